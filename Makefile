@@ -26,7 +26,7 @@ render: $(READY) ## compile jobs/ to out/
 	$(BIN)/trainc render $(ARGS)
 
 test: $(READY) ## run every test (those that need Go are skipped without it)
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS) # else each process of a test would compile trainc
 
 check: $(READY) ## lint, check the format, check the types
 	$(BIN)/ruff check

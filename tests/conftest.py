@@ -8,13 +8,14 @@ import tempfile
 import pytest
 from hypothesis import settings
 
+from effort import share
 from oracle import gotools
 
 for variable in [name for name in os.environ if name.startswith("GIT_")]:
     del os.environ[variable]  # as in a hook; nor does a repository above the temporary folder count
 os.environ["GIT_CEILING_DIRECTORIES"] = os.path.realpath(tempfile.gettempdir())
 os.environ["TRAINC_CACHE_DIR"] = ""  # no run here finds what another has left; tests of the cache choose a folder
-settings.register_profile("trainc", deadline=None, max_examples=60)  # a busy machine is no fault of the code
+settings.register_profile("trainc", deadline=None, max_examples=share(150))  # a busy machine is no fault of the code
 settings.load_profile("trainc")
 
 

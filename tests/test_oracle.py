@@ -6,6 +6,7 @@ import copy
 
 import pytest
 
+from effort import share
 from oracle import fuzz, goldens, runner
 from oracle.compare import compare, compile_case
 from oracle.divergences import DIVERGENCES, Ledger
@@ -95,8 +96,9 @@ def test_goldens_are_current(oracle: None) -> None:
 
 @pytest.mark.go
 def test_short_fuzz_run(oracle: None) -> None:
-    report = fuzz.fuzz([case(SEED, index) for index in range(150)])
-    assert report.count == 150
+    cases = [case(SEED, index) for index in range(share(150))]
+    report = fuzz.fuzz(cases)
+    assert report.count == len(cases)
     assert not report.failed(), "\n\n".join(fuzz.describe(*failure) for failure in report.failures[:3])
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from effort import share
 from oracle import pairs, runner
 from oracle.generate import objects
 from oracle.generator.edits import edit
@@ -14,7 +15,7 @@ from oracle.generator.rng import Rng
 from trainc import Build
 
 SEED = 12
-COUNT = 80
+COUNT = share(200)
 
 
 def test_a_pair_depends_on_seed_and_index_only() -> None:
@@ -55,7 +56,7 @@ def test_what_is_not_said_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairs, "_of_input", _nothing)
     report = pairs.compare_pairs(pairs.pair(SEED, index) for index in range(COUNT))
     refused = sum(count for (_, what), count in report.judged.items() if what not in ("allowed", "invalid"))
-    assert len(report.mismatches) == refused > 10
+    assert len(report.mismatches) == refused > 0
 
 
 def _nothing(_build: Build, _key: pairs.Key) -> Iterator[None]:

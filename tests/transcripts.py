@@ -14,8 +14,9 @@
 
 Lines of standard error begin with `2> `. `exit` follows where the status is not 0. `+`, `~` and `-` list the files that
 a command has created, changed and removed. The commands are trainc, cd, rm, mkdir, mv, cat, git and `replace FILE OLD
-NEW`; `git commit` commits everything, `NAME=VALUE trainc ...` sets variables. `>>> PATH append` adds to a file, `>>>
-PATH escaped` holds bytes as Python escapes, `>>> PATH -> TARGET` is a symbolic link.
+NEW`; `git commit` commits everything, `NAME=VALUE trainc ...` sets variables, `trainc ... < FILE` reads a file as
+standard input. `>>> PATH append` adds to a file, `>>> PATH escaped` holds bytes as Python escapes, `>>> PATH -> TARGET`
+is a symbolic link.
 """
 
 from __future__ import annotations
@@ -71,6 +72,8 @@ def execute(root: Path, command: list[str]) -> str:
     """Run one command in the working folder; return its output."""
     environment = dict(word.split("=", 1) for word in takewhile(VARIABLE.match, command))
     match command[len(environment) :]:
+        case ["trainc", *words, "<", name]:
+            return trainc(root, words, environment, Path(name).read_bytes())
         case ["trainc", *words]:
             return trainc(root, words, environment)
         case ["cd", folder]:
@@ -97,11 +100,11 @@ def execute(root: Path, command: list[str]) -> str:
     return ""
 
 
-def trainc(root: Path, words: list[str], environment: dict[str, str]) -> str:
+def trainc(root: Path, words: list[str], environment: dict[str, str], stdin: bytes = b"") -> str:
     """Run trainc in this process; return its output and its exit status."""
     from trainc.cli.root import trainc
 
-    result = CliRunner().invoke(trainc, words, prog_name="trainc", env=environment)
+    result = CliRunner().invoke(trainc, words, stdin, prog_name="trainc", env=environment)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     errors = "".join(f"2> {line}" for line in result.stderr.splitlines(True))
     status = f"exit {result.exit_code}\n" if result.exit_code else ""

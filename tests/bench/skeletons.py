@@ -7,16 +7,15 @@ goes. So the templates of peers are right by construction, and that their output
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import fleet
 import yaml
 from stopwatch import BenchError
+
+from trainc import Build, Options, Source, compile
+from trainc.project.config import parse_lock
 
 MARKS = fleet.Job(
     kind="",
@@ -77,6 +76,13 @@ def leaves(data: Any, path: Place = ()) -> Iterator[tuple[Place, Any]]:
         yield path, data
 
 
+def compiled(files: Mapping[str, str]) -> Build:
+    """Compile the files of a repository for its environment prod."""
+    sources = [Source(name, text) for name, text in files.items() if "/" in name]
+    lock, _ = parse_lock(Source("images.lock.yaml", files.get("images.lock.yaml", "")))
+    return compile(sources, Options(environment="prod", config=yaml.safe_load(files["trainc.yaml"]), lock=lock))
+
+
 def skeletons() -> dict[str, Skeleton]:
     """Return the skeleton of every kind of a fleet in its flavour ``LIKE``. BenchError if trainc does not make them."""
     files = dict(fleet.repository(len(fleet.KINDS), fleet.LIKE))
@@ -85,13 +91,9 @@ def skeletons() -> dict[str, Skeleton]:
     for number, kind in enumerate(fleet.KINDS):
         real = fleet.job(number)
         marked = MARKS._replace(kind=kind, runtime=real.runtime, nodes=MARKS.nodes if kind in SCALING else real.nodes)
-        with TemporaryDirectory() as folder:
-            root = Path(folder)
-            fleet.write_files(root, {**platform, marked.path: marked.text}.items())
-            command = [sys.executable, "-m", "trainc", "render"]
-            done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise BenchError(f"{kind}: {done.stdout}{done.stderr}")
-            texts = [path.read_text(encoding="utf-8") for path in sorted((root / "out").rglob("*.yaml"))]
+        build = compiled({**platform, marked.path: marked.text})
+        if build.findings:
+            raise BenchError(f"{kind}: {build.findings[0]}")
+        texts = [data.decode() for _, data in sorted(build.files.items())]
         found[kind] = Skeleton(kind, tuple(re.sub(r"(?m)\A(#.*\n)*", "", text) for text in texts))
     return found

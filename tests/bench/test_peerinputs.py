@@ -14,10 +14,7 @@ import jsonschema
 import peerinputs
 import pytest
 import yaml
-from skeletons import Skeleton, fill, skeletons
-
-from trainc import Options, Source
-from trainc import compile as compile_sources
+from skeletons import Skeleton, compiled, skeletons
 
 SIZE = 20
 
@@ -29,9 +26,7 @@ def holes() -> dict[str, Skeleton]:
 
 @cache
 def ours() -> contest.Objects:
-    files = dict(fleet.repository(SIZE, fleet.LIKE))
-    config = yaml.safe_load(files.pop("trainc.yaml"))
-    build = compile_sources([Source(*each) for each in files.items()], Options(environment="prod", config=config))
+    build = compiled(dict(fleet.repository(SIZE, fleet.LIKE)))
     assert build.findings == ()
     found = [json.loads(json.dumps(each.data)) for each in build.objects]
     return {(each["kind"], each["metadata"]["namespace"], each["metadata"]["name"]): each for each in found}
@@ -85,16 +80,6 @@ def test_the_chart_has_every_job_and_every_hole() -> None:
     assert "range until" in hostfile
 
 
-def test_pointers() -> None:
-    assert peerinputs.pointer(("a", 0, "b/c~d")) == "/a/0/b~1c~0d"
-
-
-def test_values_keep_their_type() -> None:
-    job = fleet.job(0)
-    assert fill(7001, job) == int(job.nodes)
-    assert fill("7001", job) == job.nodes
-
-
 @cache
 def schemas() -> dict[str, Any]:
     return {name: json.loads(text) for name, text in peerinputs.schemas()}
@@ -115,14 +100,6 @@ def test_schemas_refuse_mistakes(number: int) -> None:
         jsonschema.Draft7Validator(schemas()["jobset.json"]).validate(mistake)
 
 
-def test_the_policies_of_the_fleet_refuse_what_the_checker_has_to() -> None:
-    jobset = next(data for (kind, _, _), data in ours().items() if kind == "JobSet")
-    found = list(contest.mistakes(jobset, "conftest"))
-    assert len(found) == 3
-    assert "labels" not in found[0]["metadata"]
-    assert all(each != jobset for each in found)
-
-
 def test_cases_hold_every_job_once() -> None:
     lines = [json.loads(line) for line in peerinputs.cases(fleet.jobs(peerinputs.CASE + 3))]
     assert len(lines) == 2
@@ -133,15 +110,6 @@ def test_cases_hold_every_job_once() -> None:
     ]
 
 
-def test_rules_are_removed_wherever_they_stand() -> None:
-    crd = {
-        "a": [{"x-kubernetes-validations": [{"rule": "has(self.a)"}, {"rule": "self.b"}]}],
-        "b": {"rule": "has(self.a)"},
-    }
-    assert peerinputs.remove_rules(crd, "has(self.a)") == 1
-    assert crd == {"a": [{"x-kubernetes-validations": [{"rule": "self.b"}]}], "b": {"rule": "has(self.a)"}}
-
-
 def test_a_difference_ends_a_contest() -> None:
     key = ("JobSet", "a", "b")
     with pytest.raises(contest.ContestError, match=r"helm: JobSet a b: /spec/n is '1', ours 1"):
@@ -150,21 +118,6 @@ def test_a_difference_ends_a_contest() -> None:
         contest.require_equal("helm", {}, {key: {}})
     with pytest.raises(contest.ContestError, match="two objects"):
         contest.read_objects(iter(["kind: A\nmetadata: {name: b}\n---\nkind: A\nmetadata: {name: b}\n"]))
-
-
-@pytest.mark.parametrize(
-    ("mine", "other", "places"),
-    [
-        ({"a": 1}, {"a": 1}, []),
-        ({"a": 1}, {"a": True}, ["/a"]),
-        ({"a": 1}, {"b": 1}, ["/a", "/b"]),
-        ([1, [2]], [1, [3]], ["/1/0"]),
-        ([1], [1, 2], [""]),
-        ({"a": None}, {}, ["/a"]),
-    ],
-)
-def test_differences(mine: Any, other: Any, places: list[str]) -> None:
-    assert [path for path, _, _ in contest.differences(mine, other)] == places
 
 
 def test_what_the_controllers_refuse_ends_a_contest() -> None:

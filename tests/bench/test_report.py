@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import contest
-import machine
 import peers
 import pytest
 import report
@@ -49,11 +48,6 @@ def measured(ratio: float) -> targets.Results:
     return targets.Results(rows, bouts)
 
 
-def test_figures_are_least_and_median_and_most_memory() -> None:
-    found = figures(1.0)
-    assert (found.wall, found.median, found.user, found.cpu, found.peak) == (1, 1.5, 1, 1.25, 50)
-
-
 @pytest.mark.parametrize(
     ("effort", "took", "runs"), [(Effort(5), 100, 5), (Effort(5, 30), 40, 2), (Effort(5, 35), 20, 3), (Effort(1), 1, 1)]
 )
@@ -61,17 +55,6 @@ def test_runs_end_with_their_number_or_time(effort: Effort, took: float, runs: i
     clock = iter(range(0, 100_000, int(took)))  # asked at the start, then before each run from LEAST on
     (found,) = in_turns([lambda turn: Sample(turn, 0, 0, 0)], effort, lambda: float(next(clock)))
     assert [each.wall for each in found.samples] == list(range(runs))
-
-
-def test_what_is_compared_runs_in_turns() -> None:
-    order: list[str] = []
-
-    def runner(name: str) -> Sample:
-        order.append(name)
-        return Sample(1, 1, 0, 1)
-
-    in_turns([lambda turn: runner(f"ours {turn}"), lambda turn: runner(f"theirs {turn}")], Effort(2))
-    assert order == ["ours 0", "theirs 0", "ours 1", "theirs 1"]
 
 
 def test_a_process_is_measured(tmp_path: Path) -> None:
@@ -113,23 +96,6 @@ def test_the_page() -> None:
     for block in blocks:
         assert len({line.count("|") for line in block}) == 1, block[0]
     assert "\n\n\n" not in text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.01234, "0.0123"), (0.1234, "0.123"), (1.234, "1.23"), (12.34, "12.3"), (1234.5, "1,234")]
-)
-def test_numbers_have_three_digits(value: float, text: str) -> None:
-    assert report.number(value) == text
-
-
-def test_the_machine_is_described_without_names() -> None:
-    import platform
-
-    assert (platform.node() or "no name at all") not in machine.describe(Path.cwd())
-    assert machine.plain_release("6.1.0-somebody-42") == "6.1.0"
-    mounts = "root / ext4 rw 0 0\ntmp /scratch tmpfs rw 0 0\nnew / overlay rw 0 0\n"
-    assert machine.filesystem(Path("/scratch/a"), mounts) == "tmpfs"
-    assert machine.filesystem(Path("/scratches"), mounts) == "overlay"
 
 
 def test_peers_have_pinned_versions_that_their_builds_show() -> None:

@@ -146,23 +146,13 @@ def everything(repository: Path) -> Path:
     return repository
 
 
-def outcome(*args: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(trainc, args, prog_name="trainc")
+def render(*args: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(trainc, ("render", *args), prog_name="trainc")
     return result.exit_code, result.stdout, result.stderr
 
 
-def differences(root: Path, cold: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Render with the cache, and a copy without it, and return in what they differ."""
-    monkeypatch.chdir(cold)
-    wanted = outcome("render", "--no-cache", "-v")
-    monkeypatch.chdir(root)
-    found = outcome("render", "-v")
-    names = ("exit code", "standard output", "standard error")
-    wrong = [f"{n}: {w!r}, not {f!r}" for n, w, f in zip(names, wanted, found, strict=True) if w != f]
-    return wrong + ([] if tree(root) == tree(cold) else ["files"])
-
-
 def test_edits(everything: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each edit, rendered with the cache, gives what a copy without it gives; undone, what was there before."""
     by_itself: list[str] = []
     real = RunCache.save_changes
 
@@ -171,18 +161,25 @@ def test_edits(everything: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         real(self, todo)
 
     monkeypatch.setattr(RunCache, "save_changes", save_changes)
-    cold = tmp_path / "cold"
-    shutil.copytree(everything, cold)
-    assert differences(everything, cold, monkeypatch) == []
-    assert outcome("render")[0] == 0
+    unedited = render()
+    files = tree(everything)
     wrong = {}
     for name, text in EDITS.items():
-        for kind, data in (("edit", text), ("undone", ONE)):
-            for root in (everything, cold):
-                put(root, "jobs/a/one.yaml", data)
-            pause()
-            if found := differences(everything, cold, monkeypatch):
-                wrong[f"{name}, {kind}"] = found
-            pause()
+        cold = tmp_path / name
+        shutil.copytree(everything, cold)
+        for root in (cold, everything):
+            put(root, "jobs/a/one.yaml", text)
+        pause()
+        with_cache = render("-v")
+        with monkeypatch.context() as patch:
+            patch.chdir(cold)
+            without_cache = render("-v", "--no-cache")
+        if with_cache != without_cache or tree(everything) != tree(cold):
+            wrong[name] = (without_cache, with_cache)
+        put(everything, "jobs/a/one.yaml", ONE)
+        pause()
+        undone = render()
+        if undone[:2] != unedited[:2] or tree(everything) != files:
+            wrong[f"{name}, undone"] = (unedited, undone)
     assert wrong == {}
     assert set(by_itself) == BY_ITSELF

@@ -7,9 +7,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from walking import fault, shortest, steps
+from walking import fault, steps
 
-WALKS = int(os.environ.get("TRAINC_WALKS", "5"))
+from effort import share
+
+WALKS = int(os.environ.get("TRAINC_WALKS", share(10)))
 """So many walks; more by the environment, for who has changed how something is remembered."""
 
 RUNS = 20
@@ -18,11 +20,4 @@ RUNS = 20
 @pytest.mark.parametrize("seed", range(WALKS))
 def test_a_walk_of_edits(seed: int, tmp_path: Path) -> None:
     path = steps(Random(seed), RUNS)
-    told = fault(path, tmp_path / "walk")
-    if told is None:
-        return
-    count = iter(range(10_000))
-    shorter = shortest(path, lambda each: fault(each, tmp_path / f"{next(count)}") is not None)
-    again = fault(shorter, tmp_path / "last") or told
-    lines = "\n".join(f"    {step!r}," for step in shorter)
-    pytest.fail(f"[\n{lines}\n]\n{again}", pytrace=False)
+    assert fault(path, tmp_path / "walk") is None

@@ -211,12 +211,12 @@ def test_what_is_damaged_is_not_used(place: Path, compiled: list[int]) -> None:
     plain = run(JOB)
     (path,) = stored(place)
     whole = path.read_bytes()
-    for position in range(0, len(whole), len(whole) // 5):
+    for position in range(0, len(whole), len(whole) // 2):
         path.write_bytes(whole[:position] + bytes((whole[position] ^ 1,)) + whole[position + 1 :])
         assert run(JOB) == plain
         path.write_bytes(whole[:position])
         assert run(JOB) == plain
-    assert len(compiled) == 1 + 2 * len(range(0, len(whole), len(whole) // 5))
+    assert len(compiled) == 1 + 2 * len(range(0, len(whole), len(whole) // 2))
 
 
 def test_nothing_is_taken_from_what_others_could_write(place: Path, compiled: list[int]) -> None:

@@ -436,19 +436,3 @@ def fault(path: Sequence[Step], folder: Path) -> str | None:
             os.chdir(here)
             shutil.rmtree(folder)
     return None
-
-
-def shortest(path: Sequence[Step], fails: Callable[[Sequence[Step]], bool]) -> list[Step]:
-    """Leave out steps as long as the walk still fails; large parts first."""
-    path = list(path)
-    size = len(path) // 2
-    while size:
-        start = 0
-        while start < len(path):
-            shorter = path[:start] + path[start + size :]
-            if shorter and fails(shorter):
-                path = shorter
-            else:
-                start += size
-        size //= 2
-    return path

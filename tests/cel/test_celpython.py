@@ -12,7 +12,7 @@ import pytest
 from celpy import celtypes
 from celpy.celparser import CELParser
 from celpy.evaluation import CELUnsupportedError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.cel import KubernetesEnvironment, KubernetesRunner
@@ -173,7 +173,6 @@ booleans = st.recursive(
 
 
 @given(booleans)
-@settings(max_examples=100)
 def test_the_same_as_celpy(text: str) -> None:
     ours, theirs = KubernetesEnvironment(), celpy.Environment()
     assert result(ours, text) == result(theirs, text)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from effort import share
 from oracle import celgoldens, celrunner
 from oracle.celexpressions import expressions, soup
 from oracle.celrows import dump
@@ -72,7 +73,7 @@ def test_the_answers_are_current(path: Path, oracle: None) -> None:
 @pytest.mark.go
 @pytest.mark.parametrize(
     "texts",
-    [expressions(41, 600), expressions(42, 600, broken=True), soup(43, 400)],
+    [expressions(41, share(600)), expressions(42, share(600), broken=True), soup(43, share(400))],
     ids=["whole", "broken", "soup"],
 )
 def test_random_texts(texts: list[str], oracle: None) -> None:

@@ -7,10 +7,11 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from job_cases import changed, fine, mixed_specs, single_specs
 
+from effort import share
 from trainc.basics.jsonvalues import JsonObject, paths
 from trainc.checks.jobs import abridged, faults_of, is_sound
 from trainc.kube.gotypes import decode
@@ -68,13 +69,12 @@ def agree(job: JsonObject) -> bool:
 
 
 def test_sound_are_those_without_problems() -> None:
-    seen = [agree(made(spec)) for spec in (*single_specs(), *mixed_specs(400, 7))]
+    seen = [agree(made(spec)) for spec in (*single_specs(), *mixed_specs(share(400), 7))]
     assert seen.count(True) > 30
-    assert seen.count(False) > 300
+    assert seen.count(False) > 200
 
 
 @given(st.lists(st.tuples(st.sampled_from(LEFT_OUT), TEXTS), max_size=3), st.dictionaries(TEXTS, TEXTS, max_size=2))
-@settings(max_examples=150)
 def test_texts_that_are_left_out(changes: list[tuple[str, str]], labels: dict[str, str]) -> None:
     spec = full()
     for place, text in changes:
@@ -92,7 +92,6 @@ def test_variables_of_keys(kinds: str, more: dict[str, str]) -> None:
 
 
 @given(st.sampled_from(KEYS), st.dictionaries(TEXTS, TEXTS, max_size=2))
-@settings(max_examples=100)
 def test_labels_and_annotations(at: str, values: dict[str, str]) -> None:
     spec = full()
     changed(spec, (at, values))
@@ -100,7 +99,6 @@ def test_labels_and_annotations(at: str, values: dict[str, str]) -> None:
 
 
 @given(st.data())
-@settings(max_examples=150)
 def test_any_scalar(data: st.DataObject) -> None:
     """Whatever stands at any place, whether its type is the field's or not."""
     job = made(full())

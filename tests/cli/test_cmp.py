@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 import yaml
-from click.testing import CliRunner
-from small import Process, Run, put, tree
-
-from trainc.cli.root import trainc
+from small import Process, Run, tree
 
 BUILT_IN = {
     "ARGOCD_APP_NAME": "prod.a",
@@ -24,20 +19,6 @@ BUILT_IN = {
     "KUBE_VERSION": "1.34",
     "KUBE_API_VERSIONS": "v1,jobset.x-k8s.io/v1alpha2",
 }
-Plugin = Callable[..., str]
-
-
-@pytest.fixture
-def plugin(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Plugin:
-    """Run the plugin for a source path of a clone; return what it prints."""
-
-    def call(path: str, clone: Path = repository) -> str:
-        monkeypatch.chdir(clone / path)
-        result = CliRunner().invoke(trainc, ["cmp"], env={**BUILT_IN, "ARGOCD_APP_SOURCE_PATH": path})
-        assert result.exit_code == 0, result.stderr
-        return result.stdout
-
-    return call
 
 
 def names(text: str | bytes) -> list[str]:
@@ -53,21 +34,3 @@ def test_a_namespace(repository: Path, process: Process, run: Run) -> None:
     run("render")
     files = [(repository / f"out/prod/a/{name}/jobset-{name}.yaml").read_bytes() for name in ("one", "two")]
     assert done.stdout == b"---\n".join(files), "to the byte what render writes"
-
-
-def test_all_namespaces(plugin: Plugin) -> None:
-    assert names(plugin(".")) == ["a/one", "a/two", "b/three"]
-    assert names(plugin("jobs")) == ["a/one", "a/two", "b/three"]
-
-
-def test_trainc_yaml_in_a_folder_of_the_clone(plugin: Plugin, tmp_path: Path) -> None:
-    assert names(plugin("repository/jobs/a", clone=tmp_path)) == ["a/one", "a/two"]
-    assert names(plugin("repository", clone=tmp_path)) == ["a/one", "a/two", "b/three"]
-
-
-def test_nothing_above_the_clone_is_read(repository: Path, plugin: Plugin, tmp_path: Path) -> None:
-    put(tmp_path, "trainc.yaml", "environments: {elsewhere: {queue: secret}}\n")
-    (repository / "trainc.yaml").unlink()
-    printed = plugin("jobs/a")
-    assert names(printed) == ["a/one", "a/two"]
-    assert "secret" not in printed

@@ -10,8 +10,8 @@ from xml.etree.ElementTree import fromstring
 import pytest
 from ruamel.yaml import YAML
 from small import Run, job, put
-from test_policy import case, few
 
+from builders import policy
 from gitrepo import commit, needs_git
 
 OUTPUT = "::set-output name=approved::true"
@@ -25,6 +25,31 @@ NAMES = (
 )
 FORMATS = ("text", "json", "sarif", "github", "junit")
 OURS = re.compile(r"::(error|warning|notice) (file=|title=TC[0-9]{3} )")
+
+
+RULE = "object.spec.replicatedJobs.all(job, job.template.spec.parallelism <= 4)"
+TEST = """\
+tests:
+- name: NAME
+  object:
+    apiVersion: jobset.x-k8s.io/v1alpha2
+    kind: JobSet
+    metadata: {name: train}
+    spec:
+      replicatedJobs:
+      - name: node
+        template: {spec: {parallelism: NODES, template: {spec: {containers: [{name: node, image: "i:1"}]}}}}
+  expect:
+    few: EXPECT
+"""
+
+
+def few(operations: str = "[CREATE]") -> str:
+    return policy("few", RULE, "no more than four nodes", operations=operations)
+
+
+def case(nodes: int, expect: str, name: str = "a test") -> str:
+    return TEST.replace("NODES", str(nodes)).replace("EXPECT", expect).replace("NAME", name)
 
 
 def assert_inert(text: str, *, annotations: bool = False) -> None:

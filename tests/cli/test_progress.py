@@ -17,7 +17,6 @@ from trainc.cli.progress import (
     State,
     bar_line,
     duration,
-    log_line,
     per_second,
     progress,
 )
@@ -80,13 +79,6 @@ def test_a_bar() -> None:
     assert line == "compiling  [#######                       ]  2,500 of 10,000  25%  1,250/s  6 s left"
 
 
-def test_a_narrow_terminal_gets_no_bar_and_no_second_line() -> None:
-    state = State("compiling", 2500, 10000, 1250.0)
-    assert bar_line(state, 60) == "compiling  2,500 of 10,000  25%  1,250/s  6 s left"
-    assert bar_line(state, 20) == "compiling  2,500 of"
-    assert bar_line(state, 0) == ""
-
-
 @given(states, st.integers(0, 300))
 def test_a_line_is_shorter_than_the_terminal(state: State, columns: int) -> None:
     line = bar_line(state, columns)
@@ -98,11 +90,6 @@ def test_a_line_is_shorter_than_the_terminal(state: State, columns: int) -> None
 def test_percents_end_at_100_and_only_when_all_is_done(state: State) -> None:
     assert (state.percent == 100) == (state.done >= state.total)
     assert 0 <= state.percent <= 100
-
-
-def test_a_line_of_a_log() -> None:
-    assert log_line(State("compiling", 999, 1000, 40.0)) == "compiling: 999 of 1,000 (99%), 40/s, 0 s left"
-    assert log_line(State("compiling", 0, 1000, 0.0)) == "compiling: 0 of 1,000 (0%)"
 
 
 def test_a_bar_shows_after_a_second_ten_times_a_second_and_is_gone_at_the_end() -> None:
@@ -163,27 +150,6 @@ def test_the_rate_is_that_of_the_last_seconds() -> None:
     assert "10/s" in frames(stream.getvalue())[-2]
 
 
-def test_a_run_that_becomes_slow_is_seen_soon() -> None:
-    clock, stream = Clock(), Terminal()
-    bar = Progress(1_000_000, "compiling", stream, columns=lambda: 80, clock=clock)
-    for _ in range(2000):
-        clock.now += 0.001
-        bar.advance()
-    before = len(frames(stream.getvalue()))
-    for _ in range(40):
-        clock.now += 1
-        bar.advance()
-    assert len(frames(stream.getvalue())) >= before + 10
-
-
-def test_chunks_count_as_what_they_hold() -> None:
-    clock, stream = Clock(), io.StringIO()
-    log = Progress(100, "compiling", stream, clock=clock)
-    clock.now += 11
-    log.advance(40)
-    assert stream.getvalue() == "compiling: 40 of 100 (40%), 3.6/s, 16 s left\n"
-
-
 def test_a_stream_that_breaks_does_not_end_the_run() -> None:
     clock = Clock()
     with Progress(10, "compiling", Broken(), columns=lambda: 80, clock=clock) as bar:
@@ -218,13 +184,6 @@ def kind_of(shown: Progress) -> str:
 def test_without_standard_error_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", None)
     assert kind_of(progress(9, "compiling", environment={"CI": "1"})) == "nothing"
-
-
-def test_a_silent_one_takes_the_same_calls() -> None:
-    with Progress(9, "compiling") as silent:
-        silent.advance()
-        silent.advance(3)
-    silent.close()
 
 
 SCRIPT = """\

@@ -81,27 +81,6 @@ def test_what_a_power_cut_left_is_repaired(repository: Path, run: Run, left: byt
     assert written(repository) == before
 
 
-def test_what_is_no_path_of_a_job(repository: Path, run: Run) -> None:
-    for path in ("runtimes/plain.yaml", "trainc.yaml", "..", "."):
-        result = run("render", path)
-        assert result.exit_code == 2
-        assert "is not below jobs/" in result.stderr
-    assert run("render", "jobs/none.yaml").exit_code == 2
-    put(repository, "jobs/a/notes.txt", "x")
-    assert run("render", "jobs/a/notes.txt").exit_code == 1
-    assert written(repository) == {}
-
-
-def test_jobs_that_are_not_read_are_not_deleted_jobs(repository: Path, run: Run) -> None:
-    run("render")
-    before = written(repository)
-    (repository / "jobs").rename(repository.parent / "elsewhere")
-    (repository / "jobs").symlink_to("../elsewhere")
-    result = run("render")
-    assert result.exit_code != 0
-    assert written(repository) == before
-
-
 def test_the_system_refuses(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: str, *_: object) -> None:
         raise OSError(28, "No space left on device", path)

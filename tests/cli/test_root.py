@@ -63,30 +63,6 @@ def test_version(run: Run) -> None:
     assert run("--version").stdout == f"trainc {__version__} (Trainer v2.3.0, JobSet v0.12.0)\n"
 
 
-def test_no_command_is_wrong_usage(run: Run) -> None:
-    assert run().exit_code == 2
-
-
-@pytest.mark.parametrize(
-    ("word", "message"),
-    [
-        ("rendr", "no such command 'rendr', did you mean 'render'?"),
-        ("biuld", "no such command 'biuld', did you mean 'build'?"),
-        ("zzz", "no such command 'zzz'\n"),
-    ],
-)
-def test_did_you_mean(run: Run, word: str, message: str) -> None:
-    result = run(word)
-    assert result.exit_code == 2
-    assert message in result.stderr
-
-
-def test_did_you_mean_an_option(run: Run) -> None:
-    result = run("render", "--chek")
-    assert result.exit_code == 2
-    assert "--check" in result.stderr
-
-
 @pytest.mark.parametrize("code", ["TC101", "tc101"])
 def test_explain(run: Run, code: str) -> None:
     result = run("explain", code)
@@ -100,13 +76,6 @@ def test_explain_lists_all_codes(run: Run) -> None:
     assert result.stdout.startswith("TC0xx: Input and YAML\n  TC001  error    not UTF-8 text\n")
     assert "\n\nTC1xx: Schema\n  TC101  error    unknown field\n" in result.stdout
     assert "  TC015  note     companion of a runtime\n" in result.stdout
-
-
-@pytest.mark.parametrize(("code", "hint"), [("TC1021", "did you mean TC102"), ("nonsense", "codes look like TC101")])
-def test_explain_what_is_no_code(run: Run, code: str, hint: str) -> None:
-    result = run("explain", code)
-    assert result.exit_code == 2
-    assert hint in result.stderr
 
 
 def complete(process: Process, words: str, at: int) -> list[str]:

@@ -31,32 +31,6 @@ def base(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     return repository
 
 
-def test_diff_leads_with_what_judges_less(base: Path, run: Run) -> None:
-    put(base, FILE, POLICY.replace("[Deny]", "[Audit]"))
-    put(base, "trainc.yaml", "environments: {prod: {}}\n")
-    put(base, "jobs/a/one.yaml", "# trainc: ignore TC409 it is fine\n" + job("one"))
-    assert run("render").exit_code == 0
-    words = [
-        "new comment ignores TC409: it is fine",
-        "binding 'few-nodes' of policy 'few-nodes': validationActions changed from [Deny] to [Audit] since HEAD",
-        "TC412 no longer locked since HEAD",
-        "severity of TC412 lowered from error to warning since HEAD",
-    ]
-    lines = run("diff").stdout.splitlines()
-    assert lines[0] == "! 4 changes to what checks the jobs:"
-    assert [line.partition(": ")[2] for line in lines[1:5]] == words
-    page = run("diff", "-o", "markdown").stdout
-    assert page.index("4 changes to what checks the jobs") < page.index("few-nodes") < page.index("locked")
-    found = json.loads(run("diff", "-o", "json").stdout)["weakened"]
-    assert [entry["message"] for entry in found] == words
-    assert {entry["code"] for entry in found} == {"TC520", "TC521", "TC522"}
-    assert run("diff", "--exit-code").exit_code == 1
-    commit(base)
-    two = run("diff", "--base", "HEAD~1", "--head", "HEAD", "-o", "json").stdout
-    assert [entry["message"].replace("HEAD~1", "HEAD") for entry in json.loads(two)["weakened"]] == words
-    assert json.loads(run("diff", "-o", "json").stdout)["weakened"] == []
-
-
 def test_one_change_of_a_runtime_is_one_group(base: Path, run: Run) -> None:
     volume = "                  volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: %s}}]\n"
     put(base, "runtimes/plain.yaml", RUNTIME + volume % "16Gi")

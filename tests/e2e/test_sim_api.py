@@ -18,7 +18,6 @@ from simulator import certificates
 from simulator.authorizer import Request, Tokens, User, authorize
 from simulator.errors import ApiError
 from simulator.objects import Objects
-from simulator.selectors import by_fields, by_labels
 from simulator.server import ApiServer
 
 ROLE = {
@@ -92,30 +91,6 @@ def test_versions_and_immutability(objects: Objects) -> None:
     other = objects.get("Secret", "n", "others")
     assert other is not None
     assert other["data"] == {"a": base64.b64encode(b"b").decode()}
-
-
-@pytest.mark.parametrize(
-    ("selector", "chosen"),
-    [
-        ("a=1", True),
-        ("a==1,b", True),
-        ("a!=1", False),
-        ("a in (0, 1),!c", True),
-        ("a notin (1)", False),
-        ("c", False),
-        ("", True),
-    ],
-)
-def test_labels(selector: str, chosen: bool) -> None:
-    assert by_labels(selector)({"metadata": {"labels": {"a": "1", "b": "2"}}}) is chosen
-
-
-def test_fields() -> None:
-    found = {"metadata": {"name": "p"}, "status": {"phase": "Running"}}
-    assert by_fields("status.phase=Running,metadata.name!=q")(found)
-    assert not by_fields("status.phase!=Running")(found)
-    with pytest.raises(ApiError, match=r"field label not supported: spec\.x"):
-        by_fields("spec.x=1")
 
 
 @pytest.fixture

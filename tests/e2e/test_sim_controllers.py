@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from simulator import jobs, jobsets
 from simulator.expansion import jobs as made_of
 
@@ -28,45 +27,6 @@ def job(found: Json, name: str, over: str = "", **status: Any) -> Json:
 
 def names(plan: jobsets.Plan) -> list[str]:
     return [each["metadata"]["name"] for each in plan.create if each["kind"] == "Job"]
-
-
-def test_jobs_of_one_that_is_needed_come_later() -> None:
-    needs = [{"name": "node", "status": "Ready"}]
-    found = jobset({"name": "node"}, {"name": "launcher", "dependsOn": needs})
-    assert names(jobsets.plan(found, [])) == ["j-node-0"]
-    assert names(jobsets.plan(found, [job(found, "node", ready=1)])) == []
-    assert names(jobsets.plan(found, [job(found, "node", ready=2)])) == ["j-launcher-0"]
-
-
-def test_complete_is_more_than_ready() -> None:
-    needs = [{"name": "initializer", "status": "Complete"}]
-    found = jobset({"name": "initializer"}, {"name": "node", "dependsOn": needs})
-    assert names(jobsets.plan(found, [job(found, "initializer", ready=2)])) == []
-    assert names(jobsets.plan(found, [job(found, "initializer", "Complete")])) == ["j-node-0"]
-
-
-@pytest.mark.parametrize(
-    ("policy", "over"),
-    [({}, False), ({"targetReplicatedJobs": ["a"]}, True)],
-)
-def test_success(policy: Json, over: bool) -> None:
-    found = jobset({"name": "a"}, {"name": "b"}, successPolicy={"operator": "All", **policy})
-    plan = jobsets.plan(found, [job(found, "a", "Complete"), job(found, "b")])
-    found = {**found, "status": plan.status}
-    ended = jobsets.ended(found)
-    assert (ended is not None and ended["type"] == "Completed") is over
-    if over:
-        rest = jobsets.plan(found, [job(found, "a", "Complete"), job(found, "b")])
-        assert rest.delete == ["j-b-0"]
-
-
-def test_failure_without_a_policy() -> None:
-    found = jobset({"name": "a"}, {"name": "b"})
-    plan = jobsets.plan(found, [job(found, "a", "Failed"), job(found, "b", "Complete")])
-    ended = jobsets.ended({"status": plan.status})
-    assert ended is not None
-    assert (ended["type"], ended["reason"]) == ("Failed", "FailedJobs")
-    assert ended["message"] == "jobset failed due to one or more job failures (first failed job: j-a-0)"
 
 
 def test_restarts() -> None:
@@ -113,16 +73,6 @@ def test_as_many_as_fit() -> None:
     plan = jobs.plan(found, [a_pod("Succeeded", 0), a_pod("Running", 1)], 0, 0)
     assert plan.create == [2]
     assert (plan.status["ready"], plan.status["succeeded"], plan.status["active"]) == (1, 1, 2)
-
-
-def test_completion() -> None:
-    found = simple(completionMode="Indexed", parallelism=2, completions=2)
-    assert ends(jobs.plan(found, [a_pod("Succeeded", 0), a_pod("Running", 1)], 0, 0)) is None
-    both = [a_pod("Succeeded", 0), a_pod("Succeeded", 1)]
-    assert ends(jobs.plan(found, both, 0, 0)) == ("Complete", "CompletionsReached")
-    assert ends(jobs.plan(found, [both[0], both[0]], 0, 0)) is None
-    assert ends(jobs.plan(simple(), [a_pod("Succeeded")], 0, 0)) == ("Complete", "CompletionsReached")
-    assert jobs.plan(simple(), [], 0, 0).create == [None]
 
 
 def test_failed_pods_are_replaced_after_a_while() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from simulator.errors import Unsupported
-from simulator.expansion import claims, jobs, replicas, service
+from simulator.expansion import claims, jobs, replicas
 from simulator.fields import check
 from simulator.manifests import read
 from simulator.objects import identity
@@ -77,24 +77,6 @@ def test_as_trainc_says(file: Path) -> None:
     compare(jobset, [dict(child.data) for child in created_objects(jobset)], ZEROS)
 
 
-def test_there_are_jobsets() -> None:
-    assert len(JOBSETS) >= 10
-    assert len(GOLDENS) >= 6
-
-
-def test_service() -> None:
-    metadata = {"name": "j", "namespace": "n", "uid": "u"}
-    made = service({"metadata": metadata, "spec": {"network": {"subdomain": "s", "publishNotReadyAddresses": False}}})
-    assert made is not None
-    assert identity(made) == ("Service", "n", "s")
-    assert made["spec"] == {
-        "clusterIP": "None",
-        "selector": {"jobset.sigs.k8s.io/jobset-name": "j"},
-        "publishNotReadyAddresses": False,
-    }
-    assert service({"metadata": metadata, "spec": {"network": {"enableDNSHostnames": False}}}) is None
-
-
 def test_claims_and_volumes() -> None:
     mount = [{"name": "w", "mountPath": "/w"}]
     template = {"spec": {"template": {"spec": {"containers": [{"name": "c", "volumeMounts": mount}]}}}}
@@ -111,21 +93,6 @@ def test_claims_and_volumes() -> None:
     volumes = job["spec"]["template"]["spec"]["volumes"]
     assert volumes == [{"name": "w", "persistentVolumeClaim": {"claimName": "w-j"}}]
     assert replicas({}) == 1
-
-
-def test_names_of_pods() -> None:
-    job = {
-        "metadata": {"name": "j-node-0", "namespace": "n", "uid": "u"},
-        "spec": {"completionMode": "Indexed", "template": {"spec": {"containers": [{"name": "c"}]}}},
-    }
-    made = pod(job, 3)
-    assert made["metadata"]["name"].startswith("j-node-0-3-")
-    assert len(made["metadata"]["name"]) == len("j-node-0-3-") + 5
-    assert made["spec"]["hostname"] == "j-node-0-3"
-    (variable,) = made["spec"]["containers"][0]["env"]
-    source = variable["valueFrom"]["fieldRef"]["fieldPath"]
-    assert source == "metadata.labels['batch.kubernetes.io/job-completion-index']"
-    assert pod(job, 3)["metadata"]["name"] != made["metadata"]["name"]
 
 
 def test_service_accounts() -> None:

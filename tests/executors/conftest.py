@@ -19,7 +19,7 @@ spec:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """This repository's jobs, runtimes and policies, each job three times; it is the working directory."""
+    """This repository's jobs, runtimes and policies, each job twice; it is the working directory."""
     for name in ("runtimes", "policies"):
         shutil.copytree(ROOT / name, tmp_path / name)
     (tmp_path / "trainc.yaml").write_text((ROOT / "trainc.yaml").read_text(encoding="utf-8"), encoding="utf-8")
@@ -27,7 +27,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         folder = tmp_path / "jobs" / path.parent.name
         folder.mkdir(parents=True, exist_ok=True)
         text = path.read_text(encoding="utf-8")
-        for number in range(3):
+        for number in range(2):
             renamed = text.replace(f"  name: {path.stem}\n", f"  name: {path.stem}-{number}\n", 1)
             (folder / f"{path.stem}-{number}.yaml").write_text(renamed, encoding="utf-8")
     monkeypatch.chdir(tmp_path)

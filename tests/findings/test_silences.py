@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,121 +13,12 @@ from trainc.findings.severities import REFUSED
 from trainc.findings.suppression import read
 
 ONE = XGBOOST.format(name="one")
-WARNED = ("TC409", 10, "warning")
 
 
 def above(line: int, comment: str, text: str = ONE) -> str:
     lines = text.splitlines(keepends=True)
     indent = len(lines[line - 1]) - len(lines[line - 1].lstrip())
     return "".join([*lines[: line - 1], " " * indent + comment + "\n", *lines[line - 1 :]])
-
-
-def behind(line: int, comment: str, text: str = ONE) -> str:
-    lines = text.splitlines()
-    return "\n".join([*lines[: line - 1], f"{lines[line - 1]} {comment}", *lines[line:]])
-
-
-def test_the_job_has_one_warning() -> None:
-    assert places(build(ONE)) == [WARNED]
-
-
-@pytest.mark.parametrize("line", [1, 5, 7, 9, 10], ids=["document", "spec", "trainer", "resources", "limits"])
-@pytest.mark.parametrize("put", [above, behind])
-def test_a_comment_covers_what_begins_on_the_line_and_all_below(line: int, put: object) -> None:
-    assert callable(put)
-    found = build(put(line, "# trainc: ignore TC409 the second is memory"))
-    assert places(found) == []
-    assert found.files
-
-
-@pytest.mark.parametrize("line", [3, 6, 8, 11, 12])
-def test_and_nothing_else(line: int) -> None:
-    found = build(above(line, "# trainc: ignore TC409 not here"))
-    codes = [code for code, _, _ in places(found)]
-    assert sorted(codes) == ["TC017", "TC409"]
-
-
-@pytest.mark.parametrize(
-    "between", ["", "\n", "    # another comment\n", "    \n    # a\n\n"], ids=["none", "empty", "comment", "several"]
-)
-def test_blank_lines_and_comments_may_stand_between(between: str) -> None:
-    line = "    resourcesPerNode:\n"
-    assert places(build(ONE.replace(line, f"    # trainc: ignore TC409 reason\n{between}{line}"))) == []
-
-
-@pytest.mark.parametrize(
-    "comment",
-    [
-        "#trainc:ignore TC409 reason",
-        "#  trainc:   ignore  TC409   reason",
-        "# trainc: ignore TC409 - reason",
-        "# trainc: ignore TC409: reason",
-        "# trainc: ignore TC015,TC409 reason",
-        "# trainc: ignore TC015 , TC409 reason",
-        "# trainc: ignore TC015 TC409 reason",
-        "# trainc: ignore TC409, TC409 ein Grund: é",
-    ],
-)
-def test_spellings(comment: str) -> None:
-    assert "TC409" not in [code for code, _, _ in places(build(above(9, comment)))]
-
-
-@pytest.mark.parametrize(
-    ("comment", "message"),
-    [
-        ("# trainc:", "unknown comment trainc:"),
-        ("# trainc: ingore TC409 reason", "unknown comment trainc: ingore"),
-        ("# trainc: ignored TC409 reason", "unknown comment trainc: ignored"),
-        ("# trainc: ignore", "the comment has no code"),
-        ("# trainc: ignore all of it", "the comment has no code"),
-        ("# trainc: ignore TC409", "no reason to ignore TC409"),
-        ("# trainc: ignore TC409, TC015 --", "no reason to ignore TC409, TC015"),
-        ("# trainc: ignore tc409 reason", "unknown code 'tc409'"),
-        ("# trainc: ignore TC40 reason", "unknown code 'TC40'"),
-        ("# trainc: ignore TC016 reason", "TC016 cannot be silenced: it reports such comments"),
-        ("# trainc: ignore TC002 reason", "TC002 cannot be silenced: trainc cannot compile such input"),
-        ("# trainc: ignore TC902 reason", "TC902 cannot be silenced: trainc cannot continue after it"),
-        ("# trainc: ignore TC801 reason", "TC801 cannot be silenced: the cluster refuses it, too"),
-    ],
-)
-def test_what_does_not_silence_says_so(comment: str, message: str) -> None:
-    found = build(above(9, comment))
-    assert [code for code, _, _ in places(found)] == ["TC016", "TC409"]
-    assert found.findings[0].message.startswith(message)
-    assert found.findings[0].line == 9
-    pointed = re.search(r"tc409|TC\d+", message) if "reason" not in message.split() else None
-    assert found.findings[0].column == 5 + (comment.index(pointed[0]) if pointed else 0)
-
-
-def test_the_codes_that_are_right_count_beside_a_wrong_one() -> None:
-    found = build(above(9, "# trainc: ignore TC4O9, TC409 reason"))
-    assert [code for code, _, _ in places(found)] == ["TC016"]
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        'note: "# trainc: ignore TC409 reason"',
-        "note: 'a # trainc: ignore TC409 reason'",
-        "note: |\n      # trainc: ignore TC409 reason",
-        "note: >-\n      x\n      # trainc: ignore TC409 reason\n      y",
-        "note: a#trainc:ignore TC409 reason",
-        "note: x # see # trainc: ignore TC409 reason",
-    ],
-)
-def test_only_a_comment_is_a_comment(line: str) -> None:
-    text = ONE.replace("  name: one\n", f"  name: one\n  annotations:\n    {line}\n")
-    found = build(f"# trainc: see the guide\n{text}")
-    assert [code for code, _, _ in places(found)] == ["TC016", "TC409"]
-
-
-def test_comments_in_every_document_of_a_text() -> None:
-    first = above(9, "# trainc: ignore TC409 first")
-    second = above(1, "# trainc: ignore TC409 second", XGBOOST.format(name="two"))
-    assert places(build(f"{first}---\n{second}")) == []
-    assert places(build(f"{first}---\n{XGBOOST.format(name='two')}"))[0][0] == "TC409"
-    trailing = f"{ONE}# trainc: ignore TC409 it covers nothing here\n---\n{XGBOOST.format(name='two')}"
-    assert [code for code, _, _ in places(build(trailing))] == ["TC409", "TC017", "TC409"]
 
 
 def test_json_has_no_comments() -> None:
@@ -145,15 +34,6 @@ def test_lines_and_marks_of_other_editors(newline: str, mark: str) -> None:
     assert compile([Source("jobs/team/a.yaml", text.encode())]).findings == ()
 
 
-def test_an_error_of_our_own_can_be_silenced_and_is_then_compiled() -> None:
-    text = ONE.replace("    numNodes: 2\n", "    numNodes: 2\n    numNods: 2\n")
-    assert places(build(text)) == [("TC101", 9, "error"), ("TC409", 11, "warning")]
-    found = build(above(9, "# trainc: ignore TC101 our fork has it", text))
-    assert places(found) == [("TC409", 12, "warning")]
-    assert found.jobs[0].objects
-    assert found.files
-
-
 def test_an_unknown_field_of_a_runtime_silenced_leaves_the_other_checks() -> None:
     text = RUNTIME.replace("spec:\n  mlPolicy", "spec:\n  # trainc: ignore TC101 later\n  extra: 1\n  mlPolicy", 1)
     assert all(job.objects for job in with_runtime(2, text).jobs)
@@ -161,21 +41,6 @@ def test_an_unknown_field_of_a_runtime_silenced_leaves_the_other_checks() -> Non
     found = with_runtime(2, bad)
     assert [finding.code for finding in found.findings if finding.severity is Severity.ERROR] == ["TC304"]
     assert found.files == {}
-
-
-def test_what_a_cluster_refuses_stays() -> None:
-    text = above(8, "# trainc: ignore TC102 reason", ONE.replace("numNodes: 2", "numNodes: two"))
-    found = build(text)
-    assert [(code, severity) for code, _, severity in places(found) if code != "TC110"] == [
-        ("TC016", "warning"),
-        ("TC102", "error"),
-    ]
-    assert found.files == {}
-
-
-def test_an_error_keeps_back_what_is_unused() -> None:
-    text = above(8, "# trainc: ignore TC408 reason", ONE.replace("numNodes: 2", "numNodes: two"))
-    assert "TC017" not in [code for code, _, _ in places(build(text))]
 
 
 def test_in_a_runtime() -> None:

@@ -96,30 +96,6 @@ def test_weights_do_not_depend_on_the_number_of_ranks(size: int, backwards: bool
     assert [np.array_equal(weights, alone) for weights in together(size, backwards)] == [True] * size
 
 
-def test_a_shard_depends_on_seed_and_number_only() -> None:
-    rows, labels = train.shard(PROBLEM, 3)
-    again, _ = train.shard(PROBLEM, 3)
-    other, _ = train.shard(PROBLEM, 4)
-    assert np.array_equal(rows, again)
-    assert not np.array_equal(rows, other)
-    assert not np.array_equal(rows, train.shard(train.Problem(seed=8, rows=32, features=5), 3)[0])
-    assert set(labels.tolist()) == {0.0, 1.0}
-
-
-def test_the_gradient_is_that_of_the_loss() -> None:
-    rows, labels = train.shard(PROBLEM, 0)
-    weights = np.linspace(-0.5, 0.5, 5)
-
-    def loss(where: Any) -> float:
-        return float(train.partial_sums(rows, labels, where)[-2] / train.SCALE)
-
-    gradient = train.partial_sums(rows, labels, weights)[:-2] / train.SCALE
-    small = 1e-4
-    for index in range(5):
-        step = np.eye(5)[index] * small
-        assert (loss(weights + step) - loss(weights - step)) / (2 * small) == pytest.approx(gradient[index], rel=1e-4)
-
-
 def test_training_learns(capsys: pytest.CaptureFixture[str]) -> None:
     few, many = line(capsys, "--steps", "1"), line(capsys, "--steps", "150")
     assert few["loss"] == pytest.approx(0.693147, abs=1e-5), "all weights are zero: log 2"
@@ -169,32 +145,6 @@ def test_a_checkpoint_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.
         store.save(train.State(2, np.zeros(5)))
     assert [path.name for path in tmp_path.iterdir()] == ["step-00000001.npz"]
     assert store.load().step == 1
-
-
-def test_only_rank_0_writes_and_fails_as_asked(tmp_path: Path) -> None:
-    other = train.Alone()
-    other.rank, other.size = 1, 2
-    given = options("--checkpoints", str(tmp_path / "c"), "--fail-rank", "0", "--fail-step", "3")
-    train.train(other, PROBLEM, given)
-    assert not (tmp_path / "c").exists()
-    assert train.result(other, train.State(1, np.zeros(5)), train.Score(0.0, 0.0), 0) == {}
-    with pytest.raises(train.TrainingError):
-        train.train(other, PROBLEM, options("--fail-rank", "1", "--fail-step", "3"))
-
-
-def test_check_finds_other_weights() -> None:
-    state, _ = run()
-    train.checked(PROBLEM, options(), state)
-    with pytest.raises(train.TrainingError, match="other weights"):
-        train.checked(PROBLEM, options(), train.State(state.step, state.weights + 1e-15))
-
-
-@pytest.mark.parametrize("arguments", [("--steps", "0"), ("--rows", "x"), ("--shards", "-1"), ("--nothing",)])
-def test_arguments_that_make_no_sense(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        train.main(["--alone", *arguments])
-    assert caught.value.code == 2
-    assert "error: argument" in (told := capsys.readouterr().err) or "unrecognized" in told
 
 
 def mpi(*arguments: str, ranks: int) -> subprocess.CompletedProcess[str]:

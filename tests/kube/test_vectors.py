@@ -8,6 +8,7 @@ import pytest
 from kube_cases import answer, ask, make
 from kube_vectors import FILES, VECTORS, load, record
 
+from effort import share
 from oracle import gotools
 
 ENOUGH = {"gotypes": 120, "merges": 100, "names": 50, "quantities": 150, "requests": 90}
@@ -48,7 +49,7 @@ def test_vectors_are_what_upstream_says_today(file: str, update: bool) -> None:
 @pytest.mark.usefixtures("go_modules")
 @pytest.mark.parametrize("op", OPERATIONS)
 def test_random_cases_agree_with_upstream(op: str) -> None:
-    cases = make(op, 4711, 400)
+    cases = make(op, 4711, share(400))
     results = ask(cases)
     assert len(results) == len(cases)
     for case, expected in zip(cases, results, strict=True):

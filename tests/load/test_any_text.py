@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from yaml_oracle import PIECES, STREAM_PIECES
 
@@ -58,25 +58,21 @@ def within(data: Json, path: tuple[str | int, ...]) -> bool:
 
 
 @given(st.binary(max_size=60))
-@settings(max_examples=150)
 def test_bytes(text: bytes) -> None:
     check(text)
 
 
 @given(st.text(max_size=40))
-@settings(max_examples=150)
 def test_text(text: str) -> None:
     check(text)
 
 
 @given(st.lists(st.sampled_from([*PIECES, *STREAM_PIECES]), max_size=8))
-@settings(max_examples=300)
 def test_pieces(pieces: list[str]) -> None:
     check("".join(pieces))
 
 
 @given(st.lists(st.tuples(st.integers(0, len(OBJECT)), st.integers(0, 6), st.binary(max_size=4)), max_size=3))
-@settings(max_examples=200)
 def test_damaged_objects(changes: list[tuple[int, int, bytes]]) -> None:
     text = OBJECT
     for at, cut, put in changes:
@@ -95,6 +91,5 @@ def test_damaged_objects(changes: list[tuple[int, int, bytes]]) -> None:
         ),
     )
 )
-@settings(max_examples=150)
 def test_json_of_all_kinds(value: str) -> None:
     check('{"apiVersion": "v1", "kind": "K", "metadata": {"name": "x"}, "data": ' + value + "}")

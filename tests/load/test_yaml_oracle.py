@@ -8,6 +8,7 @@ import pytest
 from scalar_vectors import FILE, record
 from yaml_oracle import ask, damaged_yaml, same, streams
 
+from effort import share
 from oracle import gotools
 from trainc.basics.jsonvalues import Json
 from trainc.data import load_json
@@ -35,7 +36,7 @@ def read(text: str) -> tuple[Json, list[Problem]]:
 @pytest.mark.go
 @pytest.mark.usefixtures("go_modules")
 def test_damaged_yaml() -> None:
-    texts = damaged_yaml(1, 6000)
+    texts = damaged_yaml(1, share(6000))
     counts: Counter[str] = Counter()
     wrong = []
     for text, answer in zip(texts, ask(texts), strict=True):
@@ -53,8 +54,8 @@ def test_damaged_yaml() -> None:
         if kind == "wrong":
             wrong.append((text, answer, data))
     assert wrong == []
-    assert counts["read"] > 500
-    assert counts["refused"] > 3000
+    assert counts["read"] > len(texts) / 12
+    assert counts["refused"] > len(texts) / 2
     # libyaml and its port in Go go different ways in rubbish like [a\n[b: they are few, and errors either way.
     assert counts["stricter"] + counts["other text"] < 0.02 * len(texts), counts
 
@@ -63,7 +64,7 @@ def test_damaged_yaml() -> None:
 @pytest.mark.usefixtures("go_modules")
 def test_streams_of_documents() -> None:
     identity = "apiVersion: v1\nkind: K\nmetadata: {name: x}\n"
-    texts = [text.replace("a: 1\n", identity).replace('{"a":1}', _json("y")) for text in streams(1, 4000)]
+    texts = [text.replace("a: 1\n", identity).replace('{"a":1}', _json("y")) for text in streams(1, share(4000))]
     counts: Counter[str] = Counter()
     for text, answer in zip(texts, ask(texts), strict=True):
         documents, findings = load(Source("a.yaml", text))
@@ -78,8 +79,7 @@ def test_streams_of_documents() -> None:
             objects = objects[: len(found)]
         counts[kind] += 1
         assert same(found, objects), text
-    assert counts["same"] > 500
-    assert counts["error"] > 500
+    assert min(counts["same"], counts["error"]) > len(texts) / 8
 
 
 def _json(name: str) -> str:

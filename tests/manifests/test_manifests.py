@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from trainc import Options, Source, compile
 from trainc.basics.jsonvalues import as_object, get
@@ -34,17 +35,11 @@ class Manifest:
         (first, self.text) = text.split("\n", 1)
         self.origin = first.removeprefix("# ")
         self.release = release
-        (document,) = _documents(self.text)
+        document = as_object(yaml.load(self.text, yaml.CSafeLoader))
         self.kind = str(document["kind"])
         self.name = str(get(document, "metadata", "name"))
         self.namespace = str(get(document, "metadata", "namespace") or "default")
         self.runtime = get(document, "spec", "runtimeRef", "name")
-
-
-def _documents(text: str) -> list[dict[str, object]]:
-    from ruamel.yaml import YAML
-
-    return [as_object(found) for found in YAML(typ="safe", pure=True).load_all(text)]
 
 
 def _read(name: str, release: str = "") -> list[Manifest]:

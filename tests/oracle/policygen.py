@@ -29,37 +29,6 @@ PARAM_KINDS: Json = _POOLS["param_kinds"]
 ANYTHING = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
 
 
-HEAVY = "object.spec.values.all(x, object.spec.values.all(y, x + y >= 0))"
-"""What costs 450,000 for the object of heavy questions, and so a fifth of what match conditions may."""
-
-
-def heavy() -> Iterator[Question]:
-    """Yield questions whose policies run out of budget, or nearly."""
-    for name, conditions, validations, variables in (
-        ("conditions", 7, 1, 0),
-        ("few-conditions", 4, 1, 0),
-        ("validations", 0, 24, 0),
-        ("messages", 0, 12, 0),
-        ("variables", 0, 1, 24),
-    ):
-        maker = _Maker(random.Random(name))
-        question = maker.question(f"heavy-{name}")
-        spec: Json = {"matchConstraints": {"resourceRules": [ANYTHING]}}
-        spec["matchConditions"] = [{"name": f"c{i}", "expression": HEAVY} for i in range(conditions)]
-        spec["variables"] = [{"name": f"v{i}", "expression": HEAVY} for i in range(variables)]
-        used = " && ".join(f"variables.v{i}" for i in range(variables)) or HEAVY
-        row = {"expression": used, "messageExpression": f"{HEAVY} ? 'x' : 'y'"}
-        spec["validations"] = [row if name == "messages" else {"expression": used} for _ in range(validations)]
-        spec["auditAnnotations"] = [{"key": "k", "valueExpression": "'v'"}]
-        metadata = {"name": "p"}
-        policy = {"apiVersion": API, "kind": "ValidatingAdmissionPolicy", "metadata": metadata, "spec": spec}
-        binding = {"apiVersion": API, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "b"}}
-        binding["spec"] = {"policyName": "p", "validationActions": ["Deny", "Audit"]}
-        request = maker.request_of(KINDS[0], "CREATE")
-        request["object"]["spec"]["values"] = list(range(300))
-        yield {**question, "policies": [policy], "bindings": [binding], "request": request}
-
-
 def questions(seed: int, count: int) -> Iterator[Question]:
     """Yield questions to ``policies decide``."""
     for number in range(count):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import re2  # type: ignore[import-untyped]
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.kube.gojson import go_number
@@ -56,7 +56,6 @@ def test_a_pattern_that_go_refuses_or_that_is_too_large(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", sorted({pattern for name in PACKAGED for pattern in packaged(name)}))
 @given(data=st.data())
-@settings(max_examples=100)
 def test_packaged_patterns_mean_to_python_what_they_mean_to_re2(pattern: str, data: st.DataObject) -> None:
     text = data.draw(st.from_regex(pattern) | st.text("a.-/_Z9Ke+:@ms\n é", max_size=12))
     matches = matcher(pattern)

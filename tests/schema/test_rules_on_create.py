@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from corpus import documents, jobsets, mutated, partly_lasting
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from schema_cases import ALL_KINDS, Data, resource_of
 
@@ -25,7 +25,6 @@ def test_documents() -> None:
 
 
 @given(seed=seeds)
-@settings(max_examples=150)
 def test_parts_that_last(seed: int) -> None:
     data = mutated(random.Random(seed).choice((*documents(), *jobsets())), seed)
     resource = resource_of(data["kind"]) if data.get("kind") in ALL_KINDS else resource_of("TrainJob")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from corpus import documents, jobsets, mutated, partly_lasting
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from schema_cases import ALL_KINDS, Data, Objects, resource_of
 
@@ -156,7 +156,6 @@ def everything(resource: Any, data: Data) -> str:
 
 @pytest.mark.parametrize("kind", ALL_KINDS)
 @given(seed=seeds)
-@settings(max_examples=60)
 def test_admission_is_idempotent(kind: str, seed: int) -> None:
     of = resource_of(kind)
     data = Objects(random.Random(seed)).make(kind)
@@ -172,7 +171,6 @@ def test_admission_is_idempotent(kind: str, seed: int) -> None:
 
 @pytest.mark.parametrize("kind", ALL_KINDS)
 @given(seed=seeds)
-@settings(max_examples=60)
 def test_a_refused_document_has_a_violation_that_is_not_secondary(kind: str, seed: int) -> None:
     violations = admit(resource_of(kind), Objects(random.Random(seed)).make(kind)).violations
     assert not violations or not all(violation.secondary for violation in violations)
@@ -180,7 +178,6 @@ def test_a_refused_document_has_a_violation_that_is_not_secondary(kind: str, see
 
 
 @given(seed=seeds)
-@settings(max_examples=150)
 def test_what_is_remembered_of_shared_parts_changes_nothing(seed: int) -> None:
     data = partly_lasting(mutated(random.Random(seed).choice((*documents(), *jobsets())), seed), seed)
     of = resource_of(data["kind"] if data.get("kind") in ALL_KINDS else "JobSet")
@@ -210,12 +207,10 @@ def test_the_webhook_of_jobset_takes_no_second_walk() -> None:
 
 
 @given(seed=seeds)
-@settings(max_examples=250)
 def test_changed_jobsets_are_stored_the_same(seed: int) -> None:
     compare_jobset(mutated(random.Random(seed).choice(jobsets()), seed))
 
 
 @given(seed=seeds)
-@settings(max_examples=100)
 def test_random_jobsets_are_stored_the_same(seed: int) -> None:
     compare_jobset(Objects(random.Random(seed)).make("JobSet"))

@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.project.write import OWNED, File, Plan, apply, plan
@@ -331,7 +331,6 @@ def test_a_hard_link_elsewhere_keeps_its_bytes(tmp_path: Path) -> None:
 LEAVES = [f"out/{env}/{namespace}/{job}/x.yaml" for env in "pq" for namespace in "ab" for job in "jk"]
 
 
-@settings(max_examples=60)
 @given(
     st.dictionaries(st.sampled_from(LEAVES), st.binary(max_size=3)),
     st.dictionaries(st.sampled_from(LEAVES), st.binary(max_size=3)),

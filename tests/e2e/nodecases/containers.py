@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -63,20 +62,6 @@ def case_environment(bench: Bench) -> None:
     }
 
 
-def case_command_line(bench: Bench) -> None:
-    def echo(**container: Any) -> str:
-        given = {"name": "c", "image": "echo", **container}
-        return bench.run(f"p{len(bench.lines)}", "", containers=[given])
-
-    assert echo() == "from image\n", "entrypoint and cmd of the image"
-    assert echo(args=["args", "$(B)", "$$(B)"], env=[{"name": "B", "value": "2"}]) == "from args 2 $(B)\n"
-    assert echo(command=["/bin/echo", "own"]) == "own\n", "a command leaves out the image's cmd"
-    assert echo(command=["sh", "-c", "pwd; echo $A"]) == "/tmp\nimage\n"
-    assert echo(command=["sh", "-c", "pwd; echo $A"], workingDir="/not/there", env=[{"name": "A", "value": "pod"}]) == (
-        "/not/there\npod\n"
-    )
-
-
 def case_user(bench: Bench) -> None:
     assert bench.run("root", "id -u; id -g; id -G") == "0\n0\n0\n"
     context = {"runAsUser": 4711, "runAsGroup": 4712, "fsGroup": 4713}
@@ -122,15 +107,6 @@ def case_capabilities(bench: Bench) -> None:
     assert found("strict", allowPrivilegeEscalation=False)["NoNewPrivs"] == "1"
 
 
-def case_what_capabilities_allow(bench: Bench) -> None:
-    drop = {"securityContext": {"capabilities": {"drop": ["SYS_CHROOT"]}}}
-    assert bench.run("with", "chroot / echo in") == "in\n"
-    assert bench.run("without", "chroot / echo in 2>&1 || true", container=drop).endswith("Operation not permitted\n")
-    assert bench.run("mount", "mount -t tmpfs x /mnt 2>&1 || echo no").endswith("no\n")
-    assert bench.run("proc", "(echo 1 > /proc/sys/kernel/panic) 2>&1 || echo no").endswith("no\n")
-    assert bench.run("key", "cat /proc/keys /proc/timer_list; ls /sys/firmware") == "", "hidden, as runc hides it"
-
-
 def case_read_only_root(bench: Bench) -> None:
     refused = "for f in /file /etc/hosts /tmp/a-file /dev/file; do (echo > $f) 2>&1 | grep -c Read-only || true; done"
     script = f"{refused}; echo > /v/file; echo > /dev/shm/file; echo > /dev/null"
@@ -155,21 +131,3 @@ def case_own_namespaces(bench: Bench) -> None:
     assert not set(mine) & {
         str(Path(f"/proc/self/ns/{kind}").readlink()) for kind in ("net", "uts", "ipc", "pid", "mnt")
     }
-
-
-def case_containers_share_localhost(bench: Bench) -> None:
-    serve = "import socket; s=socket.create_server(('127.0.0.1', 80)); s.accept()"
-    ask = """
-import socket, time
-while True:
-    try:
-        socket.create_connection(("localhost", 80))
-        break
-    except OSError:
-        time.sleep(0.02)
-"""
-    containers = [
-        {"name": name, "image": "machine", "command": [sys.executable, "-S", "-c", code]}
-        for name, code in (("c", serve), ("d", ask))
-    ]
-    bench.succeeds(bench.start("p", "", containers=containers))

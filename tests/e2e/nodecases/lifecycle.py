@@ -26,45 +26,6 @@ def ended(pod: RunningPod, container: int = 0) -> dict[str, Any]:
     return found
 
 
-def case_phases(bench: Bench) -> None:
-    good, bad = bench.start("good", "true"), bench.start("bad", "exit 3")
-    assert good.phase == bad.phase == "Pending"
-    assert good.wait(20) and bad.wait(20)
-    assert (good.phase, bad.phase) == ("Succeeded", "Failed")
-    assert (ended(good)["exitCode"], ended(good)["reason"]) == (0, "Completed")
-    assert (ended(bad)["exitCode"], ended(bad)["reason"]) == (3, "Error")
-    one = bench.start("one", "", containers=[shell("c", "true"), shell("d", "sleep 60")])
-    bench.until(lambda: one.phase == "Running" and "terminated" in one.container_statuses[0]["state"], "an end")
-    assert not one.ready and not one.over, "one container has ended, the other has not"
-    status = one.status()
-    assert (status["phase"], status["podIP"], status["hostIP"]) == ("Running", one.ip, "10.244.0.1")
-    assert {each["type"]: each["status"] for each in status["conditions"]} == {
-        "PodScheduled": "True",
-        "Initialized": "True",
-        "ContainersReady": "False",
-        "Ready": "False",
-    }
-
-
-def case_init_containers(bench: Bench) -> None:
-    volumes = [{"name": "v", "emptyDir": {}}]
-    mount = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
-    inits = [shell(name, f"echo {name} >> /v/f", **mount) for name in ("first", "second")]
-    pod = bench.start("p", "cat /v/f", container=mount, volumes=volumes, initContainers=inits)
-    bench.succeeds(pod)
-    assert bench.log(pod) == "first\nsecond\n"
-    pod = bench.start("q", "echo ran", initContainers=[shell("i", "exit 5"), shell("j", "true")])
-    assert pod.wait(20) and pod.phase == "Failed" and bench.log(pod) == ""
-    codes = [status["state"].get("terminated", {}).get("exitCode") for status in pod.init_container_statuses]
-    assert codes == [5, None], "what comes after one that failed is not started"
-    script = "test -e /v/again || { touch /v/again; exit 1; }"
-    pod = bench.start(
-        "r", "true", initContainers=[shell("i", script, **mount)], volumes=volumes, restartPolicy="OnFailure"
-    )
-    bench.succeeds(pod)
-    assert pod.init_container_statuses[0]["restartCount"] == 1
-
-
 def case_restarts(bench: Bench) -> None:
     volumes = [{"name": "v", "emptyDir": {}}]
     mount = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
@@ -105,29 +66,6 @@ def case_grace(bench: Bench) -> None:
     patient.delete(0)
     bench.until(lambda: patient.gone, "a second deletion shortens the period")
     assert patient not in bench.node.pods and patient.phase == "Failed"
-
-
-def case_kill(bench: Bench) -> None:
-    pod = bench.start("p", "sleep 60")
-    bench.until(lambda: pod.phase == "Running", "start")
-    pod.kill(signal.SIGKILL)
-    assert pod.wait(20) and pod.phase == "Failed" and ended(pod)["exitCode"] == 137
-    pod.kill(signal.SIGKILL)
-    pod.delete()
-    bench.until(lambda: pod.gone, "deletion of what has ended")
-
-
-def case_readiness(bench: Bench) -> None:
-    probe = {"exec": {"command": ["test", "-e", "/tmp/simulator-ready"]}, "periodSeconds": 1, "failureThreshold": 1}
-    pod = bench.start("p", "sleep 60", container={"readinessProbe": probe})
-    plain = bench.start("q", "sleep 60")
-    bench.until(lambda: plain.ready and pod.phase == "Running", "start")
-    assert not pod.ready
-    bench.exec(pod, "touch", "/tmp/simulator-ready")
-    bench.until(lambda: pod.ready, "readiness")
-    assert {"type": "Ready", "status": "True"} in pod.status()["conditions"]
-    bench.exec(pod, "rm", "/tmp/simulator-ready")
-    bench.until(lambda: not pod.ready, "the end of readiness")
 
 
 def case_tcp_probes(bench: Bench) -> None:
@@ -218,21 +156,6 @@ def case_orphans_and_zombies(bench: Bench) -> None:
     bench.until(lambda: not left(), "the end of every process")
 
 
-def case_output(bench: Bench) -> None:
-    script = "i=0; while [ $i -lt 2000 ]; do echo {} $i; i=$((i+1)); done; printf 'no end'"
-    names = ("c", "d", "e")
-    pod = bench.start("p", "", containers=[shell(name, script.replace("{}", name)) for name in names])
-    bench.succeeds(pod)
-    for name in names:
-        expected = [f"{name} {number}" for number in range(2000)] + ["no end"]
-        assert bench.log(pod, name).splitlines() == expected
-        assert [line for line in bench.lines if line.startswith(f"<p/{name}> ")] == [
-            f"<p/{name}> {line}" for line in expected
-        ]
-    both = bench.run("q", "for i in 1 2 3; do echo out $i; echo err $i >&2; done")
-    assert both == "out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n"
-
-
 def case_unsupported(bench: Bench) -> None:
     spec = {"name": "c", "image": "machine", "lifecycle": {"stopSignal": "SIGUSR1"}, "tty": True}
     for changes, text in (
@@ -252,11 +175,3 @@ def case_unsupported(bench: Bench) -> None:
         else:
             raise AssertionError(f"taken: {changes}")
     assert bench.node.pods == ()
-
-
-def case_many_at_once(bench: Bench) -> None:
-    pods = [bench.start(f"p{number}", "echo $HOSTNAME", restartPolicy="Never") for number in range(30)]
-    for pod in pods:
-        bench.succeeds(pod)
-    assert [bench.log(pod) for pod in pods] == [f"{pod.name}\n" for pod in pods]
-    assert len({pod.ip for pod in pods}) == 30

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import socket
-import sys
 import time
-from typing import Any
 
 from nodecases.bench import Bench
 
@@ -20,11 +17,6 @@ fe00::2	ip6-allrouters
 """
 
 
-def python(code: str, *arguments: str) -> dict[str, Any]:
-    """Return the part of a container that runs Python code."""
-    return {"command": [sys.executable, "-S", "-c", code, *arguments]}
-
-
 def case_files_of_etc(bench: Bench) -> None:
     pod = bench.start(
         "p-0-x1", "cat /etc/hosts /etc/hostname; hostname; echo $HOSTNAME", hostname="p-0", subdomain="sub"
@@ -32,11 +24,6 @@ def case_files_of_etc(bench: Bench) -> None:
     bench.succeeds(pod)
     assert bench.log(pod) == f"{_HOSTS}{pod.ip}\tp-0.sub.default.svc.cluster.local\tp-0\np-0\np-0\np-0\n"
     assert bench.run("l" * 62 + "-x", "hostname") == "l" * 62 + "\n", "63 characters, and no hyphen at the end"
-
-
-def case_resolv_conf(bench: Bench) -> None:
-    own = "default.svc.cluster.local svc.cluster.local cluster.local"
-    assert bench.run("a", "cat /etc/resolv.conf") == f"search {own}\nnameserver 10.96.0.10\noptions ndots:5\n"
 
 
 def case_names_of_pods(bench: Bench) -> None:
@@ -85,42 +72,3 @@ def case_names_that_come_late(bench: Bench) -> None:
     script = "until getent ahostsv4 late.sub >/dev/null; do sleep 0.05; done"
     assert bench.exec(pods[1], "sh", "-c", script) == (0, "")
     assert time.monotonic() - began >= 2.0
-
-
-def case_network(bench: Bench) -> None:
-    serve = "import socket; s=socket.create_server(('', 80)); c, a=s.accept(); print(a[0])"
-    servers = [bench.start(f"s{i}", "", container=python(serve)) for i in range(2)]  # a port twice: own networks
-    bench.until(lambda: all(pod.phase == "Running" for pod in servers), "start")
-    connect = """
-import socket, sys, time
-for address in sys.argv[1:]:
-    while True:
-        try:
-            socket.create_connection((address, 80))
-            break
-        except ConnectionRefusedError:
-            time.sleep(0.02)
-"""
-    client = bench.start("client", "", container=python(connect, *(pod.ip for pod in servers)))
-    for pod in (client, *servers):
-        bench.succeeds(pod)
-    assert [bench.log(server) for server in servers] == [f"{client.ip}\n"] * 2, "no address is translated"
-
-
-def case_api_address(bench: Bench) -> None:
-    ask = """
-import os, socket
-socket.create_connection((os.environ["KUBERNETES_SERVICE_HOST"], int(os.environ["KUBERNETES_SERVICE_PORT"])))
-"""
-    with socket.create_server((bench.node.api_address, 443)) as server:
-        server.settimeout(20)
-        pod = bench.start("p", "", container=python(ask))
-        connection, (address, _) = server.accept()
-        connection.close()
-    bench.succeeds(pod)
-    assert address == pod.ip
-
-
-def case_links_of_the_pod_network(bench: Bench) -> None:
-    found = bench.run("p", "cat /sys/class/net/*/ifindex | wc -l; ls /sys/class/net; cat /sys/class/net/eth0/operstate")
-    assert found == "2\neth0\nlo\nup\n"

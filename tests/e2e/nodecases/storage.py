@@ -20,26 +20,6 @@ def encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def case_config_map(bench: Bench) -> None:
-    bench.add(
-        "ConfigMap", "m", data={"b": "two\n", "a": "one\n"}, binaryData={"raw": base64.b64encode(b"\x00x").decode()}
-    )
-    script = f"cd /v; {_STAT} . ..data/. a ..data/a; readlink a; cat a b; od -An -c raw; ls -a | wc -l; echo x > /v/a"
-    volumes = [{"name": "v", "configMap": {"name": "m"}}]
-    pod = bench.start("p", f"({script}) 2>&1; true", container=mounted(), volumes=volumes)
-    bench.succeeds(pod)
-    lines = bench.log(pod).splitlines()
-    assert lines[:4] == [
-        "drwxrwxrwx 0:0 .",
-        "drwxr-xr-x 0:0 ..data/.",
-        "lrwxrwxrwx 0:0 a",
-        "-rw-r--r-- 0:0 ..data/a",
-    ]
-    assert lines[4:8] == ["..data/a", "one", "two", "  \\0   x"]
-    assert lines[8] == "7", "., .., the folder with a time in its name, ..data, three links"
-    assert "Read-only file system" in lines[9]
-
-
 def case_secret(bench: Bench) -> None:
     bench.add("Secret", "s", data={"key": encoded("private"), "pub": encoded("public"), "more": encoded("x")})
     items = [{"key": "key", "path": "id_rsa", "mode": 0o400}, {"key": "pub", "path": "in/id_rsa.pub"}]
@@ -87,45 +67,6 @@ def case_fs_group(bench: Bench) -> None:
         "uid=4711 gid=0(root) groups=0(root),2000",
         "private-rw-r--r-- 4711:2000 /e/f",
     ], "a private key of mode 0600 becomes readable to the group, which ssh refuses"
-
-
-def case_empty_dir(bench: Bench) -> None:
-    volumes = [{"name": "v", "emptyDir": {}}, {"name": "m", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}]
-    mounts = [{"name": "v", "mountPath": "/v"}, {"name": "m", "mountPath": "/dev/shm"}]  # as torch jobs have it
-    other = {
-        "name": "other",
-        "image": "machine",
-        "command": ["sh", "-c", "until test -e /w/f; do sleep 0.02; done; cat /w/f; echo > /w/g"],
-        "volumeMounts": [{"name": "v", "mountPath": "/w", "readOnly": True}],
-    }
-    fill = "head -c 2000000 /dev/zero > /dev/shm/x; stat -c %s /dev/shm/x"
-    script = f"{_STAT} /v /dev/shm; echo shared > /v/f; stat -fc %T /dev/shm; {fill}"
-    first = {"name": "c", "image": "machine", "command": ["sh", "-c", script], "volumeMounts": mounts}
-    pod = bench.start("p", "", volumes=volumes, containers=[first, other])
-    bench.until(lambda: pod.over, "end")
-    assert bench.log(pod).splitlines() == [
-        "drwxrwxrwx 0:0 /v",
-        "drwxrwxrwt 0:0 /dev/shm",
-        "tmpfs",
-        "head: error writing 'standard output': No space left on device",
-        "1048576",
-    ]
-    assert "shared\n" in bench.log(pod, "other") and "Read-only file system" in bench.log(pod, "other")
-
-
-def case_shared_memory_by_default(bench: Bench) -> None:
-    assert bench.run("p", f"{_STAT} /dev/shm; df -k /dev/shm | tail -1").split()[:5] == [
-        *("drwxrwxrwt", "0:0", "/dev/shm", "shm", "65536"),
-    ]
-
-
-def case_claim(bench: Bench) -> None:
-    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
-    bench.run("one", "echo kept > /v/f", container=mounted(), volumes=volumes)
-    assert bench.run("two", "cat /v/f", container=mounted(), volumes=volumes) == "kept\n"
-    read_only = [{"name": "v", "persistentVolumeClaim": {"claimName": "data", "readOnly": True}}]
-    pod = bench.start("three", "echo x > /v/f", container=mounted(), volumes=read_only)
-    assert pod.wait(20) and pod.phase == "Failed" and "Read-only" in bench.log(pod)
 
 
 def case_a_secret_that_is_filled_later(bench: Bench) -> None:

@@ -20,7 +20,6 @@ from trainc.checks.jobs import validate_job_spec
 from trainc.checks.pods import validate_pod, validate_pod_template
 from trainc.data import load_text
 from trainc.documents.emit import emit
-from trainc.documents.load import load
 from trainc.gitops import naming
 from trainc.gitops.base import jobset_of
 from trainc.gitops.keys import launcher_of
@@ -30,7 +29,7 @@ from trainc.kube.pods import default_job
 from trainc.plugins.model import Object
 from trainc.plugins.origins import nearest
 from trainc.schema import admit
-from trainc.schema.kinds import BUILT_IN, split_version
+from trainc.schema.kinds import split_version
 
 HERE = Path(__file__).parent
 CRDS = Source("external-secrets.yaml", (HERE / "external-secrets.yaml").read_text(encoding="utf-8"))
@@ -109,59 +108,6 @@ def test_the_job_can_have_pods(mode: str) -> None:
     assert faults_in(validate_pod_template, broken)
 
 
-def test_the_pod_is_restricted() -> None:
-    """Pod Security Standards, profile restricted."""
-    pod = pod_of(the(build(), "Job"))
-    (container,) = objects(pod["containers"])
-    assert get(pod, "securityContext", "runAsNonRoot") is True
-    assert get(pod, "securityContext", "runAsUser") not in (0, None)
-    assert get(pod, "securityContext", "seccompProfile", "type") == "RuntimeDefault"
-    security = as_object(container["securityContext"])
-    assert security["allowPrivilegeEscalation"] is False
-    assert security["capabilities"] == {"drop": ["ALL"]}
-    assert security["readOnlyRootFilesystem"] is True
-    kinds = {kind for volume in objects(pod["volumes"]) for kind in volume if kind != "name"}
-    assert kinds <= {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected"}
-    assert {"hostNetwork", "hostPID", "hostIPC", "initContainers"}.isdisjoint(pod)
-
-
-def test_the_job_ends_and_stays() -> None:
-    job = the(build(), "Job")
-    spec, (container,) = as_object(job["spec"]), objects(pod_of(job)["containers"])
-    assert get(container, "resources", "requests") == get(container, "resources", "limits")
-    assert spec["activeDeadlineSeconds"] == 3600
-    assert spec["backoffLimit"] == 4
-    assert "ttlSecondsAfterFinished" not in spec
-
-
-def test_the_token_is_in_that_pod_only() -> None:
-    made = build()
-    assert the(made, "ServiceAccount")["automountServiceAccountToken"] is False
-    assert pod_of(the(made, "Job"))["automountServiceAccountToken"] is True
-    assert pod_of(the(made, "Job"))["serviceAccountName"] == "job-mpi-ssh-keys"
-    assert "job-mpi-ssh-keys" not in emit(the(made, "JobSet"))
-
-
-def test_the_account_may_get_and_patch_one_secret() -> None:
-    made = build()
-    name, account = "job-mpi-ssh-auth", {"kind": "ServiceAccount", "name": "job-mpi-ssh-keys", "namespace": "team"}
-    assert the(made, "Role")["rules"] == [
-        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [name], "verbs": ["get", "patch"]}
-    ]
-    assert the(made, "RoleBinding")["subjects"] == [account]
-    assert get(the(made, "RoleBinding"), "roleRef", "name") == get(the(made, "Role"), "metadata", "name")
-    assert {volume["secretName"] for volume in volumes(made)} == {name}  # type: ignore[index,call-overload]
-
-
-def test_the_secret_has_no_data() -> None:
-    assert the(build(), "Secret") == {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": "job-mpi-ssh-auth", "namespace": "team"},
-        "type": "Opaque",
-    }
-
-
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("fixes", [(), ("ssh-known-hosts", "ssh-key-mode")])
 def test_pods_wait_for_every_key_that_they_mount(mode: str, fixes: tuple[str, ...]) -> None:
@@ -177,21 +123,6 @@ def test_pods_wait_for_every_key_that_they_mount(mode: str, fixes: tuple[str, ..
             assert keys <= as_object(get(external.data, "spec", "target", "template", "data")).keys()
         if of_kind(made, "Job"):
             assert all(repr(key).replace("'", '"') in SCRIPT for key in keys)
-
-
-def test_no_waves_and_no_hooks() -> None:
-    for mode in MODES.values():
-        for one in added(build(mode)):
-            assert "hook" not in emit(one.data)
-            assert "sync-wave" not in emit(one.data)
-
-
-def test_the_dry_run_is_skipped_only_where_that_is_wanted() -> None:
-    key, wanted = "argocd.argoproj.io/sync-options", "SkipDryRunOnMissingResource=true"
-    for mode, expected in (("external-secrets", None), ("skip-dry-run", wanted)):
-        found = added(build(MODES[mode]))
-        assert {one.kind for one in found} == {"ExternalSecret", "SSHKey"}
-        assert {get(one.data, "metadata", "annotations", key) for one in found} == {expected}
 
 
 def test_keys_that_exist_are_mounted() -> None:
@@ -317,22 +248,6 @@ def test_names_tell_what_the_environment_changes() -> None:
     assert get(jobs[3], "spec", "backoffLimit") == 9
 
 
-def test_files_are_called_without_the_hash() -> None:
-    assert sorted(build().files) == [
-        f"out/prod/team/job/{name}.yaml"
-        for name in (
-            "configmap-job-mpi-hostfile",
-            "configmap-job-mpi-ssh-keys",
-            "job-job-mpi-ssh-keys",
-            "jobset-job",
-            "role-job-mpi-ssh-keys",
-            "rolebinding-job-mpi-ssh-keys",
-            "secret-job-mpi-ssh-auth",
-            "serviceaccount-job-mpi-ssh-keys",
-        )
-    ]
-
-
 LABELS = st.from_regex(r"[a-z]([-a-z0-9]{0,60}[a-z0-9])?", fullmatch=True)
 DATA = st.dictionaries(st.sampled_from("abc"), st.text(max_size=3), max_size=3)
 
@@ -351,18 +266,8 @@ def test_sealed_names(name: str, one: dict[str, str], other: dict[str, str]) -> 
     assert (sealed(one) == sealed(other)) is (one == other)
 
 
-def test_what_has_no_stem_is_left_alone() -> None:
-    given = (Object({"kind": "ConfigMap", "metadata": {"name": "a"}}),)
-    assert naming.with_hashes(None, given) is given  # type: ignore[arg-type]  # the model is not looked at
-
-
 def test_a_long_name_is_cut_off() -> None:
     name = "a-job-whose-name-is-rather-long-for-all-that"
     job = names(build(name=name))["Job"]
     assert len(job) == 63
     assert job.startswith(name)
-
-
-def test_the_crds_are_one_file_with_two() -> None:
-    assert [document.data["kind"] for document in load(CRDS)[0]] == ["CustomResourceDefinition"] * 2
-    assert BUILT_IN.find("external-secrets.io", "v1", "ExternalSecret") is None

@@ -99,34 +99,6 @@ def test_nothing_of_ssh_is_left(case: str) -> None:
     assert not set(codes(made)) & {"TC408", "TC451", "TC457", "TC458"}, "warnings of keys"
 
 
-def test_the_role_is_what_the_scripts_need() -> None:
-    assert the(build(), "Role")["rules"] == [
-        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
-        {"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["create", "get"]},
-    ]
-    for script in SCRIPTS:
-        code = [line for line in load_text(f"scripts/{script}").splitlines() if not line.lstrip().startswith("#")]
-        calls = {
-            line.split("kubectl ", 1)[1].split()[0] for line in code if "kubectl get" in line or "kubectl exec" in line
-        }
-        assert calls <= {"get", "exec"} and "get" in calls
-    assert of_kind(build(), "ClusterRole") == []
-
-
-def test_the_rights_are_bound_to_the_launcher_alone() -> None:
-    made = build()
-    binding = the(made, "RoleBinding")
-    name = "job-mpi-kubexec"
-    assert binding["roleRef"] == {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name}
-    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": name, "namespace": "team"}]
-    assert the(made, "ServiceAccount")["automountServiceAccountToken"] is False
-    launcher, node = pod_of(made, "launcher"), pod_of(made, "node")
-    assert (launcher["serviceAccountName"], launcher["automountServiceAccountToken"]) == (name, True)
-    assert "serviceAccountName" not in node
-    assert node["automountServiceAccountToken"] is False
-    assert made.findings == ()
-
-
 @pytest.mark.parametrize("field", ["serviceAccountName", "serviceAccount"])
 def test_an_account_of_the_runtimes_own_is_bound(field: str) -> None:
     made = build(launcher=f"{field}: mine", options={"serviceAccounts": ["mine"]})
@@ -235,53 +207,12 @@ def test_the_table_has_the_labels_of_the_pods() -> None:
         assert f"{JOBSET}restart-attempt" in labels
 
 
-def test_files_and_their_modes() -> None:
-    made = build()
-    (volume,) = objects(pod_of(made, "launcher")["volumes"])
-    modes = {one["path"]: one["mode"] for one in objects(get(volume, "configMap", "items"))}
-    assert modes == {
-        "hostfile": 0o444,
-        "hosts": 0o444,
-        "jobset": 0o444,
-        "kubexec.sh": 0o555,
-        "discover_hosts.sh": 0o555,
-    }
-    assert set(modes) == set(as_object(the(made, "ConfigMap")["data"]))
-    assert the(made, "ConfigMap")["immutable"] is True
-    (other,) = objects(pod_of(made, "node")["volumes"])
-    assert get(other, "configMap", "items") == [{"key": "kubexec.sh", "path": "kubexec.sh", "mode": 0o555}]
-    for name in ("launcher", "node"):
-        (container,) = objects(pod_of(made, name)["containers"])
-        assert container["volumeMounts"] == [{"name": "mpi-kubexec", "mountPath": "/etc/mpi"}]
-
-
-def test_the_pod_that_copies_kubectl_is_restricted() -> None:
-    """Pod Security Standards, profile restricted."""
-    made = build(transport={"image": "example.com/kubectl:1"})
-    (copy,) = objects(pod_of(made, "launcher")["initContainers"])
-    security = as_object(copy["securityContext"])
-    assert security["runAsNonRoot"] is True
-    assert security["runAsUser"] == 65534
-    assert security["allowPrivilegeEscalation"] is False
-    assert security["capabilities"] == {"drop": ["ALL"]}
-    assert get(security, "seccompProfile", "type") == "RuntimeDefault"
-    assert get(copy, "resources", "requests") == get(copy, "resources", "limits")
-    assert "initContainers" not in pod_of(made, "node")
-    assert "initContainers" not in pod_of(build(), "launcher")
-
-
 def test_that_image_is_the_environments() -> None:
     options: JsonObject = {"registries": {"example.com/": "mirror.example.net/"}, "imagePullSecrets": ["pull"]}
     made = build(transport={"image": "example.com/kubectl:1"}, options=options)
     launcher = pod_of(made, "launcher")
     assert get(launcher, "initContainers", 0, "image") == "mirror.example.net/kubectl:1"
     assert launcher["imagePullSecrets"] == [{"name": "pull"}]
-
-
-def test_another_namespace_in_the_cluster() -> None:
-    made = build(options={"namespaces": {"team": "team-prod"}})
-    assert get(the(made, "RoleBinding"), "subjects", 0, "namespace") == "team-prod"
-    assert {get(one.data, "metadata", "namespace") for one in made.objects} == {"team-prod"}
 
 
 def test_where_fields_come_from() -> None:
