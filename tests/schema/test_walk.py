@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from corpus import documents, jobsets, mutated, partly_lasting
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from schema_cases import ALL_KINDS, Data, Objects, resource_of
 
@@ -215,7 +215,21 @@ def test_changed_jobsets_are_stored_the_same(seed: int) -> None:
     compare_jobset(mutated(random.Random(seed).choice(jobsets()), seed))
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"failurePolicy": {"rules": [{"name": {}}]}},
+        {"replicatedJobs": [{"template": {"spec": {"template": {"spec": {"restartPolicy": {}}}}}}]},
+        {"network": []},
+    ],
+)
+def test_a_value_that_go_cannot_decode_gets_no_default(spec: Any) -> None:
+    with pytest.raises(GoDecodeError):
+        default({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "j"}, "spec": spec})
+
+
 @given(seed=seeds)
+@example(seed=6724)
 @settings(max_examples=100)
 def test_random_jobsets_are_stored_the_same(seed: int) -> None:
     compare_jobset(Objects(random.Random(seed)).make("JobSet"))

@@ -5,10 +5,11 @@ Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go, with every feature gate a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import is_
 from typing import Final
 
-from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, as_object
 from trainc.basics.memo import last, remembering
 from trainc.kube.gotypes import JOB_SET, decode
 
@@ -34,67 +35,61 @@ def with_defaults(jobset: JsonObject) -> JsonObject:
     for name, usual in (("successPolicy", _SUCCESS), ("startupPolicy", _STARTUP)):
         if spec.get(name) is None:
             spec[name] = last(usual)
-    network = as_object(spec.get("network"))
-    if not network:
+    network = spec.get("network")
+    if network in (None, {}):
         spec["network"] = last(_NETWORK)
-    elif any(network.get(name) is None for name in _NETWORK):
+    elif isinstance(network, dict) and any(network.get(name) is None for name in _NETWORK):
         spec["network"] = {**_NETWORK, **{name: value for name, value in network.items() if value is not None}}
-    if jobs := objects(spec.get("replicatedJobs")):
-        named = [_default_job(job) for job in jobs]
-        if not _same(named, spec["replicatedJobs"]):
-            spec["replicatedJobs"] = [*named]
-    if "failurePolicy" in spec and (rules := objects(get(spec, "failurePolicy", "rules"))):
-        _set_rules(spec, [_default_rule(rule, index) for index, rule in enumerate(rules)])
-    if policies := objects(spec.get("volumeClaimPolicies")):
-        kept = list(map(_default_claims, policies))
-        if not _same(kept, spec["volumeClaimPolicies"]):
-            spec["volumeClaimPolicies"] = [*kept]
+    _complete(spec, "replicatedJobs", _default_job)
+    _complete(spec, "volumeClaimPolicies", lambda policy, _: _default_claims(policy))
+    if isinstance(policy := spec.get("failurePolicy"), dict):
+        named = dict(policy)
+        _complete(named, "rules", _default_rule)
+        if named.get("rules") is not policy.get("rules"):
+            spec["failurePolicy"] = named
     if spec.keys() == before.keys() and all(map(is_, spec.values(), before.values())):
         return jobset
     return {**jobset, "spec": spec}
 
 
-def _same(made: list[JsonObject], given: Json) -> bool:
-    return isinstance(given, list) and len(made) == len(given) and all(map(is_, made, given))
+def _complete(of: JsonObject, name: str, default_of: Callable[[JsonObject, int], JsonObject]) -> None:
+    """Replace a list by one whose objects have their defaults, unless they have them already."""
+    if isinstance(items := of.get(name), list):
+        found = [default_of(item, index) if isinstance(item, dict) else item for index, item in enumerate(items)]
+        if not all(map(is_, found, items)):
+            of[name] = found
 
 
-def _default_job(job: JsonObject) -> JsonObject:
+def _default_job(job: JsonObject, _index: int) -> JsonObject:
     template = as_object(job.get("template"))
     spec = as_object(template.get("spec"))
     pod = as_object(spec.get("template"))
     pod_spec = as_object(pod.get("spec"))
-    restarts = bool(pod_spec.get("restartPolicy"))
-    mode = spec.get("completionMode")
-    if restarts and mode is not None:
+    mode, restart = spec.get("completionMode"), pod_spec.get("restartPolicy")
+    if restart not in (None, "") and mode is not None:
         return job
-    if not restarts:
+    if restart in (None, ""):
         pod_spec = {**pod_spec, "restartPolicy": "OnFailure"}
-    spec = {**spec, "completionMode": mode or "Indexed", "template": {**pod, "spec": pod_spec}}
+    spec = {**spec, "completionMode": "Indexed" if mode is None else mode, "template": {**pod, "spec": pod_spec}}
     return {**job, "template": {**template, "spec": spec}}
 
 
 def _default_rule(rule: JsonObject, index: int) -> JsonObject:
-    return rule if rule.get("name") else {**rule, "name": f"failurePolicyRule{index}"}
+    """Return a rule with a name. A name of another type is kept: Go cannot decode it."""
+    return rule if rule.get("name") not in (None, "") else {**rule, "name": f"failurePolicyRule{index}"}
 
 
 def _add_retention(policy: JsonObject) -> JsonObject:
-    return policy if policy.get("retentionPolicy") else {**policy, "retentionPolicy": {"whenDeleted": "Delete"}}
+    kept = policy.get("retentionPolicy") is not None
+    return policy if kept else {**policy, "retentionPolicy": {"whenDeleted": "Delete"}}
 
 
 _default_claims: Final = remembering(_add_retention, lasts=True)
 
 
-def _set_rules(spec: JsonObject, rules: list[JsonObject]) -> None:
-    policy = as_object(spec["failurePolicy"])
-    if not _same(rules, policy["rules"]):
-        spec["failurePolicy"] = {**policy, "rules": [*rules]}
-
-
 def overlay(own: Json, typed: Json) -> JsonObject:
     """Return own with everything that typed has or spells otherwise; nothing is removed. What they share is shared."""
-    out = _overlay(own, typed)
-    assert isinstance(out, dict)
-    return out
+    return as_object(_overlay(own, typed))
 
 
 def _overlay(own: Json, typed: Json) -> Json:

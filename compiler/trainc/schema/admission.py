@@ -13,6 +13,7 @@ from trainc.findings import suggest
 from trainc.kube.fielderror import NO_FIELD
 from trainc.schema.kinds import Resource
 from trainc.schema.metadata import (
+    NAME_RULES,
     SUBDOMAIN,
     EmbeddedError,
     embedded_violations,
@@ -53,8 +54,12 @@ def admit(resource: Resource, data: JsonObject, go: str = "", *, reads: bool = F
     named, dropped, refusal = read_metadata(data, namespaced=resource.namespaced)
     if refusal is not None:
         return Admitted(data, violations=(refusal,))
-    schema, failures = resource.schema, _walk_status(resource, named)
-    mode = Mode(native=resource.native, reads=reads)
+    mode = STORE
+    if resource.native:
+        from trainc.schema.native import NativeNode
+
+        mode = Mode(native=NativeNode)
+    schema, failures = resource.schema, _walk_status(resource, named, mode)
     if has_embedded(schema):
         try:
             read, inner = read_embedded(schema, named)
@@ -62,8 +67,8 @@ def admit(resource: Resource, data: JsonObject, go: str = "", *, reads: bool = F
             return Admitted(data, violations=(error.violation,))
         named = as_object(read)
         dropped += inner
-    stored = as_object(node_of(schema, mode, go, whole=True).visit(_without_status(resource, named), failures))
-    stored = _without_status(resource, stored)
+    node = node_of(schema, mode._replace(reads=reads), go, whole=True)
+    stored = _without_status(resource, as_object(node.visit(_without_status(resource, named), failures)))
     dropped += tuple(failure.path for failure in failures if failure.keyword == UNKNOWN)
     found = _violations(resource, stored, failures)
     if resource.native and any(violation.decode for violation in found):
@@ -77,12 +82,12 @@ def _without_status(resource: Resource, data: JsonObject) -> JsonObject:
     return data
 
 
-def _walk_status(resource: Resource, data: JsonObject) -> Failures:
+def _walk_status(resource: Resource, data: JsonObject, mode: Mode) -> Failures:
     """Return the unknown fields of a status, which the server ignores on create, and those that Go cannot decode."""
     failures: Failures = []
     schema = resource.schema.properties.get("status")
     if resource.status and "status" in data and schema is not None:
-        node_of(schema, STORE._replace(native=resource.native)).visit(data["status"], failures)
+        node_of(schema, mode).visit(data["status"], failures)
         failures = [f for f in failures if f.keyword == UNKNOWN or (resource.native and f.keyword != "required")]
         for failure in failures:
             failure.steps.append("status")
@@ -94,8 +99,6 @@ def _violations(resource: Resource, stored: JsonObject, failures: Failures) -> t
     metadata = stored.get("metadata", {})
     assert isinstance(metadata, dict), "Go has decoded it"
     if resource.native:
-        from trainc.schema.native import NAME_RULES
-
         rules = NAME_RULES.get(resource.kind, SUBDOMAIN)
         found = object_meta_violations(metadata, namespaced=resource.namespaced, name_rules=rules)
         return (*found, *(native_violation(failure) for failure in failures if failure.keyword != UNKNOWN))

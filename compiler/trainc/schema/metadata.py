@@ -22,6 +22,7 @@ from trainc.kube.gotypes import GoDecodeError, decode, fields
 from trainc.kube.names import (
     TOTAL_ANNOTATION_SIZE_LIMIT,
     is_dns1035_label,
+    is_dns1123_label,
     is_dns1123_subdomain,
     is_qualified_name,
     mask_trailing_dash,
@@ -42,10 +43,6 @@ _MANY = 4096
 """How many labels and annotations are cached: many objects have the same few."""
 
 
-def _subdomain_prefix(prefix: str) -> tuple[str, ...]:
-    return is_dns1123_subdomain(mask_trailing_dash(prefix))
-
-
 def _segment_prefix(name: str) -> tuple[str, ...]:
     return tuple(f"may not contain '{char}'" for char in "/%" if char in name)
 
@@ -54,11 +51,23 @@ def _segment(name: str) -> tuple[str, ...]:
     return (f"may not be '{name}'",) if name in (".", "..") else _segment_prefix(name)
 
 
-SUBDOMAIN: tuple[NameRule, NameRule] = (is_dns1123_subdomain, _subdomain_prefix)
-"""The rules for the names of custom resources and for their beginnings."""
-
 SEGMENT: tuple[NameRule, NameRule] = (_segment, _segment_prefix)
 """The rules for names that need only fit into a URL, and for their beginnings."""
+
+
+def _masked(rule: NameRule) -> tuple[NameRule, NameRule]:
+    return rule, lambda prefix: rule(mask_trailing_dash(prefix))
+
+
+SUBDOMAIN = _masked(is_dns1123_subdomain)
+"""The rules for the names of custom resources and for their beginnings."""
+
+NAME_RULES: Final[dict[str, tuple[NameRule, NameRule]]] = {
+    **dict.fromkeys(("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"), SEGMENT),
+    "Namespace": _masked(is_dns1123_label),
+    "Service": _masked(is_dns1035_label),
+}
+"""The rules for names of Kubernetes' own kinds whose names are not subdomains."""
 
 
 def known_fields() -> tuple[str, ...]:

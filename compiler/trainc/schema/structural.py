@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path
+from trainc.schema.formats import known_format
 
 PROSE = frozenset({"description", "title", "example", "externalDocs"})
 _LISTS = ("allOf", "anyOf", "oneOf")
@@ -90,13 +91,21 @@ class Structural(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True,
         """The x-kubernetes-validations, in their order."""
         return tuple(self.keywords.get("x-kubernetes-validations", ()))
 
-    def alternatives(self, keyword: str) -> tuple[Structural, ...]:
-        """Return the sub-schemas of allOf, anyOf or oneOf."""
-        return tuple(self.table.node(number) for number in self.keywords.get(keyword, ()))
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The JSON types that are allowed; empty if the schema names none."""
+        names = ("integer", "string") if self.int_or_string else (self.type,) if self.type else ()
+        return (*names, "null") if names and self.nullable else names
 
-    def negated(self) -> Structural | None:
-        """Return the sub-schema of ``not``."""
-        return self._sub("not")
+    @cached_property
+    def format(self) -> str:
+        """The format that the API server checks, or ''."""
+        return known_format("" if self.int_or_string else self.type, str(self.keywords.get("format", "")))
+
+    def alternatives(self, keyword: str) -> tuple[Structural, ...]:
+        """Return the sub-schemas of allOf, anyOf, oneOf or not."""
+        found = self.keywords.get(keyword, ())
+        return tuple(self.table.node(number) for number in ([found] if found.__class__ is int else found))
 
     def below(self) -> list[Structural]:
         """Return the schemas of all fields, items and values."""

@@ -19,9 +19,9 @@ from trainc.basics.memo import LASTING, Remembered, last
 from trainc.kube.gojson import INT64
 from trainc.kube.gotypes import GoDecodeError, decode, fields, is_struct
 from trainc.schema.alternatives import alternative_checks
-from trainc.schema.formats import format_check, known_format, matcher
+from trainc.schema.formats import format_check, matcher
 from trainc.schema.structural import Structural
-from trainc.schema.values import NUMERIC, integers, is_member, list_errors, mismatch, number_errors
+from trainc.schema.values import CLASSES, NUMERIC, integers, is_member, list_errors, mismatch, number_errors
 from trainc.schema.wording import LIST_TYPE, NUMBER, UNKNOWN, UNREADABLE, Failure, Failures, Visit
 
 OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
@@ -32,18 +32,17 @@ _LIMITS = ("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMax
 _SHAPES: Final = 1024
 """For so many shapes of the mappings of one schema, plans are remembered."""
 
-_CLASSES: dict[str, type] = {"string": str, "boolean": bool, "array": list, "object": dict, "null": type(None)}
-
 
 class Mode(NamedTuple):
     """What a walk does besides validating.
 
-    ``reads``: it also finds what Go's types cannot read. ``native``: by the rules of Kubernetes' own kinds (native.py).
+    ``reads``: it also finds what Go's types cannot read. ``native``: the class of nodes for Kubernetes' own kinds
+    (native.py), None for custom resources.
     """
 
     prunes: bool = True
     fills: bool = True
-    native: bool = False
+    native: type[Node] | None = None
     reads: bool = False
 
 
@@ -148,11 +147,7 @@ class Node(Part):
         self.schema, self.mode, self.go = schema, mode, go
         self.writes = bool(go) and not mode.reads
         self.whole = whole or schema.embedded
-        names = ["integer", "string"] if schema.int_or_string else [schema.type] if schema.type else []
-        single = names[0] if len(names) == 1 else ""
-        self.types = [*names, "null"] if names and schema.nullable else names
-        self.format = known_format(single, str(schema.keywords.get("format", "")))
-        cls = _CLASSES.get(schema.type)
+        cls = CLASSES.get(schema.type)
         self.plain = cls if cls in (str, bool) and self.visits[cls] is _keep else None
 
     def _make_visit(self, cls: type) -> Visit:
@@ -190,12 +185,6 @@ class Node(Part):
         for check in self.checks(type(None))[0]:
             check(None, failures)
         return None
-
-    def failures_of(self, value: Any) -> Failures:
-        """Return what is wrong with a value."""
-        failures: Failures = []
-        self.visit(value, failures)
-        return failures
 
     def _object_visit(self, check: Callable[[Any, Failures, int], None] | None) -> Visit:
         """Return the visit of mappings, by a plan for each set of keys and classes: few mappings differ in both.
@@ -332,7 +321,7 @@ class Node(Part):
         try:
             decode(value, self.go)
         except GoDecodeError:
-            failures.append(Failure(UNREADABLE, value, self))
+            failures.append(Failure(UNREADABLE, value, self.schema))
         return value
 
     def checks(self, cls: type) -> tuple[list[Visit], list[Visit]]:
@@ -343,11 +332,13 @@ class Node(Part):
         keywords = self.schema.keywords
         before: list[Visit] = []
         after: list[Visit] = []
-        if (self.types or self.format) and not any(_CLASSES.get(name) is cls for name in self.types):
-            before.append(self._check_integer if cls is int and "integer" in self.types else self._check_type)
+        if (self.schema.types or self.schema.format) and not any(
+            CLASSES.get(name) is cls for name in self.schema.types
+        ):
+            before.append(self._check_integer if cls is int and "integer" in self.schema.types else self._check_type)
         if cls is not type(None):
-            before += alternative_checks(self, cls)
-        if cls is str and (self.format or not keywords.keys().isdisjoint(("maxLength", "minLength", "pattern"))):
+            before += alternative_checks(self.schema, cls, _failures_of)
+        if cls is str and (self.schema.format or not keywords.keys().isdisjoint(("maxLength", "minLength", "pattern"))):
             before.append(self._text_check())
         if cls in (int, float):
             before += self._number_checks()
@@ -368,8 +359,8 @@ class Node(Part):
         return value
 
     def _check_type(self, value: Any, failures: Failures) -> Any:
-        if (wrong := mismatch(self.types, self.format, value)) is not None:
-            failures.append(Failure("type", value, self, wrong))
+        if (wrong := mismatch(self.schema.types, self.schema.format, value)) is not None:
+            failures.append(Failure("type", value, self.schema, wrong))
         return value
 
     def _number_checks(self) -> Iterator[Visit]:
@@ -377,27 +368,27 @@ class Node(Part):
         limits = {name: self.schema.keywords[name] for name in _LIMITS if name in self.schema.keywords}
         if not kind and not limits:
             return
-        fitting = integers(self.format) if kind == "integer" and not limits else range(0)
-        limits = {"type": kind, "format": self.format if kind else "", **limits}
+        fitting = integers(self.schema.format) if kind == "integer" and not limits else range(0)
+        limits = {"type": kind, "format": self.schema.format if kind else "", **limits}
 
         def check(value: float, failures: Failures) -> float:
             if value.__class__ is int and value in fitting:
                 return value
             if errors := number_errors(limits, value):
-                failures += [Failure(NUMBER, value, self, error) for error in errors]
+                failures += [Failure(NUMBER, value, self.schema, error) for error in errors]
             return value
 
         yield check
 
     def _check_enum(self, value: Any, failures: Failures) -> Any:
         if not is_member(value, self.schema.keywords["enum"]):
-            failures.append(Failure("enum", value, self))
+            failures.append(Failure("enum", value, self.schema))
         return value
 
     def _check_list_type(self, value: list[Any], failures: Failures) -> list[Any]:
         """Check that the items of a set, or the keys of the items of a map, are different."""
         for error in list_errors(self.schema.keywords, value):
-            failures.append(Failure(LIST_TYPE, value, self, error))
+            failures.append(Failure(LIST_TYPE, value, self.schema, error))
             failures[-1].steps.append(error.at)
         return value
 
@@ -405,16 +396,16 @@ class Node(Part):
         """Check that a stored mapping has all required fields; a native one may have them misspelled."""
         for name in self.schema.keywords.get("required", ()):
             if name not in stored:
-                failures.append(Failure("required", value if self.mode.native else stored, self, name))
+                failures.append(Failure("required", stored if self.mode.native is None else value, self.schema, name))
 
     def _size_checks(self, fewest: str, most: str) -> Iterator[Visit]:
         least, limit = self.schema.keywords.get(fewest, 0), self.schema.keywords.get(most)
 
         def check(value: Any, failures: Failures) -> Any:
             if len(value) < least:
-                failures.append(Failure(fewest, value, self))
+                failures.append(Failure(fewest, value, self.schema))
             if limit is not None and len(value) > limit:
-                failures.append(Failure(most, value, self))
+                failures.append(Failure(most, value, self.schema))
             return value
 
         if least or limit is not None:
@@ -426,35 +417,27 @@ class Node(Part):
         longest, shortest = keywords.get("maxLength"), keywords.get("minLength", 0)
         pattern = keywords.get("pattern")
         matches = matcher(pattern) if pattern else None
-        is_formed = format_check(self.format)
+        is_formed = format_check(self.schema.format)
 
         def check(text: str, failures: Failures) -> str:
             if longest is not None and len(text) > longest:
-                failures.append(Failure("maxLength", text, self))
+                failures.append(Failure("maxLength", text, self.schema))
             elif len(text) < shortest:
-                failures.append(Failure("minLength", text, self))
+                failures.append(Failure("minLength", text, self.schema))
             elif matches is not None and not matches(text):
-                failures.append(Failure("pattern", text, self))
+                failures.append(Failure("pattern", text, self.schema))
             if is_formed is not None and not is_formed(text):
-                failures.append(Failure("format", text, self))
+                failures.append(Failure("format", text, self.schema))
             return text
 
         return check
 
-    def alternatives(self, keyword: str) -> list[Node]:
-        """Return the nodes of anyOf, oneOf, allOf or not."""
-        negated = self.schema.negated() if keyword == "not" else None
-        subs = self.schema.alternatives(keyword) if keyword != "not" else [negated] if negated is not None else []
-        return [node_of(sub, CHECK) for sub in subs]
 
-    def takes_all(self, cls: type) -> bool:
-        """Tell whether the node only names a type, and all values of a class are of that type."""
-        return self.schema.keywords.keys() == {"type"} and _CLASSES.get(self.schema.type) is cls
-
-    def child(self, step: str | int) -> Node | None:
-        """Return the node of a field or item in an alternative, or None where the schema names none."""
-        found = self.schema.child(step)
-        return None if found is None else node_of(found, CHECK)
+def _failures_of(schema: Structural, value: Any) -> Failures:
+    """Return the failures of a value in an alternative."""
+    failures: Failures = []
+    node_of(schema, CHECK).visit(value, failures)
+    return failures
 
 
 def _shared(value: Json) -> Json:
@@ -541,13 +524,5 @@ def node_of(schema: Structural, mode: Mode = STORE, go: str = "", *, whole: bool
     key = (mode, go.lstrip("*"), whole)
     found: Node | None = schema.compiled.get(key)
     if found is None:
-        found = schema.compiled[key] = _class_of(mode)(schema, mode, key[1], whole=whole)
+        found = schema.compiled[key] = (mode.native or Node)(schema, mode, key[1], whole=whole)
     return found
-
-
-def _class_of(mode: Mode) -> type[Node]:
-    if not mode.native:
-        return Node
-    from trainc.schema.native import NativeNode
-
-    return NativeNode

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -19,10 +19,6 @@ from trainc.findings.fault import Fault
 from trainc.kube.fielderror import NO_FIELD, go_value, quote
 from trainc.kube.gojson import go_json
 from trainc.schema.structural import Structural
-
-if TYPE_CHECKING:
-    from trainc.schema.walk import Node
-
 
 UNKNOWN: Final = "unknown"
 UNREADABLE: Final = "unreadable"
@@ -40,10 +36,10 @@ class Failure:
     ``secondary``: it adds nothing to another failure of the same value.
     """
 
-    __slots__ = ("detail", "keyword", "node", "secondary", "steps", "value")
+    __slots__ = ("detail", "keyword", "schema", "secondary", "steps", "value")
 
-    def __init__(self, keyword: str, value: Any, node: Node | None = None, detail: Any = None) -> None:
-        self.keyword, self.value, self.node, self.detail = keyword, value, node, detail
+    def __init__(self, keyword: str, value: Any, schema: Structural | None = None, detail: Any = None) -> None:
+        self.keyword, self.value, self.schema, self.detail = keyword, value, schema, detail
         self.secondary = False
         self.steps: list[str | int] = []
 
@@ -165,14 +161,14 @@ def _invalid(path: Path, value: str, detail: str) -> str:
 
 def _keyword(failure: Failure) -> Any:
     """Return the value in the schema of the failed keyword."""
-    assert failure.node is not None
-    return failure.node.schema.keywords[failure.keyword]
+    assert failure.schema is not None
+    return failure.schema.keywords[failure.keyword]
 
 
 def _type(failure: Failure, path: Path) -> Violation:
-    assert failure.node is not None
+    assert failure.schema is not None
     expected, found = failure.detail
-    types = [name for name in failure.node.types if name != "null"]
+    types = [name for name in failure.schema.types if name != "null"]
     wanted = " or ".join(ARTICLES.get(name, f"a {name}") for name in types or expected.split(","))
     upstream = _invalid(path, quote(found), f"{dotted(path)} in body must be of type {expected}: {quote(found)}")
     violation = wrong_type(
@@ -195,7 +191,7 @@ def type_hint(types: list[str], value: Any) -> str | None:
 
 
 def _required(failure: Failure, path: Path) -> Violation:
-    assert failure.node is not None
+    assert failure.schema is not None
     name = failure.detail
     return Violation(
         "TC103",
@@ -203,7 +199,7 @@ def _required(failure: Failure, path: Path) -> Violation:
         f"{_name(path)} lacks {name}",
         f"{_field((*path, name))}: Required value",
         expected=name,
-        hint=_misspelled(name, failure.value, failure.node.schema.properties),
+        hint=_misspelled(name, failure.value, failure.schema.properties),
         blocking=True,
     )
 
@@ -314,7 +310,7 @@ def _format(failure: Failure, path: Path) -> Violation:
 
 
 def _number(failure: Failure, path: Path) -> Violation:
-    assert failure.node is not None
+    assert failure.schema is not None
     keyword, expected, value, cast = failure.detail
     message, wanted = f"{_name(path)} must be {expected}", expected
     if cast:
@@ -326,7 +322,7 @@ def _number(failure: Failure, path: Path) -> Violation:
     else:
         text = _invalid(path, go_value(value), f"{dotted(path)} in body should be {expected}")
     given = failure.value
-    is_fraction = isinstance(given, float) and "integer" in failure.node.types and given != int(given)
+    is_fraction = isinstance(given, float) and "integer" in failure.schema.types and given != int(given)
     secondary = keyword == "format" and is_fraction
     return Violation("TC105", path, message, text, found=show(given), expected=wanted, secondary=secondary)
 
@@ -352,8 +348,8 @@ def _list_type(failure: Failure, schema: Structural) -> Violation:
 
 
 def _key_names(failure: Failure) -> str:
-    assert failure.node is not None
-    keywords = failure.node.schema.keywords
+    assert failure.schema is not None
+    keywords = failure.schema.keywords
     return " and ".join(keywords.get(LIST_KEYS, ())) if keywords[LIST_TYPE] == "map" else "value"
 
 
