@@ -10,9 +10,17 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
+from trainc.admission.fields import (
+    Field,
+    annotation_map,
+    dns_label,
+    dns_subdomain,
+    faults_in,
+    label_map,
+    qualified_name,
+)
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get
 from trainc.basics.memo import Remembered
-from trainc.checks.fields import Field, annotation_map, dns_label, dns_subdomain, faults_in, label_map, qualified_name
 from trainc.checks.pod_environment import validate_env
 from trainc.checks.pods import validate_pod, validate_pod_template
 from trainc.findings.fault import Fault

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from trainc.admission.fields import faults_in
 from trainc.basics.jsonvalues import JsonObject, Path, dotted, get, objects
 from trainc.checks.created_pods import created_job
-from trainc.checks.fields import faults_in
 from trainc.checks.jobs import POD, faults_of, is_sound
 from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
 from trainc.checks.pod_volumes import TWO_SOURCES, validate_claim

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from trainc.admission.fields import MAX_ID, Field, dns_label, local_descending_path
 from trainc.basics.jsonvalues import Json, as_list
-from trainc.checks.fields import MAX_ID, Field, dns_label, local_descending_path
 from trainc.checks.pod_environment import validate_env, validate_env_from
 from trainc.checks.pod_resources import validate_resource_claims, validate_resources
 from trainc.checks.pod_volumes import Volumes, validate_volume_mounts

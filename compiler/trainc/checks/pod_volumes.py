@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from trainc.basics.jsonvalues import as_list
-from trainc.checks.fields import (
+from trainc.admission.fields import (
     Field,
     dns_label,
     dns_subdomain,
@@ -16,6 +15,7 @@ from trainc.checks.fields import (
     local_non_reserved_path,
     no_backsteps,
 )
+from trainc.basics.jsonvalues import as_list
 from trainc.checks.pod_environment import VOLUME_FIELDS, validate_field_ref, validate_resource_ref
 from trainc.findings import suggest
 from trainc.kube.names import is_dns1123_subdomain

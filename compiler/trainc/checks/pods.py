@@ -7,8 +7,7 @@ volume sources whose drivers have left Kubernetes. tests/oracle/pods compares.
 
 from __future__ import annotations
 
-from trainc.basics.jsonvalues import Json, as_list
-from trainc.checks.fields import (
+from trainc.admission.fields import (
     MAX_ID,
     Field,
     annotation_map,
@@ -20,6 +19,7 @@ from trainc.checks.fields import (
     qualified_name,
     selector_requirement,
 )
+from trainc.basics.jsonvalues import Json, as_list
 from trainc.checks.pod_containers import (
     host_port_conflicts,
     validate_containers,

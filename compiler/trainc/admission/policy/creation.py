@@ -6,16 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 
+from msgspec.structs import replace
+
 from trainc.admission.crd import unknown_field, violation_finding
 from trainc.admission.hints import undeclared
 from trainc.admission.policy.documents import GROUP, POLICY, VERSION, Read, Stored, rows
 from trainc.admission.policy.expressions import Expressions
-from trainc.admission.policy.problems import Refused, binding_problems, policy_problems
-from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, existing, get
+from trainc.admission.policy.problems import binding_faults, policy_faults
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, dotted, existing, get
 from trainc.basics.regex import lazy
 from trainc.documents.positions import within
 from trainc.findings import Finding, report, suggest
-from trainc.findings.fault import report_fault
+from trainc.findings.fault import Fault, report_fault
 from trainc.inputs.source import Document
 from trainc.schema.kinds import BUILT_IN, all_groups, all_kinds
 
@@ -36,18 +38,18 @@ def _one(each: Read, policies: Mapping[Document, Expressions]) -> Iterator[Findi
     if each.stored is None:
         return
     expressions = policies.get(document)
-    found = policy_problems(each.stored, expressions) if expressions is not None else binding_problems(each.stored)
-    yield from (_finding(document, problem) for problem in found)
+    found = policy_faults(each.stored, expressions) if expressions is not None else binding_faults(each.stored)
+    yield from (_finding(document, fault) for fault in found)
     yield from _unmatched(each.stored)
 
 
-def _finding(document: Document, refused: Refused) -> Finding:
-    if refused.position is None:
-        return report_fault(refused, document)
-    path, message = existing(document.data, refused.path), _first(refused.message)
-    position, message, hint = undeclared(str(get(document.data, *path)), refused.position, message)
+def _finding(document: Document, fault: Fault) -> Finding:
+    if fault.position is None:
+        return report_fault(replace(fault, message=f"{dotted(fault.path)}: {fault.message}"), document)
+    path, message = existing(document.data, fault.path), _first(fault.message)
+    position, message, hint = undeclared(str(get(document.data, *path)), fault.position, message)
     placed = within(document, path, position)
-    return report(UNCOMPILED, placed, path, message, found=refused.found, hint=hint, upstream=refused.upstream)
+    return report(UNCOMPILED, placed, path, message, found=fault.found, hint=hint, upstream=fault.upstream)
 
 
 def _first(text: str) -> str:

@@ -1,8 +1,9 @@
-"""Fields of an object, and what is wrong with them in the words of Kubernetes' field errors (1.34)."""
+"""Fields of an object, and their errors in the words of Kubernetes' field errors (1.34)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import msgspec
 
@@ -83,11 +84,12 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         *,
         typed: bool = False,
         other: Path | None = None,
+        position: int | None = None,
     ) -> None:
         """Report a wrong value. ``typed``: its Go type is a named string, which Go writes as JSON."""
         value = self._own(value)
         shown = go_json(value) if typed else go_value(value, struct=True)
-        self._add("Invalid value", detail, shown=shown, value=value, other=other)
+        self._add("Invalid value", detail, shown=shown, value=value, other=other, position=position)
 
     def invalid_each(self, details: Iterable[str], value: Json | msgspec.UnsetType = msgspec.UNSET) -> None:
         """Report everything that is wrong with a value."""
@@ -106,7 +108,10 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         """Report a value that is not one of those supported."""
         value = self._own(value)
         detail = f"supported values: {', '.join(map(quote, supported))}"
-        self._add("Unsupported value", detail, shown=go_json(value), value=value)
+        names = [name for name in supported if name]
+        expected = f"{', '.join(names[:-1])} or {names[-1]}"
+        message = f"unsupported value {value!r}"
+        self._add("Unsupported value", detail, shown=go_json(value), value=value, message=message, expected=expected)
 
     def duplicate(self, value: Json | msgspec.UnsetType = msgspec.UNSET) -> None:
         """Report a value that occurs twice."""
@@ -125,25 +130,22 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         """Report a wrong value that the server does not show."""
         self._add("Invalid value", detail)
 
+    def internal(self, detail: str, position: int | None = None) -> None:
+        """Report an internal error of the server."""
+        self._add("Internal error", detail, position=position)
+
     def _own(self, value: Json | msgspec.UnsetType) -> Json:
         if value is not msgspec.UNSET:
             return value
         return "" if self.value is None else self.value
 
     def _add(
-        self,
-        kind: str,
-        detail: str = "",
-        *,
-        shown: str = "",
-        value: Json = None,
-        message: str = "",
-        hint: str | None = None,
-        other: Path | None = None,
+        self, kind: str, detail: str = "", *, shown: str = "", value: Json = None, message: str = "", **more: Any
     ) -> None:
+        """Add an error with the server's text; ``more`` are further fields of a Fault."""
         text = ": ".join(part for part in (self.name, kind, shown, detail) if part)
-        found = value if isinstance(value, str) else str(value) if isinstance(value, int) else None
-        self.faults.append(Fault(self.code, self.path, message or detail, text, found, hint=hint, other=other))
+        found = value if isinstance(value, str) else go_json(value) if isinstance(value, int | list) else None
+        self.faults.append(Fault(self.code, self.path, message or detail, text, found, **more))
 
     # Rules that many fields share.
 
