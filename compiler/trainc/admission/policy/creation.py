@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain
 
 from msgspec.structs import replace
 
 from trainc.admission.crd import unknown_field, violation_finding
 from trainc.admission.hints import undeclared
-from trainc.admission.policy.documents import GROUP, POLICY, VERSION, Read, Stored, rows
+from trainc.admission.policy.documents import GROUP, VERSION, Stored, rows
 from trainc.admission.policy.expressions import Expressions
 from trainc.admission.policy.problems import binding_faults, policy_faults
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, dotted, existing, get
@@ -24,23 +23,19 @@ from trainc.schema.kinds import BUILT_IN, all_groups, all_kinds
 UNCOMPILED, UNBOUND, DANGLING, NO_PARAMS, UNMATCHED = "TC512", "TC513", "TC514", "TC515", "TC516"
 
 
-def creation_findings(given: Sequence[Read], policies: Mapping[Document, Expressions]) -> tuple[Finding, ...]:
-    """Return the findings on policies and bindings that do not depend on a request."""
-    return tuple(chain(chain.from_iterable(_one(each, policies) for each in given), _between(given)))
-
-
-def _one(each: Read, policies: Mapping[Document, Expressions]) -> Iterator[Finding]:
-    document = each.document
-    resource = BUILT_IN.find(GROUP, VERSION, str(document.data["kind"]))
-    assert resource is not None, "it is in the package"
-    yield from (unknown_field(document, path, resource) for path in each.dropped)
-    yield from (violation_finding(document, violation) for violation in each.violations)
-    if each.stored is None:
-        return
-    expressions = policies.get(document)
-    found = policy_faults(each.stored, expressions) if expressions is not None else binding_faults(each.stored)
-    yield from (_finding(document, fault) for fault in found)
-    yield from _unmatched(each.stored)
+def creation_findings(given: Sequence[Stored], policies: Mapping[Document, Expressions]) -> Iterator[Finding]:
+    """Yield the findings on policies and bindings that do not depend on a request."""
+    for each in given:
+        document = each.document
+        resource = BUILT_IN.find(GROUP, VERSION, str(document.data["kind"]))
+        assert resource is not None, "it is in the package"
+        yield from (unknown_field(document, path, resource) for path in each.dropped)
+        yield from (violation_finding(document, violation) for violation in each.violations)
+        if each.decoded:
+            faults = policy_faults(each, policies[document]) if each.is_policy else binding_faults(each)
+            yield from (_finding(document, fault) for fault in faults)
+            yield from _unmatched(each)
+    yield from _between([each for each in given if each.decoded])
 
 
 def _finding(document: Document, fault: Fault) -> Finding:
@@ -59,29 +54,19 @@ def _first(text: str) -> str:
     return rest.partition(" ")[2] or rest if mark and head == "ERROR" and rest.startswith("<input>") else line
 
 
-def _between(given: Sequence[Read]) -> Iterator[Finding]:
-    policies = {each.stored.name: each.stored for each in given if each.stored is not None and _is_policy(each)}
-    bindings = [each.stored for each in given if each.stored is not None and not _is_policy(each)]
-    for binding in bindings:
-        if binding.policy_name and binding.policy_name not in policies:
-            yield _dangling(binding, sorted(policies))
-        elif binding.policy_name:
-            yield from _params(policies[binding.policy_name], binding)
-    bound = {binding.policy_name for binding in bindings}
+def _between(given: Sequence[Stored]) -> Iterator[Finding]:
+    policies = {each.name: each for each in given if each.is_policy}
+    bound = {each.policy_name for each in given if not each.is_policy}
+    for binding in (each for each in given if not each.is_policy and each.policy_name):
+        if (policy := policies.get(name := binding.policy_name)) is not None:
+            yield from _params(policy, binding)
+        else:
+            message, hint = f"policy {name!r} not found: the binding has no effect", suggest(name, sorted(policies))
+            yield report(DANGLING, binding.document, ("spec", "policyName"), message, found=name, hint=hint)
     for name, policy in policies.items():
         if name not in bound:
             message = f"policy {name!r} has no binding and is never enforced"
             yield report(UNBOUND, policy.document, ("metadata", "name"), message, found=name)
-
-
-def _is_policy(each: Read) -> bool:
-    return each.document.data["kind"] == POLICY
-
-
-def _dangling(binding: Stored, known: list[str]) -> Finding:
-    path, name = ("spec", "policyName"), binding.policy_name
-    message = f"policy {name!r} not found: the binding has no effect"
-    return report(DANGLING, binding.document, path, message, found=name, hint=suggest(name, known))
 
 
 def _params(policy: Stored, binding: Stored) -> Iterator[Finding]:
@@ -92,7 +77,7 @@ def _params(policy: Stored, binding: Stored) -> Iterator[Finding]:
     if refers:
         message, path = f"policy {policy.name!r} has no paramKind: paramRef is ignored", ("spec", "paramRef")
     else:
-        kind = get(as_object(policy.spec.get("paramKind")), "kind")
+        kind = get(policy.spec, "paramKind", "kind")
         message = f"policy {policy.name!r} has paramKind {kind}, but the binding has no paramRef: params is null"
         path = ("spec", "policyName")
     yield report(NO_PARAMS, binding.document, path, message)
@@ -112,7 +97,7 @@ def _unmatched(stored: Stored) -> Iterator[Finding]:
             yield from _groups(stored, rule, path)
             yield from _resources(stored, rule, path)
     for field in ("matchConditions", "variables", "validations"):
-        for index, row in enumerate(stored.rows(field)):
+        for index, row in enumerate(rows(stored.spec, field)):
             yield from _kinds(stored, str(row.get("expression")), ("spec", field, index, "expression"))
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from trainc.admission.policy.documents import ANNOTATION, DENIED, ERROR, INVALID, UNDECIDED
 from trainc.admission.policy.expressions import Expression, Expressions
 from trainc.basics.jsonvalues import JsonObject, Path
@@ -70,20 +72,20 @@ class OutOfBudget(Exception):
         self.path = path
 
 
-class Evaluation:
-    """One evaluation. ``names``: the values that expressions may refer to, ``early`` those of match conditions."""
+class Evaluation(Struct, frozen=True, eq=False):
+    """One evaluation. ``names``: the values that expressions may refer to, ``early`` those of match conditions.
 
-    def __init__(
-        self, expressions: Expressions, names: Mapping[str, Value], early: Mapping[str, Value], *, ignores: bool
-    ) -> None:
-        self._expressions = expressions
-        self._names = names
-        self._early = early
-        self._ignores = ignores
+    ``ignores``: the policy admits a request when its evaluation fails.
+    """
+
+    expressions: Expressions
+    names: Mapping[str, Value]
+    early: Mapping[str, Value]
+    ignores: bool
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """Return the verdicts; none if the request is admitted."""
-        blocked = self._blocked() if self._expressions.conditions else None
+        blocked = self._blocked() if self.expressions.conditions else None
         return blocked if blocked is not None else self._validated()
 
     def explain(self, verdict: Verdict, data: JsonObject | None) -> Path:
@@ -93,62 +95,59 @@ class Evaluation:
         from trainc.admission.policy.explain import explained
 
         failed = verdict.outcome == ERROR
-        return explained(self._expressions, self._names, verdict.blame, data, failed=failed)
+        return explained(self.expressions, self.names, verdict.blame, data, failed=failed)
 
     def _blocked(self) -> tuple[Verdict, ...] | None:
         """Return the verdicts that replace the validations, or None if the match conditions let them run."""
         results: list[_Result] = []
         try:
-            self._run(self._expressions.conditions, self._early, CONDITIONS_BUDGET, results)
+            self._run(self.expressions.conditions, self.early, CONDITIONS_BUDGET, results)
         except OutOfBudget as stop:
             return self._failed(stop.path, str(stop))
         if any(result.value is False for result in results):
             return ()
         errors = [result for result in results if result.error is not None]
-        if self._ignores and errors:
+        if self.ignores and errors:
             return ()
         for result in results:
             if result.undecided is not None:
                 return (_undecided(result),)
         if errors:
-            path = errors[0].expression.path
-            return self._failed(path, _aggregate(str(result.error) for result in errors), errors[0])
+            texts = list(dict.fromkeys(str(result.error) for result in errors))  # as in apimachinery pkg/util/errors
+            text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+            return self._failed(errors[0].expression.path, text, errors[0])
         return None
 
     def _validated(self) -> tuple[Verdict, ...]:
         results: list[_Result] = []
         try:
-            left, variables = self._run(self._expressions.validations, self._names, BUDGET, results)
+            left, variables = self._run(self.expressions.validations, self.names, BUDGET, results)
         except OutOfBudget as stop:
             return self._failed(stop.path, str(stop))
         found: list[Verdict] = []
-        if not self._affordable(left, variables) or any(result.value is not True for result in results):
+        # The server evaluates all messages. That can be left out if they certainly stay within the budget: variables
+        # cost again what they have cost, and nothing costs more than LIMIT.
+        most = variables.charged + LIMIT * (variables.waiting + len(self.expressions.messages))
+        is_affordable = not self.expressions.messages or most <= left
+        if not is_affordable or any(result.value is not True for result in results):
             messages, trouble = self._messages(left)
             for index, result in enumerate(results):
                 found += self._judged(result, index, messages.get(result.expression.path[:-1]), trouble)
-        if self._expressions.annotations:
+        if self.expressions.annotations:
             annotations: list[_Result] = []
             try:
-                self._run(self._expressions.annotations, self._names, BUDGET, annotations)
+                self._run(self.expressions.annotations, self.names, BUDGET, annotations)
             except OutOfBudget as stop:
                 return self._failed(stop.path, str(stop))  # replaces the verdicts of the validations
             for result in annotations:
                 found += self._annotated(result)
         return tuple(found)
 
-    def _affordable(self, left: int, variables: Variables) -> bool:
-        """Tell whether the messages certainly stay within the budget: the server evaluates them all, in any case.
-
-        Variables cost again what they have cost, and nothing costs more than LIMIT.
-        """
-        expressions = self._expressions.messages
-        return not expressions or variables.charged + LIMIT * (variables.waiting + len(expressions)) <= left
-
     def _messages(self, left: int) -> tuple[dict[Path, _Result], str | None]:
         """Return the messages by validation, and the error that affects all of them."""
         found: list[_Result] = []
         try:
-            self._run(self._expressions.messages, self._names, left, found)
+            self._run(self.expressions.messages, self.names, left, found)
         except OutOfBudget as stop:
             return {}, f"failed messageExpression: {stop}"
         return {result.expression.path[:-1]: result for result in found}, None
@@ -185,7 +184,7 @@ class Evaluation:
 
     def _failed(self, path: Path, message: str, result: _Result | None = None, ordinal: int = 0) -> tuple[Verdict, ...]:
         """Return the denial that failurePolicy Fail makes of a failure."""
-        if self._ignores:
+        if self.ignores:
             return ()
         position, blame = (result.position, result.expression.made) if result is not None else (None, None)
         return (Verdict(path, ERROR, message, INVALID, position, ordinal=ordinal, blame=blame),)
@@ -194,7 +193,7 @@ class Evaluation:
         self, expressions: Iterable[Expression], names: Mapping[str, Value], budget: int, results: list[_Result]
     ) -> tuple[int, Variables]:
         """Evaluate expressions in order, sharing variables; return the remaining budget. Raises OutOfBudget."""
-        variables, paid = Variables(self._expressions.made, names), 0
+        variables, paid = Variables(self.expressions.made, names), 0
         for expression in expressions:
             made = expression.made
             if isinstance(made, Problem):
@@ -228,9 +227,3 @@ def _message(result: _Result | None) -> str:
     text = trim_space(result.value)
     fits = len(text.encode("utf-8", "surrogatepass")) <= MAX_MESSAGE
     return text if fits and "\n" not in text else ""
-
-
-def _aggregate(messages: Iterable[str]) -> str:
-    """Return the text of several errors; equal ones count once (k8s.io/apimachinery pkg/util/errors)."""
-    distinct = list(dict.fromkeys(messages))
-    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"

@@ -16,16 +16,13 @@ from trainc.admission.policy.creation import creation_findings
 from trainc.admission.policy.documents import (
     ANNOTATION,
     AUDIT,
-    BINDING,
     DENY,
     ERROR,
     GROUP,
     INVALID,
-    POLICY,
     UNDECIDED,
     WARN,
     Decision,
-    Read,
     Request,
     Stored,
     is_policy,
@@ -44,7 +41,7 @@ from trainc.admission.policy.match import (
     sees,
 )
 from trainc.admission.policy.values import names, object_names
-from trainc.basics.jsonvalues import Path, as_object
+from trainc.basics.jsonvalues import JsonObject, Path
 from trainc.cel.values import Value
 from trainc.documents.classify import Key, identity
 from trainc.findings import Finding, has_errors
@@ -81,24 +78,28 @@ class PolicySet(Struct, frozen=True, eq=False):
         registered kinds.
         """
         objects: dict[Key, Document] = dict(cluster)
-        found: list[Read] = []
+        found: list[Stored] = []
         for document in documents:
             if is_policy(document):
                 found.append(read(document))
             else:
                 objects.setdefault(identity(document), document)
-        policies = {each.document: Expressions(each.stored) for each in found if _is(each, POLICY) and each.stored}
-        findings = creation_findings(found, policies)
+        policies = {each.document: Expressions(each) for each in found if each.is_policy and each.decoded}
+        findings = tuple(creation_findings(found, policies))
         refused = {_place(finding.document) for finding in findings if has_errors((finding,))}
         good = [each for each in found if _place(each.document) not in refused]
-        return cls(findings, _bound(good, policies), Cluster(objects, resources))
+        bindings: dict[str, list[Stored]] = {}
+        for each in sorted((each for each in good if not each.is_policy), key=lambda each: each.name):
+            bindings.setdefault(each.policy_name, []).append(each)
+        by_name = {each.name: each for each in good if each.is_policy and each.name in bindings}
+        bound = (Bound(by_name[k], tuple(bindings[k]), policies[by_name[k].document]) for k in sorted(by_name))
+        return cls(findings, tuple(bound), Cluster(objects, resources))
 
     def seeing(self, namespace: str) -> tuple[Bound, ...]:
         """Return the policies that may apply to objects in a namespace."""
 
         def sees_it(bound: Bound) -> bool:
-            parts = (bound.policy.spec.get("matchConstraints"), *(b.spec.get("matchResources") for b in bound.bindings))
-            own, *others = (sees(as_object(part), namespace, self.cluster) for part in parts)
+            own, *others = (sees(part, namespace, self.cluster) for part in bound.constraints)
             # A policy reports missing params even if none of its bindings applies.
             return own and (bound.policy.has_params or any(others))
 
@@ -147,59 +148,32 @@ def _place(document: Document) -> tuple[str, int]:
     return document.source.name, document.index
 
 
-def _is(each: Read, kind: str) -> bool:
-    return each.document.data["kind"] == kind
-
-
-def _bound(good: list[Read], policies: Mapping[Document, Expressions]) -> tuple[Bound, ...]:
-    """Return the policies that are bound, by name."""
-    bindings: dict[str, list[Stored]] = {}
-    for each in good:
-        if _is(each, BINDING) and each.stored is not None:
-            bindings.setdefault(each.stored.policy_name, []).append(each.stored)
-    by_name = {e.stored.name: e.stored for e in good if _is(e, POLICY) and e.stored is not None}
-    return tuple(
-        Bound(policy, tuple(sorted(bindings[name], key=lambda each: each.name)), policies[policy.document])
-        for name, policy in sorted(by_name.items())
-        if name in bindings
-    )
-
-
-class _Judgment:
+class _Judgment(Struct, frozen=True, eq=False):
     """The evaluation of one policy for one request. ``objects``: the values of its objects, cached by version."""
 
-    def __init__(
-        self,
-        bound: Bound,
-        applied: Applied,
-        request: Request,
-        cluster: Cluster,
-        objects: dict[str, Mapping[str, Value]],
-    ) -> None:
-        self._bound = bound
-        self._policy = bound.policy
-        self._applied = applied
-        self._request = request
-        self._cluster = cluster
-        self._objects = objects
+    bound: Bound
+    applied: Applied
+    request: Request
+    cluster: Cluster
+    objects: dict[str, Mapping[str, Value]]
 
     def decide(self) -> Iterator[Decision]:
         """Yield the decisions of the policy."""
-        applied = self._applied
+        applied = self.applied
         if applied.error:
             yield from self._misconfigured(None, f"failed to configure policy: {applied.error}")
-        elif applied.undecided:
-            if any(map(self._finds_fault, applied.bindings)):
-                yield self._open(None, ("spec", "matchConstraints", "namespaceSelector"), applied.undecided)
-        else:
+        elif not applied.undecided:
             yield from _merged(each for binding in applied.bindings for each in self._by_binding(binding))
+        elif any(map(self._finds_fault, applied.bindings)):
+            path = ("spec", "matchConstraints", "namespaceSelector")
+            yield from self._decisions(None, Verdict(path, UNDECIDED, applied.undecided))
 
     def _by_binding(self, applied: AppliedBinding) -> Iterator[Decision]:
         if not applied.undecided:
             yield from self._bound_by(applied)
         elif self._finds_fault(applied, bound=True):
-            path = ("spec", "matchResources", "namespaceSelector")
-            yield self._open(applied.binding, path, applied.undecided)
+            verdict = Verdict(("spec", "matchResources", "namespaceSelector"), UNDECIDED, applied.undecided)
+            yield from self._decisions(applied.binding, verdict, at_binding=True)
 
     def _finds_fault(self, applied: AppliedBinding, *, bound: bool = False) -> bool:
         """Tell whether a binding would fail the request if its policy (``bound``: and the binding) applies."""
@@ -208,75 +182,54 @@ class _Judgment:
 
     def _bound_by(self, applied: AppliedBinding) -> Iterator[Decision]:
         """Yield the decisions of the policy if the binding applies to the request."""
-        binding, matched, request = applied.binding, self._applied.matched, self._request
+        binding, matched, request = applied.binding, self.applied.matched, self.request
         if applied.error:
             yield from self._misconfigured(binding, f"failed to configure binding: {applied.error}")
             return
-        version, expressions = matched.kind[1], self._bound.expressions
-        if version not in self._objects:
-            self._objects[version] = object_names(request, matched)
-        objects = self._objects[version]
+        version, expressions = matched.kind[1], self.bound.expressions
+        if version not in self.objects:
+            self.objects[version] = object_names(request, matched)
+        objects = self.objects[version]
         for param in applied.params:
             early: Mapping[str, Value] = {}
             if expressions.conditions:
                 early = names(request, own(request)._replace(kind=matched.kind), objects, param, None)
-            evaluation = Evaluation(
-                expressions,
-                names(request, matched, objects, param, self._cluster),
-                early,
-                ignores=self._policy.ignores_failures,
-            )
+            known = names(request, matched, objects, param, self.cluster)
+            evaluation = Evaluation(expressions, known, early, self.bound.policy.ignores_failures)
             for verdict in evaluation.verdicts():
-                yield from self._decisions(binding, verdict, evaluation)
-
-    def _decisions(self, binding: Stored, verdict: Verdict, evaluation: Evaluation) -> Iterator[Decision]:
-        path = evaluation.explain(verdict, self._request.object)
-        decision = Decision(
-            self._policy.document,
-            binding.document,
-            verdict.path,
-            AUDIT if verdict.key else DENY,
-            verdict.outcome,
-            verdict.message,
-            verdict.reason,
-            object_path=path,
-            position=verdict.position,
-        )
-        actions = (decision.action,) if verdict.key or verdict.certain else binding.actions
-        if verdict.outcome == UNDECIDED and not verdict.key:
-            actions = actions[:1] if DENY not in actions else (DENY,)
-        for action in actions:
-            text = _upstream(self._request, self._policy, binding, action, verdict)
-            yield replace(decision, action=action, upstream=text)
-
-    def _open(self, binding: Stored | None, path: Path, reason: str) -> Decision:
-        """Return the decision if it is unknown whether the policy applies."""
-        where = binding.document if binding is not None else None
-        actions = [_strongest(each) for each in (self._bound.bindings if binding is None else (binding,))]
-        action = DENY if DENY in actions else actions[0]
-        return Decision(self._policy.document, where, path, action, UNDECIDED, reason, at_binding=binding is not None)
+                yield from self._decisions(binding, verdict, evaluation.explain(verdict, request.object))
 
     def _misconfigured(self, binding: Stored | None, message: str) -> Iterator[Decision]:
         """Yield the denial of a policy or binding that cannot be used, which does not depend on the actions."""
-        if self._policy.ignores_failures:
-            return
-        path: Path = ("spec", "paramKind") if binding is None else ("spec", "paramRef")
-        verdict = Verdict(path, ERROR, message, INVALID)
-        yield Decision(
-            self._policy.document,
-            binding.document if binding is not None else None,
-            path,
-            DENY,
-            ERROR,
-            message,
-            INVALID,
-            _upstream(self._request, self._policy, binding, DENY, verdict),
-            at_binding=binding is not None,
-        )
+        if not self.bound.policy.ignores_failures:
+            path: Path = ("spec", "paramKind") if binding is None else ("spec", "paramRef")
+            verdict = Verdict(path, ERROR, message, INVALID, certain=True)
+            yield from self._decisions(binding, verdict, at_binding=binding is not None)
 
-
-def _strongest(binding: Stored) -> str:
-    return DENY if DENY in binding.actions else next(iter(binding.actions), DENY)
+    def _decisions(
+        self, binding: Stored | None, verdict: Verdict, object_path: Path = (), *, at_binding: bool = False
+    ) -> Iterator[Decision]:
+        """Yield a decision per action; one if the actions do not count, or if it is undecided whether they do."""
+        bindings = self.bound.bindings if binding is None else (binding,)
+        actions = [action for each in bindings for action in each.actions]
+        if verdict.key or verdict.certain:
+            actions = [AUDIT if verdict.key else DENY]
+        elif verdict.outcome == UNDECIDED:
+            actions = [DENY] if DENY in actions else actions[:1]
+        for action in actions:
+            yield Decision(
+                self.bound.policy.document,
+                binding.document if binding is not None else None,
+                verdict.path,
+                action,
+                verdict.outcome,
+                verdict.message,
+                verdict.reason,
+                _upstream(self.request, self.bound.policy, binding, action, verdict),
+                object_path,
+                verdict.position,
+                at_binding,
+            )
 
 
 def _merged(decisions: Iterable[Decision]) -> Iterator[Decision]:
@@ -305,21 +258,13 @@ def _upstream(request: Request, policy: Stored, binding: Stored | None, action: 
     if action == WARN:
         return f"Validation failed for ValidatingAdmissionPolicy '{policy.name}'{bound}: {verdict.message}"
     if action == AUDIT and binding is not None:
-        return f"{_FAILURE_KEY}: {_failure(binding, verdict)}"
+        failure: JsonObject = {
+            "message": verdict.message,
+            "policy": binding.policy_name,
+            "binding": binding.name,
+            "expressionIndex": verdict.ordinal,
+            "validationActions": [*binding.actions],
+        }
+        return f"{_FAILURE_KEY}: {go_json([failure], struct=True)}"
     denial = f"ValidatingAdmissionPolicy '{policy.name}'{bound} denied request: {verdict.message}"
     return f"{request.label} is forbidden: {denial}"
-
-
-def _failure(binding: Stored, verdict: Verdict) -> str:
-    return go_json(
-        [
-            {
-                "message": verdict.message,
-                "policy": binding.policy_name,
-                "binding": binding.name,
-                "expressionIndex": verdict.ordinal,
-                "validationActions": list(binding.actions),
-            }
-        ],
-        struct=True,
-    )
