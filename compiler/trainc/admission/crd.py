@@ -6,12 +6,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.admission.hints import field_hint, rule_hint
-from trainc.admission.rules import RuleFailure, failures
+from trainc.admission.rules import BrokenRule, failures
 from trainc.basics.jsonvalues import Json, Path, dotted, existing, get
 from trainc.basics.regex import lazy
 from trainc.documents.classify import RUNTIMES
 from trainc.documents.positions import unquoted
 from trainc.findings import Finding, Severity, report
+from trainc.findings.fault import report_fault
 from trainc.findings.secrets import is_secret
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError, decode
@@ -74,7 +75,7 @@ def _in_default_output(document: Document, violations: tuple[Violation, ...]) ->
     )
 
 
-def broken_rules(resource: Resource, result: Result, *, faithful: bool = False) -> tuple[RuleFailure, ...]:
+def broken_rules(resource: Resource, result: Result, *, faithful: bool = False) -> tuple[BrokenRule, ...]:
     """Return the rules of the CRD that an admitted object does not meet.
 
     After an error that makes it pointless, such as a missing field, the server evaluates none. Beyond faithful those
@@ -88,26 +89,15 @@ def broken_rules(resource: Resource, result: Result, *, faithful: bool = False) 
     return failures(resource.schema, result.data, skip=blocking)
 
 
-def rule_finding(document: Document, failure: RuleFailure, stage: str | None) -> Finding:
+def rule_finding(document: Document, failure: BrokenRule, stage: str | None) -> Finding:
     """Return the finding of a rule that a document does not meet."""
-    path = existing(document.data, (*failure.path, *failure.about))
-    rule = str(failure.rule.get("rule", "")).strip()
+    path, rule = existing(document.data, failure.path), failure.rule
     value = get(document.data, *path)
     found, expected, hint = shown(value) if path else None, rule or None, rule_hint(rule, failure.message)
     if isinstance(value, str) and (limit := _SIZE_LIMIT.search(rule)) is not None and len(value) > int(limit[1]):
         found, expected = f"{len(value)} characters", f"at most {limit[1]} characters"
         hint = _WHY_SHORT if path == ("metadata", "name") else hint
-    return report(
-        "TC201",
-        document,
-        path,
-        failure.message,
-        found=found,
-        expected=expected,
-        hint=hint,
-        stage=stage,
-        upstream=failure.upstream,
-    )
+    return report_fault(replace(failure, found=found, expected=expected, hint=hint, stage=stage), document, path)
 
 
 def unknown_field(document: Document, path: Path, resource: Resource, severity: Severity | None = None) -> Finding:

@@ -14,6 +14,7 @@ from trainc.kube.gojson import go_json
 from trainc.kube.names import (
     is_dns1123_label,
     is_dns1123_subdomain,
+    is_domain_prefixed_path,
     is_qualified_name,
     is_valid_label_value,
     validate_annotations,
@@ -189,6 +190,7 @@ def faults_in(rule: Callable[[Field], None], value: Json, code: str = "TC803") -
 
 
 MAX_ID = 2**31 - 1
+MAX_MANAGED_BY = 63
 
 
 def dns_label(field: Field) -> None:
@@ -257,6 +259,15 @@ def selector_requirement(field: Field, *, node: bool = False, any_value: bool = 
     qualified_name(field.child("key"))
     for value in values.items() if not any_value else ():
         value.invalid_each(label_value_details(value.text()))
+
+
+def managed_by(field: Field) -> None:
+    """Check the name of a controller, if it is set."""
+    if isinstance(field.value, str):
+        for error in is_domain_prefixed_path(field.name, field.value):
+            field.faults.append(Fault(field.code, field.path, "must be a domain-prefixed path", error, field.value))
+        if len(field.value.encode()) > MAX_MANAGED_BY:
+            field.too_long(MAX_MANAGED_BY)
 
 
 def file_mode(field: Field) -> None:

@@ -20,6 +20,7 @@ from trainc.cel.rules import OLD_SELF, SELF, CompiledRule, common_selection, com
 from trainc.cel.schemas import reader
 from trainc.cel.values import NONE, EvalError, Optional, Value
 from trainc.cel.work import PER_COST
+from trainc.findings.fault import Fault
 from trainc.kube.fielderror import NO_FIELD, quote
 from trainc.schema import Structural, has_rules
 from trainc.schema.structural import compiled
@@ -178,18 +179,14 @@ _MESSAGE_OUT_OF_BUDGET = (
 _OVER_LIMIT = "operation cancelled: actual cost limit exceeded"
 
 
-class RuleFailure(NamedTuple):
-    """A rule that does not hold at a path, with the server's text.
+class BrokenRule(Fault, frozen=True):
+    """A rule that an object does not meet, at the field that all of the rule is about, if there is one.
 
-    ``about`` leads from the path to the field that all of the rule is about. ``transition``: it uses the old value.
+    ``transition``: it compares with the old value.
     """
 
-    path: Path
-    about: Path
-    rule: JsonObject
-    transition: bool
-    message: str
-    upstream: str
+    rule: str = ""
+    transition: bool = False
 
 
 class _Stop(Exception):
@@ -198,7 +195,7 @@ class _Stop(Exception):
 
 def failures(
     schema: Structural, data: JsonObject, old: JsonObject | None = None, skip: tuple[Path, ...] = ()
-) -> tuple[RuleFailure, ...]:
+) -> tuple[BrokenRule, ...]:
     """Return the rules that data, a whole object that the schema admits, does not meet.
 
     ``old`` is the object before an update; without it rules that compare with oldSelf are passed over. ``skip`` holds
@@ -226,7 +223,7 @@ class _Run(msgspec.Struct):
     """One pass over an object: the failures, and the remaining budget."""
 
     skip: tuple[Path, ...]
-    found: list[RuleFailure] = msgspec.field(default_factory=list)
+    found: list[BrokenRule] = msgspec.field(default_factory=list)
     budget: int = BUDGET
 
     def visit(self, site: Site, path: Path, value: Json, old: Json) -> None:
@@ -319,7 +316,9 @@ class _Run(msgspec.Struct):
                 path = (*path, *made.field_path)
         upstream = _field_error(name, place.site.node.type, reason, text)
         about = common_selection(made.rule.checked.root, SELF) if made.rule is not None and not made.field_path else ()
-        self.found.append(RuleFailure(path, about, place.rule.spec, made.compares, text, upstream))
+        rule = str(place.rule.spec.get("rule", "")).strip()
+        fault = BrokenRule("TC201", (*path, *about), text, upstream, rule=rule, transition=made.compares)
+        self.found.append(fault)
 
 
 def message_text(value: Value) -> str | None:

@@ -17,6 +17,7 @@ from trainc.admission.fields import (
     dns_subdomain,
     faults_in,
     label_map,
+    managed_by,
     qualified_name,
 )
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get
@@ -25,12 +26,10 @@ from trainc.checks.pod_environment import validate_env
 from trainc.checks.pods import validate_pod, validate_pod_template
 from trainc.findings.fault import Fault
 from trainc.kube.fielderror import quote
-from trainc.kube.names import is_domain_prefixed_path
 
 MAX_INDEXED = 100_000
 MAX_FOR_MANY = 10_000
 MAX_RULES = 20
-MAX_MANAGED_BY = 63
 ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 EXIT_OPERATORS = ("In", "NotIn")
 COUNTS = (
@@ -51,8 +50,7 @@ def validate_job_spec(spec: Field) -> None:
     per_index, failed = spec.child("backoffLimitPerIndex"), spec.child("maxFailedIndexes")
     if failed.value is not None and per_index.value is None:
         per_index.required("when maxFailedIndexes is specified")
-    if isinstance(spec.value, dict) and isinstance(spec.value.get("managedBy"), str):
-        _managed_by(spec.child("managedBy"))
+    managed_by(spec.child("managedBy"))
     mode = spec.child("completionMode")
     mode.one_of(("NonIndexed", "Indexed"))
     if mode.text() == "Indexed":
@@ -67,14 +65,6 @@ def validate_job_spec(spec: Field) -> None:
     replacements = ("Failed",) if spec.has("podFailurePolicy") else ("Failed", "TerminatingOrFailed")
     spec.child("podReplacementPolicy").one_of(replacements, pointer=True)
     _restart_policy(spec)
-
-
-def _managed_by(field: Field) -> None:
-    for error in is_domain_prefixed_path(field.name, field.text()):
-        message = "must be a domain-prefixed path"
-        field.faults.append(Fault(field.code, field.path, message, error, field.text()))
-    if len(field.text().encode()) > MAX_MANAGED_BY:
-        field.too_long(MAX_MANAGED_BY)
 
 
 def _indexed(spec: Field) -> None:
