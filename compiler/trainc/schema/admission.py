@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object
+from trainc.basics.jsonvalues import JsonObject, Path, as_object
 from trainc.findings import suggest
 from trainc.kube.fielderror import NO_FIELD
 from trainc.schema.kinds import Resource
@@ -22,12 +22,12 @@ from trainc.schema.metadata import (
     read_embedded,
     read_metadata,
 )
-from trainc.schema.structural import Structural, has_embedded, has_rules
-from trainc.schema.walk import PRUNE, STORE, Mode, node_of
+from trainc.schema.structural import has_embedded, has_rules
+from trainc.schema.walk import STORE, Mode, node_of
 from trainc.schema.wording import UNKNOWN, UNREADABLE, Failures, Violation, native_violation, violations
 
 _NOT_CHECKED = (
-    "some validation rules were not checked because the object was invalid;"
+    "Invalid value: null: some validation rules were not checked because the object was invalid;"
     " correct the existing errors to complete validation"
 )
 
@@ -107,35 +107,10 @@ def _violations(resource: Resource, stored: JsonObject, failures: Failures) -> t
         found += violations(resource.schema, failures)
     if has_embedded(resource.schema):
         found += embedded_violations(resource.schema, stored)
-    return with_unchecked_rules(resource.schema, found) if found else ()
-
-
-def with_unchecked_rules(schema: Structural, found: tuple[Violation, ...]) -> tuple[Violation, ...]:
-    """Add the server's note that errors keep it from evaluating the CRD's rules."""
-    if not any(violation.blocking for violation in found) or not has_rules(schema):
-        return found
-    note = Violation(
-        "TC110",
-        (),
-        "the CRD's rules are checked once the other errors are gone",
-        f"{NO_FIELD}: Invalid value: null: {_NOT_CHECKED}",
-        secondary=True,
-    )
-    return (*found, note)
-
-
-def check(schema: Structural, data: Json) -> tuple[Json, tuple[Path, ...], tuple[Violation, ...]]:
-    """Return data without unknown fields, their paths, and violations; no defaults are set.
-
-    For trainc's own files that have a structural schema.
-    """
-    failures: Failures = []
-    pruned = node_of(schema, PRUNE).visit(data, failures)
-    return (
-        pruned,
-        tuple(failure.path for failure in failures if failure.keyword == UNKNOWN),
-        violations(schema, failures),
-    )
+    if any(violation.blocking for violation in found) and has_rules(resource.schema):
+        note, upstream = "the CRD's rules are checked once the other errors are gone", f"{NO_FIELD}: {_NOT_CHECKED}"
+        found += (Violation("TC110", (), note, upstream, secondary=True),)
+    return found
 
 
 def unknown_field_hint(resource: Resource, path: Path) -> str | None:

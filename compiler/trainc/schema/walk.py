@@ -49,9 +49,6 @@ class Mode(NamedTuple):
 STORE: Final = Mode()
 """As the API server stores a custom resource."""
 
-PRUNE: Final = Mode(fills=False)
-"""For files that are not Kubernetes objects: null is a value."""
-
 CHECK: Final = Mode(prunes=False, fills=False)
 """For the alternatives of a schema, which only validate."""
 
