@@ -138,7 +138,7 @@ def test_an_unknown_field_gets_the_nearest_spelling(path: tuple[str | int, ...],
         ({"type": "object", "additionalProperties": False}, ("additionalProperties",)),
         ({"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "string"}}, ("properties", "a")),
         ({"type": "object", "additionalProperties": {"type": "string"}, "maxProperties": 1}, ("maxProperties",)),
-        ({"type": "object", "additionalProperties": {"type": "string"}, "anyOf": [{}]}, ("anyOf",)),
+        ({"type": "object", "additionalProperties": {"type": "string"}, "anyOf": [{}]}, ("anyOf", 0)),
     ],
 )
 def test_where_two_schemas_differ(other: dict[str, Any], where: Path | None) -> None:

@@ -15,7 +15,6 @@ from trainc.schema.kinds import Resource
 from trainc.schema.metadata import (
     NAME_RULES,
     SUBDOMAIN,
-    EmbeddedError,
     embedded_violations,
     known_fields,
     object_meta_violations,
@@ -51,7 +50,11 @@ def admit(resource: Resource, data: JsonObject, go: str = "", *, reads: bool = F
     from which a mutating webhook writes the object again before it is stored or, with ``reads``, into which a
     validating one reads it.
     """
+    schema = resource.schema
     named, dropped, refusal = read_metadata(data, namespaced=resource.namespaced)
+    if refusal is None and has_embedded(schema):
+        named, inner, refusal = read_embedded(schema, named)
+        dropped += inner
     if refusal is not None:
         return Admitted(data, violations=(refusal,))
     mode = STORE
@@ -59,14 +62,7 @@ def admit(resource: Resource, data: JsonObject, go: str = "", *, reads: bool = F
         from trainc.schema.native import NativeNode
 
         mode = Mode(native=NativeNode)
-    schema, failures = resource.schema, _walk_status(resource, named, mode)
-    if has_embedded(schema):
-        try:
-            read, inner = read_embedded(schema, named)
-        except EmbeddedError as error:
-            return Admitted(data, violations=(error.violation,))
-        named = as_object(read)
-        dropped += inner
+    failures = _walk_status(resource, named, mode)
     node = node_of(schema, mode._replace(reads=reads), go, whole=True)
     stored = _without_status(resource, as_object(node.visit(_without_status(resource, named), failures)))
     dropped += tuple(failure.path for failure in failures if failure.keyword == UNKNOWN)
@@ -106,7 +102,7 @@ def _violations(resource: Resource, stored: JsonObject, failures: Failures) -> t
     if failures:
         found += violations(resource.schema, failures)
     if has_embedded(resource.schema):
-        found += embedded_violations(resource.schema, stored)
+        found += tuple(embedded_violations(resource.schema, stored))
     if any(violation.blocking for violation in found) and has_rules(resource.schema):
         note, upstream = "the CRD's rules are checked once the other errors are gone", f"{NO_FIELD}: {_NOT_CHECKED}"
         found += (Violation("TC110", (), note, upstream, secondary=True),)
