@@ -11,6 +11,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object,
 from trainc.findings.fault import Fault
 from trainc.kube.fielderror import go_value, quote
 from trainc.kube.gojson import go_json
+from trainc.kube.gotypes import fields, is_struct
 from trainc.kube.names import (
     is_dns1123_label,
     is_dns1123_subdomain,
@@ -180,6 +181,29 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         """Check the length of a list."""
         if (count := len(as_list(self.value))) > limit:
             self._add("Too many", f"must have at most {limit} item{'s' * (limit != 1)}", shown=str(count), value=count)
+
+
+def unique(of: Iterable[Field]) -> None:
+    """Report each text that occurs twice; empty ones do not count."""
+    seen: set[str] = set()
+    for field in of:
+        if field.text() in seen:
+            field.duplicate()
+        seen |= {field.text()} - {""}
+
+
+def internal(value: Json, kind: str) -> Json:
+    """Return a value of a Go type as Go prints Kubernetes' internal types: by the names of the fields in Go."""
+    name = kind.lstrip("*")
+    if isinstance(value, list):
+        return [internal(item, name.removeprefix("[]")) for item in value]
+    if not isinstance(value, dict) or not is_struct(name):
+        return "" if value is None and kind == "string" else value
+    printed: dict[str, Json] = {}
+    for key, field in fields(name).items():
+        go_name = key.replace("seLinux", "SELinux")
+        printed[go_name[0].upper() + go_name[1:]] = internal(value.get(key), field.kind)
+    return printed
 
 
 def faults_in(rule: Callable[[Field], None], value: Json, code: str = "TC803") -> list[Fault]:

@@ -16,6 +16,7 @@ from trainc.admission.fields import (
     dns_label,
     dns_subdomain,
     faults_in,
+    internal,
     label_map,
     managed_by,
     qualified_name,
@@ -135,12 +136,7 @@ def _exit_codes(codes: Field, names: set[str]) -> None:
 
 def _success_policy(policy: Field, spec: Field, *, indexed: bool) -> None:
     if not indexed:
-        # The server prints the policy by the names of Go's fields.
-        names = {"SucceededIndexes": "succeededIndexes", "SucceededCount": "succeededCount"}
-        rules: list[Json] = [
-            {go: rule.child(name).value for go, name in names.items()} for rule in policy.items("rules")
-        ]
-        policy.invalid("requires indexed completion mode", {"Rules": rules})
+        policy.invalid("requires indexed completion mode", internal(policy.value, "v1.SuccessPolicy"))
         return
     if not policy.items("rules"):
         policy.child("rules").required("at least one rules must be specified when the successPolicy is specified")

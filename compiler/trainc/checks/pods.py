@@ -13,13 +13,15 @@ from trainc.admission.fields import (
     annotation_map,
     dns_label,
     dns_subdomain,
+    internal,
     label_map,
     label_selector,
     label_value_details,
     qualified_name,
     selector_requirement,
+    unique,
 )
-from trainc.basics.jsonvalues import Json, as_list
+from trainc.basics.jsonvalues import as_list
 from trainc.checks.pod_containers import (
     host_port_conflicts,
     validate_containers,
@@ -62,12 +64,25 @@ def validate_pod(spec: Field) -> None:
                 port.duplicate(key)
 
 
+_NAMES = {
+    **dict.fromkeys(("serviceAccountName", "priorityClassName", "runtimeClassName"), dns_subdomain),
+    **dict.fromkeys(("hostname", "subdomain"), dns_label),
+}
+
+
 def _pod_spec(spec: Field) -> None:
     """Check the fields of a pod that do not depend on others: deadlines, names, policies, DNS."""
     spec.child("restartPolicy").one_of(("Always", "OnFailure", "Never"))
     spec.child("dnsPolicy").one_of(("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"))
     spec.child("preemptionPolicy").one_of(("PreemptLowerPriority", "Never"))
-    _names(spec)
+    for key, check in _NAMES.items():
+        if spec.text(key):
+            check(spec.child(key))
+    if spec.child("runtimeClassName").value == "":
+        dns_subdomain(spec.child("runtimeClassName"))
+    system = spec.text("os", "name")
+    if spec.has("os") and spec.child("os", "name").require() and system not in ("linux", "windows"):
+        spec.child("os").unsupported(("linux", "windows"), system)
     spec.child("activeDeadlineSeconds").between(1, MAX_ID)
     _dns(spec)
     for gate in spec.items("readinessGates"):
@@ -85,20 +100,6 @@ def _pod_spec(spec: Field) -> None:
     if spec.child("ephemeralContainers").value:
         spec.child("ephemeralContainers").forbidden("ephemeral containers not allowed in pod template")
     _host_namespaces(spec)
-
-
-def _names(spec: Field) -> None:
-    for name in (spec.child(key) for key in ("serviceAccountName", "priorityClassName")):
-        if name.text():
-            dns_subdomain(name)
-    if spec.child("runtimeClassName").value is not None:
-        dns_subdomain(spec.child("runtimeClassName"))
-    for name in (spec.child(key) for key in ("hostname", "subdomain")):
-        if name.text():
-            dns_label(name)
-    system = spec.text("os", "name")
-    if spec.has("os") and spec.child("os", "name").require() and system not in ("linux", "windows"):
-        spec.child("os").unsupported(("linux", "windows"), system)
 
 
 def _host_namespaces(spec: Field) -> None:
@@ -152,24 +153,17 @@ def _ip_address(field: Field) -> None:
 
 
 def _resource_claims(spec: Field) -> None:
-    names: set[str] = set()
-    for claim in spec.items("resourceClaims"):
-        name = claim.child("name")
-        if name.require():
-            if name.text() in names:
-                name.duplicate()
-            else:
-                dns_label(name)
-        names.add(name.text())
+    claims = spec.items("resourceClaims")
+    unique(claim.child("name") for claim in claims)
+    for claim in claims:
+        if (name := claim.child("name")).require():
+            dns_label(name)
         sources = [claim.child(kind) for kind in ("resourceClaimName", "resourceClaimTemplateName")]
         given = [source for source in sources if source.value is not None]
         if len(given) != 1:
-            # The server prints the claim by the names of Go's fields.
             both = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
             neither = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
-            by_name, by_template = (source.value for source in sources)
-            typed: Json = {"Name": name.text(), "ResourceClaimName": by_name, "ResourceClaimTemplateName": by_template}
-            claim.invalid(both if given else neither, typed)
+            claim.invalid(both if given else neither, internal(claim.value, "v1.PodResourceClaim"))
         for source in given:
             dns_subdomain(source)
 
@@ -196,13 +190,10 @@ def _scheduling(spec: Field) -> None:
     constraints = spec.items("topologySpreadConstraints")
     for index, constraint in enumerate(constraints):
         _spread_constraint(constraint, constraints[index + 1 :])
-    gates: set[str] = set()
-    for gate in spec.items("schedulingGates"):
-        name = gate.text("name")
-        qualified_name(gate, name)
-        if name in gates:
-            gate.duplicate(name)
-        gates.add(name)
+    gates = [gate.child("name").named(gate.name) for gate in spec.items("schedulingGates")]
+    unique(gates)
+    for gate in gates:
+        qualified_name(gate)
     if spec.text("nodeName"):
         dns_subdomain(spec.child("nodeName"))
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Final
 
-from trainc.admission.fields import Field, dns_subdomain, label_selector, qualified_name
+from trainc.admission.fields import Field, dns_subdomain, label_selector, qualified_name, unique
 from trainc.admission.policy.documents import Stored
 from trainc.admission.policy.expressions import Expression, Expressions
 from trainc.basics.jsonvalues import Json, Path, as_list
@@ -87,15 +87,12 @@ def _param_kind(given: Field) -> None:
 
 def _conditions(spec: Field, compiled: _Compiled) -> None:
     spec.child("matchConditions").at_most_items(MAX_CONDITIONS)
-    names: set[str] = set()
-    for condition in spec.items("matchConditions"):
-        name = condition.child("name")
+    conditions = spec.items("matchConditions")
+    unique(condition.child("name") for condition in conditions)
+    for condition in conditions:
         _expression(condition.child("expression"), compiled, "", trimmed=True)
-        if name.require():
-            qualified_name(name)
-            if name.text() in names:
-                name.duplicate()
-        names.add(name.text())
+        if condition.child("name").require():
+            qualified_name(condition.child("name"))
 
 
 def _validation(validation: Field, compiled: _Compiled) -> None:
@@ -119,7 +116,7 @@ def _annotations(spec: Field, policy: str, compiled: _Compiled) -> None:
         # The server prints the annotations by the names of Go's fields.
         typed: list[Json] = [{"Key": a.text("key"), "ValueExpression": a.text("valueExpression")} for a in annotations]
         spec.child("auditAnnotations").invalid(f"must not have more than {MAX_ANNOTATIONS} auditAnnotations", typed)
-    keys: set[str] = set()
+    unique(annotation.child("key") for annotation in annotations)
     for annotation in annotations:
         key, expression = annotation.child("key"), annotation.child("valueExpression")
         if policy:
@@ -130,9 +127,6 @@ def _annotations(spec: Field, policy: str, compiled: _Compiled) -> None:
             expression.required(f"must not exceed {MAX_ANNOTATION_EXPRESSION} bytes in length")
         else:
             _expression(expression, compiled, "valueExpression is not specified")
-        if key.text() in keys:
-            key.duplicate(key.text())
-        keys.add(key.text())
 
 
 def _expression(
@@ -160,18 +154,15 @@ def binding_faults(binding: Stored) -> list[Fault]:
         _reference(spec.child("paramRef"))
     if spec.has("matchResources"):
         _matching(spec.child("matchResources"))
-    seen: set[str] = set()
+    unique(actions.items())
     for action in actions.items():
         action.one_of(("Audit", "Deny", "Warn"), pointer=True)
-        if action.text() in seen:
-            action.duplicate()
-        seen.add(action.text())
-    if {"Deny", "Warn"} <= seen:
+    if {"Deny", "Warn"} <= set(binding.actions):
         actions.invalid(
             "must not contain both Deny and Warn (repeating the same validation failure information in the API"
             " response and headers serves no purpose)"
         )
-    if not seen:
+    if not actions.items():
         actions.required("at least one validation action is required")
     return spec.faults
 
@@ -203,12 +194,9 @@ def _matching(constraints: Field) -> None:
 
 
 def _rule(rule: Field) -> None:
-    names: set[str] = set()
+    unique(rule.items("resourceNames"))
     for name in rule.items("resourceNames"):
         name.invalid_each(SEGMENT[0](name.text()))
-        if name.text() in names:
-            name.duplicate()
-        names.add(name.text())
     for key, what in (("operations", "operations"), ("apiGroups", "API groups"), ("apiVersions", "API versions")):
         if rule.child(key).require() and len(rule.items(key)) > 1 and "*" in as_list(rule.child(key).value):
             rule.child(key).invalid(f"if '*' is present, must not specify other {what}")
