@@ -13,8 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from schema_cases import ALL_KINDS, Data, Objects, resource_of
 
-from trainc.admission.jobset import admit_jobset
-from trainc.admission.jobsetdefaults import default
+from trainc.admission.jobset import admit_jobset, default
 from trainc.basics.jsonvalues import Path
 from trainc.kube.gotypes import GoDecodeError
 from trainc.schema import Structural, admit, parse, resource

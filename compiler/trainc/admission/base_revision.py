@@ -9,7 +9,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from trainc.admission.jobsetdefaults import default
+from trainc.admission.jobset import default
 from trainc.basics.jsonvalues import JsonObject, Path, existing, get, put
 from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, classify
 from trainc.documents.load import load

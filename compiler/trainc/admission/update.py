@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from trainc.admission.jobsetdefaults import overlay
+from trainc.admission.jobset import overlay
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects, put
 from trainc.findings.redaction import masked_value
 from trainc.kube.fielderror import forbidden, go_value

@@ -7,8 +7,7 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from trainc.admission.crd import unknown_field, violation_finding
-from trainc.admission.hints import undeclared
+from trainc.admission.crd import undeclared, unknown_field, violation_finding
 from trainc.admission.policy.documents import GROUP, VERSION, Stored, rows
 from trainc.admission.policy.expressions import Expressions
 from trainc.admission.policy.problems import binding_faults, policy_faults
