@@ -125,14 +125,8 @@ class Site:
         return tuple(part for part in parts if part is not None)
 
 
-def root_site(schema: Structural) -> Site | None:
-    """Return the site of a whole object, or None if nothing in it has rules."""
-    site: Site | None = compiled(_make_root, schema)
-    return site
-
-
-def _make_root(schema: Structural) -> Site | None:
-    return Site(schema, schema, True) if has_rules(schema) else None
+def _root(schema: Structural) -> Site | None:
+    return _site(schema, schema, True)
 
 
 def _site(rules: Structural, node: Structural, root: bool) -> Site | None:
@@ -189,6 +183,10 @@ class BrokenRule(Fault, frozen=True):
     transition: bool = False
 
 
+_ERRORS = {"FieldValueForbidden": "Forbidden: ", "FieldValueRequired": "Required value: "}
+"""The beginnings of field errors by the reason of a rule."""
+
+
 class _Stop(Exception):
     """The budget is spent: no further rule is run."""
 
@@ -201,7 +199,7 @@ def failures(
     ``old`` is the object before an update; without it rules that compare with oldSelf are passed over. ``skip`` holds
     the paths of schema errors: rules at or above them are skipped, since their results would be unreliable.
     """
-    site = root_site(schema)
+    site: Site | None = compiled(_root, schema)
     if site is None:
         return ()
     run = _Run(skip)
@@ -269,20 +267,17 @@ class _Run(msgspec.Struct):
             names = {**variables, OLD_SELF: before}
         value, cost, work = program.run(names)
         self._spend(place, max(cost, work // PER_COST), _OUT_OF_BUDGET)
-        if value.__class__ is EvalError:
-            self._failed(place, value.message)
-        elif value is not True:
-            self._refused(place, variables)
-
-    def _failed(self, place: _Place, error: str) -> None:
         label = place.rule.label
-        if error.startswith("no such overload"):
+        if value.__class__ is not EvalError:
+            if value is not True:
+                self._refused(place, variables)
+        elif value.message.startswith("no such overload"):
             signature = "call arguments did not match a supported operator, function or macro signature"
-            self._add(place, f"'{error}': {signature} for rule: {label}")
-        elif error.startswith(_OVER_LIMIT):
-            self._stop(place, f"'{error}': {_NO_FURTHER} for rule: {label}")
+            self._add(place, f"'{value.message}': {signature} for rule: {label}")
+        elif value.message.startswith(_OVER_LIMIT):
+            self._stop(place, f"'{value.message}': {_NO_FURTHER} for rule: {label}")
         else:
-            self._add(place, f"{error} evaluating rule: {label}")
+            self._add(place, f"{value.message} evaluating rule: {label}")
 
     def _refused(self, place: _Place, variables: dict[str, Value]) -> None:
         text = place.rule.message
@@ -314,10 +309,13 @@ class _Run(msgspec.Struct):
             if made.field_text:
                 name = f"{dotted(path)}.{made.field_text}" if path else made.field_text
                 path = (*path, *made.field_path)
-        upstream = _field_error(name, place.site.node.type, reason, text)
+        kind = quote(place.site.node.type)
+        error = _ERRORS.get(reason, f"Invalid value: {kind}: ") + text
+        if reason == "FieldValueDuplicate":
+            error = f"Duplicate value: {kind}"
         about = common_selection(made.rule.checked.root, SELF) if made.rule is not None and not made.field_path else ()
         rule = str(place.rule.spec.get("rule", "")).strip()
-        fault = BrokenRule("TC201", (*path, *about), text, upstream, rule=rule, transition=made.compares)
+        fault = BrokenRule("TC201", (*path, *about), text, f"{name}: {error}", rule=rule, transition=made.compares)
         self.found.append(fault)
 
 
@@ -327,16 +325,6 @@ def message_text(value: Value) -> str | None:
         return None
     text = value.strip(" \t\n\v\f\r\x85\xa0")
     return text if text and "\n" not in text and len(text.encode("utf-8", "surrogatepass")) <= MAX_MESSAGE else None
-
-
-def _field_error(name: str, kind: str, reason: str, text: str) -> str:
-    if reason == "FieldValueForbidden":
-        return f"{name}: Forbidden: {text}"
-    if reason == "FieldValueRequired":
-        return f"{name}: Required value: {text}"
-    if reason == "FieldValueDuplicate":
-        return f'{name}: Duplicate value: "{kind}"'
-    return f'{name}: Invalid value: "{kind}": {text}'
 
 
 def _read(site: Site, value: Json) -> Value:
