@@ -60,7 +60,11 @@ def validate_job_spec(spec: Field) -> None:
         for field in (per_index, failed):
             if field.value is not None:
                 field.invalid("requires indexed completion mode")
-    _pod_failure_policy(spec)
+    policy, pod = spec.child("podFailurePolicy"), spec.child("template", "spec")
+    policy.child("rules").at_most_items(MAX_RULES)
+    names = {c.text("name") for kind in ("containers", "initContainers") for c in pod.items(kind)}
+    for rule in policy.items("rules"):
+        _rule(rule, names, per_index=per_index.value is not None)
     if spec.has("successPolicy"):
         _success_policy(spec.child("successPolicy"), spec, indexed=mode.text() == "Indexed")
     replacements = ("Failed",) if spec.has("podFailurePolicy") else ("Failed", "TerminatingOrFailed")
@@ -83,15 +87,6 @@ def _indexed(spec: Field) -> None:
         for field in (parallelism, failed):
             condition = f" when completions are above {MAX_INDEXED} and used with backoff limit per index"
             field.at_most(MAX_FOR_MANY, condition)
-
-
-def _pod_failure_policy(spec: Field) -> None:
-    policy = spec.child("podFailurePolicy")
-    policy.child("rules").at_most_items(MAX_RULES)
-    pod = spec.child("template", "spec")
-    names = {c.text("name") for kind in ("containers", "initContainers") for c in pod.items(kind)}
-    for rule in policy.items("rules"):
-        _rule(rule, names, per_index=spec.child("backoffLimitPerIndex").value is not None)
 
 
 def _rule(rule: Field, names: set[str], *, per_index: bool) -> None:
@@ -125,11 +120,11 @@ def _exit_codes(codes: Field, names: set[str]) -> None:
         values.invalid("at least one value is required", [])
     values.at_most_items(255)
     numbers = [value.number() or 0 for value in values.items()]
-    for value, number, index in zip(values.items(), numbers, range(len(numbers)), strict=True):
-        if operator.text() == "In" and number == 0:
+    for index, value in enumerate(values.items()):
+        if operator.text() == "In" and numbers[index] == 0:
             value.invalid("must not be 0 for the In operator", 0)
-        if number in numbers[:index]:
-            value.duplicate(number)
+        if numbers[index] in numbers[:index]:
+            value.duplicate(numbers[index])
     if numbers != sorted(numbers):
         values.invalid("must be ordered")
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, existing, get, objects
 from trainc.basics.regex import lazy
-from trainc.checks.containers import containers, words
+from trainc.checks.containers import command_line, containers, words
 from trainc.findings import Finding, Severity, report
 from trainc.gitops.pods import pod_specs
 from trainc.plugins.base import pod_containers
@@ -38,7 +38,10 @@ def check_launching(model: Model) -> Iterator[Finding]:
         return
     missing = [name for name in (LAUNCHER, NODE) if model.pod_set(name) is None]
     if missing:
-        if not _one_is_enough(model, policy, missing):
+        # One pod may be both launcher and node; upstream refuses several (TC404).
+        nodes = model.num_nodes if model.num_nodes is not None else get(model.ml_policy, "numNodes")
+        is_one_enough = policy.get("runLauncherAsNode") is True and nodes in (None, 1)
+        if not (is_one_enough and len(missing) == 1):
             yield _incomplete(model, missing)
         return
     if _waits_for_nodes(model):
@@ -46,12 +49,6 @@ def check_launching(model: Model) -> Iterator[Finding]:
         yield report(ENDLESS, model.runtime, existing(model.runtime.data, (*JOBSET, "successPolicy")), message)
     if not by_kubexec(model) and (ahead := _starts_early(model)):  # the script of kubexec waits for the pods
         yield ahead
-
-
-def _one_is_enough(model: Model, policy: JsonObject, missing: list[str]) -> bool:
-    """Tell whether one pod may be both launcher and node; upstream refuses several (TC404)."""
-    nodes = model.num_nodes if model.num_nodes is not None else get(model.ml_policy, "numNodes")
-    return len(missing) == 1 and policy.get("runLauncherAsNode") is True and nodes in (None, 1)
 
 
 def _incomplete(model: Model, missing: list[str]) -> Finding:
@@ -76,11 +73,11 @@ def _incomplete(model: Model, missing: list[str]) -> Finding:
 
 def _launches_itself(model: Model) -> bool:
     """Tell whether a command runs mpirun with its own list of hosts, without Trainer's hostfile."""
-    lines = [[*(model.command or ()), *(model.args or ())]]
+    lines = [" ".join([*(model.command or ()), *(model.args or ())])]
     for container in (each for job in model.jobs for each in pod_containers(job)):
-        line = [word for _, word in words(container)]
-        lines.append([*line, *(str(variable.get("name")) for variable in objects(container.get("env")))])
-    return any(_MPIRUN.search(line) and _OWN_HOSTS.search(line) for line in map(" ".join, lines))
+        variables = (str(variable.get("name")) for variable in objects(container.get("env")))
+        lines.append(" ".join([command_line(container), *variables]))
+    return any(_MPIRUN.search(line) and _OWN_HOSTS.search(line) for line in lines)
 
 
 def _waits_for_nodes(model: Model) -> bool:
@@ -186,8 +183,8 @@ def _is_alone(model: Model, jobset: JsonObject) -> bool:
     for _, job, container in containers(jobset, kinds=("containers",)):
         if trainer is not None and (job.get("name"), container.get("name")) == (trainer, NODE):
             count = get(job, "template", "spec", "parallelism")
-            line = [word for _, word in words(container)]
-            return isinstance(count, int) and count < 2 and bool(line) and not _RENDEZVOUS.search(" ".join(line))
+            line = command_line(container)
+            return isinstance(count, int) and count < 2 and bool(line) and not _RENDEZVOUS.search(line)
     return False
 
 
@@ -203,11 +200,15 @@ def check_rendezvous(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield warnings about localhost as the endpoint of several nodes, and about a script that only kubexec mounts."""
     by_ssh = model.policy("mpi") is not None and not by_kubexec(model)
     for path, _, container in containers(jobset.data):
-        text = " ".join(word for _, word in words(container))
+        text = command_line(container)
         if "rdzv" in text and _ENDPOINT.search(text) and not _ONE_NODE.search(text):
             yield from _at_localhost(model, jobset, path, container)
         if by_ssh and DISCOVER in text and get(jobset.data, *path[:3], "name") == LAUNCHER:
-            yield from _no_script(model, jobset, path, container)
+            mounts = [mount.get("mountPath") for mount in objects(container.get("volumeMounts"))]
+            message = f"{_DISCOVERY} does not exist: Trainer mounts only the hostfile there"
+            for at, word in words(container) if _DISCOVERY not in mounts else ():
+                if _DISCOVERY in word:
+                    yield report_at(SCRIPT, model, jobset, (*path, *at), message)
 
 
 def _at_localhost(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
@@ -219,13 +220,3 @@ def _at_localhost(model: Model, jobset: Object, path: Path, container: JsonObjec
             document, source = model.job, NUM_NODES
         message = f"{nodes} nodes, but the rendezvous endpoint in the command is localhost: they never find each other"
         yield report(LOCALHOST, document, source, message)
-
-
-def _no_script(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
-    mounts = (str(mount.get("mountPath")) for mount in objects(container.get("volumeMounts")))
-    if _DISCOVERY in mounts:
-        return
-    message = f"{_DISCOVERY} does not exist: Trainer mounts only the hostfile there"
-    for at, word in words(container):
-        if _DISCOVERY in word:
-            yield report_at(SCRIPT, model, jobset, (*path, *at), message)

@@ -37,8 +37,13 @@ def validate_volumes(volumes: Field) -> Volumes:
                 # For two kinds, the name in this error is misspelt in the server.
                 named = {"downwardAPI": "downwarAPI", "cephfs": "cephFS"}.get(kind, kind)
                 volume.child(kind).named(f"{volume.name}.{named}").forbidden(TWO_SOURCES)
-            else:
-                _source(volume, kind)
+                continue
+            name_of = "persistentDisk" if kind == "gcePersistentDisk" else kind
+            source, (required, check) = volume.child(kind).named(f"{volume.name}.{name_of}"), SOURCES[kind]
+            for field in required:
+                source.child(field).require()
+            if check is not None:
+                check(source)
         if name.require():
             dns_label(name)
         if name.text() in found:
@@ -51,16 +56,6 @@ def validate_volumes(volumes: Field) -> Volumes:
 def sources_of(volume: Field) -> list[str]:
     """Return the sources of a volume, in the server's order; one without any is an emptyDir."""
     return [kind for kind in SOURCES if volume.has(kind)]
-
-
-def _source(volume: Field, kind: str) -> None:
-    name = "persistentDisk" if kind == "gcePersistentDisk" else kind
-    source = volume.child(kind).named(f"{volume.name}.{name}")
-    required, check = SOURCES[kind]
-    for field in required:
-        source.child(field).require()
-    if check is not None:
-        check(source)
 
 
 def _empty_dir(source: Field) -> None:
