@@ -1,8 +1,7 @@
 """Evaluates the rules of a CRD, x-kubernetes-validations, on create and on update.
 
 Source: k8s.io/apiextensions-apiserver v0.34 pkg/apiserver/schema/cel/validation.go and compilation.go. A rule is
-compiled when there is a value for it. On create only those parts of an object are visited that have rules which run
-then: most compare with the old value and do not.
+compiled when there is a value for it.
 """
 
 from __future__ import annotations
@@ -22,13 +21,11 @@ from trainc.cel.values import NONE, EvalError, Optional, Value
 from trainc.cel.work import PER_COST
 from trainc.findings.fault import Fault
 from trainc.kube.fielderror import NO_FIELD, quote
+from trainc.kube.gojson import trim_space
 from trainc.schema import Structural, has_rules
 from trainc.schema.structural import compiled
 
 # The rules of a schema
-
-_OPAQUE = frozenset("'\"/")
-"""What strings and comments begin with."""
 
 
 class Rule(msgspec.Struct, frozen=True, eq=False):
@@ -41,13 +38,6 @@ class Rule(msgspec.Struct, frozen=True, eq=False):
     def optional_old(self) -> bool:
         """Whether oldSelf is an optional, so that it runs without an old value, too."""
         return self.spec.get("optionalOldSelf") is True
-
-    @property
-    def plainly_compares(self) -> bool:
-        """Whether it is certain without compiling that it refers to oldSelf."""
-        text = str(self.spec.get("rule", ""))
-        words = text.replace("(", " ").replace(")", " ").replace(".", " ").split()
-        return OLD_SELF in words and not _OPAQUE.intersection(text)
 
     @property
     def label(self) -> str:
@@ -74,22 +64,6 @@ class Site:
         """The rules of this schema itself."""
         node, root = self.node, self.root
         return tuple(Rule(spec, cache(partial(compile_rule, spec, node, root))) for spec in self._source.rules)
-
-    @cached_property
-    def runs_on_create(self) -> bool:
-        """Whether a rule here or below may run without an old value."""
-        below = (*self.nested, *self.properties.values(), self.items, self.additional)
-        return bool(self.create_rules) or any(sub is not None and sub.runs_on_create for sub in below)
-
-    @cached_property
-    def create_rules(self) -> tuple[Rule, ...]:
-        """The rules of this schema itself that may run without an old value."""
-        return tuple(rule for rule in self.rules if rule.optional_old or not rule.plainly_compares)
-
-    @cached_property
-    def create_properties(self) -> Mapping[str, Site]:
-        """The fields with rules that may run without an old value, at any depth."""
-        return {name: site for name, site in self.properties.items() if site.runs_on_create}
 
     @cached_property
     def read(self) -> Callable[[Json], Value]:
@@ -165,7 +139,7 @@ BUDGET = 10_000_000
 MAX_MESSAGE = 5 * 1024
 """The bytes of an evaluated message."""
 
-_OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
+OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 _NO_FURTHER = "no further validation rules will be run due to call cost exceeds limit"
 _MESSAGE_OUT_OF_BUDGET = (
     "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run"
@@ -226,7 +200,7 @@ class _Run(msgspec.Struct):
 
     def visit(self, site: Site, path: Path, value: Json, old: Json) -> None:
         """Evaluate the rules at path, then those below it."""
-        if value is None or (old is None and not site.runs_on_create):
+        if value is None:
             return
         if site.rules and not any(error[: len(path)] == path for error in self.skip):
             self._evaluate(site, path, value, old)
@@ -239,18 +213,17 @@ class _Run(msgspec.Struct):
                     self.visit(site.items, (*path, index), item, partners.find(item))
         elif isinstance(value, dict):
             before = old if isinstance(old, dict) else {}
-            properties = site.properties if old is not None else site.create_properties
             for key, sub in value.items():
-                for below in (site.additional, properties.get(key)):
+                for below in (site.additional, site.properties.get(key)):
                     if below is not None:
                         self.visit(below, (*path, key), sub, before.get(key))
 
     def _evaluate(self, site: Site, path: Path, value: Json, old: Json) -> None:
         variables: dict[str, Value] | None = None
-        for rule in site.rules if old is not None else site.create_rules:
+        for rule in site.rules:
             place = _Place(site, path, rule, rule.compiled())
             if self.budget <= 0:
-                self._stop(place, _OUT_OF_BUDGET)
+                self._stop(place, OUT_OF_BUDGET)
             if place.made.problem is not None:
                 what = "rule compile" if place.made.typed else "rule compiler initialization"
                 self._add(place, f"{what} error: {place.made.problem.text}")
@@ -266,7 +239,7 @@ class _Run(msgspec.Struct):
             before = Optional(variables[OLD_SELF]) if OLD_SELF in variables else NONE
             names = {**variables, OLD_SELF: before}
         value, cost, work = program.run(names)
-        self._spend(place, max(cost, work // PER_COST), _OUT_OF_BUDGET)
+        self._spend(place, max(cost, work // PER_COST), OUT_OF_BUDGET)
         label = place.rule.label
         if value.__class__ is not EvalError:
             if value is not True:
@@ -323,7 +296,7 @@ def message_text(value: Value) -> str | None:
     """Return the result of a message expression, or None if the server uses the message instead."""
     if not isinstance(value, str):
         return None
-    text = value.strip(" \t\n\v\f\r\x85\xa0")
+    text = trim_space(value)
     return text if text and "\n" not in text and len(text.encode("utf-8", "surrogatepass")) <= MAX_MESSAGE else None
 
 

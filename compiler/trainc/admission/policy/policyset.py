@@ -42,6 +42,7 @@ from trainc.admission.policy.match import (
     sees,
 )
 from trainc.admission.policy.values import names, object_names
+from trainc.admission.rules import BUDGET, OUT_OF_BUDGET, message_text
 from trainc.basics.jsonvalues import JsonObject, Path
 from trainc.cel.composition import Compiled, Problem, Variables
 from trainc.cel.program import LIMIT
@@ -279,19 +280,11 @@ def _upstream(request: Request, policy: Stored, binding: Stored | None, action: 
 # matchconditions/matcher.go and pkg/admission/plugin/cel/activation.go and condition.go.
 
 
-BUDGET: Final = 10_000_000
-"""The most that the validations of a policy may cost for one param, and the most that its audit annotations may."""
-
 CONDITIONS_BUDGET: Final = 2_500_000
 """The most that its match conditions may cost."""
 
-MAX_MESSAGE: Final = 5 * 1024
-"""The bytes of an evaluated message; a longer one is not used."""
-
 MAX_ANNOTATION: Final = 10 * 1024
 """The bytes of the value of an audit annotation; a longer one is cut."""
-
-_OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 
 
 class Verdict(NamedTuple):
@@ -327,7 +320,7 @@ class OutOfBudget(Exception):
     """The cost exceeds the remaining budget. ``path`` leads to the expression that exceeded it."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(_OUT_OF_BUDGET)
+        super().__init__(OUT_OF_BUDGET)
         self.path = path
 
 
@@ -422,7 +415,7 @@ class Evaluation(Struct, frozen=True, eq=False):
         if result.value is True:
             return ()
         row = result.expression.row
-        text = _message(message) or trim_space(str(row.get("message") or ""))
+        text = (message_text(message.value) if message else None) or trim_space(str(row.get("message") or ""))
         text = text or f"failed expression: {trim_space(result.expression.text)}"
         reason = str(row.get("reason") or INVALID)
         guessed = message is not None and message.undecided is not None
@@ -477,12 +470,3 @@ class Evaluation(Struct, frozen=True, eq=False):
 def _undecided(result: _Result, index: int = 0) -> Verdict:
     path = result.expression.path
     return Verdict(path, UNDECIDED, str(result.undecided), ordinal=index, blame=result.expression.made)
-
-
-def _message(result: _Result | None) -> str:
-    """Return the result of a message expression, or '' if it cannot be used."""
-    if result is None or not isinstance(result.value, str):
-        return ""
-    text = trim_space(result.value)
-    fits = len(text.encode("utf-8", "surrogatepass")) <= MAX_MESSAGE
-    return text if fits and "\n" not in text else ""
