@@ -93,7 +93,12 @@ def _unmatched(stored: Stored) -> Iterator[Finding]:
     for part, field in _PARTS:
         for index, rule in enumerate(rows(as_object(stored.spec.get(part)), field)):
             path: Path = ("spec", part, field, index)
-            yield from _groups(stored, rule, path)
+            for number, group in enumerate(as_list(rule.get("apiGroups"))):
+                if isinstance(group, str) and "/" in group:
+                    message = f"{group!r} is not an API group: the rule matches nothing in it"
+                    hint = f"write {group.partition('/')[0]} here, and the version in apiVersions"
+                    where = (*path, "apiGroups", number)
+                    yield report(UNMATCHED, stored.document, where, message, found=group, hint=hint)
             yield from _resources(stored, rule, path)
     for field in ("matchConditions", "variables", "validations"):
         for index, row in enumerate(rows(stored.spec, field)):
@@ -108,14 +113,6 @@ def _kinds(stored: Stored, expression: str, path: Path) -> Iterator[Finding]:
             message = f"unknown kind {name!r}: no object ever has it"
             hint = f"did you mean '{min(kinds)}'?"
             yield report(UNMATCHED, stored.document, path, message, found=name, hint=hint)
-
-
-def _groups(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding]:
-    for index, group in enumerate(as_list(rule.get("apiGroups"))):
-        if isinstance(group, str) and "/" in group:
-            message = f"{group!r} is not an API group: the rule matches nothing in it"
-            hint = f"write {group.partition('/')[0]} here, and the version in apiVersions"
-            yield report(UNMATCHED, stored.document, (*path, "apiGroups", index), message, found=group, hint=hint)
 
 
 def _resources(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding]:
@@ -138,16 +135,13 @@ def _resources(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding
 def _hint(name: str, known: frozenset[str]) -> str | None:
     """Return a hint with the resource that is probably meant; None if a newer Kubernetes may have this one."""
     folded = name.lower()
-    if near := next((plural for plural in sorted(known) if folded in (plural, _singular(plural))), None):
+    kinds = {_plural(kind): kind.lower() for group in all_groups() for kind in all_kinds(group)}
+    if near := next((plural for plural in sorted(known) if folded in (plural, kinds.get(plural))), None):
         return f"write the plural in lower case: {near}"
     homes = sorted(group for group in all_groups() if folded in _plurals(group))
     if homes:
         return f"{folded} is a resource of {_titled(homes[0])}"
     return suggest(name, known)
-
-
-def _singular(plural: str) -> str:
-    return next((kind.lower() for group in all_groups() for kind in all_kinds(group) if _plural(kind) == plural), "")
 
 
 def _titled(group: str) -> str:

@@ -7,7 +7,7 @@ ensureParamsForPolicyLocked); k8s.io/apimachinery v0.34 pkg/labels/selector.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -161,46 +161,33 @@ def _namespace_selected(constraints: JsonObject, request: Request, cluster: Clus
 
 
 def _by_rules(rules: list[JsonObject], policy: Json, request: Request, cluster: Cluster) -> Match | None:
-    made = own(request)
-    if any(_applies(rule, request, made.resource) for rule in rules):
-        return made
-    if policy != "Equivalent":
+    itself = own(request)
+    if any(_applies(rule, request, itself.resource) for rule in rules):
+        return itself
+    # The other served versions of the resource. Of subresources only status is known to have the same kind.
+    if policy != "Equivalent" or request.sub_resource not in ("", "status"):
         return None
-    equivalents = tuple(_equivalents(request, cluster)) if rules else ()
-    for rule in rules:
-        for other in equivalents:
-            if _applies(rule, request, other.resource):
-                return other
-    return None
-
-
-def _equivalents(request: Request, cluster: Cluster) -> Iterator[Match]:
-    """Yield the other served versions of the resource. Of subresources only status is known to have the same kind."""
-    if request.sub_resource not in ("", "status"):
-        return
-    for known in cluster.registry.served(request.group, request.kind):
-        if known.plural == request.resource and known.version != request.version:
-            yield Match((known.group, known.version, known.kind), (known.group, known.version, known.plural))
+    equivalents = [
+        Match((known.group, known.version, known.kind), (known.group, known.version, known.plural))
+        for known in (cluster.registry.served(request.group, request.kind) if rules else ())
+        if known.plural == request.resource and known.version != request.version
+    ]
+    found = (other for rule in rules for other in equivalents if _applies(rule, request, other.resource))
+    return next(found, None)
 
 
 def _applies(rule: JsonObject, request: Request, resource: GroupVersionName) -> bool:
     group, version, name = resource
     names = as_list(rule.get("resourceNames"))
     clustered = not request.scope or (request.is_namespace and request.version == "v1")
+    listed = (("operations", request.operation), ("apiGroups", group), ("apiVersions", version))
     resources = (str(item).partition("/") for item in as_list(rule.get("resources")))
     return (
         rule.get("scope") in (None, "*", "Cluster" if clustered else "Namespaced")
-        and _listed(rule, "operations", request.operation)
-        and _listed(rule, "apiGroups", group)
-        and _listed(rule, "apiVersions", version)
+        and all(not {"*", wanted}.isdisjoint(map(str, as_list(rule.get(field)))) for field, wanted in listed)
         and any(of in ("*", name) and sub in ("*", request.sub_resource) for of, _, sub in resources)
         and (not names or request.name in names)
     )
-
-
-def _listed(rule: JsonObject, field: str, wanted: str) -> bool:
-    items = as_list(rule.get(field))
-    return "*" in items or wanted in items
 
 
 class ConfigurationError(Exception):
