@@ -224,26 +224,22 @@ def validate_volume_mounts(container: Field, volumes: Volumes) -> None:
     seen: set[str] = set()
     for mount in mounts:
         name, path = mount.child("name"), mount.child("mountPath")
-        name.require()
-        _check_exists(name, volumes)
-        path.require()
+        _check_name(name, path, volumes, device_paths, "volumeDevices")
         if path.text() in seen:
             path.invalid("must be unique")
         seen.add(path.text())
-        _check_overlap(name, path, device_paths, "volumeDevices")
         _mount_options(mount, f"{container.name}.volumeMounts", privileged=privileged)
     _volume_devices(devices, volumes, mount_paths)
 
 
-def _check_exists(name: Field, volumes: Volumes) -> None:
+def _check_name(name: Field, path: Field, volumes: Volumes, others: Mapping[str, str], kind: str) -> None:
+    """Check that the volume exists, and that neither it nor the path is mounted both as files and as a block device."""
+    name.require()
     if name.text() not in volumes:
         name.not_found(name.text(), message="the pod has no such volume", hint=suggest(name.text(), volumes))
-
-
-def _check_overlap(name: Field, path: Field, others: Mapping[str, str], kind: str) -> None:
-    """Check that neither the volume nor the path is mounted both as files and as a block device."""
     if name.text() in others:
         name.invalid(f"must not already exist in {kind}")
+    path.require()
     if path.text() in others.values():
         path.invalid(f"must not already exist as a path in {kind}")
 
@@ -273,23 +269,20 @@ def _volume_devices(devices: list[Field], volumes: Volumes, mounts: Mapping[str,
     paths: set[str] = set()
     for device in devices:
         name, path = device.child("name"), device.child("devicePath")
-        name.require()
+        _check_name(name, path, volumes, mounts, "volumeMounts")
         if name.text() in names:
             name.invalid("must be unique")
-        _check_exists(name, volumes)
         if name.text() in volumes and sources_of(volumes[name.text()]) not in (
             ["persistentVolumeClaim"],
             ["ephemeral"],
         ):
             name.invalid("can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode")
-        path.require()
         if path.text() in paths:
             path.invalid("must be unique")
         if ".." in path.text().split("/"):
             path.invalid("can not contain backsteps ('..')")
         else:
             paths.add(path.text())
-        _check_overlap(name, path, mounts, "volumeMounts")
         names |= {name.text()} - {""}
 
 

@@ -182,11 +182,13 @@ def _scheduling(spec: Field) -> None:
     _node_affinity(spec.child("affinity", "nodeAffinity"))
     for kind in ("podAffinity", "podAntiAffinity"):
         affinity = spec.child("affinity", kind)
-        for term in affinity.items(REQUIRED):
+        preferred = [each.child("podAffinityTerm") for each in affinity.items(PREFERRED)]
+        for term in (*affinity.items(REQUIRED), *preferred):
             _pod_affinity_term(term)
-        for preferred in affinity.items(PREFERRED):
-            _weight(preferred.child("weight"))
-            _pod_affinity_term(preferred.child("podAffinityTerm"))
+    for kind in ("nodeAffinity", "podAffinity", "podAntiAffinity"):
+        for weight in (each.child("weight") for each in spec.items("affinity", kind, PREFERRED)):
+            if not 1 <= (number := weight.number() or 0) <= 100:
+                weight.invalid("must be in the range 1-100", number)
     constraints = spec.items("topologySpreadConstraints")
     for index, constraint in enumerate(constraints):
         _spread_constraint(constraint, constraints[index + 1 :])
@@ -211,30 +213,21 @@ def _toleration(toleration: Field) -> None:
     if operator.text() in ("Equal", ""):
         if details := label_value_details(value):
             operator.invalid(";".join(details), value)
-    elif operator.text() == "Exists":
-        if value:
-            operator.invalid("value must be empty when `operator` is 'Exists'", value)
-    else:
-        operator.unsupported(("Equal", "Exists"))
+    elif operator.text() == "Exists" and value:
+        operator.invalid("value must be empty when `operator` is 'Exists'", value)
+    operator.one_of(("Equal", "Exists"))
     effect.one_of(("NoSchedule", "PreferNoSchedule", "NoExecute"))
 
 
 def _node_affinity(affinity: Field) -> None:
-    if affinity.has(REQUIRED):
-        if not affinity.items(REQUIRED, "nodeSelectorTerms"):
-            affinity.child(REQUIRED, "nodeSelectorTerms").required("must have at least one node selector term")
-        for term in affinity.items(REQUIRED, "nodeSelectorTerms"):
-            _node_selector_term(term)
+    terms = affinity.child(REQUIRED, "nodeSelectorTerms")
+    if affinity.has(REQUIRED) and not terms.items():
+        terms.required("must have at least one node selector term")
+    for term in terms.items():
+        _node_selector_term(term)
     for preferred in affinity.items(PREFERRED):
-        _weight(preferred.child("weight"))
         # A value that no label can have is allowed here: no node has it, and none has to.
         _node_selector_term(preferred.child("preference"), any_value=True)
-
-
-def _weight(field: Field) -> None:
-    weight = field.number() or 0
-    if not 1 <= weight <= 100:
-        field.invalid("must be in the range 1-100", weight)
 
 
 def _node_selector_term(term: Field, *, any_value: bool = False) -> None:
@@ -287,8 +280,7 @@ def _spread_constraint(constraint: Field, others: list[Field]) -> None:
         skew.invalid("must be greater than zero", skew.number() or 0)
     if not key:
         constraint.child("topologyKey").required("can not be empty")
-    if action.text() not in ("DoNotSchedule", "ScheduleAnyway"):
-        action.unsupported(("DoNotSchedule", "ScheduleAnyway"))
+    action.one_of(("DoNotSchedule", "ScheduleAnyway"), pointer=True)
     if any((other.text("topologyKey"), other.text("whenUnsatisfiable")) == (key, action.text()) for other in others):
         both = constraint.named(f"{constraint.name}.{{topologyKey, whenUnsatisfiable}}")
         both.duplicate(f"{{{key}, {action.text()}}}")

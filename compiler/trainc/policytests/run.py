@@ -14,7 +14,6 @@ tests:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -25,13 +24,13 @@ from trainc.admission.companions import admit_companions, admit_object
 from trainc.admission.crd import admit_document
 from trainc.admission.jobset import admit_jobset
 from trainc.admission.policy import Decision, PolicySet
-from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, existing, get, objects
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, existing, get, objects, put
 from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, Key, classify, identity
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, has_errors, report, suggest
 from trainc.findings.fault import report_fault
 from trainc.findings.settling import collapse
-from trainc.inputs.source import Document, Mark, Source
+from trainc.inputs.source import Document, Source
 from trainc.kube.gotypes import GoDecodeError
 from trainc.pipeline.policies import create_request, is_policy
 from trainc.project.config import convert, read_document
@@ -113,16 +112,25 @@ def run(cases: Iterable[Case], platform: Platform) -> Run:
 
 def _result(case: Case, platform: Platform) -> tuple[Result, tuple[Decision, ...]]:
     admitted, findings = stored_case(case, platform.registry)
-    findings += tuple(_unknown(case, platform.policies))
+    known = platform.policies
+    findings += tuple(
+        report(
+            _INVALID,
+            case.document,
+            (*case.path, "expect", name),
+            f"test {case.name!r}: policy {name!r} not found",
+            hint=suggest(name, known),
+        )
+        for name in case.expect
+        if name not in known
+    )
     if has_errors(findings):
         return Result(case, findings), ()
     decisions = platform.asked(admitted)
-    found = tuple(
-        finding
-        for policy, expected in case.expect.items()
-        for finding in _compared(case, policy, expected, [d for d in decisions if identity(d.policy)[2] == policy])
-    )
-    return Result(case, found), decisions
+    found: list[Finding] = []
+    for policy, expected in case.expect.items():
+        found += _compared(case, policy, expected, [d for d in decisions if identity(d.policy)[2] == policy])
+    return Result(case, tuple(found)), decisions
 
 
 def stored_case(case: Case, registry: Registry) -> tuple[Case, tuple[Finding, ...]]:
@@ -132,7 +140,10 @@ def stored_case(case: Case, registry: Registry) -> tuple[Case, tuple[Finding, ..
     for document in (case.object, case.old):
         made, findings = _stored(document, registry) if document is not None else (None, ())
         stored.append(made)
-        found += (_refusal(case, finding) for finding in findings if finding.severity is Severity.ERROR)
+        for finding in (finding for finding in findings if finding.severity is Severity.ERROR):
+            message = f"test {case.name!r}: a cluster would reject this object: {finding.message}"
+            place = finding.document, finding.path
+            found.append(report(_INVALID, *place, message, found=finding.found, hint=finding.hint))
     return replace(case, object=stored[0], old=stored[1]), tuple(dict.fromkeys(found))
 
 
@@ -157,24 +168,10 @@ def _stored(document: Document, registry: Registry) -> tuple[Document, tuple[Fin
 
 
 def _in_namespace(document: Document) -> Document:
-    metadata = as_object(document.data.get("metadata"))
-    if identity(document)[1] == "" or metadata.get("namespace"):
+    path: Path = ("metadata", "namespace")
+    if identity(document)[1] == "" or get(document.data, *path):
         return document
-    data: JsonObject = {**document.data, "metadata": {**metadata, "namespace": "default"}}
-    return replace(document, data=data)
-
-
-def _refusal(case: Case, finding: Finding) -> Finding:
-    message = f"test {case.name!r}: a cluster would reject this object: {finding.message}"
-    return report(_INVALID, finding.document, finding.path, message, found=finding.found, hint=finding.hint)
-
-
-def _unknown(case: Case, policies: Mapping[str, Document]) -> Iterator[Finding]:
-    for policy in case.expect:
-        if policy not in policies:
-            place = (*case.path, "expect", policy)
-            message = f"test {case.name!r}: policy {policy!r} not found"
-            yield report(_INVALID, case.document, place, message, hint=suggest(policy, tuple(policies)))
+    return replace(document, data=put(document.data, path, "default"))
 
 
 def _compared(case: Case, policy: str, expected: tuple[Failure, ...], decisions: list[Decision]) -> Iterator[Finding]:
@@ -298,47 +295,35 @@ def read(source: Source) -> tuple[tuple[Case, ...], tuple[Finding, ...]]:
             continue
         path: Path = ("tests", index)
         test = msgspec.convert(raw, Test)
-        found = list(_check(document, path, test, names))
-        problems += found
-        if not found:
-            cases.append(_case(document, path, test, as_object(raw)))
+        given = test.object is not None, test.old_object is not None
+        operation = test.operation or ("UPDATE" if all(given) else "CREATE")
+        needed = operation != "DELETE", operation != "CREATE"
+        if test.name in names:
+            problems.append(report(_INVALID, document, (*path, "name"), f"duplicate name {test.name!r}"))
+        for key, has, needs in zip(("object", "oldObject"), given, needed, strict=True):
+            if needs != has:
+                problems.append(
+                    report(_INVALID, document, path, f"{operation} {'needs an' if needs else 'has no'} {key}")
+                )
+        if test.name not in names and given == needed:
+            cases.append(_case(document, path, test, operation, as_object(raw)))
+        names.add(test.name)
     return tuple(cases), (*findings, *problems)
 
 
-def _operation(test: Test) -> str:
-    return test.operation or ("UPDATE" if test.object is not None and test.old_object is not None else "CREATE")
-
-
-def _check(document: Document, path: Path, test: Test, names: set[str]) -> Iterator[Finding]:
-    if test.name in names:
-        yield report(_INVALID, document, (*path, "name"), f"duplicate name {test.name!r}")
-    names.add(test.name)
-    operation = _operation(test)
-    needs = (("object", test.object, operation != "DELETE"), ("oldObject", test.old_object, operation != "CREATE"))
-    for key, given, needed in needs:
-        if needed != (given is not None):
-            verb = "needs an" if needed else "has no"
-            yield report(_INVALID, document, path, f"{operation} {verb} {key}")
-
-
-def _case(document: Document, path: Path, test: Test, raw: JsonObject) -> Case:
+def _case(document: Document, path: Path, test: Test, operation: str, raw: JsonObject) -> Case:
     def part(*step: str | int) -> Document | None:
         """Return an object in the file as a document whose positions are those of the file."""
         data: Any = get(raw, *step)
-        marks = partial(_below, document, (*path, *step))
+        prefix, size = (*path, *step), len(path) + len(step)
+        marks = lambda: {p[size:]: mark for p, mark in document.marks().items() if p[:size] == prefix}  # noqa: E731
         return Document(document.source, data, document.index, marks) if data else None
 
     given = (part("namespace"), *(part("params", index) for index in range(len(test.params))))
-    expect = {policy: tuple(_failures(value)) for policy, value in test.expect.items()}
+    failures = {policy: expected if isinstance(expected, list) else [] for policy, expected in test.expect.items()}
+    expect = {
+        policy: tuple(each if isinstance(each, Failure) else Failure(each) for each in expected)
+        for policy, expected in failures.items()
+    }
     present = tuple(each for each in given if each is not None)
-    return Case(document, path, test.name, _operation(test), part("object"), part("oldObject"), present, expect)
-
-
-def _failures(expected: Literal["pass"] | list[str | Failure]) -> Iterator[Failure]:
-    for item in expected if isinstance(expected, list) else ():
-        yield item if isinstance(item, Failure) else Failure(item)
-
-
-def _below(document: Document, prefix: Path) -> Mapping[Path, Mark]:
-    size = len(prefix)
-    return {path[size:]: mark for path, mark in document.marks().items() if path[:size] == prefix}
+    return Case(document, path, test.name, operation, part("object"), part("oldObject"), present, expect)
