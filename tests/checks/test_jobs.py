@@ -11,8 +11,8 @@ from job_cases import CHANGES, changed, fine, mixed_specs
 from pods_oracle import ANSWERS, Answer
 
 from oracle import gotools
+from trainc.admission.fields import Field
 from trainc.basics.jsonvalues import Json, existing
-from trainc.checks.fields import Field
 from trainc.checks.jobs import validate_job_spec
 from trainc.checks.pods import validate_pod_template
 from trainc.findings.fault import Fault

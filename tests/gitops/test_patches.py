@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trainc import Build, Options, Source, compile
-from trainc.admission.jobsetdefaults import default, overlay
+from trainc.admission.jobset import default, overlay
 from trainc.basics.jsonvalues import as_object, get
 from trainc.gitops.patches import SPECS, go_encoded
 from trainc.kube.gotypes import JOB_SET, decode

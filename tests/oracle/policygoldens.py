@@ -80,8 +80,8 @@ def _within(ours: Json, theirs: Json) -> bool:
 
 
 def without_syntax(errors: Iterable[str]) -> list[str]:
-    """Return errors without the words of a syntax error, which are our own."""
-    return [text.partition("Syntax error: ")[0] if "Syntax error: " in text else text for text in errors]
+    """Return errors, sorted, without the words of a syntax error, which are our own."""
+    return sorted(text.partition("Syntax error: ")[0] if "Syntax error: " in text else text for text in errors)
 
 
 def _values(annotations: Iterable[str]) -> list[list[str]]:

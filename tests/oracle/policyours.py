@@ -64,8 +64,8 @@ def _registry(kinds: list[dict[str, Any]]) -> Registry:
 
 
 def _stored(data: JsonObject) -> Stored:
-    found = read(_document(data)).stored
-    assert found is not None
+    found = read(_document(data))
+    assert found.decoded
     return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trainc import Options, Source, compile
-from trainc.admission.jobsetdefaults import default, overlay
+from trainc.admission.jobset import default, overlay
 from trainc.basics.jsonvalues import Json, as_object
 from trainc.kube.gotypes import JOB_SET, decode
 from trainc.kube.quantity import from_json

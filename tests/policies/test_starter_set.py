@@ -13,8 +13,7 @@ from oracle import celrunner, policygoldens, policyours
 from trainc.documents.classify import identity
 from trainc.inputs.source import Source
 from trainc.pipeline.policies import create_request
-from trainc.policytests.case import Case, read
-from trainc.policytests.run import Platform, load_platform, run, stored_case
+from trainc.policytests.run import Case, Platform, load_platform, read, run, stored_case
 from trainc.schema.kinds import split_version
 
 ROOT = Path(__file__).resolve().parents[2] / "policies"

@@ -9,7 +9,7 @@ import pytest
 
 from trainc.basics.jsonvalues import Path
 from trainc.data import load_json
-from trainc.schema import KINDS, has_rules, parse, resource, schema_for, unknown_field_hint
+from trainc.schema import KINDS, has_rules, parse, resource, unknown_field_hint
 from trainc.schema.formats import FORMATS, known_format, matcher
 from trainc.schema.structural import Structural, difference
 
@@ -37,24 +37,23 @@ def test_every_resource_says_what_its_crd_says(kind: str) -> None:
     assert of.kind == kind
     assert of.namespaced == (kind != "ClusterTrainingRuntime")
     assert of.status == (kind in ("TrainJob", "JobSet"))
-    assert of.schema is schema_for(kind)
     assert {"apiVersion", "kind", "metadata", "spec"} <= of.schema.properties.keys()
 
 
 def test_a_kind_without_a_schema_is_a_key_error() -> None:
     with pytest.raises(KeyError, match="Pod"):
-        schema_for("Pod")
+        resource("Pod")
 
 
 def test_equal_parts_of_kinds_are_one_object() -> None:
-    of_jobset = schema_for("JobSet").at(("spec", *CONTAINER))
-    of_runtime = schema_for("TrainingRuntime").at(("spec", "template", "spec", *CONTAINER))
+    of_jobset = resource("JobSet").schema.at(("spec", *CONTAINER))
+    of_runtime = resource("TrainingRuntime").schema.at(("spec", "template", "spec", *CONTAINER))
     assert of_jobset is not None
     assert of_jobset is of_runtime
 
 
 def test_a_path_that_the_schema_does_not_know_leads_nowhere() -> None:
-    trainjob = schema_for("TrainJob")
+    trainjob = resource("TrainJob").schema
     assert trainjob.at(("spec", "trainer", "numNodez")) is None
     assert trainjob.at(("spec", 0, "trainer")) is None
     assert trainjob.at(("spec", "suspend", "deeper", "still")) is None
@@ -73,10 +72,10 @@ def test_a_path_that_the_schema_does_not_know_leads_nowhere() -> None:
     ],
 )
 def test_rules_are_reachable_by_path(kind: str, path: tuple[str, ...], rule: str) -> None:
-    schema = schema_for(kind).at(path)
+    schema = resource(kind).schema.at(path)
     assert schema is not None
     assert any(rule in str(entry["rule"]) for entry in schema.rules)
-    assert has_rules(schema_for(kind))
+    assert has_rules(resource(kind).schema)
 
 
 def test_the_walk_knows_all_keywords_of_the_crds() -> None:
@@ -88,7 +87,7 @@ def test_the_walk_knows_all_keywords_of_the_crds() -> None:
     }
     rows = load_json("schemas/nodes.json")
     assert {keyword for row in rows for keyword in row} == known
-    for node in (node for kind in KINDS for node in reachable(schema_for(kind))):
+    for node in (node for kind in KINDS for node in reachable(resource(kind).schema)):
         matcher(node.keywords.get("pattern", ""))
         if node.type == "string" and "format" in node.keywords:
             assert node.keywords["format"].replace("-", "") in FORMATS
@@ -97,7 +96,7 @@ def test_the_walk_knows_all_keywords_of_the_crds() -> None:
 def test_all_rows_are_used_and_none_is_there_twice() -> None:
     rows = load_json("schemas/nodes.json")
     assert len({json.dumps(row, sort_keys=True) for row in rows}) == len(rows)
-    assert len({id(node) for kind in KINDS for node in reachable(schema_for(kind))}) == len(rows)
+    assert len({id(node) for kind in KINDS for node in reachable(resource(kind).schema)}) == len(rows)
 
 
 def test_prose_is_gone_and_properties_of_that_name_are_not() -> None:
@@ -139,7 +138,7 @@ def test_an_unknown_field_gets_the_nearest_spelling(path: tuple[str | int, ...],
         ({"type": "object", "additionalProperties": False}, ("additionalProperties",)),
         ({"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "string"}}, ("properties", "a")),
         ({"type": "object", "additionalProperties": {"type": "string"}, "maxProperties": 1}, ("maxProperties",)),
-        ({"type": "object", "additionalProperties": {"type": "string"}, "anyOf": [{}]}, ("anyOf",)),
+        ({"type": "object", "additionalProperties": {"type": "string"}, "anyOf": [{}]}, ("anyOf", 0)),
     ],
 )
 def test_where_two_schemas_differ(other: dict[str, Any], where: Path | None) -> None:

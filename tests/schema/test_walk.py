@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 from corpus import documents, jobsets, mutated, partly_lasting
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from schema_cases import ALL_KINDS, Data, Objects, resource_of
 
-from trainc.admission.jobset import admit_jobset
-from trainc.admission.jobsetdefaults import default
+from trainc.admission.jobset import admit_jobset, default
 from trainc.basics.jsonvalues import Path
 from trainc.kube.gotypes import GoDecodeError
 from trainc.schema import Structural, admit, parse, resource
@@ -211,6 +210,20 @@ def test_changed_jobsets_are_stored_the_same(seed: int) -> None:
     compare_jobset(mutated(random.Random(seed).choice(jobsets()), seed))
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"failurePolicy": {"rules": [{"name": {}}]}},
+        {"replicatedJobs": [{"template": {"spec": {"template": {"spec": {"restartPolicy": {}}}}}}]},
+        {"network": []},
+    ],
+)
+def test_a_value_that_go_cannot_decode_gets_no_default(spec: Any) -> None:
+    with pytest.raises(GoDecodeError):
+        default({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "j"}, "spec": spec})
+
+
 @given(seed=seeds)
+@example(seed=6724)
 def test_random_jobsets_are_stored_the_same(seed: int) -> None:
     compare_jobset(Objects(random.Random(seed)).make("JobSet"))

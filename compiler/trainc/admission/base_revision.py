@@ -9,7 +9,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from trainc.admission.jobsetdefaults import default
+from trainc.admission.jobset import default
 from trainc.basics.jsonvalues import JsonObject, Path, existing, get, put
 from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, classify
 from trainc.documents.load import load
@@ -137,7 +137,11 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
         """Return the object of the inputs, None if it is new, or the note that a cluster would have rejected it."""
         old = self.base.input(*identify(data))
         held = self._stored(data, old, created=False)
-        return _extended(held, old.data) if old is not None and isinstance(held, dict) else held
+        if old is None or not isinstance(held, dict) or data["kind"] not in RUNTIMES:
+            return held
+        # A runtime that ``standard`` has changed gets its own MPI implementation again.
+        own = get(old.data, *IMPLEMENTATION_PATH)
+        return put(held, IMPLEMENTATION_PATH, own) if own in EXTENSIONS else held
 
     def emitted(self, data: JsonObject) -> JsonObject | Finding | None:
         """Return the emitted object, None if it is new, or the note that a cluster would have rejected it."""
@@ -180,9 +184,3 @@ def standard(data: JsonObject) -> JsonObject:
     """Return a runtime with OpenMPI in place of an MPI implementation that the CRD does not have."""
     extended = data["kind"] in RUNTIMES and get(data, *IMPLEMENTATION_PATH) in EXTENSIONS
     return put(data, IMPLEMENTATION_PATH, "OpenMPI") if extended else data
-
-
-def _extended(data: JsonObject, given: JsonObject) -> JsonObject:
-    """Return a runtime that ``standard`` has changed with its own MPI implementation again."""
-    own = get(given, *IMPLEMENTATION_PATH)
-    return put(data, IMPLEMENTATION_PATH, own) if data["kind"] in RUNTIMES and own in EXTENSIONS else data

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.admission.crd import UNCHECKED, broken_rules, rule_finding, unknown_field, violation_finding
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing
+from trainc.basics.jsonvalues import JsonObject, Path, as_object, dotted, existing
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report, suggest
@@ -52,7 +52,7 @@ def admit_companions(documents: Iterable[Document], crds: tuple[Source, ...], *,
     """
     given = tuple(document for document in documents if document.data["kind"] not in _OWN)
     loaded, findings = read_definitions(crds)
-    definitions = [(d, _defined(d)) for d in (*loaded, *given) if _is_definition(d)]
+    definitions = [(d, _definition(d)) for d in (*loaded, *given) if _is_definition(d)]
     registry, twice = _registry(definitions)
     findings = (*findings, *twice)
     for document, definition in definitions:
@@ -63,12 +63,8 @@ def admit_companions(documents: Iterable[Document], crds: tuple[Source, ...], *,
         stored.append(admitted)
         findings += (*found, *secrets_in_plain_text(document))
     if faithful:
-        findings = tuple(replace(f, severity=_milder(f.severity)) for f in findings)
+        findings = tuple(replace(f, severity=Severity.WARNING) if f.severity is Severity.ERROR else f for f in findings)
     return Companions(tuple(stored), registry, findings)
-
-
-def _milder(severity: Severity) -> Severity:
-    return Severity.WARNING if severity is Severity.ERROR else severity
 
 
 @lru_cache(maxsize=4)
@@ -84,7 +80,7 @@ def read_definitions(crds: tuple[Source, ...]) -> tuple[tuple[Document, ...], tu
 
 
 @lru_cache(maxsize=256)
-def _defined(document: Document) -> Definition:
+def _definition(document: Document) -> Definition:
     return define(document.data)
 
 
@@ -104,16 +100,15 @@ def _registry(definitions: Iterable[tuple[Document, Definition]]) -> tuple[Regis
         key = of.group, of.kind
         if key not in given:
             given[key], first[key] = definition.resources, document
-        elif any(_differs(*pair) for pair in zip(given[key], definition.resources, strict=False)):
+        elif any(
+            one.version != other.version or difference(one.schema, other.schema) is not None
+            for one, other in zip(given[key], definition.resources, strict=False)
+        ):
             path: Path = ("spec", "names", "kind")
             related = (Related("the first one", first[key], path),)
             message = f"conflicting definitions of {of.kind} in {of.group}: trainc uses the first one"
             findings.append(report("TC113", document, path, message, related=related))
     return Registry(given), tuple(findings)
-
-
-def _differs(one: Resource, other: Resource) -> bool:
-    return one.version != other.version or difference(one.schema, other.schema) is not None
 
 
 def _of_definition(document: Document, definition: Definition) -> Iterator[Finding]:
@@ -200,11 +195,7 @@ def oversized(data: JsonObject) -> Fault | None:
 
 def _sizes(data: JsonObject) -> Iterator[tuple[Path, int]]:
     for key, value in as_object(data.get("data")).items():
-        yield ("data", key), len(_text(value).encode("utf-8", "surrogatepass"))
+        yield ("data", key), len(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else 0
     for key, value in as_object(data.get("binaryData")).items():
-        text = "".join(_text(value).split())
+        text = "".join(value.split()) if isinstance(value, str) else ""
         yield ("binaryData", key), len(text) * 3 // 4 - text.count("=")
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""

@@ -1,27 +1,26 @@
-"""Admits the JobSet that the controller creates: its CRD and both webhooks (jobsetdefaults.py has the mutating one).
+"""Admits the JobSet that the controller creates: its CRD and both webhooks .
 
 Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go, with every feature gate at its default (off).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from operator import is_
+from typing import Final
 
-from trainc.admission.jobsetdefaults import with_defaults
+from msgspec.structs import replace
+
+from trainc.admission.fields import Field, managed_by
 from trainc.admission.rules import failures
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, existing, get
+from trainc.basics.memo import last, remembering
 from trainc.basics.regex import lazy
 from trainc.findings.fault import Fault
-from trainc.kube.fielderror import NO_FIELD, internal, invalid, quote
-from trainc.kube.gotypes import JOB_SET, typed
-from trainc.kube.names import (
-    DNS1035_LABEL_MAX_LENGTH,
-    is_dns1035_label,
-    is_dns1123_subdomain,
-    is_domain_prefixed_path,
-    is_valid_label_value,
-)
+from trainc.kube.fielderror import NO_FIELD, quote
+from trainc.kube.gotypes import JOB_SET, decode, typed
+from trainc.kube.names import DNS1035_LABEL_MAX_LENGTH, is_dns1035_label, is_dns1123_subdomain, is_valid_label_value
 from trainc.schema import admit, resource
 from trainc.upstream import COORDINATOR_LABEL
 
@@ -29,10 +28,10 @@ _RULE, _STAGE = "TC801", "jobset-webhook"
 POD_SUFFIX = "-abcde"
 """Stands for the dash and the five random characters at the end of a pod's name."""
 MAX_INT32 = 2**31 - 1
-MAX_MANAGED_BY = 63
 MAX_CLAIM_NAME = 63
 TOO_LONG = "must be no more than 63 characters"
 NAME_TOO_LONG = "JobSet name is too long"
+_POD_SPEC: Final[Path] = ("template", "spec", "template", "spec")
 CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
 RULE_NAME = lazy(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 JOB_FAILURE_REASONS = (
@@ -61,100 +60,90 @@ def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObje
     ]
     if not any(violation.blocking for violation in violations):
         for broken in failures(kind.schema, stored):
-            path = existing(stored, (*broken.path, *broken.about))
-            refused.append(Fault("TC201", path, broken.message, broken.upstream, stage=stage))
-    return stored, tuple(refused) or tuple(dict.fromkeys(validate(stored, claims)))
+            path = existing(stored, broken.path)
+            refused.append(Fault(broken.code, path, broken.message, broken.upstream, stage=stage))
+    return stored, tuple(dict.fromkeys(refused or validate(stored, claims)))
 
 
-def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> Iterator[Fault]:
-    """Yield the errors of the validating webhook on create, in its order.
+def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> list[Fault]:
+    """Return the errors of the validating webhook on create, for a JobSet that the CRD accepts.
 
     ``claims`` holds the spec of every PersistentVolumeClaim that the job's namespace has, by name.
     """
     name = str(get(jobset, "metadata", "name"))
-    spec = as_object(jobset.get("spec"))
-    jobs = objects(spec.get("replicatedJobs"))
-    if "failurePolicy" in spec and get(spec, "failurePolicy", "restartStrategy") == "InPlaceRestart":
-        yield _plain(
-            ("spec", "failurePolicy", "restartStrategy"),
-            "InPlaceRestart restart strategy cannot be set when InPlaceRestart feature gate is disabled",
-        )
-    if jobs and jobs[0].get("dependsOn"):
-        yield _plain(("spec", "replicatedJobs", 0, "dependsOn"), "DependsOn can't be set for the first ReplicatedJob")
-    if subdomain := as_object(spec.get("network")).get("subdomain"):
-        yield from _subdomain(subdomain)
-    if "managedBy" in spec:
-        yield from _managed_by(spec)
-    seen: set[str] = set()
-    for index, job in enumerate(jobs):
-        seen.add(str(job.get("name")))
-        yield from _replicated_job(name, index, job, seen)
-    for index, target in enumerate(as_list(get(spec, "successPolicy", "targetReplicatedJobs"))):
-        if target not in seen:
-            where: Path = ("spec", "successPolicy", "targetReplicatedJobs", index)
-            yield _plain(where, f"invalid replicatedJob name '{target}' does not appear in .spec.ReplicatedJobs")
-    if "failurePolicy" in spec:
-        yield from _failure_policy(spec, jobs, seen)
-    if isinstance(spec.get("coordinator"), dict):
-        yield from _coordinator(name, spec, jobs)
-    if "volumeClaimPolicies" in spec:
-        yield from _volume_claims(jobset, jobs, claims)
-
-
-def _subdomain(value: Json) -> Iterator[Fault]:
-    if not isinstance(value, str):
-        return
-    path = ("spec", "network", "subdomain")
-    for text in is_dns1123_subdomain(value):
-        yield _invalid(path, "spec.network.subdomain", value, text)
-    for text in is_dns1035_label(value):
+    spec = Field(jobset.get("spec"), ("spec",), "spec", _RULE)
+    jobs = spec.items("replicatedJobs")
+    names = [job.text("name") for job in jobs]
+    strategy, subdomain = spec.child("failurePolicy", "restartStrategy"), spec.child("network", "subdomain")
+    if strategy.text() == "InPlaceRestart":
+        _plain(strategy, "InPlaceRestart restart strategy cannot be set when InPlaceRestart feature gate is disabled")
+    if jobs and jobs[0].child("dependsOn").value:
+        _plain(jobs[0].child("dependsOn"), "DependsOn can't be set for the first ReplicatedJob")
+    if subdomain.text():
+        subdomain.invalid_each(is_dns1123_subdomain(subdomain.text()))
         too_long = ".spec.network.subdomain is too long, must be less than 63 characters"
-        yield _invalid(path, "spec.network.subdomain", value, too_long if TOO_LONG in text else text)
+        _dns_label(subdomain, subdomain.text(), too_long)
+    managed_by(spec.child("managedBy"))
+    for index, job in enumerate(jobs):
+        _replicated_job(name, job, names[: index + 1])
+    for target in spec.items("successPolicy", "targetReplicatedJobs"):
+        if target.text() not in names:
+            _plain(target, f"invalid replicatedJob name '{target.text()}' does not appear in .spec.ReplicatedJobs")
+    _failure_policy(spec.child("failurePolicy"), names)
+    if spec.has("coordinator"):
+        _coordinator(name, spec)
+    _volume_claims(jobset, spec, claims)
+    return [
+        replace(fault, code="TC802" if fault.message.startswith(NAME_TOO_LONG) else _RULE, found=None, stage=_STAGE)
+        for fault in spec.faults
+    ]
 
 
-def _managed_by(spec: JsonObject) -> Iterator[Fault]:
-    value = spec.get("managedBy")
-    if not isinstance(value, str):
-        return
-    path = ("spec", "managedBy")
-    for text in is_domain_prefixed_path("spec.managedBy", value):
-        yield Fault(_RULE, path, "must be a domain-prefixed path", text, stage=_STAGE)
-    if len(value.encode()) > MAX_MANAGED_BY:
-        detail = f"may not be more than {MAX_MANAGED_BY} bytes"
-        yield Fault(_RULE, path, detail, f"spec.managedBy: Too long: {detail}", stage=_STAGE)
+def _plain(field: Field, detail: str) -> None:
+    """Report an error that names no field."""
+    field.named(NO_FIELD).internal(detail)
 
 
-def _replicated_job(jobset: str, index: int, job: JsonObject, seen: set[str]) -> Iterator[Fault]:
-    path: Path = ("spec", "replicatedJobs", index)
-    name, replicas = str(job.get("name")), _int(job.get("replicas"), 1)
-    spec = as_object(as_object(job.get("template")).get("spec"))
-    if _int(spec.get("parallelism"), 1) * replicas > MAX_INT32:
-        detail = f"the product of replicas and parallelism must not exceed {MAX_INT32} for replicatedJob '{name}'"
-        yield _plain(path, detail)
-    if wrong := _wrong_group(group := str(job.get("groupName") or "")):
-        too_long = ".spec.replicatedJob[].groupName is too long, must be less than 63 characters"
-        yield from _misnamed((*path, "groupName"), group, wrong, too_long)
-    longest = f"{jobset}-{name}-{replicas - 1}"
+def _dns_label(field: Field, name: str, too_long: str) -> None:
+    for text in _label_errors(name):
+        field.invalid(too_long if TOO_LONG in text else text, name)
+
+
+_label_errors = lru_cache(256)(is_dns1035_label)
+"""The errors of a name, cached: a fleet has few names of groups."""
+
+
+def _count(field: Field, absent: int = 1) -> int:
+    found = field.number()
+    return absent if found is None else found
+
+
+def _replicated_job(jobset: str, job: Field, seen: list[str]) -> None:
+    name, replicas, template = job.child("name"), _count(job.child("replicas")), job.child("template", "spec")
+    if _count(template.child("parallelism")) * replicas > MAX_INT32:
+        limit = f"the product of replicas and parallelism must not exceed {MAX_INT32}"
+        _plain(job, f"{limit} for replicatedJob '{name.text()}'")
+    group, longest = job.child("groupName"), f"{jobset}-{name.text()}-{replicas - 1}"
+    _dns_label(group, group.text(), ".spec.replicatedJob[].groupName is too long, must be less than 63 characters")
     too_long = f"{NAME_TOO_LONG}, %s names generated for this JobSet will exceed 63 characters"
-    if wrong := is_dns1035_label(longest):
-        yield from _misnamed((*path, "name"), longest, wrong, too_long % "job")
-    completions = spec.get("completions")
-    indexed = spec.get("completionMode") == "Indexed" and isinstance(completions, int)
-    if indexed and (wrong := is_dns1035_label(f"{longest}-{_int(completions, 0) - 1}{POD_SUFFIX}")):
-        yield from _misnamed((*path, "name"), longest, wrong, too_long % "pod")
-    for i, dependency in enumerate(objects(job.get("dependsOn"))):
-        if dependency.get("name") not in seen:
-            detail = f"replicatedJob: {name} cannot depend on replicatedJob: {dependency.get('name')}"
-            yield _plain((*path, "dependsOn", i, "name"), detail)
+    for text in is_dns1035_label(longest):
+        name.invalid(too_long % "job" if TOO_LONG in text else text, longest)
+    completions = template.number("completions")
+    if template.text("completionMode") == "Indexed" and completions is not None:
+        for text in is_dns1035_label(f"{longest}-{completions - 1}{POD_SUFFIX}"):
+            name.invalid(too_long % "pod" if TOO_LONG in text else text, longest)
+    for dependency in job.items("dependsOn"):
+        if (other := dependency.child("name")).text() not in seen:
+            _plain(other, f"replicatedJob: {name.text()} cannot depend on replicatedJob: {other.text()}")
 
 
 def name_limit(jobset: JsonObject) -> tuple[int, str]:
     """Return how many characters the name of a JobSet may have, and the form of the longest name that contains it."""
     endings = []
-    for job in objects(get(jobset, "spec", "replicatedJobs")):
-        ending, spec = f"-{job.get('name')}-{_int(job.get('replicas'), 1) - 1}", as_object(get(job, "template", "spec"))
-        if spec.get("completionMode") == "Indexed":
-            ending += f"-{_int(spec.get('completions'), 1) - 1}{POD_SUFFIX}"
+    for job in Field(jobset, (), "", _RULE).items("spec", "replicatedJobs"):
+        ending, template = f"-{job.text('name')}-{_count(job.child('replicas')) - 1}", job.child("template", "spec")
+        if template.text("completionMode") == "Indexed":
+            ending += f"-{_count(template.child('completions')) - 1}{POD_SUFFIX}"
         endings.append(ending)
     longest = max(endings, key=len)
     shown = longest.replace(POD_SUFFIX, "-<5 characters>")
@@ -162,155 +151,192 @@ def name_limit(jobset: JsonObject) -> tuple[int, str]:
     return DNS1035_LABEL_MAX_LENGTH - len(longest), f"{kind} name <name>{shown}"
 
 
-_wrong_group = lru_cache(256)(is_dns1035_label)
-"""The errors of a group name, cached: a fleet has few names."""
-
-
-def _misnamed(path: Path, shown: str, details: tuple[str, ...], too_long: str) -> Iterator[Fault]:
-    for text in details:
-        yield _invalid(path, dotted(path), shown, too_long if TOO_LONG in text else text)
-
-
-def _failure_policy(spec: JsonObject, jobs: list[JsonObject], names: set[str]) -> Iterator[Fault]:
-    rules = objects(get(spec, "failurePolicy", "rules"))
-    base: Path = ("spec", "failurePolicy", "rules")
-    if any(rule.get("action") in RESTART_JOB for rule in rules):
-        yield _plain(
-            base,
-            "RestartJob and RestartJobAndIgnoreMaxRestarts failure policy actions are not allowed"
-            " when RestartJob feature gate is disabled",
-        )
+def _failure_policy(policy: Field, names: list[str]) -> None:
+    if any(rule.text("action") in RESTART_JOB for rule in policy.items("rules")):
+        actions = "RestartJob and RestartJobAndIgnoreMaxRestarts failure policy actions"
+        _plain(policy.child("rules"), f"{actions} are not allowed when RestartJob feature gate is disabled")
         return
-    by_name: dict[str, list[int]] = {}
-    for index, rule in enumerate(rules):
-        name = str(rule.get("name") or "")
-        by_name.setdefault(name, []).append(index)
-        yield from _rule_name((*base, index, "name"), name)
-        for i, target in enumerate(as_list(rule.get("targetReplicatedJobs"))):
-            if target not in names:
-                detail = (
-                    f"invalid replicatedJob name '{target}' in failure policy does not appear in .spec.ReplicatedJobs"
-                )
-                yield _plain((*base, index, "targetReplicatedJobs", i), detail)
-        for i, reason in enumerate(as_list(rule.get("onJobFailureReasons"))):
-            if reason not in JOB_FAILURE_REASONS:
-                detail = (
-                    f"invalid job failure reason '{reason}' in failure policy is not a recognized job failure reason"
-                )
-                yield _plain((*base, index, "onJobFailureReasons", i), detail)
-    for name, indexes in sorted(by_name.items()):
-        if len(indexes) > 1:
-            shown = f"[{' '.join(map(str, indexes))}]"
-            detail = f"rule names are not unique, rules with indices {shown} all have the same name '{name}'"
-            yield _plain((*base, indexes[-1], "name"), detail)
+    indexes: dict[str, list[int]] = {}
+    for index, rule in enumerate(policy.items("rules")):
+        _rule_name(rule.child("name"))
+        indexes.setdefault(rule.text("name"), []).append(index)
+        for target in rule.items("targetReplicatedJobs"):
+            if target.text() not in names:
+                missing = f"invalid replicatedJob name '{target.text()}' in failure policy"
+                _plain(target, f"{missing} does not appear in .spec.ReplicatedJobs")
+        for reason in rule.items("onJobFailureReasons"):
+            if reason.text() not in JOB_FAILURE_REASONS:
+                unknown = f"invalid job failure reason '{reason.text()}' in failure policy"
+                _plain(reason, f"{unknown} is not a recognized job failure reason")
+    for name, same in sorted(indexes.items()):
+        if len(same) > 1:
+            shown = f"rules with indices [{' '.join(map(str, same))}] all have the same name '{name}'"
+            _plain(policy.child("rules", same[-1], "name"), f"rule names are not unique, {shown}")
 
 
-def _rule_name(path: Path, name: str) -> Iterator[Fault]:
-    length = len(name.encode())
+def _rule_name(name: Field) -> None:
+    length = len(name.text().encode())
     if not 1 <= length <= 128:
-        yield _plain(
-            path,
-            f"invalid failure policy rule name of length {length}, the rule name must be at least 1 characters long"
-            " and at most 128 characters long",
-        )
-    if not RULE_NAME.fullmatch(name):
-        yield _plain(
-            path,
-            f"invalid failure policy rule name '{name}', a failure policy rule name must start with an alphabetic"
-            " character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an"
-            " alphanumeric character or '_'",
+        limits = "the rule name must be at least 1 characters long and at most 128 characters long"
+        _plain(name, f"invalid failure policy rule name of length {length}, {limits}")
+    if not RULE_NAME.fullmatch(name.text()):
+        _plain(
+            name,
+            f"invalid failure policy rule name '{name.text()}', a failure policy rule name must start with an"
+            " alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end"
+            " with an alphanumeric character or '_'",
         )
 
 
-def _coordinator(jobset: str, spec: JsonObject, jobs: list[JsonObject]) -> Iterator[Fault]:
-    coordinator = as_object(spec["coordinator"])
-    name = str(coordinator.get("replicatedJob") or "")
-    job_index, pod_index = _int(coordinator.get("jobIndex"), 0), _int(coordinator.get("podIndex"), 0)
-    path: Path = ("spec", "coordinator")
-    job = next((j for j in jobs if j.get("name") == name), None)
-    template = as_object(get(job, "template", "spec"))
-    completions = template.get("completions")
+def _coordinator(jobset: str, spec: Field) -> None:
+    coordinator = spec.child("coordinator")
+    name, job_index, pod_index = map(coordinator.child, ("replicatedJob", "jobIndex", "podIndex"))
+    indexes = _count(job_index, 0), _count(pod_index, 0)
+    job = next((job for job in spec.items("replicatedJobs") if job.text("name") == name.text()), None)
+    template = job.child("template", "spec") if job is not None else coordinator
+    completions = template.number("completions")
     if job is None:
-        yield _plain((*path, "replicatedJob"), f"coordinator replicatedJob {name} does not exist")
-    elif not 0 <= job_index < _int(job.get("replicas"), 1):
-        yield _plain((*path, "jobIndex"), f"coordinator job index {job_index} is invalid for replicatedJob {name}")
-    elif template.get("completionMode") != "Indexed" or not isinstance(completions, int):
-        yield _plain(
-            path, "job for coordinator pod must be indexed completion mode, and completions number must be set"
-        )
-    elif not 0 <= pod_index < completions:
-        detail = f"coordinator pod index {pod_index} is invalid for replicatedJob {name} job index {job_index}"
-        yield _plain((*path, "podIndex"), detail)
-    subdomain = get(spec, "network", "subdomain") or jobset
-    value = f"{jobset}-{name}-{job_index}-{pod_index}.{subdomain}"
+        _plain(name, f"coordinator replicatedJob {name.text()} does not exist")
+    elif not 0 <= indexes[0] < _count(job.child("replicas")):
+        _plain(job_index, f"coordinator job index {indexes[0]} is invalid for replicatedJob {name.text()}")
+    elif template.text("completionMode") != "Indexed" or completions is None:
+        detail = "job for coordinator pod must be indexed completion mode, and completions number must be set"
+        _plain(coordinator, detail)
+    elif not 0 <= indexes[1] < completions:
+        where = f"replicatedJob {name.text()} job index {indexes[0]}"
+        _plain(pod_index, f"coordinator pod index {indexes[1]} is invalid for {where}")
+    subdomain = spec.text("network", "subdomain") or jobset
+    value = f"{jobset}-{name.text()}-{indexes[0]}-{indexes[1]}.{subdomain}"
     if errors := is_valid_label_value(value):
-        detail = (
-            f"spec will lead to invalid label value {quote(value)} for coordinator label {quote(COORDINATOR_LABEL)}"
-            f" (long JobSet / ReplicatedJob / SubDomain name?): {', '.join(errors)}"
-        )
-        yield _plain(path, detail)
+        label = f"invalid label value {quote(value)} for coordinator label {quote(COORDINATOR_LABEL)}"
+        why = f"(long JobSet / ReplicatedJob / SubDomain name?): {', '.join(errors)}"
+        _plain(coordinator, f"spec will lead to {label} {why}")
 
 
-def _volume_claims(jobset: JsonObject, jobs: list[JsonObject], claims: Mapping[str, Json]) -> Iterator[Fault]:
+def _volume_claims(jobset: JsonObject, spec: Field, claims: Mapping[str, Json]) -> None:
     owner, namespace = (str(get(jobset, "metadata", key)) for key in ("name", "namespace"))
     seen: set[str] = set()
-    for i, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
-        for j, template in enumerate(objects(policy.get("templates"))):
-            name = str(get(template, "metadata", "name") or "")
-            field = f"spec.volumeClaimPolicies[{i}].template[{j}].name"
-            path: Path = ("spec", "volumeClaimPolicies", i, "templates", j, "metadata", "name")
+    for policy in spec.items("volumeClaimPolicies"):
+        for index, template in enumerate(policy.items("templates")):
+            field = template.child("metadata", "name").named(f"{policy.name}.template[{index}].name")
+            name = field.text()
             if name in seen:
-                yield _invalid(path, field, name, "names must be unique for VolumeClaimPolicies template")
-            for text in is_dns1123_subdomain(name):
-                yield _invalid(path, field, name, text)
+                field.invalid("names must be unique for VolumeClaimPolicies template", name)
+            field.invalid_each(is_dns1123_subdomain(name), name)
             if len(f"{name}-{owner}".encode()) > MAX_CLAIM_NAME:
-                yield _invalid(path, field, name, "VolumeClaimPolicies template name is too long")
-            yield from _claim_mounts(jobs, name)
+                field.invalid("VolumeClaimPolicies template name is too long", name)
+            _claim_mounts(spec.child("replicatedJobs"), name)
             if (claim := f"{name}-{owner}") in claims:
-                yield from _existing_claim(f"{claim} in namespace {namespace}", claims[claim], policy, (i, j))
+                existing_spec, kept = typed(claims[claim] or {}, CLAIM_SPEC), ("retentionPolicy", "whenDeleted")
+                shown = typed(template.child("spec").value or {}, CLAIM_SPEC)
+                if shown != existing_spec:
+                    where = template.child("spec").named(f"{policy.name}.template[{index}].spec")
+                    where.invalid(f"spec does not match existing PVC {claim} in namespace {namespace}", shown)
+                if policy.text(*kept) != "Retain":
+                    policy.child(*kept).invalid("retentionPolicy must be retain when PVC exists")
             seen.add(name)
 
 
-def _claim_mounts(jobs: list[JsonObject], name: str) -> Iterator[Fault]:
+def _claim_mounts(jobs: Field, name: str) -> None:
     mounted = False
-    for index, job in enumerate(jobs):
-        pod_spec = as_object(get(job, "template", "spec", "template", "spec"))
-        for i, volume in enumerate(objects(pod_spec.get("volumes"))):
-            if volume.get("name") == name:
-                tail: Path = ("template", "spec", "template", "spec", "volumes", i, "name")
-                field = f"spec.replicatedJobs[{index}].template.spec.template.spec.volumes[{i}].name"
-                detail = f"volume name conflicts with VolumeClaimPolicy template name: {name}"
-                yield _invalid(("spec", "replicatedJobs", index, *tail), field, name, detail)
-        containers = (*objects(pod_spec.get("initContainers")), *objects(pod_spec.get("containers")))
-        mounted |= any(m.get("name") == name for c in containers for m in objects(c.get("volumeMounts")))
+    for pod in (job.child(*_POD_SPEC) for job in jobs.items()):
+        for volume in pod.items("volumes"):
+            if volume.text("name") == name:
+                volume.child("name").invalid(f"volume name conflicts with VolumeClaimPolicy template name: {name}")
+        containers = (*pod.items("initContainers"), *pod.items("containers"))
+        mounted |= any(mount.text("name") == name for c in containers for mount in c.items("volumeMounts"))
     if not mounted:
         detail = f"replicatedJob containers don't have a matching volumeMount: {name} from VolumeClaimPolicies"
-        shown: Json = typed([*jobs], "v1alpha2.ReplicatedJob")
-        yield _invalid(("spec", "replicatedJobs"), "spec.replicatedJobs", shown if jobs else None, detail)
+        jobs.invalid(detail, typed(jobs.value, "v1alpha2.ReplicatedJob") if jobs.items() else None)
 
 
-def _existing_claim(name: str, spec: Json, policy: JsonObject, at: tuple[int, int]) -> Iterator[Fault]:
-    path: Path = ("spec", "volumeClaimPolicies", at[0])
-    template = get(policy, "templates", at[1], "spec")
-    shown = typed(template or {}, CLAIM_SPEC)
-    if shown != typed(spec or {}, CLAIM_SPEC):
-        detail = f"spec does not match existing PVC {name}"
-        field = f"spec.volumeClaimPolicies[{at[0]}].template[{at[1]}].spec"
-        yield _invalid((*path, "templates", at[1], "spec"), field, shown, detail)
-    kept = get(policy, "retentionPolicy", "whenDeleted")
-    if kept != "Retain":
-        where = (*path, "retentionPolicy", "whenDeleted")
-        yield _invalid(where, dotted(where), kept, "retentionPolicy must be retain when PVC exists")
+# The defaults of the mutating webhook, and what its passage through Go's types adds.
 
 
-def _plain(path: Path, detail: str) -> Fault:
-    return Fault(_RULE, path, detail, internal(NO_FIELD, detail), stage=_STAGE)
+_NETWORK: Final[JsonObject] = {"enableDNSHostnames": True, "publishNotReadyAddresses": True}
+_SUCCESS: Final[JsonObject] = {"operator": "All"}
+_STARTUP: Final[JsonObject] = {"startupPolicyOrder": "AnyOrder"}
 
 
-def _invalid(path: Path, field: str, value: Json, detail: str) -> Fault:
-    code = "TC802" if detail.startswith(NAME_TOO_LONG) else _RULE
-    return Fault(code, path, detail, invalid(field, value, detail), stage=_STAGE)
+def default(jobset: JsonObject) -> JsonObject:
+    """Return the JobSet with the mutating webhook's defaults, re-written through Go's types.
+
+    The webhook patches what Go's types add or spell otherwise, but removes nothing (V11). Where it has nothing to set,
+    it changes nothing: then the JobSet comes back itself.
+    """
+    changed = with_defaults(jobset)
+    return overlay(changed, decode(changed, JOB_SET)) if changed is not jobset else jobset
 
 
-def _int(value: Json, absent: int) -> int:
-    return value if isinstance(value, int) else absent
+def with_defaults(jobset: JsonObject) -> JsonObject:
+    """Return the JobSet with the fields that the webhook sets, or the JobSet itself if it has all of them."""
+    before = as_object(jobset.get("spec"))
+    spec = {**before}
+    for name, usual in (("successPolicy", _SUCCESS), ("startupPolicy", _STARTUP)):
+        if spec.get(name) is None:
+            spec[name] = last(usual)
+    network = spec.get("network")
+    if network in (None, {}):
+        spec["network"] = last(_NETWORK)
+    elif isinstance(network, dict) and any(network.get(name) is None for name in _NETWORK):
+        spec["network"] = {**_NETWORK, **{name: value for name, value in network.items() if value is not None}}
+    _complete(spec, "replicatedJobs", _default_job)
+    _complete(spec, "volumeClaimPolicies", lambda policy, _: _default_claims(policy))
+    if isinstance(policy := spec.get("failurePolicy"), dict):
+        named = dict(policy)
+        _complete(named, "rules", _default_rule)
+        if named.get("rules") is not policy.get("rules"):
+            spec["failurePolicy"] = named
+    if spec.keys() == before.keys() and all(map(is_, spec.values(), before.values())):
+        return jobset
+    return {**jobset, "spec": spec}
+
+
+def _complete(of: JsonObject, name: str, default_of: Callable[[JsonObject, int], JsonObject]) -> None:
+    """Replace a list by one whose objects have their defaults, unless they have them already."""
+    if isinstance(items := of.get(name), list):
+        found = [default_of(item, index) if isinstance(item, dict) else item for index, item in enumerate(items)]
+        if not all(map(is_, found, items)):
+            of[name] = found
+
+
+def _default_job(job: JsonObject, _index: int) -> JsonObject:
+    template = as_object(job.get("template"))
+    spec = as_object(template.get("spec"))
+    pod = as_object(spec.get("template"))
+    pod_spec = as_object(pod.get("spec"))
+    mode, restart = spec.get("completionMode"), pod_spec.get("restartPolicy")
+    if restart not in (None, "") and mode is not None:
+        return job
+    if restart in (None, ""):
+        pod_spec = {**pod_spec, "restartPolicy": "OnFailure"}
+    spec = {**spec, "completionMode": "Indexed" if mode is None else mode, "template": {**pod, "spec": pod_spec}}
+    return {**job, "template": {**template, "spec": spec}}
+
+
+def _default_rule(rule: JsonObject, index: int) -> JsonObject:
+    """Return a rule with a name. A name of another type is kept: Go cannot decode it."""
+    return rule if rule.get("name") not in (None, "") else {**rule, "name": f"failurePolicyRule{index}"}
+
+
+def _add_retention(policy: JsonObject) -> JsonObject:
+    kept = policy.get("retentionPolicy") is not None
+    return policy if kept else {**policy, "retentionPolicy": {"whenDeleted": "Delete"}}
+
+
+_default_claims: Final = remembering(_add_retention, lasts=True)
+
+
+def overlay(own: Json, typed: Json) -> JsonObject:
+    """Return own with everything that typed has or spells otherwise; nothing is removed. What they share is shared."""
+    return as_object(_overlay(own, typed))
+
+
+def _overlay(own: Json, typed: Json) -> Json:
+    if typed is own:
+        return own
+    if isinstance(own, dict) and isinstance(typed, dict):
+        return {**own, **{key: _overlay(own[key], value) if key in own else value for key, value in typed.items()}}
+    if isinstance(own, list) and isinstance(typed, list) and len(own) == len(typed):
+        return [_overlay(a, b) for a, b in zip(own, typed, strict=True)]
+    return typed

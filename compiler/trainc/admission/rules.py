@@ -1,8 +1,7 @@
 """Evaluates the rules of a CRD, x-kubernetes-validations, on create and on update.
 
 Source: k8s.io/apiextensions-apiserver v0.34 pkg/apiserver/schema/cel/validation.go and compilation.go. A rule is
-compiled when there is a value for it. On create only those parts of an object are visited that have rules which run
-then: most compare with the old value and do not.
+compiled when there is a value for it.
 """
 
 from __future__ import annotations
@@ -20,14 +19,13 @@ from trainc.cel.rules import OLD_SELF, SELF, CompiledRule, common_selection, com
 from trainc.cel.schemas import reader
 from trainc.cel.values import NONE, EvalError, Optional, Value
 from trainc.cel.work import PER_COST
+from trainc.findings.fault import Fault
 from trainc.kube.fielderror import NO_FIELD, quote
+from trainc.kube.gojson import trim_space
 from trainc.schema import Structural, has_rules
 from trainc.schema.structural import compiled
 
 # The rules of a schema
-
-_OPAQUE = frozenset("'\"/")
-"""What strings and comments begin with."""
 
 
 class Rule(msgspec.Struct, frozen=True, eq=False):
@@ -40,13 +38,6 @@ class Rule(msgspec.Struct, frozen=True, eq=False):
     def optional_old(self) -> bool:
         """Whether oldSelf is an optional, so that it runs without an old value, too."""
         return self.spec.get("optionalOldSelf") is True
-
-    @property
-    def plainly_compares(self) -> bool:
-        """Whether it is certain without compiling that it refers to oldSelf."""
-        text = str(self.spec.get("rule", ""))
-        words = text.replace("(", " ").replace(")", " ").replace(".", " ").split()
-        return OLD_SELF in words and not _OPAQUE.intersection(text)
 
     @property
     def label(self) -> str:
@@ -73,22 +64,6 @@ class Site:
         """The rules of this schema itself."""
         node, root = self.node, self.root
         return tuple(Rule(spec, cache(partial(compile_rule, spec, node, root))) for spec in self._source.rules)
-
-    @cached_property
-    def runs_on_create(self) -> bool:
-        """Whether a rule here or below may run without an old value."""
-        below = (*self.nested, *self.properties.values(), self.items, self.additional)
-        return bool(self.create_rules) or any(sub is not None and sub.runs_on_create for sub in below)
-
-    @cached_property
-    def create_rules(self) -> tuple[Rule, ...]:
-        """The rules of this schema itself that may run without an old value."""
-        return tuple(rule for rule in self.rules if rule.optional_old or not rule.plainly_compares)
-
-    @cached_property
-    def create_properties(self) -> Mapping[str, Site]:
-        """The fields with rules that may run without an old value, at any depth."""
-        return {name: site for name, site in self.properties.items() if site.runs_on_create}
 
     @cached_property
     def read(self) -> Callable[[Json], Value]:
@@ -124,14 +99,8 @@ class Site:
         return tuple(part for part in parts if part is not None)
 
 
-def root_site(schema: Structural) -> Site | None:
-    """Return the site of a whole object, or None if nothing in it has rules."""
-    site: Site | None = compiled(_make_root, schema)
-    return site
-
-
-def _make_root(schema: Structural) -> Site | None:
-    return Site(schema, schema, True) if has_rules(schema) else None
+def _root(schema: Structural) -> Site | None:
+    return _site(schema, schema, True)
 
 
 def _site(rules: Structural, node: Structural, root: bool) -> Site | None:
@@ -170,7 +139,7 @@ BUDGET = 10_000_000
 MAX_MESSAGE = 5 * 1024
 """The bytes of an evaluated message."""
 
-_OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
+OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 _NO_FURTHER = "no further validation rules will be run due to call cost exceeds limit"
 _MESSAGE_OUT_OF_BUDGET = (
     "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run"
@@ -178,18 +147,18 @@ _MESSAGE_OUT_OF_BUDGET = (
 _OVER_LIMIT = "operation cancelled: actual cost limit exceeded"
 
 
-class RuleFailure(NamedTuple):
-    """A rule that does not hold at a path, with the server's text.
+class BrokenRule(Fault, frozen=True):
+    """A rule that an object does not meet, at the field that all of the rule is about, if there is one.
 
-    ``about`` leads from the path to the field that all of the rule is about. ``transition``: it uses the old value.
+    ``transition``: it compares with the old value.
     """
 
-    path: Path
-    about: Path
-    rule: JsonObject
-    transition: bool
-    message: str
-    upstream: str
+    rule: str = ""
+    transition: bool = False
+
+
+_ERRORS = {"FieldValueForbidden": "Forbidden: ", "FieldValueRequired": "Required value: "}
+"""The beginnings of field errors by the reason of a rule."""
 
 
 class _Stop(Exception):
@@ -198,13 +167,13 @@ class _Stop(Exception):
 
 def failures(
     schema: Structural, data: JsonObject, old: JsonObject | None = None, skip: tuple[Path, ...] = ()
-) -> tuple[RuleFailure, ...]:
+) -> tuple[BrokenRule, ...]:
     """Return the rules that data, a whole object that the schema admits, does not meet.
 
     ``old`` is the object before an update; without it rules that compare with oldSelf are passed over. ``skip`` holds
     the paths of schema errors: rules at or above them are skipped, since their results would be unreliable.
     """
-    site = root_site(schema)
+    site: Site | None = compiled(_root, schema)
     if site is None:
         return ()
     run = _Run(skip)
@@ -226,12 +195,12 @@ class _Run(msgspec.Struct):
     """One pass over an object: the failures, and the remaining budget."""
 
     skip: tuple[Path, ...]
-    found: list[RuleFailure] = msgspec.field(default_factory=list)
+    found: list[BrokenRule] = msgspec.field(default_factory=list)
     budget: int = BUDGET
 
     def visit(self, site: Site, path: Path, value: Json, old: Json) -> None:
         """Evaluate the rules at path, then those below it."""
-        if value is None or (old is None and not site.runs_on_create):
+        if value is None:
             return
         if site.rules and not any(error[: len(path)] == path for error in self.skip):
             self._evaluate(site, path, value, old)
@@ -244,18 +213,17 @@ class _Run(msgspec.Struct):
                     self.visit(site.items, (*path, index), item, partners.find(item))
         elif isinstance(value, dict):
             before = old if isinstance(old, dict) else {}
-            properties = site.properties if old is not None else site.create_properties
             for key, sub in value.items():
-                for below in (site.additional, properties.get(key)):
+                for below in (site.additional, site.properties.get(key)):
                     if below is not None:
                         self.visit(below, (*path, key), sub, before.get(key))
 
     def _evaluate(self, site: Site, path: Path, value: Json, old: Json) -> None:
         variables: dict[str, Value] | None = None
-        for rule in site.rules if old is not None else site.create_rules:
+        for rule in site.rules:
             place = _Place(site, path, rule, rule.compiled())
             if self.budget <= 0:
-                self._stop(place, _OUT_OF_BUDGET)
+                self._stop(place, OUT_OF_BUDGET)
             if place.made.problem is not None:
                 what = "rule compile" if place.made.typed else "rule compiler initialization"
                 self._add(place, f"{what} error: {place.made.problem.text}")
@@ -271,21 +239,18 @@ class _Run(msgspec.Struct):
             before = Optional(variables[OLD_SELF]) if OLD_SELF in variables else NONE
             names = {**variables, OLD_SELF: before}
         value, cost, work = program.run(names)
-        self._spend(place, max(cost, work // PER_COST), _OUT_OF_BUDGET)
-        if value.__class__ is EvalError:
-            self._failed(place, value.message)
-        elif value is not True:
-            self._refused(place, variables)
-
-    def _failed(self, place: _Place, error: str) -> None:
+        self._spend(place, max(cost, work // PER_COST), OUT_OF_BUDGET)
         label = place.rule.label
-        if error.startswith("no such overload"):
+        if value.__class__ is not EvalError:
+            if value is not True:
+                self._refused(place, variables)
+        elif value.message.startswith("no such overload"):
             signature = "call arguments did not match a supported operator, function or macro signature"
-            self._add(place, f"'{error}': {signature} for rule: {label}")
-        elif error.startswith(_OVER_LIMIT):
-            self._stop(place, f"'{error}': {_NO_FURTHER} for rule: {label}")
+            self._add(place, f"'{value.message}': {signature} for rule: {label}")
+        elif value.message.startswith(_OVER_LIMIT):
+            self._stop(place, f"'{value.message}': {_NO_FURTHER} for rule: {label}")
         else:
-            self._add(place, f"{error} evaluating rule: {label}")
+            self._add(place, f"{value.message} evaluating rule: {label}")
 
     def _refused(self, place: _Place, variables: dict[str, Value]) -> None:
         text = place.rule.message
@@ -317,27 +282,22 @@ class _Run(msgspec.Struct):
             if made.field_text:
                 name = f"{dotted(path)}.{made.field_text}" if path else made.field_text
                 path = (*path, *made.field_path)
-        upstream = _field_error(name, place.site.node.type, reason, text)
+        kind = quote(place.site.node.type)
+        error = _ERRORS.get(reason, f"Invalid value: {kind}: ") + text
+        if reason == "FieldValueDuplicate":
+            error = f"Duplicate value: {kind}"
         about = common_selection(made.rule.checked.root, SELF) if made.rule is not None and not made.field_path else ()
-        self.found.append(RuleFailure(path, about, place.rule.spec, made.compares, text, upstream))
+        rule = str(place.rule.spec.get("rule", "")).strip()
+        fault = BrokenRule("TC201", (*path, *about), text, f"{name}: {error}", rule=rule, transition=made.compares)
+        self.found.append(fault)
 
 
 def message_text(value: Value) -> str | None:
     """Return the result of a message expression, or None if the server uses the message instead."""
     if not isinstance(value, str):
         return None
-    text = value.strip(" \t\n\v\f\r\x85\xa0")
+    text = trim_space(value)
     return text if text and "\n" not in text and len(text.encode("utf-8", "surrogatepass")) <= MAX_MESSAGE else None
-
-
-def _field_error(name: str, kind: str, reason: str, text: str) -> str:
-    if reason == "FieldValueForbidden":
-        return f"{name}: Forbidden: {text}"
-    if reason == "FieldValueRequired":
-        return f"{name}: Required value: {text}"
-    if reason == "FieldValueDuplicate":
-        return f'{name}: Duplicate value: "{kind}"'
-    return f'{name}: Invalid value: "{kind}": {text}'
 
 
 def _read(site: Site, value: Json) -> Value:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, existing, get
+from trainc.basics.jsonvalues import Json, Path, as_list, dotted, existing, get, objects
 from trainc.findings import Finding, report
 from trainc.inputs.source import Document
 from trainc.kube.fielderror import invalid
@@ -32,13 +32,10 @@ def validate_runtime(runtime: Document) -> Iterator[Finding]:
     if get(runtime.data, "metadata", "labels", VALIDATION_LABEL) == "disabled":
         return
     if is_deprecated(runtime):
-        message = (
-            f'ClusterTrainingRuntime "{get(runtime.data, "metadata", "name")}" is deprecated and will be removed in a'
-            f" future release of Kubeflow Trainer. See runtime deprecation policy: {DEPRECATION_POLICY}"
-        )
+        message = _deprecated(runtime)
         yield report("TC303", runtime, ("metadata", "labels", SUPPORT_LABEL), message, upstream=message)
     jobs = get(runtime.data, "spec", "template", "spec", "replicatedJobs")
-    for index, job in enumerate(jobs if isinstance(jobs, list) else []):
+    for index, job in enumerate(as_list(jobs)):
         yield from _validate_job(runtime, index, job)
 
 
@@ -51,11 +48,15 @@ def is_deprecated(runtime: Document) -> bool:
 def warn_deprecated(job: Document, runtime: Document) -> Iterator[Finding]:
     """Yield the warning of a TrainJob whose runtime is deprecated (V12)."""
     if is_deprecated(runtime):
-        message = (
-            f'Referenced ClusterTrainingRuntime "{get(runtime.data, "metadata", "name")}" is deprecated and will be'
-            f" removed in a future release of Kubeflow Trainer. See runtime deprecation policy: {DEPRECATION_POLICY}"
-        )
+        message = f"Referenced {_deprecated(runtime)}"
         yield report("TC303", job, ("spec", "runtimeRef", "name"), message, upstream=message)
+
+
+def _deprecated(runtime: Document) -> str:
+    return (
+        f'ClusterTrainingRuntime "{get(runtime.data, "metadata", "name")}" is deprecated and will be removed in a'
+        f" future release of Kubeflow Trainer. See runtime deprecation policy: {DEPRECATION_POLICY}"
+    )
 
 
 def _validate_job(runtime: Document, index: int, job: Json) -> Iterator[Finding]:
@@ -63,10 +64,8 @@ def _validate_job(runtime: Document, index: int, job: Json) -> Iterator[Finding]
     if not isinstance(label, str) or label not in CONTAINERS:
         return
     path: Path = ("spec", "template", "spec", "replicatedJobs", index)
-    replicas = get(job, "replicas")
-    if replicas != 1:
+    if (replicas := get(job, "replicas")) != 1:
         where: Path = (*path, "replicas")
-        text = invalid(dotted(where), replicas, "always must be 1")
         yield report(
             "TC304",
             runtime,
@@ -75,24 +74,21 @@ def _validate_job(runtime: Document, index: int, job: Json) -> Iterator[Finding]
             found=str(replicas),
             expected="1",
             stage="runtime-webhook",
-            upstream=text,
+            upstream=invalid(dotted(where), replicas, "always must be 1"),
         )
     where = (*path, "template", "spec", "template", "spec", "containers")
     containers = get(job, *where[5:])
-    found = [c for c in containers if isinstance(c, dict)] if isinstance(containers, list) else []
-    if not any(c.get("name") == CONTAINERS[label] for c in found):
+    names = [str(container.get("name")) for container in objects(containers)]
+    if CONTAINERS[label] not in names:
+        typed_ones = typed([*objects(containers)], "v1.Container") if isinstance(containers, list) else None
         detail = f"must contain the required container for the ancestor: {label}"
         yield report(
             "TC305",
             runtime,
             existing(runtime.data, where),
             f"a job with the ancestor label {label} must have a container named {CONTAINERS[label]}",
-            found=", ".join(str(c.get("name")) for c in found) or "no container",
+            found=", ".join(names) or "no container",
             expected=CONTAINERS[label],
             stage="runtime-webhook",
-            upstream=invalid(dotted(where), _typed(found) if isinstance(containers, list) else None, detail),
+            upstream=invalid(dotted(where), typed_ones, detail),
         )
-
-
-def _typed(containers: list[JsonObject]) -> Json:
-    return typed([*containers], "v1.Container")

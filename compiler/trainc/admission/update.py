@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from trainc.admission.jobsetdefaults import overlay
+from trainc.admission.jobset import overlay
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects, put
 from trainc.findings.redaction import masked_value
 from trainc.kube.fielderror import forbidden, go_value
@@ -82,14 +82,11 @@ def rewritten(job: JsonObject, before: JsonObject | None = None) -> JsonObject:
     canonical form. ``before`` is the TrainJob that is updated. Raises GoDecodeError for other data.
     """
     known = {patch.get("manager"): patch for patch in objects(get(before, *_PATCHES))}
-    if all(_is_timed(patch, known.get(patch.get("manager"))) for patch in objects(get(job, *_PATCHES))):
+    # A patch already has the time that the webhook sets if it is its own, or that of the old patch.
+    patches = objects(get(job, *_PATCHES))
+    if all("time" in patch and known.get(patch.get("manager")) in (None, patch) for patch in patches):
         return job
     return overlay(job, decode(job, TRAIN_JOB))
-
-
-def _is_timed(patch: JsonObject, before: JsonObject | None) -> bool:
-    """Tell whether a patch already has the time that the webhook sets: its own, or that of the old patch."""
-    return "time" in patch and before in (None, patch)
 
 
 def trainjob_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:
@@ -106,8 +103,7 @@ def trainjob_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChan
 
 def _patches(job: JsonObject) -> list[Json]:
     """Return the runtime patches without their time, which the webhook sets."""
-    found = objects(get(decode(job, TRAIN_JOB), *_PATCHES))
-    return [{key: value for key, value in patch.items() if key != "time"} for patch in found]
+    return [_without(patch, "time") for patch in objects(get(decode(job, TRAIN_JOB), *_PATCHES))]
 
 
 def _while_suspended(after: JsonObject, before: JsonObject) -> JsonObject:
@@ -115,15 +111,12 @@ def _while_suspended(after: JsonObject, before: JsonObject) -> JsonObject:
     old_jobs = {job.get("name"): job for job in objects(get(before, "spec", "replicatedJobs"))}
     jobs: list[Json] = []
     for job in objects(get(after, "spec", "replicatedJobs")):
-        old = old_jobs.get(job.get("name"))
-        jobs.append(job if old is None else _as_before(job, old))
+        kept = job
+        if (old := old_jobs.get(job.get("name"))) is not None:
+            for path in _WHILE_SUSPENDED:
+                kept = _with(kept, (*_POD, *path), get(old, *_POD, *path))
+        jobs.append(kept)
     return put(after, ("spec", "replicatedJobs"), jobs)
-
-
-def _as_before(job: JsonObject, old: JsonObject) -> JsonObject:
-    for place in _WHILE_SUSPENDED:
-        job = _with(job, (*_POD, *place), get(old, *_POD, *place))
-    return job
 
 
 def _with(value: JsonObject, path: tuple[str, ...], new: Json) -> JsonObject:
@@ -133,4 +126,8 @@ def _with(value: JsonObject, path: tuple[str, ...], new: Json) -> JsonObject:
     parent = get(value, *path[:-1])
     if not isinstance(parent, dict) or path[-1] not in parent:
         return value
-    return put(value, path[:-1], {key: sub for key, sub in parent.items() if key != path[-1]})
+    return put(value, path[:-1], _without(parent, path[-1]))
+
+
+def _without(value: JsonObject, key: str) -> JsonObject:
+    return {name: item for name, item in value.items() if name != key}

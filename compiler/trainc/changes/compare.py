@@ -393,7 +393,7 @@ def _named(resource: Resource, new: JsonObject, old: JsonObject) -> Iterator[tup
     reported: set[Path] = set()
     for failure in failures(resource.schema, new, old):
         if failure.transition:
-            path = existing(new, (*failure.path, *failure.about))
+            path = existing(new, failure.path)
             before = counterpart(old, new, path)
             found = tuple(changes(get(new, *path), get(old, *before), path, before))
             reported |= {change.name for change in found}

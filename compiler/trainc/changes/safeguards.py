@@ -78,8 +78,8 @@ def _less(was: Document, now: Document) -> Iterator[tuple[tuple[str | int, ...],
         for change in changes(now.data, was.data):
             yield change.name, f"{dotted(change.name)} changed"
         return
-    old, new = read_policy(was).stored, read_policy(now).stored
-    if old is None or new is None:
+    old, new = read_policy(was), read_policy(now)
+    if not (old.decoded and new.decoded):
         return  # an invalid one has no effect, and another finding reports it
     compare = less_by_policy if now.data["kind"] == POLICY else less_by_binding
     for path, message in compare(old.spec, new.spec):

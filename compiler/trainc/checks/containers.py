@@ -47,6 +47,11 @@ def words(container: JsonObject) -> Iterator[tuple[Path, str]]:
             yield (key, index), str(word)
 
 
+def command_line(container: JsonObject) -> str:
+    """Return a container's command line, for searches."""
+    return " ".join(word for _, word in words(container))
+
+
 def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield warnings about memory in fractions of bytes and about command lines in one word."""
     for path, _, container in containers(jobset.data):
@@ -54,16 +59,21 @@ def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:
         first = next(iter(as_list(container.get("command"))), None)
         if isinstance(first, str) and len(first.split()) > 1:
             source = source_of(model, jobset, (*path, "command", 0))
-            name = first.split()[0]
-            message = f"container {container.get('name')!r} looks for a program called {_short(first)!r}, not {name!r}"
+            line = " ".join(first.split())
+            line, name = line if len(line) <= 60 else f"{line[:57]}...", line.partition(" ")[0]
+            message = f"container {container.get('name')!r} looks for a program called {line!r}, not {name!r}"
             hint = "write one list item per word, or command: [sh, -c, '...'] for a shell"
-            yield report(COMMAND, *source, message, found=_short(first), hint=hint)
+            yield report(COMMAND, *source, message, found=line, hint=hint)
 
 
 def _memory(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
+    """Yield a warning for a limit below 1 MiB, or a request in fractions of bytes: both are mistakes."""
     for kind in ("limits", "requests"):
-        amount = as_object(as_object(container.get("resources")).get(kind)).get("memory")
-        if amount is None or not _is_too_little(amount, limit=kind == "limits"):
+        amount = get(container, "resources", kind, "memory")
+        size = _quantity(amount)
+        if size is None or size.sign() <= 0 or not size < _MEBIBYTE:
+            continue
+        if kind == "requests" and not size.canonical().endswith(_PARTS):
             continue
         document, source = source_of(model, jobset, (*path, "resources", kind, "memory"))
         written = get(document.data, *source)
@@ -73,14 +83,6 @@ def _memory(model: Model, jobset: Object, path: Path, container: JsonObject) -> 
             f"write {found[:-1]}Mi for mebibytes" if found.endswith("m") else "write it with a suffix, such as Mi or Gi"
         )
         yield report(MEMORY, document, source, message, found=found, hint=hint)
-
-
-def _is_too_little(amount: Json, *, limit: bool) -> bool:
-    """Tell whether an amount of memory is a mistake: a limit below 1 MiB, or a request in fractions of bytes."""
-    found = _quantity(amount)
-    if found is None or found.sign() <= 0 or not found < _MEBIBYTE:
-        return False
-    return limit or found.canonical().endswith(_PARTS)
 
 
 def _in_bytes(written: str) -> str:
@@ -96,11 +98,6 @@ def _quantity(amount: Json) -> Quantity | None:
         return from_json(amount)
     except QuantityError:
         return None
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else f"{line[:57]}..."
 
 
 # Secrets in plain text: everyone who can read the repository can read them, and its history keeps them.

@@ -33,10 +33,12 @@ def check_devices(model: Model) -> Iterator[Finding]:
     if model.num_proc_per_node is not None:
         return
     resources = node_resources(model)
-    found = _uncounted(resources)
-    if found is None or gpu_count(resources) != 0:
+    amounts = {**quantities(resources, "limits"), **quantities(resources, "requests")}
+    devices = {name: amount.value() for name, amount in amounts.items() if UNCOUNTED.fullmatch(name)}
+    counted = [(name, count) for name, count in devices.items() if count > 0]
+    if len(counted) != 1 or gpu_count(resources) != 0:
         return
-    name, count = found
+    [(name, count)] = counted
     started, variable = _started(model)
     if started is None or started == count:
         return
@@ -44,14 +46,6 @@ def check_devices(model: Model) -> Iterator[Finding]:
     message = f"{count} {name} on a node, but {started} process{s} ({variable}): Trainer does not count this resource"
     hint = f"set spec.trainer.numProcPerNode: {count}, or 1 where one process drives all devices"
     yield report(COUNT, *_source(model, name), message, found=name, hint=hint)
-
-
-def _uncounted(resources: JsonObject) -> tuple[str, int] | None:
-    """Return name and count of the devices that Trainer does not count; None for no or several kinds."""
-    amounts = {**quantities(resources, "limits"), **quantities(resources, "requests")}
-    found = {name: amount.value() for name, amount in amounts.items() if UNCOUNTED.fullmatch(name)}
-    counted = [(name, count) for name, count in found.items() if count > 0]
-    return counted[0] if len(counted) == 1 else None
 
 
 def _started(model: Model) -> tuple[int | None, str]:
@@ -122,17 +116,14 @@ def check_gangs(model: Model, jobset: Object) -> Iterator[Finding]:
         for index, job in enumerate(objects(get(jobset.data, "spec", "replicatedJobs"))):
             path: Path = ("spec", "replicatedJobs", index, *PODS, "spec", "schedulerName")
             assigned = volcano and get(job, *PODS, "metadata", "annotations", GROUP)
-            foreign = _is_foreign(get(jobset.data, *path), volcano=volcano)
+            name = get(jobset.data, *path)
+            foreign = "volcano" not in str(name or "") if volcano else name in OTHERS
             if foreign and not assigned and job.get("name") not in model.ungrouped:
                 yield _foreign(model, jobset, job, path, volcano=volcano)
     count, resources = members(model)
     if count > 0 and not resources:
         message = "no container has requests, so minResources of the PodGroup is empty"
         yield report(NO_RESOURCES, model.runtime, (*POLICY, "volcano" if volcano else "coscheduling"), message)
-
-
-def _is_foreign(name: object, *, volcano: bool) -> bool:
-    return "volcano" not in str(name or "") if volcano else name in OTHERS
 
 
 def _foreign(model: Model, jobset: Object, job: JsonObject, path: Path, *, volcano: bool) -> Finding:

@@ -10,19 +10,27 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
+from trainc.admission.fields import (
+    Field,
+    annotation_map,
+    dns_label,
+    dns_subdomain,
+    faults_in,
+    internal,
+    label_map,
+    managed_by,
+    qualified_name,
+)
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get
 from trainc.basics.memo import Remembered
-from trainc.checks.fields import Field, annotation_map, dns_label, dns_subdomain, faults_in, label_map, qualified_name
 from trainc.checks.pod_environment import validate_env
 from trainc.checks.pods import validate_pod, validate_pod_template
 from trainc.findings.fault import Fault
 from trainc.kube.fielderror import quote
-from trainc.kube.names import is_domain_prefixed_path
 
 MAX_INDEXED = 100_000
 MAX_FOR_MANY = 10_000
 MAX_RULES = 20
-MAX_MANAGED_BY = 63
 ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 EXIT_OPERATORS = ("In", "NotIn")
 COUNTS = (
@@ -43,8 +51,7 @@ def validate_job_spec(spec: Field) -> None:
     per_index, failed = spec.child("backoffLimitPerIndex"), spec.child("maxFailedIndexes")
     if failed.value is not None and per_index.value is None:
         per_index.required("when maxFailedIndexes is specified")
-    if isinstance(spec.value, dict) and isinstance(spec.value.get("managedBy"), str):
-        _managed_by(spec.child("managedBy"))
+    managed_by(spec.child("managedBy"))
     mode = spec.child("completionMode")
     mode.one_of(("NonIndexed", "Indexed"))
     if mode.text() == "Indexed":
@@ -53,20 +60,16 @@ def validate_job_spec(spec: Field) -> None:
         for field in (per_index, failed):
             if field.value is not None:
                 field.invalid("requires indexed completion mode")
-    _pod_failure_policy(spec)
+    policy, pod = spec.child("podFailurePolicy"), spec.child("template", "spec")
+    policy.child("rules").at_most_items(MAX_RULES)
+    names = {c.text("name") for kind in ("containers", "initContainers") for c in pod.items(kind)}
+    for rule in policy.items("rules"):
+        _rule(rule, names, per_index=per_index.value is not None)
     if spec.has("successPolicy"):
         _success_policy(spec.child("successPolicy"), spec, indexed=mode.text() == "Indexed")
     replacements = ("Failed",) if spec.has("podFailurePolicy") else ("Failed", "TerminatingOrFailed")
     spec.child("podReplacementPolicy").one_of(replacements, pointer=True)
     _restart_policy(spec)
-
-
-def _managed_by(field: Field) -> None:
-    for error in is_domain_prefixed_path(field.name, field.text()):
-        message = "must be a domain-prefixed path"
-        field.faults.append(Fault(field.code, field.path, message, error, field.text()))
-    if len(field.text().encode()) > MAX_MANAGED_BY:
-        field.too_long(MAX_MANAGED_BY)
 
 
 def _indexed(spec: Field) -> None:
@@ -84,15 +87,6 @@ def _indexed(spec: Field) -> None:
         for field in (parallelism, failed):
             condition = f" when completions are above {MAX_INDEXED} and used with backoff limit per index"
             field.at_most(MAX_FOR_MANY, condition)
-
-
-def _pod_failure_policy(spec: Field) -> None:
-    policy = spec.child("podFailurePolicy")
-    policy.child("rules").at_most_items(MAX_RULES)
-    pod = spec.child("template", "spec")
-    names = {c.text("name") for kind in ("containers", "initContainers") for c in pod.items(kind)}
-    for rule in policy.items("rules"):
-        _rule(rule, names, per_index=spec.child("backoffLimitPerIndex").value is not None)
 
 
 def _rule(rule: Field, names: set[str], *, per_index: bool) -> None:
@@ -126,23 +120,18 @@ def _exit_codes(codes: Field, names: set[str]) -> None:
         values.invalid("at least one value is required", [])
     values.at_most_items(255)
     numbers = [value.number() or 0 for value in values.items()]
-    for value, number, index in zip(values.items(), numbers, range(len(numbers)), strict=True):
-        if operator.text() == "In" and number == 0:
+    for index, value in enumerate(values.items()):
+        if operator.text() == "In" and numbers[index] == 0:
             value.invalid("must not be 0 for the In operator", 0)
-        if number in numbers[:index]:
-            value.duplicate(number)
+        if numbers[index] in numbers[:index]:
+            value.duplicate(numbers[index])
     if numbers != sorted(numbers):
         values.invalid("must be ordered")
 
 
 def _success_policy(policy: Field, spec: Field, *, indexed: bool) -> None:
     if not indexed:
-        # The server prints the policy by the names of Go's fields.
-        names = {"SucceededIndexes": "succeededIndexes", "SucceededCount": "succeededCount"}
-        rules: list[Json] = [
-            {go: rule.child(name).value for go, name in names.items()} for rule in policy.items("rules")
-        ]
-        policy.invalid("requires indexed completion mode", {"Rules": rules})
+        policy.invalid("requires indexed completion mode", internal(policy.value, "v1.SuccessPolicy"))
         return
     if not policy.items("rules"):
         policy.child("rules").required("at least one rules must be specified when the successPolicy is specified")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msgspec.structs import replace
 
+from trainc.admission.fields import faults_in
 from trainc.basics.jsonvalues import JsonObject, Path, dotted, get, objects
 from trainc.checks.created_pods import created_job
-from trainc.checks.fields import faults_in
 from trainc.checks.jobs import POD, faults_of, is_sound
 from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
 from trainc.checks.pod_volumes import TWO_SOURCES, validate_claim
@@ -45,13 +43,14 @@ def check_jobset(model: Model, jobset: Object) -> list[Finding]:
         if is_sound(created):
             continue
         root: Path = ("spec", "replicatedJobs", index, "template")
-        findings += (
-            _finding(
-                model, jobset, fault, root, f"job {job.get('name')!r} cannot create pods: {_field(job, fault.path)}"
-            )
-            for fault in _distinct(faults_of(created))
-            if not _has_other_code(model, jobset, str(job.get("name")), (*root, *fault.path), fault)
-        )
+        faults, name = dict.fromkeys(faults_of(created)), str(job.get("name"))
+        unqualified = {fault.path for fault in faults if fault.message == NOT_QUALIFIED}
+        for fault in faults:
+            # Of two faults that say the same of a resource's name, only the first is reported.
+            is_repeated = fault.message == NOT_FOR_CONTAINERS and fault.path in unqualified
+            if not is_repeated and not _has_other_code(model, jobset, name, (*root, *fault.path), fault):
+                subject = f"job {name!r} cannot create pods: {_field(job, fault.path)}"
+                findings.append(_finding(model, jobset, fault, root, subject))
     for i, policy in enumerate(objects(get(jobset.data, "spec", "volumeClaimPolicies"))):
         for j, template in enumerate(objects(policy.get("templates"))):
             for fault in faults_in(validate_claim, template.get("spec"), CLAIM):
@@ -59,13 +58,6 @@ def check_jobset(model: Model, jobset: Object) -> list[Finding]:
                 root = ("spec", "volumeClaimPolicies", i, "templates", j)
                 findings.append(_finding(model, jobset, fault, root, subject))
     return findings
-
-
-def _distinct(faults: Iterable[Fault]) -> list[Fault]:
-    """Return each fault once, and of two that say the same of a resource's name only the first."""
-    found = list(dict.fromkeys(faults))
-    unqualified = {fault.path for fault in found if fault.message == NOT_QUALIFIED}
-    return [fault for fault in found if fault.message != NOT_FOR_CONTAINERS or fault.path not in unqualified]
 
 
 def _has_other_code(model: Model, jobset: Object, job: str, path: Path, fault: Fault) -> bool:

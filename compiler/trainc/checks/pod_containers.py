@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from trainc.basics.jsonvalues import Json, as_list
-from trainc.checks.fields import MAX_ID, Field, dns_label, local_descending_path
+from trainc.admission.fields import MAX_ID, Field, dns_label, internal, local_descending_path, unique
+from trainc.basics.jsonvalues import as_list
 from trainc.checks.pod_environment import validate_env, validate_env_from
 from trainc.checks.pod_resources import validate_resource_claims, validate_resources
 from trainc.checks.pod_volumes import Volumes, validate_volume_mounts
@@ -18,33 +18,23 @@ MAX_PORT = 65535
 
 def validate_containers(spec: Field, volumes: Volumes) -> None:
     """Check the containers and init containers of a pod's spec."""
-    containers, names = spec.items("containers"), set[str]()
-    if not containers:
-        spec.child("containers").required()
+    containers, init_containers = spec.items("containers"), spec.items("initContainers")
+    spec.child("containers").require()
+    unique(container.child("name") for container in (*containers, *init_containers))
     for container in containers:
         _container(container, spec, volumes)
-        name = container.child("name")
-        if name.text() in names:
-            name.duplicate()
-        names.add(name.text())
-        _lifecycle(container, spec)
-        _probes(container)
+        _probes_and_hooks(container, spec)
     for port, key in host_port_conflicts(containers):
         port.duplicate(key)
-    for container in spec.items("initContainers"):
+    for container in init_containers:
         _container(container, spec, volumes)
         # Other policies, and any of a container proper, are behind a gate that is off: the server drops them.
         if container.text("restartPolicy") == "Always":
-            _lifecycle(container, spec)
-            _probes(container)
+            _probes_and_hooks(container, spec)
         else:
             for field in map(container.child, ("lifecycle", *_PROBES)):
                 if field.value is not None:
                     field.forbidden("may not be set for init containers without restartPolicy=Always")
-        name = container.child("name")
-        if name.text() in names:
-            name.duplicate()
-        names |= {name.text()} - {""}
         # Init containers run one by one; in this error the server counts each as the first.
         for port, key in host_port_conflicts([container.named(f"{spec.name}.initContainers[0]")]):
             port.duplicate(key)
@@ -71,13 +61,11 @@ def _container(container: Field, spec: Field, volumes: Volumes) -> None:
 
 def _resize_policy(container: Field, restart_policy: str) -> None:
     """Check what happens when resources change; the server's names lack the index of the item."""
-    seen: set[str] = set()
-    for item in container.items("resizePolicy"):
+    policies = container.items("resizePolicy")
+    unique(item.child("resourceName").named(item.name) for item in policies)
+    for item in policies:
         policy = item.named(f"{container.name}.resizePolicy")
         name, restart = policy.text("resourceName"), policy.text("restartPolicy")
-        if name in seen:
-            item.duplicate(name)
-        seen.add(name)
         for value, supported in ((name, ("cpu", "memory")), (restart, ("NotRequired", "RestartContainer"))):
             if not value:
                 policy.required()
@@ -99,28 +87,24 @@ _HEADER_TEXT = (
 )
 
 
-def _probes(container: Field) -> None:
-    for kind in filter(container.has, _PROBES):
-        probe = container.child(kind)
-        _handler(probe, ("exec", "httpGet", "tcpSocket", "grpc"))
-        for name in _COUNTS:
-            probe.child(name).not_negative()
-        grace, threshold = probe.child("terminationGracePeriodSeconds"), probe.child("successThreshold")
-        if grace.number() is not None and (grace.number() or 0) <= 0:
-            grace.invalid("must be greater than 0")
-        if kind == "readinessProbe":
-            if grace.number() is not None:
-                grace.invalid("must not be set for readinessProbes")
-        elif threshold.number() not in (None, 0, 1):
-            threshold.invalid("must be 1")
-
-
-def _lifecycle(container: Field, spec: Field) -> None:
+def _probes_and_hooks(container: Field, spec: Field) -> None:
     grace = spec.number("terminationGracePeriodSeconds")
     for hook in ("postStart", "preStop"):
         if container.has("lifecycle", hook):
             kinds = ("exec", "httpGet", "tcpSocket", "sleep")
             _handler(container.child("lifecycle", hook), kinds, 30 if grace is None else grace)
+    for kind in filter(container.has, _PROBES):
+        probe = container.child(kind)
+        _handler(probe, ("exec", "httpGet", "tcpSocket", "grpc"))
+        for name in _COUNTS:
+            probe.child(name).not_negative()
+        seconds, threshold = probe.child("terminationGracePeriodSeconds"), probe.child("successThreshold")
+        if (number := seconds.number()) is not None and number <= 0:
+            seconds.invalid("must be greater than 0")
+        if kind != "readinessProbe" and threshold.number() not in (None, 0, 1):
+            threshold.invalid("must be 1")
+        if kind == "readinessProbe" and number is not None:
+            seconds.invalid("must not be set for readinessProbes")
 
 
 def _handler(handler: Field, kinds: tuple[str, ...], grace: int = 0) -> None:
@@ -139,43 +123,32 @@ def _handler(handler: Field, kinds: tuple[str, ...], grace: int = 0) -> None:
                 detail = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
                 action.child("seconds").named(action.name).invalid(detail, seconds)
         else:
-            _port_number_or_name(action.child("port"))
-            if kind == "httpGet":
-                _http_get(action)
-
-
-def _http_get(action: Field) -> None:
-    action.child("scheme").one_of(("HTTP", "HTTPS"))
-    for header in action.items("httpHeaders"):
-        if not re.fullmatch(_HEADER, header.text("name")):
-            header.child("name").named(f"{action.name}.httpHeaders").invalid(_HEADER_TEXT)
+            port = action.child("port")
+            if isinstance(port.value, str):
+                port.invalid_each(is_valid_port_name(port.value))
+            elif not 1 <= (number := port.number() or 0) <= MAX_PORT:
+                port.invalid(f"must be between 1 and {MAX_PORT}, inclusive", number)
+            action.child("scheme").one_of(("HTTP", "HTTPS"))
+            for header in action.items("httpHeaders"):
+                if not re.fullmatch(_HEADER, header.text("name")):
+                    header.child("name").named(f"{action.name}.httpHeaders").invalid(_HEADER_TEXT)
 
 
 # Ports.
 
 
 def _container_ports(container: Field) -> None:
-    names: set[str] = set()
-    for port in container.items("ports"):
-        name, number = port.child("name"), port.child("containerPort")
-        if name.text():
-            if details := is_valid_port_name(name.text()):
-                name.invalid_each(details)
-            elif name.text() in names:
-                name.duplicate()
-            names.add(name.text())
-        if number.require():
+    ports = container.items("ports")
+    names = [port.child("name") for port in ports if port.text("name")]
+    unique(name for name in names if not is_valid_port_name(name.text()))
+    for name in names:
+        name.invalid_each(is_valid_port_name(name.text()))
+    for port in ports:
+        if (number := port.child("containerPort")).require():
             number.between(1, MAX_PORT)
         if port.number("hostPort"):
             port.child("hostPort").between(1, MAX_PORT)
         port.child("protocol").one_of(("SCTP", "TCP", "UDP"))
-
-
-def _port_number_or_name(port: Field) -> None:
-    if isinstance(port.value, str):
-        port.invalid_each(is_valid_port_name(port.value))
-    elif not 1 <= (number := port.number() or 0) <= MAX_PORT:
-        port.invalid(f"must be between 1 and {MAX_PORT}, inclusive", number)
 
 
 def host_port_conflicts(containers: Iterable[Field], *, host_network: bool = False) -> Iterator[tuple[Field, str]]:
@@ -203,22 +176,6 @@ _SYSCTL = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL_NAME = rf"({_SYSCTL}[\./])*{_SYSCTL}"
 _NAMESPACED = {"hostNetwork": ("net.",), "hostIPC": ("kernel.shm", "kernel.msg", "fs.mqueue.", "kernel.sem")}
 
-# The fields of Go's struct, in their order, with those of the structs in it: the server prints it whole.
-_CONTEXT: dict[str, tuple[str, ...]] = {
-    "capabilities": ("add", "drop"),
-    "privileged": (),
-    "seLinuxOptions": ("user", "role", "type", "level"),
-    "windowsOptions": (),
-    "runAsUser": (),
-    "runAsGroup": (),
-    "runAsNonRoot": (),
-    "readOnlyRootFilesystem": (),
-    "allowPrivilegeEscalation": (),
-    "procMount": (),
-    "seccompProfile": ("type", "localhostProfile"),
-    "appArmorProfile": ("type", "localhostProfile"),
-}
-
 
 def _security_context(context: Field, spec: Field) -> None:
     """Check a container's security context, for a cluster that allows privileged containers."""
@@ -232,27 +189,15 @@ def _security_context(context: Field, spec: Field) -> None:
     escalation = context.child("allowPrivilegeEscalation").named(context.name)
     if escalation.value is False:
         forbidden = "cannot set `allowPrivilegeEscalation` to false and"
+        printed = internal(context.value, "v1.SecurityContext")
         if context.object().get("privileged") is True:
-            escalation.invalid(f"{forbidden} `privileged` to true", _go_struct(context))
+            escalation.invalid(f"{forbidden} `privileged` to true", printed)
         for capability in as_list(context.child("capabilities", "add").value):
             if capability == "CAP_SYS_ADMIN":
-                escalation.invalid(f"{forbidden} `capabilities.Add` CAP_SYS_ADMIN", _go_struct(context))
+                escalation.invalid(
+                    f"{forbidden} `capabilities.Add` CAP_SYS_ADMIN", internal(context.value, "v1.SecurityContext")
+                )
     _app_armor_profile(context.child("appArmorProfile"))
-
-
-def _go_struct(context: Field) -> Json:
-    found: dict[str, Json] = {}
-    for name, fields in _CONTEXT.items():
-        value = context.child(name).value
-        if fields and isinstance(value, dict):
-            empty: Json = "" if name == "seLinuxOptions" else None
-            value = {_go_name(field): value.get(field, empty) for field in fields}
-        found[_go_name(name)] = value
-    return found
-
-
-def _go_name(field: str) -> str:
-    return f"SELinux{field[7:]}" if field.startswith("seLinux") else field[0].upper() + field[1:]
 
 
 def validate_pod_security_context(spec: Field) -> None:
@@ -269,17 +214,14 @@ def validate_pod_security_context(spec: Field) -> None:
 
 
 def _sysctls(context: Field, spec: Field) -> None:
-    names: set[str] = set()
-    for field in (sysctl.child("name") for sysctl in context.items("sysctls")):
-        name = field.text()
-        if field.require():
-            if len(name.encode()) > 253 or not re.fullmatch(_SYSCTL_NAME, name):
-                field.invalid(f"must have at most 253 characters and match regex ^{_SYSCTL_NAME}$")
-            elif name in names:
-                field.duplicate()
-        names.add(name)
+    names = [sysctl.child("name") for sysctl in context.items("sysctls")]
+    valid = [each for each in names if len(each.text().encode()) <= 253 and re.fullmatch(_SYSCTL_NAME, each.text())]
+    unique(valid)
+    for field in names:
+        if field.require() and field not in valid:
+            field.invalid(f"must have at most 253 characters and match regex ^{_SYSCTL_NAME}$")
         for host, prefixes in _NAMESPACED.items():
-            if spec.object().get(host) is True and name.replace("/", ".").startswith(prefixes):
+            if spec.object().get(host) is True and field.text().replace("/", ".").startswith(prefixes):
                 field.invalid(f"may not be specified when '{host}' is true")
 
 
@@ -296,8 +238,7 @@ def _seccomp_profile(profile: Field) -> None:
             path.required("must be set when seccomp type is Localhost")
         local_descending_path(path)
     elif path.value is not None:
-        typed: Json = {"Type": kind.text(), "LocalhostProfile": path.value}
-        path.invalid("can only be set when seccomp type is Localhost", typed)
+        path.invalid("can only be set when seccomp type is Localhost", internal(profile.value, "v1.SeccompProfile"))
 
 
 def _app_armor_profile(profile: Field) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainc.checks.fields import Field, dns_subdomain, qualified_name
+from trainc.admission.fields import Field, dns_subdomain, qualified_name
 from trainc.kube.names import is_config_map_key, is_dns1123_subdomain, is_relaxed_env_var_name, mask_trailing_dash
 from trainc.kube.quantity import from_json
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from trainc.admission.fields import NOT_NEGATIVE, Field, dns_label, qualified_name
 from trainc.basics.jsonvalues import Json, JsonObject, as_object
-from trainc.checks.fields import NOT_NEGATIVE, Field, dns_label, qualified_name
 from trainc.kube.names import is_qualified_name
 from trainc.kube.pods import pod_requests
 from trainc.kube.quantity import MILLI, Quantity, QuantityError, from_json, parse

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from trainc.basics.jsonvalues import as_list
-from trainc.checks.fields import (
+from trainc.admission.fields import (
     Field,
     dns_label,
     dns_subdomain,
@@ -16,6 +15,7 @@ from trainc.checks.fields import (
     local_non_reserved_path,
     no_backsteps,
 )
+from trainc.basics.jsonvalues import as_list
 from trainc.checks.pod_environment import VOLUME_FIELDS, validate_field_ref, validate_resource_ref
 from trainc.findings import suggest
 from trainc.kube.names import is_dns1123_subdomain
@@ -37,8 +37,13 @@ def validate_volumes(volumes: Field) -> Volumes:
                 # For two kinds, the name in this error is misspelt in the server.
                 named = {"downwardAPI": "downwarAPI", "cephfs": "cephFS"}.get(kind, kind)
                 volume.child(kind).named(f"{volume.name}.{named}").forbidden(TWO_SOURCES)
-            else:
-                _source(volume, kind)
+                continue
+            name_of = "persistentDisk" if kind == "gcePersistentDisk" else kind
+            source, (required, check) = volume.child(kind).named(f"{volume.name}.{name_of}"), SOURCES[kind]
+            for field in required:
+                source.child(field).require()
+            if check is not None:
+                check(source)
         if name.require():
             dns_label(name)
         if name.text() in found:
@@ -51,16 +56,6 @@ def validate_volumes(volumes: Field) -> Volumes:
 def sources_of(volume: Field) -> list[str]:
     """Return the sources of a volume, in the server's order; one without any is an emptyDir."""
     return [kind for kind in SOURCES if volume.has(kind)]
-
-
-def _source(volume: Field, kind: str) -> None:
-    name = "persistentDisk" if kind == "gcePersistentDisk" else kind
-    source = volume.child(kind).named(f"{volume.name}.{name}")
-    required, check = SOURCES[kind]
-    for field in required:
-        source.child(field).require()
-    if check is not None:
-        check(source)
 
 
 def _empty_dir(source: Field) -> None:
@@ -229,26 +224,22 @@ def validate_volume_mounts(container: Field, volumes: Volumes) -> None:
     seen: set[str] = set()
     for mount in mounts:
         name, path = mount.child("name"), mount.child("mountPath")
-        name.require()
-        _check_exists(name, volumes)
-        path.require()
+        _check_name(name, path, volumes, device_paths, "volumeDevices")
         if path.text() in seen:
             path.invalid("must be unique")
         seen.add(path.text())
-        _check_overlap(name, path, device_paths, "volumeDevices")
         _mount_options(mount, f"{container.name}.volumeMounts", privileged=privileged)
     _volume_devices(devices, volumes, mount_paths)
 
 
-def _check_exists(name: Field, volumes: Volumes) -> None:
+def _check_name(name: Field, path: Field, volumes: Volumes, others: Mapping[str, str], kind: str) -> None:
+    """Check that the volume exists, and that neither it nor the path is mounted both as files and as a block device."""
+    name.require()
     if name.text() not in volumes:
         name.not_found(name.text(), message="the pod has no such volume", hint=suggest(name.text(), volumes))
-
-
-def _check_overlap(name: Field, path: Field, others: Mapping[str, str], kind: str) -> None:
-    """Check that neither the volume nor the path is mounted both as files and as a block device."""
     if name.text() in others:
         name.invalid(f"must not already exist in {kind}")
+    path.require()
     if path.text() in others.values():
         path.invalid(f"must not already exist as a path in {kind}")
 
@@ -278,23 +269,20 @@ def _volume_devices(devices: list[Field], volumes: Volumes, mounts: Mapping[str,
     paths: set[str] = set()
     for device in devices:
         name, path = device.child("name"), device.child("devicePath")
-        name.require()
+        _check_name(name, path, volumes, mounts, "volumeMounts")
         if name.text() in names:
             name.invalid("must be unique")
-        _check_exists(name, volumes)
         if name.text() in volumes and sources_of(volumes[name.text()]) not in (
             ["persistentVolumeClaim"],
             ["ephemeral"],
         ):
             name.invalid("can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode")
-        path.require()
         if path.text() in paths:
             path.invalid("must be unique")
         if ".." in path.text().split("/"):
             path.invalid("can not contain backsteps ('..')")
         else:
             paths.add(path.text())
-        _check_overlap(name, path, mounts, "volumeMounts")
         names |= {name.text()} - {""}
 
 

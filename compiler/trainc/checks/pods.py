@@ -7,19 +7,21 @@ volume sources whose drivers have left Kubernetes. tests/oracle/pods compares.
 
 from __future__ import annotations
 
-from trainc.basics.jsonvalues import Json, as_list
-from trainc.checks.fields import (
+from trainc.admission.fields import (
     MAX_ID,
     Field,
     annotation_map,
     dns_label,
     dns_subdomain,
+    internal,
     label_map,
     label_selector,
     label_value_details,
     qualified_name,
     selector_requirement,
+    unique,
 )
+from trainc.basics.jsonvalues import as_list
 from trainc.checks.pod_containers import (
     host_port_conflicts,
     validate_containers,
@@ -62,12 +64,25 @@ def validate_pod(spec: Field) -> None:
                 port.duplicate(key)
 
 
+_NAMES = {
+    **dict.fromkeys(("serviceAccountName", "priorityClassName", "runtimeClassName"), dns_subdomain),
+    **dict.fromkeys(("hostname", "subdomain"), dns_label),
+}
+
+
 def _pod_spec(spec: Field) -> None:
     """Check the fields of a pod that do not depend on others: deadlines, names, policies, DNS."""
     spec.child("restartPolicy").one_of(("Always", "OnFailure", "Never"))
     spec.child("dnsPolicy").one_of(("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"))
     spec.child("preemptionPolicy").one_of(("PreemptLowerPriority", "Never"))
-    _names(spec)
+    for key, check in _NAMES.items():
+        if spec.text(key):
+            check(spec.child(key))
+    if spec.child("runtimeClassName").value == "":
+        dns_subdomain(spec.child("runtimeClassName"))
+    system = spec.text("os", "name")
+    if spec.has("os") and spec.child("os", "name").require() and system not in ("linux", "windows"):
+        spec.child("os").unsupported(("linux", "windows"), system)
     spec.child("activeDeadlineSeconds").between(1, MAX_ID)
     _dns(spec)
     for gate in spec.items("readinessGates"):
@@ -85,20 +100,6 @@ def _pod_spec(spec: Field) -> None:
     if spec.child("ephemeralContainers").value:
         spec.child("ephemeralContainers").forbidden("ephemeral containers not allowed in pod template")
     _host_namespaces(spec)
-
-
-def _names(spec: Field) -> None:
-    for name in (spec.child(key) for key in ("serviceAccountName", "priorityClassName")):
-        if name.text():
-            dns_subdomain(name)
-    if spec.child("runtimeClassName").value is not None:
-        dns_subdomain(spec.child("runtimeClassName"))
-    for name in (spec.child(key) for key in ("hostname", "subdomain")):
-        if name.text():
-            dns_label(name)
-    system = spec.text("os", "name")
-    if spec.has("os") and spec.child("os", "name").require() and system not in ("linux", "windows"):
-        spec.child("os").unsupported(("linux", "windows"), system)
 
 
 def _host_namespaces(spec: Field) -> None:
@@ -152,24 +153,17 @@ def _ip_address(field: Field) -> None:
 
 
 def _resource_claims(spec: Field) -> None:
-    names: set[str] = set()
-    for claim in spec.items("resourceClaims"):
-        name = claim.child("name")
-        if name.require():
-            if name.text() in names:
-                name.duplicate()
-            else:
-                dns_label(name)
-        names.add(name.text())
+    claims = spec.items("resourceClaims")
+    unique(claim.child("name") for claim in claims)
+    for claim in claims:
+        if (name := claim.child("name")).require():
+            dns_label(name)
         sources = [claim.child(kind) for kind in ("resourceClaimName", "resourceClaimTemplateName")]
         given = [source for source in sources if source.value is not None]
         if len(given) != 1:
-            # The server prints the claim by the names of Go's fields.
             both = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
             neither = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
-            by_name, by_template = (source.value for source in sources)
-            typed: Json = {"Name": name.text(), "ResourceClaimName": by_name, "ResourceClaimTemplateName": by_template}
-            claim.invalid(both if given else neither, typed)
+            claim.invalid(both if given else neither, internal(claim.value, "v1.PodResourceClaim"))
         for source in given:
             dns_subdomain(source)
 
@@ -188,21 +182,20 @@ def _scheduling(spec: Field) -> None:
     _node_affinity(spec.child("affinity", "nodeAffinity"))
     for kind in ("podAffinity", "podAntiAffinity"):
         affinity = spec.child("affinity", kind)
-        for term in affinity.items(REQUIRED):
+        preferred = [each.child("podAffinityTerm") for each in affinity.items(PREFERRED)]
+        for term in (*affinity.items(REQUIRED), *preferred):
             _pod_affinity_term(term)
-        for preferred in affinity.items(PREFERRED):
-            _weight(preferred.child("weight"))
-            _pod_affinity_term(preferred.child("podAffinityTerm"))
+    for kind in ("nodeAffinity", "podAffinity", "podAntiAffinity"):
+        for weight in (each.child("weight") for each in spec.items("affinity", kind, PREFERRED)):
+            if not 1 <= (number := weight.number() or 0) <= 100:
+                weight.invalid("must be in the range 1-100", number)
     constraints = spec.items("topologySpreadConstraints")
     for index, constraint in enumerate(constraints):
         _spread_constraint(constraint, constraints[index + 1 :])
-    gates: set[str] = set()
-    for gate in spec.items("schedulingGates"):
-        name = gate.text("name")
-        qualified_name(gate, name)
-        if name in gates:
-            gate.duplicate(name)
-        gates.add(name)
+    gates = [gate.child("name").named(gate.name) for gate in spec.items("schedulingGates")]
+    unique(gates)
+    for gate in gates:
+        qualified_name(gate)
     if spec.text("nodeName"):
         dns_subdomain(spec.child("nodeName"))
 
@@ -220,30 +213,21 @@ def _toleration(toleration: Field) -> None:
     if operator.text() in ("Equal", ""):
         if details := label_value_details(value):
             operator.invalid(";".join(details), value)
-    elif operator.text() == "Exists":
-        if value:
-            operator.invalid("value must be empty when `operator` is 'Exists'", value)
-    else:
-        operator.unsupported(("Equal", "Exists"))
+    elif operator.text() == "Exists" and value:
+        operator.invalid("value must be empty when `operator` is 'Exists'", value)
+    operator.one_of(("Equal", "Exists"))
     effect.one_of(("NoSchedule", "PreferNoSchedule", "NoExecute"))
 
 
 def _node_affinity(affinity: Field) -> None:
-    if affinity.has(REQUIRED):
-        if not affinity.items(REQUIRED, "nodeSelectorTerms"):
-            affinity.child(REQUIRED, "nodeSelectorTerms").required("must have at least one node selector term")
-        for term in affinity.items(REQUIRED, "nodeSelectorTerms"):
-            _node_selector_term(term)
+    terms = affinity.child(REQUIRED, "nodeSelectorTerms")
+    if affinity.has(REQUIRED) and not terms.items():
+        terms.required("must have at least one node selector term")
+    for term in terms.items():
+        _node_selector_term(term)
     for preferred in affinity.items(PREFERRED):
-        _weight(preferred.child("weight"))
         # A value that no label can have is allowed here: no node has it, and none has to.
         _node_selector_term(preferred.child("preference"), any_value=True)
-
-
-def _weight(field: Field) -> None:
-    weight = field.number() or 0
-    if not 1 <= weight <= 100:
-        field.invalid("must be in the range 1-100", weight)
 
 
 def _node_selector_term(term: Field, *, any_value: bool = False) -> None:
@@ -296,8 +280,7 @@ def _spread_constraint(constraint: Field, others: list[Field]) -> None:
         skew.invalid("must be greater than zero", skew.number() or 0)
     if not key:
         constraint.child("topologyKey").required("can not be empty")
-    if action.text() not in ("DoNotSchedule", "ScheduleAnyway"):
-        action.unsupported(("DoNotSchedule", "ScheduleAnyway"))
+    action.one_of(("DoNotSchedule", "ScheduleAnyway"), pointer=True)
     if any((other.text("topologyKey"), other.text("whenUnsatisfiable")) == (key, action.text()) for other in others):
         both = constraint.named(f"{constraint.name}.{{topologyKey, whenUnsatisfiable}}")
         both.duplicate(f"{{{key}, {action.text()}}}")

@@ -14,8 +14,8 @@ from trainc.cli.options import crds_option, findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import Finding, Severity, has_errors, sort_key
 from trainc.findings.display import one_line
-from trainc.policytests.case import Case
-from trainc.policytests.case import read as read_cases
+from trainc.policytests.run import Case
+from trainc.policytests.run import read as read_cases
 from trainc.project.environments import nothing, read_crds
 from trainc.project.read import POLICIES, POLICY_TESTS, Inputs, read_platform, read_policy_tests
 

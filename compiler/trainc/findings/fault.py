@@ -13,7 +13,8 @@ from trainc.inputs.source import Document
 class Fault(Struct, frozen=True):
     """An error at ``path`` of an object; ``upstream`` is the cluster's full message.
 
-    ``other`` is the path of a second field involved. Subclasses add fields.
+    ``other`` is the path of a second field involved. ``position`` is an offset in the expression at ``path``.
+    Subclasses add fields.
     """
 
     code: str
@@ -25,6 +26,7 @@ class Fault(Struct, frozen=True):
     hint: str | None = None
     stage: str | None = None
     other: Path | None = None
+    position: int | None = None
 
 
 def report_fault(

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.admission.jobsetdefaults import overlay
+from trainc.admission.jobset import overlay
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get, paths
 from trainc.documents.classify import CLAIM_SPEC
 from trainc.findings import Finding, report

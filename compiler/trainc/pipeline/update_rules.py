@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from trainc.admission.base_revision import Base, as_stored, broken, identify, standard
-from trainc.admission.rules import RuleFailure, failures
+from trainc.admission.rules import BrokenRule, failures
 from trainc.admission.update import config_map_changes, jobset_changes, rewritten, trainjob_changes
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get
 from trainc.documents.classify import RUNTIMES, TRAINJOB
@@ -276,19 +276,19 @@ def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) 
     for failure in failures(resource.schema, new, old, skip):
         if not failure.transition:
             continue
-        path = existing(new, (*failure.path, *failure.about))
+        path = existing(new, failure.path)
         before = counterpart(old, new, path)
         found = tuple(changes(get(new, *path), get(old, *before), path, before))
         found = found or (Change(path, before, path, get(new, *path), get(old, *before)),)
         found = _to_blame(resource, (new, old), skip, failure, found)
-        yield _Refusal(RULE, stage, failure.message, failure.upstream, found)
+        yield _Refusal(RULE, stage, failure.message, failure.upstream or "", found)
 
 
 def _to_blame(
     resource: Resource,
     data: tuple[JsonObject, JsonObject],
     skip: tuple[Path, ...],
-    failure: RuleFailure,
+    failure: BrokenRule,
     found: tuple[Change, ...],
 ) -> tuple[Change, ...]:
     """Return the changes each of which breaks the rule by itself; all of them if there is none."""

@@ -1,19 +1,30 @@
-"""Runs tests of policies: admits each object as a cluster does, then evaluates the policies for it."""
+"""Runs tests of policies: admits each object as a cluster does, then evaluates the policies for it.
+
+A file of tests is a mapping with ``tests``, each a name, an object and the outcome to expect of policies:
+
+tests:
+- name: more GPUs than the namespace may have
+  object: {apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, ...}
+  expect:
+    gpu-ceiling:
+    - asks for 16 GPUs, and namespace team-a may have 8 in one job
+    image-digests: pass
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from trainc.admission.companions import admit_companions, admit_object
 from trainc.admission.crd import admit_document
 from trainc.admission.jobset import admit_jobset
 from trainc.admission.policy import Decision, PolicySet
-from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get, objects
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, existing, get, objects, put
 from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, Key, classify, identity
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, has_errors, report, suggest
@@ -22,7 +33,7 @@ from trainc.findings.settling import collapse
 from trainc.inputs.source import Document, Source
 from trainc.kube.gotypes import GoDecodeError
 from trainc.pipeline.policies import create_request, is_policy
-from trainc.policytests.case import PASS, Case, Failure
+from trainc.project.config import convert, read_document
 from trainc.schema.kinds import Registry, split_version
 
 _FAILED: Final = "TC505"
@@ -101,16 +112,25 @@ def run(cases: Iterable[Case], platform: Platform) -> Run:
 
 def _result(case: Case, platform: Platform) -> tuple[Result, tuple[Decision, ...]]:
     admitted, findings = stored_case(case, platform.registry)
-    findings += tuple(_unknown(case, platform.policies))
+    known = platform.policies
+    findings += tuple(
+        report(
+            _INVALID,
+            case.document,
+            (*case.path, "expect", name),
+            f"test {case.name!r}: policy {name!r} not found",
+            hint=suggest(name, known),
+        )
+        for name in case.expect
+        if name not in known
+    )
     if has_errors(findings):
         return Result(case, findings), ()
     decisions = platform.asked(admitted)
-    found = tuple(
-        finding
-        for policy, expected in case.expect.items()
-        for finding in _compared(case, policy, expected, [d for d in decisions if identity(d.policy)[2] == policy])
-    )
-    return Result(case, found), decisions
+    found: list[Finding] = []
+    for policy, expected in case.expect.items():
+        found += _compared(case, policy, expected, [d for d in decisions if identity(d.policy)[2] == policy])
+    return Result(case, tuple(found)), decisions
 
 
 def stored_case(case: Case, registry: Registry) -> tuple[Case, tuple[Finding, ...]]:
@@ -120,7 +140,10 @@ def stored_case(case: Case, registry: Registry) -> tuple[Case, tuple[Finding, ..
     for document in (case.object, case.old):
         made, findings = _stored(document, registry) if document is not None else (None, ())
         stored.append(made)
-        found += (_refusal(case, finding) for finding in findings if finding.severity is Severity.ERROR)
+        for finding in (finding for finding in findings if finding.severity is Severity.ERROR):
+            message = f"test {case.name!r}: a cluster would reject this object: {finding.message}"
+            place = finding.document, finding.path
+            found.append(report(_INVALID, *place, message, found=finding.found, hint=finding.hint))
     return replace(case, object=stored[0], old=stored[1]), tuple(dict.fromkeys(found))
 
 
@@ -145,24 +168,10 @@ def _stored(document: Document, registry: Registry) -> tuple[Document, tuple[Fin
 
 
 def _in_namespace(document: Document) -> Document:
-    metadata = as_object(document.data.get("metadata"))
-    if identity(document)[1] == "" or metadata.get("namespace"):
+    path: Path = ("metadata", "namespace")
+    if identity(document)[1] == "" or get(document.data, *path):
         return document
-    data: JsonObject = {**document.data, "metadata": {**metadata, "namespace": "default"}}
-    return replace(document, data=data)
-
-
-def _refusal(case: Case, finding: Finding) -> Finding:
-    message = f"test {case.name!r}: a cluster would reject this object: {finding.message}"
-    return report(_INVALID, finding.document, finding.path, message, found=finding.found, hint=finding.hint)
-
-
-def _unknown(case: Case, policies: Mapping[str, Document]) -> Iterator[Finding]:
-    for policy in case.expect:
-        if policy not in policies:
-            place = (*case.path, "expect", policy)
-            message = f"test {case.name!r}: policy {policy!r} not found"
-            yield report(_INVALID, case.document, place, message, hint=suggest(policy, tuple(policies)))
+    return replace(document, data=put(document.data, path, "default"))
 
 
 def _compared(case: Case, policy: str, expected: tuple[Failure, ...], decisions: list[Decision]) -> Iterator[Finding]:
@@ -204,3 +213,117 @@ def _untested(policies: Mapping[str, Document], shown: set[tuple[str, Path]]) ->
                 yield report(
                     _UNTESTED, document, path, f"there is no test in which this validation of policy {name!r} fails"
                 )
+
+
+PASS: Final = "pass"
+
+
+# The files of tests.
+
+
+class ObjectName(Struct, frozen=True):
+    """The metadata that an object needs."""
+
+    name: str
+
+
+class Manifest(Struct, frozen=True):
+    """A Kubernetes object."""
+
+    api_version: str = msgspec.field(name="apiVersion")
+    kind: str
+    metadata: ObjectName
+
+
+class Failure(Struct, frozen=True, forbid_unknown_fields=True):
+    """One thing that a policy is expected to say; ``action`` is None where any will do."""
+
+    message: str
+    outcome: Literal["denied", "error", "undecided"] = "denied"
+    action: Literal["Deny", "Warn", "Audit"] | None = None
+
+
+Expected = Literal["pass"] | Annotated[list[str | Failure], Meta(min_length=1)]
+
+
+class Test(Struct, frozen=True, forbid_unknown_fields=True):
+    """A test in a file; operation defaults to UPDATE if it has both objects, else to CREATE."""
+
+    name: Annotated[str, Meta(min_length=1)]
+    expect: Annotated[dict[str, Expected], Meta(min_length=1)]
+    object: Manifest | None = None
+    old_object: Manifest | None = msgspec.field(default=None, name="oldObject")
+    operation: Literal["CREATE", "UPDATE", "DELETE"] | None = None
+    namespace: Manifest | None = None
+    params: list[Manifest] = []
+
+
+class File(Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of tests."""
+
+    tests: Annotated[list[Test], Meta(min_length=1)]
+
+
+class Case(Struct, frozen=True, eq=False):
+    """One test. ``path`` leads to it in ``document``, the whole file; nothing expected of a policy is a pass.
+
+    ``object`` and ``old`` are documents whose positions are in the file; so are those of ``given``, the namespace and
+    the params.
+    """
+
+    document: Document
+    path: Path
+    name: str
+    operation: str
+    object: Document | None
+    old: Document | None
+    given: tuple[Document, ...] = ()
+    expect: Mapping[str, tuple[Failure, ...]] = msgspec.field(default_factory=dict)
+
+
+def read(source: Source) -> tuple[tuple[Case, ...], tuple[Finding, ...]]:
+    """Return the valid tests of a file, and findings: TC507, and those of any YAML text."""
+    data, document, findings = read_document(source)
+    if has_errors(findings):
+        return (), findings
+    problems = convert(data, document, File, _INVALID)[1]
+    invalid = {finding.path[1] for finding in problems if len(finding.path) > 1}
+    cases: list[Case] = []
+    names: set[str] = set()
+    for index, raw in enumerate(as_list(get(data, "tests"))):
+        if index in invalid:
+            continue
+        path: Path = ("tests", index)
+        test = msgspec.convert(raw, Test)
+        given = test.object is not None, test.old_object is not None
+        operation = test.operation or ("UPDATE" if all(given) else "CREATE")
+        needed = operation != "DELETE", operation != "CREATE"
+        if test.name in names:
+            problems.append(report(_INVALID, document, (*path, "name"), f"duplicate name {test.name!r}"))
+        for key, has, needs in zip(("object", "oldObject"), given, needed, strict=True):
+            if needs != has:
+                problems.append(
+                    report(_INVALID, document, path, f"{operation} {'needs an' if needs else 'has no'} {key}")
+                )
+        if test.name not in names and given == needed:
+            cases.append(_case(document, path, test, operation, as_object(raw)))
+        names.add(test.name)
+    return tuple(cases), (*findings, *problems)
+
+
+def _case(document: Document, path: Path, test: Test, operation: str, raw: JsonObject) -> Case:
+    def part(*step: str | int) -> Document | None:
+        """Return an object in the file as a document whose positions are those of the file."""
+        data: Any = get(raw, *step)
+        prefix, size = (*path, *step), len(path) + len(step)
+        marks = lambda: {p[size:]: mark for p, mark in document.marks().items() if p[:size] == prefix}  # noqa: E731
+        return Document(document.source, data, document.index, marks) if data else None
+
+    given = (part("namespace"), *(part("params", index) for index in range(len(test.params))))
+    failures = {policy: expected if isinstance(expected, list) else [] for policy, expected in test.expect.items()}
+    expect = {
+        policy: tuple(each if isinstance(each, Failure) else Failure(each) for each in expected)
+        for policy, expected in failures.items()
+    }
+    present = tuple(each for each in given if each is not None)
+    return Case(document, path, test.name, operation, part("object"), part("oldObject"), present, expect)

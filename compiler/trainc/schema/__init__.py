@@ -1,7 +1,7 @@
 """Structural schemas, as a Kubernetes API server applies them to objects: prune, default, validate."""
 
-from trainc.schema.admission import Admitted, admit, check, unknown_field_hint
-from trainc.schema.kinds import KINDS, Resource, resource, schema_for
+from trainc.schema.admission import Admitted, admit, unknown_field_hint
+from trainc.schema.kinds import KINDS, Resource, resource
 from trainc.schema.structural import SchemaError, Structural, has_rules, parse
 from trainc.schema.wording import Violation
 
@@ -13,10 +13,8 @@ __all__ = [
     "Structural",
     "Violation",
     "admit",
-    "check",
     "has_rules",
     "parse",
     "resource",
-    "schema_for",
     "unknown_field_hint",
 ]

@@ -6,114 +6,83 @@ failures of the one that passed the most checks are reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any, TypeAlias
 
-from trainc.schema.values import json_type, mismatch
+from trainc.schema.structural import Structural
+from trainc.schema.values import CLASSES, json_type, mismatch
 from trainc.schema.wording import Failure, Failures, Visit
 
-if TYPE_CHECKING:
-    from trainc.schema.walk import Node
+FailuresOf: TypeAlias = Callable[[Structural, Any], Failures]
+"""Returns what is wrong with a value by a schema."""
 
 
-def alternative_checks(node: Node, cls: type) -> Iterator[Visit]:
-    """Yield the checks of a node's alternatives for values of a class."""
-    nodes = node.alternatives("anyOf")
-    if nodes and not any(each.takes_all(cls) for each in nodes):
-        yield _any_of(node, nodes)
-    if nodes := node.alternatives("oneOf"):
-        yield _one_of(node, nodes)
-    if nodes := node.alternatives("allOf"):
-        yield _all_of(node, nodes)
-    for negated in node.alternatives("not"):
-        yield _not(node, negated)
+def alternative_checks(schema: Structural, cls: type, find: FailuresOf) -> Iterator[Visit]:
+    """Yield the checks of a schema's alternatives for values of a class."""
+    for keyword in ("anyOf", "oneOf", "allOf", "not"):
+        subs = schema.alternatives(keyword)
+        if subs and not (keyword == "anyOf" and any(_takes_all(sub, cls) for sub in subs)):
+            yield _check(schema, keyword, subs, find)
 
 
-def _any_of(node: Node, nodes: list[Node]) -> Visit:
+def _takes_all(schema: Structural, cls: type) -> bool:
+    """Tell whether a schema only names a type, and all values of a class are of that type."""
+    return schema.keywords.keys() == {"type"} and CLASSES.get(schema.type) is cls
+
+
+def _check(schema: Structural, keyword: str, subs: tuple[Structural, ...], find: FailuresOf) -> Visit:
     def check(value: Any, failures: Failures) -> Any:
-        tried: list[Failures] = []
-        for each in nodes:
-            tried.append(each.failures_of(value))
-            if not tried[-1]:
-                return value
-        best = _best(nodes, tried, value)
-        for failure in best:
-            failure.secondary = failure.secondary or (failure.keyword == "type" and failure.node in nodes)
-        failures += [Failure("anyOf", value, node), *best]
-        return value
-
-    return check
-
-
-def _one_of(node: Node, nodes: list[Node]) -> Visit:
-    def check(value: Any, failures: Failures) -> Any:
-        tried = [each.failures_of(value) for each in nodes]
+        tried = [find(sub, value) for sub in subs]
         valid = sum(not found for found in tried)
-        if not valid:
-            failures += [Failure("oneOf", value, node, "Found none valid"), *_best(nodes, tried, value)]
-        elif valid > 1:
-            failures.append(Failure("oneOf", value, node, f"Found {valid} valid alternatives"))
+        if keyword == "anyOf" and not valid:
+            best = _best(subs, tried, value, find)
+            for failure in best:
+                failure.secondary = failure.secondary or (failure.keyword == "type" and failure.schema in subs)
+            failures += [Failure(keyword, value, schema), *best]
+        elif keyword == "oneOf" and valid != 1:
+            found = f"{valid} valid alternatives" if valid else "none valid"
+            failures.append(Failure(keyword, value, schema, f"Found {found}"))
+            failures += [] if valid else _best(subs, tried, value, find)
+        elif keyword == "allOf" and valid < len(subs):
+            failures += chain.from_iterable(tried)
+            failures.append(Failure(keyword, value, schema, "" if valid else ". None validated"))
+        elif keyword == "not" and valid:
+            failures.append(Failure(keyword, value, schema))
         return value
 
     return check
 
 
-def _all_of(node: Node, nodes: list[Node]) -> Visit:
-    def check(value: Any, failures: Failures) -> Any:
-        tried = [each.failures_of(value) for each in nodes]
-        if any(tried):
-            failures += (failure for found in tried for failure in found)
-            failures.append(Failure("allOf", value, node, ". None validated" if all(tried) else ""))
-        return value
-
-    return check
-
-
-def _not(node: Node, negated: Node) -> Visit:
-    def check(value: Any, failures: Failures) -> Any:
-        if not negated.failures_of(value):
-            failures.append(Failure("not", value, node))
-        return value
-
-    return check
-
-
-def _best(nodes: list[Node], tried: list[Failures], value: Any) -> Failures:
+def _best(subs: tuple[Structural, ...], tried: list[Failures], value: Any, find: FailuresOf) -> Failures:
     """Return the failures of the first alternative with the highest score."""
-    scores = [_score(node, value) for node in nodes]
+    scores = [_score(sub, value, find) for sub in subs]
     return tried[scores.index(max(scores))]
 
 
-def _score(node: Node, value: Any) -> int:
+def _score(schema: Structural, value: Any, find: FailuresOf) -> int:
     """Count the checks that an alternative passed, as kube-openapi's MatchCount does."""
-    typed = bool(node.types or node.format)
-    fits = mismatch(node.types, node.format, value) is None
+    typed = bool(schema.types or schema.format)
+    fits = mismatch(schema.types, schema.format, value) is None
     if value is None:
         return int(fits)
     score = typed * (1 + fits) + 4  # type; alternatives, twice; enum; the schema itself
-    score += sum(_score_alternatives(node, keyword, value) for keyword in ("anyOf", "oneOf", "allOf"))
+    score += sum(_score_alternatives(schema, keyword, value, find) for keyword in ("anyOf", "oneOf", "allOf"))
     if isinstance(value, str):
-        return score + 1 + bool(node.format)
-    if isinstance(value, list):
-        return score + 2 + sum(_score_part(node, index, item) for index, item in enumerate(value))
-    if isinstance(value, dict):
-        return score + 1 + sum(_score_part(node, key, item) for key, item in value.items())
-    return score + (2 if json_type(value) != "boolean" else 0)
+        return score + 1 + bool(schema.format)
+    if not isinstance(value, list | dict):
+        return score + (2 if json_type(value) != "boolean" else 0)
+    parts: list[tuple[str | int, Any]] = [*(value.items() if isinstance(value, dict) else enumerate(value))]
+    below = sum(_score(child, part, find) for step, part in parts if (child := schema.child(step)) is not None)
+    return score + (2 if isinstance(value, list) else 1) + below
 
 
-def _score_part(node: Node, step: str | int, value: Any) -> int:
-    child = node.child(step)
-    return 0 if child is None else _score(child, value)
-
-
-def _score_alternatives(node: Node, keyword: str, value: Any) -> int:
-    nodes = node.alternatives(keyword)
-    if not nodes:
-        return 0
-    scores = [_score(each, value) for each in nodes]
-    if keyword == "allOf":
+def _score_alternatives(schema: Structural, keyword: str, value: Any, find: FailuresOf) -> int:
+    subs = schema.alternatives(keyword)
+    scores = [_score(sub, value, find) for sub in subs]
+    if keyword == "allOf" or not subs:
         return sum(scores)
-    valid = [score for each, score in zip(nodes, scores, strict=True) if not each.failures_of(value)]
+    valid = [score for sub, score in zip(subs, scores, strict=True) if not find(sub, value)]
     if keyword == "oneOf" and len(valid) > 1:
         return 0
     return valid[0] if valid else max(scores)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Callable, Iterator
+from datetime import date
 from functools import cache
 from typing import Final
 
@@ -23,7 +24,6 @@ from trainc.data import load_json
 
 _DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _TIME = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))"
-_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _SCALA = r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)"
 _GO_DURATION = r"[-+]?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)"
 _UNITS = ("ns", "us", "µs", "ms", "s", "sec", "m", "min", "h", "hr", "d", "w", "wk")
@@ -31,7 +31,6 @@ _LONG_UNITS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _BYTE = r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
 _MAC = r"[0-9a-f]{2}(([:-])[0-9a-f]{2}(\2[0-9a-f]{2}){4,18})|[0-9a-f]{4}(\.[0-9a-f]{4}){2,9}"
-_MAC_OCTETS = (6, 8, 20)
 _HOSTNAME = (
     r"^([a-zA-Z0-9\p{S}\p{L}]((-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?)"
     r"|([a-zA-Z0-9\p{S}\p{L}](([a-zA-Z0-9-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?)(\.)){1,}([a-zA-Z\p{L}]){2,63})$"
@@ -67,26 +66,23 @@ _EMAIL = lazy(
 )
 
 
-def is_date(text: str) -> bool:
-    """Tell whether text is a day of the calendar, as in 2006-01-02."""
+def _is_date(text: str) -> bool:
     found = re.fullmatch(_DATE, text)
-    if not found:
+    try:
+        # Go has a year 0, which is a leap year.
+        return found is not None and bool(date(int(found[1]) or 4, int(found[2]), int(found[3])))
+    except ValueError:
         return False
-    year, month, day = (int(part) for part in found.groups())
-    leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    return 1 <= month <= 12 and 1 <= day <= _DAYS[month - 1] + leap
 
 
-def is_date_time(text: str) -> bool:
-    """Tell whether text passes for a date-time: a second T and all behind it are not looked at."""
-    parts = text.lower().split("t")
-    if len(parts) < 2 or not is_date(parts[0]):
-        return False
-    found = re.fullmatch(_TIME, parts[1])
+def _is_date_time(text: str) -> bool:
+    """Tell whether text passes for a date-time: a second T and all behind it are ignored."""
+    day, *times = text.lower().split("t")
+    found = re.fullmatch(_TIME, times[0]) if times and _is_date(day) else None
     return found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
 
 
-def is_duration(text: str) -> bool:
+def _is_duration(text: str) -> bool:
     """Tell whether text is a duration of Go, or holds a number with a unit of Scala's anywhere."""
     if re.fullmatch(_GO_DURATION, text) and not re.search("[0-9]{19}", text):
         return True
@@ -109,22 +105,12 @@ def is_byte(text: str) -> bool:
     return True
 
 
-def is_ipv4(text: str) -> bool:
-    """Tell whether text is an IPv4 address (leading zeros are tolerated) or an IPv6 address with a point in it."""
-    return "." in text and _is_address(text)
-
-
-def is_ipv6(text: str) -> bool:
-    """Tell whether text is an IPv6 address without a zone."""
-    return ":" in text and _is_address(text)
-
-
-def is_ip(text: str) -> bool:
+def _is_ip(text: str) -> bool:
     """Tell whether text is an address of either version, as Go's ParseIP reads it, without leading zeros."""
     return _is_address(text) and not re.search(r"(^|[.:])0[0-9]+(\.|$)", text)
 
 
-def is_cidr(text: str) -> bool:
+def _is_cidr(text: str) -> bool:
     """Tell whether text is an address and the length of a prefix."""
     address, slash, length = text.partition("/")
     if not slash or not re.fullmatch("[0-9]{1,3}", length) or not _is_address(address):
@@ -143,9 +129,8 @@ def _is_address(text: str) -> bool:
 
 
 def _is_mac(text: str) -> bool:
-    return bool(re.fullmatch(_MAC, text, re.I | re.A)) and len(re.findall("[0-9a-fA-F]", text)) in {
-        2 * size for size in _MAC_OCTETS
-    }
+    digits = re.sub("[^0-9a-f]", "", text, flags=re.I)
+    return re.fullmatch(_MAC, text, re.I | re.A) is not None and len(digits) in (12, 16, 40)
 
 
 def _matches(pattern: str, *, limit: int | None = None) -> Callable[[str], bool]:
@@ -156,7 +141,7 @@ def _uuid(third: str, fourth: str) -> Callable[[str], bool]:
     return _matches(f"(?i:[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{third}-?{fourth}-?[0-9a-f]{{12}})")
 
 
-def is_hostname(text: str) -> bool:
+def _is_hostname(text: str) -> bool:
     """Tell whether text is a host name; symbols and letters of any script are taken."""
     size = len(text.encode())
     matches = matcher(_HOSTNAME)
@@ -164,33 +149,27 @@ def is_hostname(text: str) -> bool:
     return matches(text) and size <= 255 and all(len(part.encode()) <= 63 for part in text.split("."))
 
 
-def is_credit_card(text: str) -> bool:
+def _is_credit_card(text: str) -> bool:
     """Tell whether the digits in text are the number of a card, check digit included."""
     digits = re.sub("[^0-9]+", "", text)
     if not re.fullmatch(_CARD, digits):
         return False
-    doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
+    doubled = [int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits))]
     return sum(number - 9 if number > 9 else number for number in doubled) % 10 == 0
 
 
-def is_isbn10(text: str) -> bool:
-    """Tell whether text, without blanks and dashes, is an ISBN of ten digits, the last of which may be X."""
+def _is_isbn(text: str, *lengths: int) -> bool:
+    """Tell whether text, without blanks and dashes, is an ISBN of a length; the last of ten digits may be X."""
     digits = re.sub(r"[\t\n\f\r -]+", "", text)
-    if not re.fullmatch("[0-9]{9}[0-9X]", digits):
+    if len(digits) not in lengths or not re.fullmatch("[0-9]{9}(?:[0-9X]|[0-9]{4})", digits):
         return False
     values = [10 if digit == "X" else int(digit) for digit in digits]
-    return sum(place * value for place, value in enumerate(values, 1)) % 11 == 0
+    if len(values) == 10:
+        return sum(number * value for number, value in enumerate(values, 1)) % 11 == 0
+    return sum(value * (1, 3)[index % 2] for index, value in enumerate(values)) % 10 == 0
 
 
-def is_isbn13(text: str) -> bool:
-    """Tell whether text, without blanks and dashes, is an ISBN of thirteen digits."""
-    digits = re.sub(r"[\t\n\f\r -]+", "", text)
-    if not re.fullmatch("[0-9]{13}", digits):
-        return False
-    return sum(int(digit) * (1, 3)[place % 2] for place, digit in enumerate(digits)) % 10 == 0
-
-
-def is_uri(text: str) -> bool:
+def _is_uri(text: str) -> bool:
     """Tell whether text is a URI with a scheme, or a path that begins with a slash."""
     if not text or _CONTROL.search(text):
         return False
@@ -232,13 +211,13 @@ def _is_literal(host: str) -> bool:
     address, _, zone = inside.partition("%25")
     if "%25" in inside and (not zone or not _ZONE.fullmatch(zone) or _NO_ZONE.search(zone)):
         return False
-    return "%" not in address and is_ip(address) and (is_ipv6(address) or ":" in address)
+    return "%" not in address and ":" in address and _is_ip(address)
 
 
-def is_email(text: str) -> bool:
+def _is_email(text: str) -> bool:
     """Tell whether text is one address, alone or as ``name <address>``; comments and groups are not supported."""
     found = _EMAIL.fullmatch(text)
-    return found is not None and (found["ip"] is None or is_ip(found["ip"]))
+    return found is not None and (found["ip"] is None or _is_ip(found["ip"]))
 
 
 _HEX4, _VARIANT = "[0-9a-f]{4}", "[89ab][0-9a-f]{3}"
@@ -246,13 +225,13 @@ _is_ssn = _matches(_SSN)
 
 FORMATS: Final[dict[str, Callable[[str], bool]]] = {
     "byte": is_byte,
-    "cidr": is_cidr,
-    "date": is_date,
-    "datetime": is_date_time,
-    "duration": is_duration,
+    "cidr": _is_cidr,
+    "date": _is_date,
+    "datetime": _is_date_time,
+    "duration": _is_duration,
     "hexcolor": _matches("#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
-    "ipv4": is_ipv4,
-    "ipv6": is_ipv6,
+    "ipv4": lambda text: "." in text and _is_address(text),
+    "ipv6": lambda text: ":" in text and _is_address(text),
     "k8slongname": _matches(rf"{_LABEL}(\.{_LABEL})*", limit=253),
     "k8sshortname": _matches(_LABEL, limit=63),
     "mac": _is_mac,
@@ -262,15 +241,15 @@ FORMATS: Final[dict[str, Callable[[str], bool]]] = {
     "uuid4": _uuid("4[0-9a-f]{3}", _VARIANT),
     "uuid5": _uuid("5[0-9a-f]{3}", _VARIANT),
     "bsonobjectid": _matches("[0-9a-fA-F]{24}"),
-    "creditcard": is_credit_card,
-    "email": is_email,
-    "hostname": is_hostname,
-    "isbn": lambda text: is_isbn10(text) or is_isbn13(text),
-    "isbn10": is_isbn10,
-    "isbn13": is_isbn13,
+    "creditcard": _is_credit_card,
+    "email": _is_email,
+    "hostname": _is_hostname,
+    "isbn": lambda text: _is_isbn(text, 10, 13),
+    "isbn10": lambda text: _is_isbn(text, 10),
+    "isbn13": lambda text: _is_isbn(text, 13),
     "rgbcolor": _matches(_RGB),
     "ssn": lambda text: len(text) == 11 and _is_ssn(text),
-    "uri": is_uri,
+    "uri": _is_uri,
 }
 """Checks by the format's name without dashes."""
 

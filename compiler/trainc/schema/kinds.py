@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -72,11 +72,6 @@ def resource(kind: str) -> Resource:
     )
 
 
-def schema_for(kind: str) -> Structural:
-    """Return the structural schema of one of KINDS; raises KeyError for another kind."""
-    return resource(kind).schema
-
-
 class Registry(msgspec.Struct, frozen=True, eq=False):
     """The kinds of a run. ``given``: those of CRDs in the inputs, in their served versions, by group and kind."""
 
@@ -84,10 +79,10 @@ class Registry(msgspec.Struct, frozen=True, eq=False):
 
     def served(self, group: str, kind: str) -> tuple[Resource, ...]:
         """Return a kind in all its served versions; empty for a kind that nothing here knows."""
-        own = _compiled(group, kind) or _packaged(group, kind)
-        if own and (own[0].native or own[0].kind in KINDS):
-            return own
-        return self.given.get((group, kind), own)
+        if kind in KINDS and (compiled := resource(kind)).group == group:
+            return (compiled,)
+        packaged = _packaged(group, kind)
+        return packaged if packaged and packaged[0].native else self.given.get((group, kind), packaged)
 
     def find(self, group: str, version: str, kind: str) -> Resource | None:
         """Return a kind in one version, or None if that is unknown or not served."""
@@ -95,8 +90,8 @@ class Registry(msgspec.Struct, frozen=True, eq=False):
 
     def kinds(self) -> tuple[GroupKind, ...]:
         """Return group and kind of all kinds, sorted."""
-        built_in = {(row["group"], row["kind"]) for row in _rows()} | {(resource(k).group, k) for k in KINDS}
-        return tuple(sorted(built_in | set(self.given)))
+        packaged = {(row["group"], row["kind"]) for row in load_json("schemas/kinds.json")}
+        return tuple(sorted({*packaged, *((resource(kind).group, kind) for kind in KINDS), *self.given}))
 
 
 @cache
@@ -115,13 +110,6 @@ def all_groups() -> tuple[str, ...]:
     return tuple(sorted({*load_json("schemas/groups.json"), *(resource(kind).group for kind in KINDS)}))
 
 
-def _compiled(group: str, kind: str) -> tuple[Resource, ...]:
-    """Return the kind if it is one of KINDS, else nothing."""
-    if kind in KINDS and (found := resource(kind)).group == group:
-        return (found,)
-    return ()
-
-
 def split_version(api_version: str) -> tuple[str, str]:
     """Return group and version of an apiVersion; the group of Kubernetes' core is empty."""
     group, slash, version = api_version.rpartition("/")
@@ -130,24 +118,19 @@ def split_version(api_version: str) -> tuple[str, str]:
 
 @cache
 def _packaged(group: str, kind: str) -> tuple[Resource, ...]:
-    return tuple(_resource(row) for row in _rows() if (row["group"], row["kind"]) == (group, kind))
-
-
-def _rows() -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = load_json("schemas/kinds.json")
-    return rows
-
-
-def _resource(row: Mapping[str, Any]) -> Resource:
-    return Resource(
-        row["group"],
-        row["version"],
-        row["kind"],
-        row["namespaced"],
-        row["status"],
-        table(row["file"]).node(row["root"]),
-        row["plural"],
-        row["native"],
+    return tuple(
+        Resource(
+            row["group"],
+            row["version"],
+            row["kind"],
+            row["namespaced"],
+            row["status"],
+            table(row["file"]).node(row["root"]),
+            row["plural"],
+            row["native"],
+        )
+        for row in load_json("schemas/kinds.json")
+        if (row["group"], row["kind"]) == (group, kind)
     )
 
 

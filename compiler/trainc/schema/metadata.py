@@ -15,13 +15,14 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, get
+from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, get, put
 from trainc.kube.fielderror import go_value, invalid
 from trainc.kube.gojson import go_json
 from trainc.kube.gotypes import GoDecodeError, decode, fields
 from trainc.kube.names import (
     TOTAL_ANNOTATION_SIZE_LIMIT,
     is_dns1035_label,
+    is_dns1123_label,
     is_dns1123_subdomain,
     is_qualified_name,
     mask_trailing_dash,
@@ -36,14 +37,9 @@ OBJECT_META = "v1.ObjectMeta"
 """The Go type of metadata."""
 
 NameRule = Callable[[str], tuple[str, ...]]
-_Visit = Callable[[JsonObject, Path, str], JsonObject]
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 _MANY = 4096
 """How many labels and annotations are cached: many objects have the same few."""
-
-
-def _subdomain_prefix(prefix: str) -> tuple[str, ...]:
-    return is_dns1123_subdomain(mask_trailing_dash(prefix))
 
 
 def _segment_prefix(name: str) -> tuple[str, ...]:
@@ -54,11 +50,23 @@ def _segment(name: str) -> tuple[str, ...]:
     return (f"may not be '{name}'",) if name in (".", "..") else _segment_prefix(name)
 
 
-SUBDOMAIN: tuple[NameRule, NameRule] = (is_dns1123_subdomain, _subdomain_prefix)
-"""The rules for the names of custom resources and for their beginnings."""
-
 SEGMENT: tuple[NameRule, NameRule] = (_segment, _segment_prefix)
 """The rules for names that need only fit into a URL, and for their beginnings."""
+
+
+def _masked(rule: NameRule) -> tuple[NameRule, NameRule]:
+    return rule, lambda prefix: rule(mask_trailing_dash(prefix))
+
+
+SUBDOMAIN = _masked(is_dns1123_subdomain)
+"""The rules for the names of custom resources and for their beginnings."""
+
+NAME_RULES: Final[dict[str, tuple[NameRule, NameRule]]] = {
+    **dict.fromkeys(("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"), SEGMENT),
+    "Namespace": _masked(is_dns1123_label),
+    "Service": _masked(is_dns1035_label),
+}
+"""The rules for names of Kubernetes' own kinds whose names are not subdomains."""
 
 
 def known_fields() -> tuple[str, ...]:
@@ -144,7 +152,9 @@ def object_meta_violations(
     check("generateName", name_rules[1], "is not the beginning of a valid name")
     check("name", name_rules[0], "is not a valid name")
     if not metadata.get("name"):
-        found.append(_nameless(path))
+        upstream = f"{dotted((*path, 'name'))}: Required value: name or generateName is required"
+        message = f"{dotted(path)} lacks name"
+        found.append(Violation("TC103", path, message, upstream, expected="name", blocking=True))
     if namespaced:
         check("namespace", validate_namespace_name, "is not a valid name of a namespace")
     elif namespace := metadata.get("namespace"):
@@ -164,17 +174,11 @@ def _violation(path: Path, message: str, upstream: str, value: Any, expected: st
     return Violation("TC108", path, f"{dotted(path)} {message}", upstream, found=show(value), expected=expected)
 
 
-def _nameless(path: Path) -> Violation:
-    upstream = f"{dotted((*path, 'name'))}: Required value: name or generateName is required"
-    return Violation("TC103", path, f"{dotted(path)} lacks name", upstream, expected="name", blocking=True)
-
-
 def _label_violations(labels: Any, path: Path) -> Iterator[Violation]:
     for key in sorted(labels):
         for number, upstream in enumerate(_label_errors(key, labels[key], path)):
-            expected = upstream.partition('": ')[2]
             at_fault = key if number < len(is_qualified_name(key)) else labels[key]
-            yield _keyed(path, key, "is not a valid label", upstream, value=at_fault, expected=expected)
+            yield _keyed(path, key, "is not a valid label", upstream, at_fault)
 
 
 def _annotation_violations(annotations: Any, path: Path) -> Iterator[Violation]:
@@ -182,8 +186,7 @@ def _annotation_violations(annotations: Any, path: Path) -> Iterator[Violation]:
     for key in sorted(annotations):
         size += len(key.encode()) + len(annotations[key].encode())
         for upstream in _annotation_errors(key, path):
-            expected = upstream.partition('": ')[2]
-            yield _keyed(path, key, "is not a valid annotation key", upstream, value=key, expected=expected)
+            yield _keyed(path, key, "is not a valid annotation key", upstream, key)
     if size > TOTAL_ANNOTATION_SIZE_LIMIT:
         limit = f"may not be more than {TOTAL_ANNOTATION_SIZE_LIMIT} bytes"
         upstream = f"{dotted(path)}: Too long: {limit}"
@@ -201,9 +204,10 @@ def _annotation_errors(key: str, path: Path) -> tuple[str, ...]:
     return tuple(validate_annotations({key: ""}, dotted(path)))
 
 
-def _keyed(path: Path, key: str, message: str, upstream: str, *, value: Any, expected: str) -> Violation:
-    whole = _violation((*path, key), message, upstream, value, expected)
-    return Violation("TC108", whole.path, f'{dotted(path)} "{key}" {message}', upstream, whole.found, expected)
+def _keyed(path: Path, key: str, message: str, upstream: str, value: Any) -> Violation:
+    """Return the violation of an entry; what is expected stands behind the value in the server's text."""
+    text, expected = f'{dotted(path)} "{key}" {message}', upstream.partition('": ')[2]
+    return Violation("TC108", (*path, key), text, upstream, show(value), expected)
 
 
 def _owner_violations(owners: Any, path: Path) -> Iterator[Violation]:
@@ -263,81 +267,55 @@ _FIELDS: Final[dict[str, Callable[[Any, Path], Iterator[Violation]]]] = {
 """The checks of fields of metadata, by the field."""
 
 
-class EmbeddedError(ValueError):
-    """An embedded object that cannot be decoded, and the violation."""
+def read_embedded(schema: Structural, data: JsonObject) -> tuple[JsonObject, tuple[Path, ...], Violation | None]:
+    """Return data with the metadata of embedded objects as Go decodes it, the paths dropped, and the first error.
 
-    def __init__(self, violation: Violation) -> None:
-        super().__init__(violation.upstream)
-        self.violation = violation
-
-
-def read_embedded(schema: Structural, data: Json) -> tuple[Json, tuple[Path, ...]]:
-    """Return data with the metadata of embedded objects as Go decodes it, and the paths of unknown fields.
-
-    Raises EmbeddedError where an apiVersion, a kind or metadata cannot be decoded.
+    Of an embedded object Go decodes apiVersion, kind and metadata.
     """
-    dropped: list[Path] = []
-
-    def read(value: JsonObject, path: Path, text: str) -> JsonObject:
+    stored, dropped = data, list[Path]()
+    for value, path, text in _embedded(schema, data, (), ""):
         for key in ("apiVersion", "kind"):
             if not isinstance(value.get(key) or "", str):
                 upstream = f"{text}.{key}: Invalid value: {go_value(value[key])}: must be a string"
                 here = (*path, key)
-                raise EmbeddedError(_undecodable(here, value[key], GoDecodeError(here, "", "string"), upstream))
-        if value.get("metadata") is None:
-            return value
-        given = value["metadata"]
+                return data, (), _undecodable(here, value[key], GoDecodeError(here, "", "string"), upstream)
+        if (given := value.get("metadata")) is None:
+            continue
+        inner = (*path, "metadata")
         try:
             metadata = decode(given, OBJECT_META)
         except GoDecodeError as error:
             upstream = f"{text}.metadata: Invalid value: {go_value(given)}: {error.message}"
-            here = (*path, "metadata", *error.path)
-            raise EmbeddedError(_undecodable(here, get(given, *error.path), error, upstream)) from None
-        dropped.extend((*path, "metadata", *inner) for inner in _unknown_fields(given, OBJECT_META))
-        return value if metadata == given else {**value, "metadata": metadata}
-
-    return _visit_embedded(schema, data, ((), ""), read), tuple(dropped)
+            return data, (), _undecodable((*inner, *error.path), get(given, *error.path), error, upstream)
+        dropped += ((*inner, *unknown) for unknown in _unknown_fields(given, OBJECT_META))
+        stored = stored if metadata == given else put(stored, inner, metadata)
+    return stored, tuple(dropped), None
 
 
-def embedded_violations(schema: Structural, data: Json) -> tuple[Violation, ...]:
-    """Return the violations of the type and the metadata of embedded objects."""
-    found: list[Violation] = []
-
-    def check(value: JsonObject, path: Path, text: str) -> JsonObject:
-        found.extend(_type_violations(value, path, text))
-        metadata = value.get("metadata")
-        if isinstance(metadata, dict):
-            named = {"name": "fakename", **metadata}  # an embedded object needs no name
-            spaced, inner = "namespace" in metadata, (*path, "metadata")
-            wrong = object_meta_violations(named, namespaced=spaced, path=inner, name_rules=SEGMENT)
-            found.extend(
-                replace(v, upstream=str(v.upstream).replace(dotted(inner), f"{text}.metadata", 1)) for v in wrong
-            )
-        return value
-
-    _visit_embedded(schema, data, ((), ""), check)
-    return tuple(found)
+def embedded_violations(schema: Structural, data: JsonObject) -> Iterator[Violation]:
+    """Yield the violations of the type and the metadata of embedded objects."""
+    for value, path, text in _embedded(schema, data, (), ""):
+        yield from _type_violations(value, path, text)
+        if isinstance(metadata := value.get("metadata"), dict):
+            inner, named = (*path, "metadata"), {"name": "fakename", **metadata}  # an embedded object needs no name
+            spaced = "namespace" in metadata
+            for wrong in object_meta_violations(named, namespaced=spaced, path=inner, name_rules=SEGMENT):
+                upstream = str(wrong.upstream).replace(dotted(inner), f"{text}.metadata", 1)
+                yield replace(wrong, upstream=upstream)
 
 
-def _visit_embedded(schema: Structural, value: Any, place: tuple[Path, str], visit: _Visit) -> Any:
-    """Replace every embedded object with the result of ``visit``, outermost first.
-
-    ``place`` is a path and the server's spelling of it, with the keys of maps in brackets.
-    """
-    path, text = place
+def _embedded(schema: Structural, value: Json, path: Path, text: str) -> Iterator[tuple[JsonObject, Path, str]]:
+    """Yield embedded objects, outermost first, with their paths and the server's spelling of those."""
     if isinstance(value, dict):
-        result = visit(value, path, text) if schema.embedded else value
-        changed = {}
-        for key, item in result.items():
-            child = schema.child(key)
-            spelt = f"{text}.{key}".lstrip(".") if key in schema.properties else f"{text}[{key}]"
-            changed[key] = item if child is None else _visit_embedded(child, item, ((*path, key), spelt), visit)
-        return changed if any(changed[key] is not result[key] for key in changed) else result
-    if isinstance(value, list) and schema.items is not None:
-        places = (((*path, index), f"{text}[{index}]") for index in range(len(value)))
-        items = [_visit_embedded(schema.items, item, at, visit) for item, at in zip(value, places, strict=True)]
-        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
-    return value
+        if schema.embedded:
+            yield value, path, text
+        for key, item in value.items():
+            if (child := schema.child(key)) is not None:
+                spelt = f"{text}.{key}".lstrip(".") if key in schema.properties else f"{text}[{key}]"
+                yield from _embedded(child, item, (*path, key), spelt)
+    elif isinstance(value, list) and schema.items is not None:
+        for index, item in enumerate(value):
+            yield from _embedded(schema.items, item, (*path, index), f"{text}[{index}]")
 
 
 def _type_violations(value: JsonObject, path: Path, text: str) -> Iterator[Violation]:
@@ -348,14 +326,11 @@ def _type_violations(value: JsonObject, path: Path, text: str) -> Iterator[Viola
             yield Violation("TC103", path, f"{dotted(path)} lacks {key}", upstream, expected=key, blocking=True)
             continue
         name = str(value[key])
-        details = ["must not be empty"] if not name else _type_details(key, name)
+        details = [] if name else ["must not be empty"]
+        if key == "apiVersion":
+            details += [f"unexpected GroupVersion string: {name}"] if name.count("/") > 1 else []
+        elif name and (wrong := is_dns1035_label(name.lower())):
+            details.append(f"may have mixed case, but should otherwise match: {','.join(wrong)}")
         for detail in details:
             upstream = f"{text}.{key}: Invalid value: {go_value(name)}: {detail}"
             yield Violation("TC106", here, f"{dotted(here)} {detail}", upstream, found=name)
-
-
-def _type_details(key: str, text: str) -> list[str]:
-    if key == "apiVersion":
-        return [f"unexpected GroupVersion string: {text}"] if text.count("/") > 1 else []
-    details = is_dns1035_label(text.lower())
-    return [f"may have mixed case, but should otherwise match: {','.join(details)}"] if details else []

@@ -9,25 +9,15 @@ Sources: k8s.io/apimachinery pkg/runtime/serializer/json and pkg/api/resource, k
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from trainc.basics.jsonvalues import Json
 from trainc.kube.gotypes import GoDecodeError, decode
-from trainc.kube.names import is_dns1035_label, is_dns1123_label, mask_trailing_dash
 from trainc.schema.formats import is_byte
-from trainc.schema.metadata import SEGMENT, NameRule
-from trainc.schema.values import Mismatch
+from trainc.schema.values import CLASSES, NUMERIC, Mismatch
 from trainc.schema.walk import Node
 from trainc.schema.wording import GO_TYPE, LIST_KEYS, LIST_TYPE, UNKNOWN, Failure, Failures, Visit
 
-_CLASSES: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "boolean": (bool,),
-    "integer": (int, float),
-    "number": (int, float),
-    "array": (list,),
-    "object": (dict,),
-}
 _GO_TYPES = {
     ("string", "byte"): ("[]byte", "TC106", "base64"),
     ("string", "date-time"): ("Time", "TC106", "a time as in 2006-01-02T15:04:05Z"),
@@ -37,21 +27,6 @@ _GO_TYPES = {
     ("", ""): ("IntOrString", "TC102", "an integer or a string"),
 }
 """Type and format in a schema: Go's type that decodes such a value, the code of a finding, the name of the type."""
-
-
-def _masked(rule: NameRule) -> tuple[NameRule, NameRule]:
-    return rule, lambda prefix: rule(mask_trailing_dash(prefix))
-
-
-NAME_RULES: Final[dict[str, tuple[NameRule, NameRule]]] = {
-    "ClusterRole": SEGMENT,
-    "ClusterRoleBinding": SEGMENT,
-    "Role": SEGMENT,
-    "RoleBinding": SEGMENT,
-    "Namespace": _masked(is_dns1123_label),
-    "Service": _masked(is_dns1035_label),
-}
-"""The rules for names of kinds whose names are not subdomains."""
 
 
 class NativeNode(Node):
@@ -80,12 +55,13 @@ class NativeNode(Node):
         """Tell whether values of a class are of the schema's type; an int or string is decoded."""
         if self.schema.int_or_string:
             return cls not in (dict, list)
-        return not self.schema.type or cls in _CLASSES[self.schema.type]
+        kind = self.schema.type
+        return not kind or (cls in (int, float) if kind in NUMERIC else cls is CLASSES[kind])
 
     def _wrong_type(self, value: Any) -> Failure:
         if self._go_type is not None and self.schema.int_or_string:
-            return Failure(GO_TYPE, value, self, self._go_type[1:])
-        return Failure("type", value, self, Mismatch(self.schema.type, ""))
+            return Failure(GO_TYPE, value, self.schema, self._go_type[1:])
+        return Failure("type", value, self.schema, Mismatch(self.schema.type, ""))
 
     @property
     def _go_type(self) -> tuple[str, str, str] | None:
@@ -106,7 +82,7 @@ class NativeNode(Node):
         assert self._go_type is not None
         go_type, *words = self._go_type
         if not _decodes(value, go_type):
-            failures.append(Failure(GO_TYPE, value, self, words))
+            failures.append(Failure(GO_TYPE, value, self.schema, words))
         return value
 
     def _check_list_type(self, value: list[Any], failures: Failures) -> list[Any]:

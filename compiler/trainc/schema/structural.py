@@ -14,11 +14,14 @@ from typing import Any, Final
 import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path
+from trainc.schema.formats import known_format
 
 PROSE = frozenset({"description", "title", "example", "externalDocs"})
 _LISTS = ("allOf", "anyOf", "oneOf")
 _SINGLE = ("items", "additionalProperties", "not")
 _BELOW = frozenset(("properties", *_SINGLE, *_LISTS))
+_OF_VALUES = ("properties", "items", "additionalProperties")
+_WITH_RULES = (*_OF_VALUES, "allOf")
 
 
 class Structural(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True, dict=True):
@@ -90,17 +93,30 @@ class Structural(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True,
         """The x-kubernetes-validations, in their order."""
         return tuple(self.keywords.get("x-kubernetes-validations", ()))
 
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The JSON types that are allowed; empty if the schema names none."""
+        names = ("integer", "string") if self.int_or_string else (self.type,) if self.type else ()
+        return (*names, "null") if names and self.nullable else names
+
+    @cached_property
+    def format(self) -> str:
+        """The format that the API server checks, or ''."""
+        return known_format("" if self.int_or_string else self.type, str(self.keywords.get("format", "")))
+
     def alternatives(self, keyword: str) -> tuple[Structural, ...]:
-        """Return the sub-schemas of allOf, anyOf or oneOf."""
-        return tuple(self.table.node(number) for number in self.keywords.get(keyword, ()))
+        """Return the sub-schemas of allOf, anyOf, oneOf or not."""
+        found = self.keywords.get(keyword, ())
+        return tuple(self.table.node(number) for number in ([found] if found.__class__ is int else found))
 
-    def negated(self) -> Structural | None:
-        """Return the sub-schema of ``not``."""
-        return self._sub("not")
-
-    def below(self) -> list[Structural]:
-        """Return the schemas of all fields, items and values."""
-        return [*self.properties.values(), *(sub for sub in (self.items, self.additional) if sub is not None)]
+    def below(self) -> Iterator[tuple[Path, Structural]]:
+        """Yield the sub-schemas, with their paths of keywords and names."""
+        yield from ((("properties", name), sub) for name, sub in self.properties.items())
+        for keyword in _SINGLE:
+            if (sub := self._sub(keyword)) is not None:
+                yield (keyword,), sub
+        for keyword in _LISTS:
+            yield from (((keyword, index), sub) for index, sub in enumerate(self.alternatives(keyword)))
 
     def child(self, step: str | int) -> Structural | None:
         """Return the schema of the field or item that step leads to, or None where the schema knows none."""
@@ -157,7 +173,7 @@ def has_rules(schema: Structural) -> bool:
 
 
 def _has_rules(schema: Structural) -> bool:
-    return bool(schema.rules) or any(map(has_rules, (*schema.below(), *schema.alternatives("allOf"))))
+    return bool(schema.rules) or any(has_rules(sub) for path, sub in schema.below() if path[0] in _WITH_RULES)
 
 
 def has_embedded(schema: Structural) -> bool:
@@ -166,7 +182,7 @@ def has_embedded(schema: Structural) -> bool:
 
 
 def _has_embedded(schema: Structural) -> bool:
-    return schema.embedded or any(map(has_embedded, schema.below()))
+    return schema.embedded or any(has_embedded(sub) for path, sub in schema.below() if path[0] in _OF_VALUES)
 
 
 class SchemaError(ValueError):
@@ -246,29 +262,18 @@ def subschemas(schema: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
 
 
 def difference(one: Structural | None, other: Structural | None) -> Path | None:
-    """Return where two schemas first differ, as a path of keywords and names in ``one``; None where they do not."""
+    """Return where two schemas first differ, as a path of keywords and names; None where they do not."""
     if one is None or other is None:
         return None if one is other else ()
     for keyword in sorted({*one.keywords, *other.keywords} - _BELOW):
         if one.keywords.get(keyword) != other.keywords.get(keyword):
             return (keyword,)
-    if _is_closed(one) != _is_closed(other):
+    # false, like no additionalProperties, allows no other fields; the number of a sub-schema may be 0
+    is_closed, was_closed = (schema.keywords.get("additionalProperties", False) is False for schema in (one, other))
+    if is_closed != was_closed:
         return ("additionalProperties",)
-    pairs: list[tuple[Path, Structural | None, Structural | None]] = [
-        (("properties", name), one.properties.get(name), other.properties.get(name))
-        for name in sorted({*one.properties, *other.properties})
-    ]
-    pairs += [((keyword,), one._sub(keyword), other._sub(keyword)) for keyword in _SINGLE]
-    for keyword in _LISTS:
-        lefts, rights = one.alternatives(keyword), other.alternatives(keyword)
-        if len(lefts) != len(rights):
-            return (keyword,)
-        pairs += [((keyword, index), *pair) for index, pair in enumerate(zip(lefts, rights, strict=True))]
-    for path, left, right in pairs:
-        if (below := difference(left, right)) is not None:
-            return (*path, *below)
+    left, right = dict(one.below()), dict(other.below())
+    for path in sorted({*left, *right}, key=lambda path: (path[0] != "properties", path)):
+        if (found := difference(left.get(path), right.get(path))) is not None:
+            return (*path, *found)
     return None
-
-
-def _is_closed(schema: Structural) -> bool:
-    return schema.keywords.get("additionalProperties", False) is False  # the number of a sub-schema may be 0

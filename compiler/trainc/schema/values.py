@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from trainc.basics.jsonvalues import Json
 from trainc.kube.gojson import INT64, as_float, go_json, go_number
@@ -20,7 +20,8 @@ _SAFE = 2.0**53 - 1  # beyond, a float is not taken for an integer
 _RELATIVE = 1e-9
 
 NUMERIC = ("integer", "number")
-_NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
+CLASSES: Final[dict[str, type]] = {"string": str, "boolean": bool, "array": list, "object": dict, "null": type(None)}
+_NAMES = {cls: name for name, cls in CLASSES.items()}
 
 
 def json_type(value: Json) -> str:

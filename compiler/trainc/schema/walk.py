@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 from trainc.basics.jsonvalues import Json, as_object
-from trainc.basics.memo import LASTING, Remembered, last
+from trainc.basics.memo import LASTING, Once, Remembered, last
 from trainc.kube.gojson import INT64
 from trainc.kube.gotypes import GoDecodeError, decode, fields, is_struct
 from trainc.schema.alternatives import alternative_checks
-from trainc.schema.formats import format_check, known_format, matcher
+from trainc.schema.formats import format_check, matcher
 from trainc.schema.structural import Structural
-from trainc.schema.values import NUMERIC, integers, is_member, list_errors, mismatch, number_errors
+from trainc.schema.values import CLASSES, NUMERIC, integers, is_member, list_errors, mismatch, number_errors
 from trainc.schema.wording import LIST_TYPE, NUMBER, UNKNOWN, UNREADABLE, Failure, Failures, Visit
 
 OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
@@ -29,29 +29,25 @@ OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
 
 _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 _LIMITS = ("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
-_SHAPES: Final = 1024
-"""For so many shapes of the mappings of one schema, plans are remembered."""
-
-_CLASSES: dict[str, type] = {"string": str, "boolean": bool, "array": list, "object": dict, "null": type(None)}
+_FIELDS: Final = 1024
+"""The most fields of a mapping whose parts are cached."""
 
 
 class Mode(NamedTuple):
     """What a walk does besides validating.
 
-    ``reads``: it also finds what Go's types cannot read. ``native``: by the rules of Kubernetes' own kinds (native.py).
+    ``reads``: it also finds what Go's types cannot read. ``native``: the class of nodes for Kubernetes' own kinds
+    (native.py), None for custom resources.
     """
 
     prunes: bool = True
     fills: bool = True
-    native: bool = False
+    native: type[Node] | None = None
     reads: bool = False
 
 
 STORE: Final = Mode()
 """As the API server stores a custom resource."""
-
-PRUNE: Final = Mode(fills=False)
-"""For files that are not Kubernetes objects: null is a value."""
 
 CHECK: Final = Mode(prunes=False, fills=False)
 """For the alternatives of a schema, which only validate."""
@@ -121,20 +117,6 @@ _UNDESCRIBED: Final = Part(_visit_undescribed)
 """The node of values without a schema: mappings lose all fields, lists keep their length."""
 
 
-class _Plan(NamedTuple):
-    """What to do with mappings of the same keys, whose values are of the same classes.
-
-    ``visits``: the fields to visit. ``dropped``: nulls. ``filled``: the fields that are filled in, as they are stored.
-    ``faulty``: fields that are filled in with a value that does not fit. ``lacks``: whether a required field is absent.
-    """
-
-    visits: tuple[tuple[str, Visit], ...]
-    dropped: tuple[str, ...]
-    filled: dict[str, Any]
-    faulty: tuple[tuple[str, Part, Json], ...]
-    lacks: bool
-
-
 class Node(Part):
     """A schema, compiled for one mode.
 
@@ -148,11 +130,7 @@ class Node(Part):
         self.schema, self.mode, self.go = schema, mode, go
         self.writes = bool(go) and not mode.reads
         self.whole = whole or schema.embedded
-        names = ["integer", "string"] if schema.int_or_string else [schema.type] if schema.type else []
-        single = names[0] if len(names) == 1 else ""
-        self.types = [*names, "null"] if names and schema.nullable else names
-        self.format = known_format(single, str(schema.keywords.get("format", "")))
-        cls = _CLASSES.get(schema.type)
+        cls = CLASSES.get(schema.type)
         self.plain = cls if cls in (str, bool) and self.visits[cls] is _keep else None
 
     def _make_visit(self, cls: type) -> Visit:
@@ -191,73 +169,46 @@ class Node(Part):
             check(None, failures)
         return None
 
-    def failures_of(self, value: Any) -> Failures:
-        """Return what is wrong with a value."""
-        failures: Failures = []
-        self.visit(value, failures)
-        return failures
-
     def _object_visit(self, check: Callable[[Any, Failures, int], None] | None) -> Visit:
-        """Return the visit of mappings, by a plan for each set of keys and classes: few mappings differ in both.
-
-        1,000 jobs like for like take 6 % longer if each field of each mapping is looked up by itself.
-        """
-        plans = Remembered(self._plan, _SHAPES)
+        """Return the visit of mappings."""
+        parts: Remembered[str, Part] = Remembered(self._field, _FIELDS)
         order: dict[str | int, int] = {name: number for number, name in enumerate(self.schema.properties)}
+        required = dict.fromkeys(self.schema.keywords.get("required", ()))
+        filled_in = Once(lambda: tuple(self._filled_in()) if self.mode.fills else ())
 
         def visit(value: dict[str, Any], failures: Failures) -> dict[str, Any]:
             remembered = LASTING.get(id(value))
             if remembered is not None and (found := remembered.get(visit)) is not None:
                 return found  # type: ignore[no-any-return]
-            visits, dropped, filled, faulty, lacks = plans[(*value, *map(type, value.values()))]
             count = start = len(failures)
-            stored = _filled(value, dropped, filled) if dropped or filled else value
-            for key, visit_field in visits:
-                item = value[key]
+            stored = value
+            for key, item in value.items():
+                visit_field = parts[key].visits[item.__class__]
+                if visit_field is _keep:
+                    continue
                 kept = visit_field(item, failures)
                 if failures:
                     count = _add_step(failures, count, key)
                 if kept is not item:
-                    if stored is value:
-                        stored = dict(value)
+                    stored = dict(value) if stored is value else stored
+                    stored[key] = kept
                     if kept is _ABSENT:
                         del stored[key]
-                    else:
-                        stored[key] = kept
-            if faulty:
-                stored = _with_faulty(faulty, stored, failures)
+            absent = [row for row in filled_in() if row[0] not in stored]
+            if absent:
+                stored = _filled(stored, absent, failures)
             if len(failures) > start + 1:
                 failures[start:] = sorted(failures[start:], key=lambda each: order.get(each.steps[-1], len(order)))
             if check is not None:
                 check(stored, failures, start)
-            if lacks:
-                self._check_required(value, stored, failures)
+            if not required.keys() <= stored.keys():
+                of = stored if self.mode.native is None else value  # a native mapping may have a field misspelled
+                failures += [Failure("required", of, self.schema, name) for name in required if name not in stored]
             if remembered is not None and len(failures) == start:
                 remembered[visit] = last(stored)
             return stored
 
         return visit
-
-    def _plan(self, shape: tuple[Any, ...]) -> _Plan:
-        """Return the plan for mappings of a shape: their keys, followed by the classes of their values."""
-        size = len(shape) // 2
-        ways = {key: self._field(key).visits[cls] for key, cls in zip(shape[:size], shape[size:], strict=True)}
-        dropped = tuple(key for key, way in ways.items() if way is _drop_null)
-        kept = {key for key, way in ways.items() if way is not _drop_null and way is not _drop}
-        filled: dict[str, Json] = {}
-        faulty: list[tuple[str, Part, Json]] = []
-        for name, part, value in self._filled_in() if self.mode.fills else ():
-            if name not in ways or name in dropped:
-                kept.add(name)
-                failures: Failures = []
-                stored = part.visit(value, failures)
-                if failures:
-                    faulty.append((name, part, value))
-                else:
-                    filled[name] = _shared(stored)
-        visits = tuple((key, way) for key, way in ways.items() if way is not _keep and way is not _drop_null)
-        lacks = not kept.issuperset(self.schema.keywords.get("required", ()))
-        return _Plan(visits, dropped, filled, tuple(faulty), lacks)
 
     def _field(self, key: str) -> Part:
         """Return how a field is stored."""
@@ -332,7 +283,7 @@ class Node(Part):
         try:
             decode(value, self.go)
         except GoDecodeError:
-            failures.append(Failure(UNREADABLE, value, self))
+            failures.append(Failure(UNREADABLE, value, self.schema))
         return value
 
     def checks(self, cls: type) -> tuple[list[Visit], list[Visit]]:
@@ -343,11 +294,13 @@ class Node(Part):
         keywords = self.schema.keywords
         before: list[Visit] = []
         after: list[Visit] = []
-        if (self.types or self.format) and not any(_CLASSES.get(name) is cls for name in self.types):
-            before.append(self._check_integer if cls is int and "integer" in self.types else self._check_type)
+        if (self.schema.types or self.schema.format) and not any(
+            CLASSES.get(name) is cls for name in self.schema.types
+        ):
+            before.append(self._check_integer if cls is int and "integer" in self.schema.types else self._check_type)
         if cls is not type(None):
-            before += alternative_checks(self, cls)
-        if cls is str and (self.format or not keywords.keys().isdisjoint(("maxLength", "minLength", "pattern"))):
+            before += alternative_checks(self.schema, cls, _failures_of)
+        if cls is str and (self.schema.format or not keywords.keys().isdisjoint(("maxLength", "minLength", "pattern"))):
             before.append(self._text_check())
         if cls in (int, float):
             before += self._number_checks()
@@ -368,8 +321,8 @@ class Node(Part):
         return value
 
     def _check_type(self, value: Any, failures: Failures) -> Any:
-        if (wrong := mismatch(self.types, self.format, value)) is not None:
-            failures.append(Failure("type", value, self, wrong))
+        if (wrong := mismatch(self.schema.types, self.schema.format, value)) is not None:
+            failures.append(Failure("type", value, self.schema, wrong))
         return value
 
     def _number_checks(self) -> Iterator[Visit]:
@@ -377,44 +330,38 @@ class Node(Part):
         limits = {name: self.schema.keywords[name] for name in _LIMITS if name in self.schema.keywords}
         if not kind and not limits:
             return
-        fitting = integers(self.format) if kind == "integer" and not limits else range(0)
-        limits = {"type": kind, "format": self.format if kind else "", **limits}
+        fitting = integers(self.schema.format) if kind == "integer" and not limits else range(0)
+        limits = {"type": kind, "format": self.schema.format if kind else "", **limits}
 
         def check(value: float, failures: Failures) -> float:
             if value.__class__ is int and value in fitting:
                 return value
             if errors := number_errors(limits, value):
-                failures += [Failure(NUMBER, value, self, error) for error in errors]
+                failures += [Failure(NUMBER, value, self.schema, error) for error in errors]
             return value
 
         yield check
 
     def _check_enum(self, value: Any, failures: Failures) -> Any:
         if not is_member(value, self.schema.keywords["enum"]):
-            failures.append(Failure("enum", value, self))
+            failures.append(Failure("enum", value, self.schema))
         return value
 
     def _check_list_type(self, value: list[Any], failures: Failures) -> list[Any]:
         """Check that the items of a set, or the keys of the items of a map, are different."""
         for error in list_errors(self.schema.keywords, value):
-            failures.append(Failure(LIST_TYPE, value, self, error))
+            failures.append(Failure(LIST_TYPE, value, self.schema, error))
             failures[-1].steps.append(error.at)
         return value
-
-    def _check_required(self, value: dict[str, Any], stored: dict[str, Any], failures: Failures) -> None:
-        """Check that a stored mapping has all required fields; a native one may have them misspelled."""
-        for name in self.schema.keywords.get("required", ()):
-            if name not in stored:
-                failures.append(Failure("required", value if self.mode.native else stored, self, name))
 
     def _size_checks(self, fewest: str, most: str) -> Iterator[Visit]:
         least, limit = self.schema.keywords.get(fewest, 0), self.schema.keywords.get(most)
 
         def check(value: Any, failures: Failures) -> Any:
             if len(value) < least:
-                failures.append(Failure(fewest, value, self))
+                failures.append(Failure(fewest, value, self.schema))
             if limit is not None and len(value) > limit:
-                failures.append(Failure(most, value, self))
+                failures.append(Failure(most, value, self.schema))
             return value
 
         if least or limit is not None:
@@ -426,35 +373,27 @@ class Node(Part):
         longest, shortest = keywords.get("maxLength"), keywords.get("minLength", 0)
         pattern = keywords.get("pattern")
         matches = matcher(pattern) if pattern else None
-        is_formed = format_check(self.format)
+        is_formed = format_check(self.schema.format)
 
         def check(text: str, failures: Failures) -> str:
             if longest is not None and len(text) > longest:
-                failures.append(Failure("maxLength", text, self))
+                failures.append(Failure("maxLength", text, self.schema))
             elif len(text) < shortest:
-                failures.append(Failure("minLength", text, self))
+                failures.append(Failure("minLength", text, self.schema))
             elif matches is not None and not matches(text):
-                failures.append(Failure("pattern", text, self))
+                failures.append(Failure("pattern", text, self.schema))
             if is_formed is not None and not is_formed(text):
-                failures.append(Failure("format", text, self))
+                failures.append(Failure("format", text, self.schema))
             return text
 
         return check
 
-    def alternatives(self, keyword: str) -> list[Node]:
-        """Return the nodes of anyOf, oneOf, allOf or not."""
-        negated = self.schema.negated() if keyword == "not" else None
-        subs = self.schema.alternatives(keyword) if keyword != "not" else [negated] if negated is not None else []
-        return [node_of(sub, CHECK) for sub in subs]
 
-    def takes_all(self, cls: type) -> bool:
-        """Tell whether the node only names a type, and all values of a class are of that type."""
-        return self.schema.keywords.keys() == {"type"} and _CLASSES.get(self.schema.type) is cls
-
-    def child(self, step: str | int) -> Node | None:
-        """Return the node of a field or item in an alternative, or None where the schema names none."""
-        found = self.schema.child(step)
-        return None if found is None else node_of(found, CHECK)
+def _failures_of(schema: Structural, value: Any) -> Failures:
+    """Return the failures of a value in an alternative."""
+    failures: Failures = []
+    node_of(schema, CHECK).visit(value, failures)
+    return failures
 
 
 def _shared(value: Json) -> Json:
@@ -469,20 +408,12 @@ def _add_step(failures: Failures, count: int, step: str | int) -> int:
     return len(failures)
 
 
-def _filled(value: dict[str, Any], dropped: tuple[str, ...], filled: dict[str, Any]) -> dict[str, Any]:
-    stored = {key: item for key, item in value.items() if key not in dropped} if dropped else dict(value)
-    stored.update(filled)
-    return stored
-
-
-def _with_faulty(
-    faulty: tuple[tuple[str, Part, Json], ...], stored: dict[str, Any], failures: Failures
-) -> dict[str, Any]:
-    """Return a mapping with the fields that are filled in with values that do not fit."""
-    stored = dict(stored)
-    for name, part, value in faulty:
+def _filled(value: dict[str, Any], absent: list[tuple[str, Part, Json]], failures: Failures) -> dict[str, Any]:
+    """Return a copy of a mapping with the fields that are filled in."""
+    stored = dict(value)
+    for name, part, default in absent:
         count = len(failures)
-        stored[name] = part.visit(value, failures)
+        stored[name] = part.visit(default, failures)
         _add_step(failures, count, name)
     return stored
 
@@ -541,13 +472,5 @@ def node_of(schema: Structural, mode: Mode = STORE, go: str = "", *, whole: bool
     key = (mode, go.lstrip("*"), whole)
     found: Node | None = schema.compiled.get(key)
     if found is None:
-        found = schema.compiled[key] = _class_of(mode)(schema, mode, key[1], whole=whole)
+        found = schema.compiled[key] = (mode.native or Node)(schema, mode, key[1], whole=whole)
     return found
-
-
-def _class_of(mode: Mode) -> type[Node]:
-    if not mode.native:
-        return Node
-    from trainc.schema.native import NativeNode
-
-    return NativeNode

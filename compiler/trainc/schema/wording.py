@@ -7,8 +7,8 @@ pkg/apiserver/validation (which makes field errors of them).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -19,10 +19,6 @@ from trainc.findings.fault import Fault
 from trainc.kube.fielderror import NO_FIELD, go_value, quote
 from trainc.kube.gojson import go_json
 from trainc.schema.structural import Structural
-
-if TYPE_CHECKING:
-    from trainc.schema.walk import Node
-
 
 UNKNOWN: Final = "unknown"
 UNREADABLE: Final = "unreadable"
@@ -40,10 +36,10 @@ class Failure:
     ``secondary``: it adds nothing to another failure of the same value.
     """
 
-    __slots__ = ("detail", "keyword", "node", "secondary", "steps", "value")
+    __slots__ = ("detail", "keyword", "schema", "secondary", "steps", "value")
 
-    def __init__(self, keyword: str, value: Any, node: Node | None = None, detail: Any = None) -> None:
-        self.keyword, self.value, self.node, self.detail = keyword, value, node, detail
+    def __init__(self, keyword: str, value: Any, schema: Structural | None = None, detail: Any = None) -> None:
+        self.keyword, self.value, self.schema, self.detail = keyword, value, schema, detail
         self.secondary = False
         self.steps: list[str | int] = []
 
@@ -75,7 +71,7 @@ class Violation(Fault, frozen=True):
     advisory: bool = False
 
 
-_Words: TypeAlias = Callable[[Failure, Path], Violation]
+_Words: TypeAlias = Callable[[Failure], Violation]
 _DIGITS = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
 _QUANTITY = rf"^(\+|-)?{_DIGITS}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_DIGITS}))?$"
 """The pattern of quantities in every CRD generated from Go's types."""
@@ -115,9 +111,7 @@ def violations(schema: Structural, failures: Iterable[Failure]) -> tuple[Violati
     for failure in failures:
         if failure.keyword not in (UNKNOWN, UNREADABLE):
             violation = (
-                _list_type(failure, schema)
-                if failure.keyword == LIST_TYPE
-                else _WORDS[failure.keyword](failure, failure.path)
+                _list_type(failure, schema) if failure.keyword == LIST_TYPE else _WORDS[failure.keyword](failure)
             )
             found.setdefault(violation.upstream or "", violation)
     if all(violation.secondary for violation in found.values()):
@@ -127,7 +121,7 @@ def violations(schema: Structural, failures: Iterable[Failure]) -> tuple[Violati
 
 def native_violation(failure: Failure) -> Violation:
     """Return the violation of a failure of a native kind, for which the server has other texts."""
-    violation = _NATIVE_WORDS[failure.keyword](failure, failure.path)
+    violation = _NATIVE_WORDS[failure.keyword](failure)
     decode = failure.keyword in ("type", GO_TYPE)
     return msgspec.structs.replace(violation, upstream="", blocking=False, secondary=False, decode=decode)
 
@@ -163,21 +157,29 @@ def _invalid(path: Path, value: str, detail: str) -> str:
     return f"{_field(path)}: Invalid value: {value}: {detail}"
 
 
+def _violation(failure: Failure, code: str, message: str, upstream: str, **more: Any) -> Violation:
+    """Return the violation of a failure; the message follows the path, and ``more`` are further fields."""
+    more.setdefault("found", show(failure.value))
+    return Violation(code, failure.path, f"{_name(failure.path)} {message}", upstream, **more)
+
+
+def _schema(failure: Failure) -> Structural:
+    assert failure.schema is not None, "only unknown fields have none"
+    return failure.schema
+
+
 def _keyword(failure: Failure) -> Any:
     """Return the value in the schema of the failed keyword."""
-    assert failure.node is not None
-    return failure.node.schema.keywords[failure.keyword]
+    return _schema(failure).keywords[failure.keyword]
 
 
-def _type(failure: Failure, path: Path) -> Violation:
-    assert failure.node is not None
-    expected, found = failure.detail
-    types = [name for name in failure.node.types if name != "null"]
+def _type(failure: Failure) -> Violation:
+    (expected, found), path = failure.detail, failure.path
+    types = [name for name in _schema(failure).types if name != "null"]
     wanted = " or ".join(ARTICLES.get(name, f"a {name}") for name in types or expected.split(","))
     upstream = _invalid(path, quote(found), f"{dotted(path)} in body must be of type {expected}: {quote(found)}")
-    violation = wrong_type(
-        "TC102", path, upstream, failure.value, expected=wanted, hint=type_hint(types, failure.value)
-    )
+    hint = type_hint(types, failure.value)
+    violation = wrong_type("TC102", path, upstream, failure.value, expected=wanted, hint=hint)
     return msgspec.structs.replace(violation, secondary=failure.secondary)
 
 
@@ -185,40 +187,27 @@ def type_hint(types: list[str], value: Any) -> str | None:
     """Return how to correct a value whose type is not one of ``types``, or None where that is unclear."""
     if types == ["string"] and isinstance(value, bool | int | float):
         return QUOTE_IT
-    if types in (["integer"], ["number"]) and isinstance(value, str) and value.lstrip("-").isdecimal():
-        return f"write {value} without quotes"
-    if types == ["boolean"] and value in ("true", "false"):
+    number = types in (["integer"], ["number"]) and isinstance(value, str) and value.lstrip("-").isdecimal()
+    if number or (types == ["boolean"] and value in ("true", "false")):
         return f"write {value} without quotes"
     if types == ["array"] and not isinstance(value, list) and value is not None:
         return "begin each item with a dash"
     return None
 
 
-def _required(failure: Failure, path: Path) -> Violation:
-    assert failure.node is not None
-    name = failure.detail
-    return Violation(
-        "TC103",
-        path,
-        f"{_name(path)} lacks {name}",
-        f"{_field((*path, name))}: Required value",
-        expected=name,
-        hint=_misspelled(name, failure.value, failure.node.schema.properties),
-        blocking=True,
-    )
+def _required(failure: Failure) -> Violation:
+    name, declared = failure.detail, _schema(failure).properties
+    near = suggest(name, [key for key in failure.value if key not in declared])
+    hint = near and f"{near.removeprefix('did you mean ').removesuffix('?')} should be '{name}'"
+    upstream = f"{_field((*failure.path, name))}: Required value"
+    return _violation(failure, "TC103", f"lacks {name}", upstream, found=None, expected=name, hint=hint, blocking=True)
 
 
-def _misspelled(name: str, value: Mapping[str, Any], declared: Container[str]) -> str | None:
-    """Return which unknown key of value should probably be ``name``, a field that value lacks."""
-    near = suggest(name, [key for key in value if key not in declared])
-    return near and f"{near.removeprefix('did you mean ').removesuffix('?')} should be '{name}'"
-
-
-def _enum(failure: Failure, path: Path) -> Violation:
+def _enum(failure: Failure) -> Violation:
     allowed = [value if isinstance(value, str) else go_json(value) for value in _keyword(failure)]
     listed = ", ".join(map(quote, allowed))
-    upstream = f"{_field(path)}: Unsupported value: {go_value(failure.value)}: supported values: {listed}"
-    return not_allowed(path, failure.value, allowed, upstream)
+    upstream = f"{_field(failure.path)}: Unsupported value: {go_value(failure.value)}: supported values: {listed}"
+    return not_allowed(failure.path, failure.value, allowed, upstream)
 
 
 def not_allowed(path: Path, value: Any, allowed: list[str], upstream: str | None) -> Violation:
@@ -230,58 +219,33 @@ def not_allowed(path: Path, value: Any, allowed: list[str], upstream: str | None
     return Violation("TC104", path, message, upstream, show(value), listed, hint, blocking=True)
 
 
-def _too_many(what: str) -> _Words:
-    def words(failure: Failure, path: Path) -> Violation:
-        most, size = _keyword(failure), len(failure.value)
-        if what == "characters":
-            unit = "byte" if most == 1 else "bytes"  # the server's word; it counts code points
-            upstream = f"{_field(path)}: Too long: may not be more than {most} {unit}"
-        else:
-            unit = "item" if most == 1 else "items"
-            upstream = f"{_field(path)}: Too many: {size}: must have at most {most} {unit}"
-        return Violation(
-            "TC105",
-            path,
-            f"{_name(path)} may have at most {most} {what}",
-            upstream,
-            found=f"{size} {what}",
-            expected=f"at most {most} {what}",
-            blocking=True,
-        )
-
-    return words
+def _too_many(failure: Failure) -> Violation:
+    most, size, what = _keyword(failure), len(failure.value), _COUNTED[failure.keyword]
+    if what == "characters":  # the server's word is bytes; it counts code points
+        upstream = f"{_field(failure.path)}: Too long: may not be more than {most} byte{'s' * (most != 1)}"
+    else:
+        upstream = f"{_field(failure.path)}: Too many: {size}: must have at most {most} item{'s' * (most != 1)}"
+    limit, found = f"at most {most} {what}", f"{size} {what}"
+    return _violation(failure, "TC105", f"may have {limit}", upstream, found=found, expected=limit, blocking=True)
 
 
-def _too_few(what: str) -> _Words:
-    def words(failure: Failure, path: Path) -> Violation:
-        least, size = _keyword(failure), len(failure.value)
-        given, detail = str(size), f"should have at least {least} {what}"
-        if what == "characters":
-            given, detail = quote(failure.value), f"should be at least {least} chars long"
-        return Violation(
-            "TC105",
-            path,
-            f"{_name(path)} must have at least {least} {what}",
-            _invalid(path, given, f"{dotted(path)} in body {detail}"),
-            found=f"{size} {what}",
-            expected=f"at least {least} {what}",
-        )
-
-    return words
+def _too_few(failure: Failure) -> Violation:
+    least, size, what = _keyword(failure), len(failure.value), _COUNTED[failure.keyword]
+    shown, detail = str(size), f"should have at least {least} {what}"
+    if what == "characters":
+        shown, detail = quote(failure.value), f"should be at least {least} chars long"
+    upstream = _invalid(failure.path, shown, f"{dotted(failure.path)} in body {detail}")
+    limit, found = f"at least {least} {what}", f"{size} {what}"
+    return _violation(failure, "TC105", f"must have {limit}", upstream, found=found, expected=limit)
 
 
-def _pattern(failure: Failure, path: Path) -> Violation:
-    pattern = _keyword(failure)
+def _pattern(failure: Failure) -> Violation:
+    pattern, text = _keyword(failure), failure.value
     form = _FORMS.get(pattern)
-    return Violation(
-        "TC106",
-        path,
-        f"{_name(path)} " + (f"must be {form}" if form else "does not match its pattern"),
-        _invalid(path, quote(failure.value), f"{dotted(path)} in body should match '{pattern}'"),
-        found=show(failure.value),
-        expected=form or f"a match of {pattern}",
-        hint=quantity_hint(failure.value) if pattern == _QUANTITY else None,
-    )
+    upstream = _invalid(failure.path, quote(text), f"{dotted(failure.path)} in body should match '{pattern}'")
+    message, expected = f"must be {form}" if form else "does not match its pattern", form or f"a match of {pattern}"
+    hint = quantity_hint(text) if pattern == _QUANTITY else None
+    return _violation(failure, "TC106", message, upstream, expected=expected, hint=hint)
 
 
 def quantity_hint(value: Any) -> str | None:
@@ -299,61 +263,42 @@ def quantity_hint(value: Any) -> str | None:
     return f"did you mean {number}{'k' if power == 1 else unit.upper()} (10^{3 * power} bytes) or {large}?"
 
 
-def _format(failure: Failure, path: Path) -> Violation:
-    form, text = _keyword(failure), quote(failure.value)
+def _format(failure: Failure) -> Violation:
+    form, text, name = _keyword(failure), quote(failure.value), dotted(failure.path)
     wanted = _FORMS.get(form, f"a {form}")
-    return Violation(
-        "TC106",
-        path,
-        f"{_name(path)} must be {wanted}",
-        _invalid(path, text, f"{dotted(path)} in body must be of type {form}: {text}"),
-        found=show(failure.value),
-        expected=wanted,
-        blocking=True,
-    )
+    upstream = _invalid(failure.path, text, f"{name} in body must be of type {form}: {text}")
+    return _violation(failure, "TC106", f"must be {wanted}", upstream, expected=wanted, blocking=True)
 
 
-def _number(failure: Failure, path: Path) -> Violation:
-    assert failure.node is not None
-    keyword, expected, value, cast = failure.detail
-    message, wanted = f"{_name(path)} must be {expected}", expected
+def _number(failure: Failure) -> Violation:
+    (keyword, expected, value, cast), path, wanted = failure.detail, failure.path, failure.detail.expected
     if cast:
         text = f'{NO_FIELD}: Invalid value: "": {cast} value must be of type {expected} in {dotted(path)}'
         wanted = _WIDTHS.get(expected, f"a number that is an {expected}")
-        message = f"{_name(path)} must be {wanted}"
     elif expected.startswith("positive"):
         text = _invalid(path, go_value(value), f"factor MultipleOf declared for {dotted(path)} must be {expected}")
     else:
         text = _invalid(path, go_value(value), f"{dotted(path)} in body should be {expected}")
     given = failure.value
-    is_fraction = isinstance(given, float) and "integer" in failure.node.types and given != int(given)
+    is_fraction = isinstance(given, float) and "integer" in _schema(failure).types and given != int(given)
     secondary = keyword == "format" and is_fraction
-    return Violation("TC105", path, message, text, found=show(given), expected=wanted, secondary=secondary)
+    return _violation(failure, "TC105", f"must be {wanted}", text, expected=wanted, secondary=secondary)
 
 
 def _list_type(failure: Failure, schema: Structural) -> Violation:
-    path, (_, value, is_duplicate) = failure.path, failure.detail
-    keys, field = _key_names(failure), in_brackets(schema, path)
+    _, value, is_duplicate = failure.detail
+    keys, field, found = _key_names(failure), in_brackets(schema, failure.path), show(value)
     if is_duplicate:
-        message, upstream = (
-            f"{_name(path)} has the same {keys} as an earlier item",
-            f"{field}: Duplicate value: {go_value(value)}",
-        )
-        return Violation("TC107", path, message, upstream, found=show(value), expected=f"items of different {keys}")
-    return Violation(
-        "TC102",
-        path,
-        f"{_name(path)} must be a mapping: the items of the list are identified by {keys}",
-        f"{field}: Invalid value: {go_value(value)}: must be an object for an array of list-type map",
-        found=show(value),
-        expected="a mapping",
-        secondary=True,
-    )
+        upstream, expected = f"{field}: Duplicate value: {go_value(value)}", f"items of different {keys}"
+        message = f"has the same {keys} as an earlier item"
+        return _violation(failure, "TC107", message, upstream, found=found, expected=expected)
+    message, expected = f"must be a mapping: the items of the list are identified by {keys}", "a mapping"
+    upstream = f"{field}: Invalid value: {go_value(value)}: must be an object for an array of list-type map"
+    return _violation(failure, "TC102", message, upstream, found=found, expected=expected, secondary=True)
 
 
 def _key_names(failure: Failure) -> str:
-    assert failure.node is not None
-    keywords = failure.node.schema.keywords
+    keywords = _schema(failure).keywords
     return " and ".join(keywords.get(LIST_KEYS, ())) if keywords[LIST_TYPE] == "map" else "value"
 
 
@@ -366,31 +311,22 @@ def in_brackets(schema: Structural, path: Path) -> str:
     return text
 
 
-def _alternatives(text: str, message: str) -> _Words:
-    def words(failure: Failure, path: Path) -> Violation:
-        return Violation(
-            "TC102",
-            path,
-            f"{_name(path)} {message}",
-            f'{NO_FIELD}: Invalid value: "": {quote(dotted(path))} {text}{failure.detail or ""}',
-            found=show(failure.value),
-            secondary=failure.keyword in ("anyOf", "allOf"),
-        )
-
-    return words
+def _alternatives(failure: Failure) -> Violation:
+    text, message = _ALTERNATIVES[failure.keyword]
+    upstream = f'{NO_FIELD}: Invalid value: "": {quote(dotted(failure.path))} {text}{failure.detail or ""}'
+    return _violation(failure, "TC102", message, upstream, secondary=failure.keyword in ("anyOf", "allOf"))
 
 
-def _go_type(failure: Failure, path: Path) -> Violation:
+def _go_type(failure: Failure) -> Violation:
     code, wanted = failure.detail
     hint = quantity_hint(failure.value) if code == "TC106" else None
-    return Violation(code, path, f"{dotted(path)} must be {wanted}", "", show(failure.value), wanted, hint)
+    return _violation(failure, code, f"must be {wanted}", "", expected=wanted, hint=hint)
 
 
-def _repeated(failure: Failure, path: Path) -> Violation:
-    keys = _key_names(failure)
-    message = f"{dotted(path)} has the same {keys} as an earlier item; server-side apply rejects this"
-    found, expected = show(failure.detail.value), f"items of different {keys}"
-    return Violation("TC107", path, message, "", found, expected, advisory=True)
+def _repeated(failure: Failure) -> Violation:
+    keys, found = _key_names(failure), show(failure.detail.value)
+    message = f"has the same {keys} as an earlier item; server-side apply rejects this"
+    return _violation(failure, "TC107", message, "", found=found, expected=f"items of different {keys}", advisory=True)
 
 
 _WIDTHS = {
@@ -399,22 +335,29 @@ _WIDTHS = {
     "integer (default format)": "a 64-bit integer",
     "number with format float": "a 32-bit float",
 }
+_COUNTED = {
+    "maxLength": "characters",
+    "minLength": "characters",
+    "maxItems": "items",
+    "minItems": "items",
+    "maxProperties": "fields",
+    "minProperties": "properties",
+}
+_ALTERNATIVES = {
+    "anyOf": ("must validate at least one schema (anyOf)", "fits none of the alternatives"),
+    "oneOf": ("must validate one and only one schema (oneOf). ", "must fit exactly one alternative"),
+    "allOf": ("must validate all the schemas (allOf)", "does not fit all schemas"),
+    "not": ("must not validate the schema (not)", "has a form that is not allowed"),
+}
 _WORDS: dict[str, _Words] = {
     "type": _type,
     "required": _required,
     "enum": _enum,
-    "maxLength": _too_many("characters"),
-    "minLength": _too_few("characters"),
-    "maxItems": _too_many("items"),
-    "minItems": _too_few("items"),
-    "maxProperties": _too_many("fields"),
-    "minProperties": _too_few("properties"),
+    **dict.fromkeys(("maxLength", "maxItems", "maxProperties"), _too_many),
+    **dict.fromkeys(("minLength", "minItems", "minProperties"), _too_few),
     "pattern": _pattern,
     "format": _format,
     NUMBER: _number,
-    "anyOf": _alternatives("must validate at least one schema (anyOf)", "fits none of the alternatives"),
-    "oneOf": _alternatives("must validate one and only one schema (oneOf). ", "must fit exactly one alternative"),
-    "allOf": _alternatives("must validate all the schemas (allOf)", "does not fit all schemas"),
-    "not": _alternatives("must not validate the schema (not)", "has a form that is not allowed"),
+    **dict.fromkeys(_ALTERNATIVES, _alternatives),
 }
 _NATIVE_WORDS: dict[str, _Words] = {"type": _type, "required": _required, GO_TYPE: _go_type, LIST_TYPE: _repeated}

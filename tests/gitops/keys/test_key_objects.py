@@ -14,8 +14,8 @@ from mpijob import build, of_kind, the
 from builders import policy
 from trainc import Build, Options, Source, compile
 from trainc.admission.companions import admit_companions
+from trainc.admission.fields import faults_in
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
-from trainc.checks.fields import faults_in
 from trainc.checks.jobs import validate_job_spec
 from trainc.checks.pods import validate_pod, validate_pod_template
 from trainc.data import load_text

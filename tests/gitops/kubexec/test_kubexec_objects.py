@@ -11,9 +11,9 @@ from kubexecjob import ANNOTATED, build, of_kind, the
 from builders import runtime, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.admission.companions import admit_companions
+from trainc.admission.fields import faults_in
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
 from trainc.checks.created_pods import created_objects
-from trainc.checks.fields import faults_in
 from trainc.checks.pods import validate_pod, validate_pod_template
 from trainc.data import load_text
 from trainc.documents.emit import emit

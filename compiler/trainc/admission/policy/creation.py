@@ -4,50 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain
 
-from trainc.admission.crd import unknown_field, violation_finding
-from trainc.admission.hints import undeclared
-from trainc.admission.policy.documents import GROUP, POLICY, VERSION, Read, Stored, rows
+from msgspec.structs import replace
+
+from trainc.admission.crd import undeclared, unknown_field, violation_finding
+from trainc.admission.policy.documents import GROUP, VERSION, Stored, rows
 from trainc.admission.policy.expressions import Expressions
-from trainc.admission.policy.problems import Refused, binding_problems, policy_problems
-from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, existing, get
+from trainc.admission.policy.problems import binding_faults, policy_faults
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, dotted, existing, get
 from trainc.basics.regex import lazy
 from trainc.documents.positions import within
 from trainc.findings import Finding, report, suggest
-from trainc.findings.fault import report_fault
+from trainc.findings.fault import Fault, report_fault
 from trainc.inputs.source import Document
 from trainc.schema.kinds import BUILT_IN, all_groups, all_kinds
 
 UNCOMPILED, UNBOUND, DANGLING, NO_PARAMS, UNMATCHED = "TC512", "TC513", "TC514", "TC515", "TC516"
 
 
-def creation_findings(given: Sequence[Read], policies: Mapping[Document, Expressions]) -> tuple[Finding, ...]:
-    """Return the findings on policies and bindings that do not depend on a request."""
-    return tuple(chain(chain.from_iterable(_one(each, policies) for each in given), _between(given)))
+def creation_findings(given: Sequence[Stored], policies: Mapping[Document, Expressions]) -> Iterator[Finding]:
+    """Yield the findings on policies and bindings that do not depend on a request."""
+    for each in given:
+        document = each.document
+        resource = BUILT_IN.find(GROUP, VERSION, str(document.data["kind"]))
+        assert resource is not None, "it is in the package"
+        yield from (unknown_field(document, path, resource) for path in each.dropped)
+        yield from (violation_finding(document, violation) for violation in each.violations)
+        if each.decoded:
+            faults = policy_faults(each, policies[document]) if each.is_policy else binding_faults(each)
+            yield from (_finding(document, fault) for fault in faults)
+            yield from _unmatched(each)
+    yield from _between([each for each in given if each.decoded])
 
 
-def _one(each: Read, policies: Mapping[Document, Expressions]) -> Iterator[Finding]:
-    document = each.document
-    resource = BUILT_IN.find(GROUP, VERSION, str(document.data["kind"]))
-    assert resource is not None, "it is in the package"
-    yield from (unknown_field(document, path, resource) for path in each.dropped)
-    yield from (violation_finding(document, violation) for violation in each.violations)
-    if each.stored is None:
-        return
-    expressions = policies.get(document)
-    found = policy_problems(each.stored, expressions) if expressions is not None else binding_problems(each.stored)
-    yield from (_finding(document, problem) for problem in found)
-    yield from _unmatched(each.stored)
-
-
-def _finding(document: Document, refused: Refused) -> Finding:
-    if refused.position is None:
-        return report_fault(refused, document)
-    path, message = existing(document.data, refused.path), _first(refused.message)
-    position, message, hint = undeclared(str(get(document.data, *path)), refused.position, message)
+def _finding(document: Document, fault: Fault) -> Finding:
+    if fault.position is None:
+        return report_fault(replace(fault, message=f"{dotted(fault.path)}: {fault.message}"), document)
+    path, message = existing(document.data, fault.path), _first(fault.message)
+    position, message, hint = undeclared(str(get(document.data, *path)), fault.position, message)
     placed = within(document, path, position)
-    return report(UNCOMPILED, placed, path, message, found=refused.found, hint=hint, upstream=refused.upstream)
+    return report(UNCOMPILED, placed, path, message, found=fault.found, hint=hint, upstream=fault.upstream)
 
 
 def _first(text: str) -> str:
@@ -57,29 +53,19 @@ def _first(text: str) -> str:
     return rest.partition(" ")[2] or rest if mark and head == "ERROR" and rest.startswith("<input>") else line
 
 
-def _between(given: Sequence[Read]) -> Iterator[Finding]:
-    policies = {each.stored.name: each.stored for each in given if each.stored is not None and _is_policy(each)}
-    bindings = [each.stored for each in given if each.stored is not None and not _is_policy(each)]
-    for binding in bindings:
-        if binding.policy_name and binding.policy_name not in policies:
-            yield _dangling(binding, sorted(policies))
-        elif binding.policy_name:
-            yield from _params(policies[binding.policy_name], binding)
-    bound = {binding.policy_name for binding in bindings}
+def _between(given: Sequence[Stored]) -> Iterator[Finding]:
+    policies = {each.name: each for each in given if each.is_policy}
+    bound = {each.policy_name for each in given if not each.is_policy}
+    for binding in (each for each in given if not each.is_policy and each.policy_name):
+        if (policy := policies.get(name := binding.policy_name)) is not None:
+            yield from _params(policy, binding)
+        else:
+            message, hint = f"policy {name!r} not found: the binding has no effect", suggest(name, sorted(policies))
+            yield report(DANGLING, binding.document, ("spec", "policyName"), message, found=name, hint=hint)
     for name, policy in policies.items():
         if name not in bound:
             message = f"policy {name!r} has no binding and is never enforced"
             yield report(UNBOUND, policy.document, ("metadata", "name"), message, found=name)
-
-
-def _is_policy(each: Read) -> bool:
-    return each.document.data["kind"] == POLICY
-
-
-def _dangling(binding: Stored, known: list[str]) -> Finding:
-    path, name = ("spec", "policyName"), binding.policy_name
-    message = f"policy {name!r} not found: the binding has no effect"
-    return report(DANGLING, binding.document, path, message, found=name, hint=suggest(name, known))
 
 
 def _params(policy: Stored, binding: Stored) -> Iterator[Finding]:
@@ -90,7 +76,7 @@ def _params(policy: Stored, binding: Stored) -> Iterator[Finding]:
     if refers:
         message, path = f"policy {policy.name!r} has no paramKind: paramRef is ignored", ("spec", "paramRef")
     else:
-        kind = get(as_object(policy.spec.get("paramKind")), "kind")
+        kind = get(policy.spec, "paramKind", "kind")
         message = f"policy {policy.name!r} has paramKind {kind}, but the binding has no paramRef: params is null"
         path = ("spec", "policyName")
     yield report(NO_PARAMS, binding.document, path, message)
@@ -107,10 +93,15 @@ def _unmatched(stored: Stored) -> Iterator[Finding]:
     for part, field in _PARTS:
         for index, rule in enumerate(rows(as_object(stored.spec.get(part)), field)):
             path: Path = ("spec", part, field, index)
-            yield from _groups(stored, rule, path)
+            for number, group in enumerate(as_list(rule.get("apiGroups"))):
+                if isinstance(group, str) and "/" in group:
+                    message = f"{group!r} is not an API group: the rule matches nothing in it"
+                    hint = f"write {group.partition('/')[0]} here, and the version in apiVersions"
+                    where = (*path, "apiGroups", number)
+                    yield report(UNMATCHED, stored.document, where, message, found=group, hint=hint)
             yield from _resources(stored, rule, path)
     for field in ("matchConditions", "variables", "validations"):
-        for index, row in enumerate(stored.rows(field)):
+        for index, row in enumerate(rows(stored.spec, field)):
             yield from _kinds(stored, str(row.get("expression")), ("spec", field, index, "expression"))
 
 
@@ -122,14 +113,6 @@ def _kinds(stored: Stored, expression: str, path: Path) -> Iterator[Finding]:
             message = f"unknown kind {name!r}: no object ever has it"
             hint = f"did you mean '{min(kinds)}'?"
             yield report(UNMATCHED, stored.document, path, message, found=name, hint=hint)
-
-
-def _groups(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding]:
-    for index, group in enumerate(as_list(rule.get("apiGroups"))):
-        if isinstance(group, str) and "/" in group:
-            message = f"{group!r} is not an API group: the rule matches nothing in it"
-            hint = f"write {group.partition('/')[0]} here, and the version in apiVersions"
-            yield report(UNMATCHED, stored.document, (*path, "apiGroups", index), message, found=group, hint=hint)
 
 
 def _resources(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding]:
@@ -152,16 +135,13 @@ def _resources(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding
 def _hint(name: str, known: frozenset[str]) -> str | None:
     """Return a hint with the resource that is probably meant; None if a newer Kubernetes may have this one."""
     folded = name.lower()
-    if near := next((plural for plural in sorted(known) if folded in (plural, _singular(plural))), None):
+    kinds = {_plural(kind): kind.lower() for group in all_groups() for kind in all_kinds(group)}
+    if near := next((plural for plural in sorted(known) if folded in (plural, kinds.get(plural))), None):
         return f"write the plural in lower case: {near}"
     homes = sorted(group for group in all_groups() if folded in _plurals(group))
     if homes:
         return f"{folded} is a resource of {_titled(homes[0])}"
     return suggest(name, known)
-
-
-def _singular(plural: str) -> str:
-    return next((kind.lower() for group in all_groups() for kind in all_kinds(group) if _plural(kind) == plural), "")
 
 
 def _titled(group: str) -> str:

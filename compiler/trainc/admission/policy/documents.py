@@ -10,8 +10,9 @@ from typing import Final
 
 import msgspec
 
-from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get
 from trainc.inputs.source import Document
+from trainc.kube.fielderror import quote
 from trainc.schema import Violation, admit
 from trainc.schema.kinds import BUILT_IN
 
@@ -23,11 +24,22 @@ KINDS = (POLICY, BINDING)
 
 
 class Stored(msgspec.Struct, frozen=True, eq=False):
-    """A policy or a binding: its document, its name, and its spec with defaults."""
+    """A policy or a binding: its document, its name, and its spec with defaults.
+
+    ``decoded``: a server can read it; else the spec is empty. ``dropped``: the paths of unknown fields.
+    """
 
     document: Document
     name: str
     spec: JsonObject
+    violations: tuple[Violation, ...] = ()
+    dropped: tuple[Path, ...] = ()
+    decoded: bool = True
+
+    @property
+    def is_policy(self) -> bool:
+        """Whether it is a policy, not a binding."""
+        return self.document.data["kind"] == POLICY
 
     @property
     def has_params(self) -> bool:
@@ -49,18 +61,10 @@ class Stored(msgspec.Struct, frozen=True, eq=False):
         """What a binding does on a failed validation: Deny, Warn or Audit."""
         return tuple(map(str, as_list(self.spec.get("validationActions"))))
 
-    def rows(self, field: str) -> list[JsonObject]:
-        """Return the items of a list of objects in the spec; null in it is an empty object, as for Go."""
-        return rows(self.spec, field)
-
-
-class Read(msgspec.Struct, frozen=True, eq=False):
-    """A policy or binding; ``stored`` is None if it cannot be decoded."""
-
-    document: Document
-    stored: Stored | None
-    violations: tuple[Violation, ...] = ()
-    dropped: tuple[Path, ...] = ()
+    @property
+    def constraints(self) -> JsonObject:
+        """The requests that a policy, or a binding, applies to."""
+        return as_object(self.spec.get("matchConstraints" if self.is_policy else "matchResources"))
 
 
 def is_policy(document: Document) -> bool:
@@ -68,43 +72,31 @@ def is_policy(document: Document) -> bool:
     return document.data.get("kind") in KINDS and document.data.get("apiVersion") == API_VERSION
 
 
-def read(document: Document) -> Read:
+def read(document: Document) -> Stored:
     """Decode a policy or binding."""
     kind = str(document.data["kind"])
     resource = BUILT_IN.find(GROUP, VERSION, kind)
-    assert resource is not None, "it travels in the package"
+    assert resource is not None, "it is in the package"
     result = admit(resource, document.data)
+    name = str(get(result.data, "metadata", "name") or "")
     if any(violation.decode for violation in result.violations):
-        return Read(document, None, result.violations, result.dropped)
-    name = str(as_object(result.data.get("metadata")).get("name", ""))
+        return Stored(document, name, {}, result.violations, result.dropped, decoded=False)
     spec = as_object(result.data.get("spec"))
-    defaulted = _policy(spec) if kind == POLICY else _binding(spec)
-    return Read(document, Stored(document, name, defaulted), result.violations, result.dropped)
+    if kind == POLICY:
+        spec = {"failurePolicy": "Fail", **spec}
+    field = "matchConstraints" if kind == POLICY else "matchResources"
+    if isinstance(given := spec.get(field), dict):
+        filled: JsonObject = {"matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}, **given}
+        for key in ("resourceRules", "excludeResourceRules"):
+            if key in given:
+                filled[key] = [{"scope": "*", **rule} for rule in rows(given, key)]
+        spec = {**spec, field: filled}
+    return Stored(document, name, spec, result.violations, result.dropped)
 
 
 def rows(value: JsonObject, field: str) -> list[JsonObject]:
     """Return the items of a list of objects; null in it is an empty object, as for Go."""
     return [as_object(item) for item in as_list(value.get(field))]
-
-
-def _policy(spec: JsonObject) -> JsonObject:
-    filled: JsonObject = {"failurePolicy": "Fail", **spec}
-    return _with_matching(filled, "matchConstraints")
-
-
-def _binding(spec: JsonObject) -> JsonObject:
-    return _with_matching(spec, "matchResources")
-
-
-def _with_matching(spec: JsonObject, field: str) -> JsonObject:
-    given = spec.get(field)
-    if not isinstance(given, dict):
-        return spec
-    filled: JsonObject = {"matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}, **given}
-    for name in ("resourceRules", "excludeResourceRules"):
-        if name in given:
-            filled[name] = [{"scope": "*", **rule} for rule in rows(given, name)]
-    return {**spec, field: filled}
 
 
 DENIED, ERROR, UNDECIDED, ANNOTATION = "denied", "error", "undecided", "annotation"
@@ -136,10 +128,8 @@ class Request(msgspec.Struct, frozen=True):
     @property
     def label(self) -> str:
         """The name of the object in the server's errors: ``jobsets.jobset.x-k8s.io "name"``."""
-        from trainc.kube.fielderror import quote
-
         resource = f"{self.resource}.{self.group}" if self.group else self.resource
-        prefix = as_object((self.object or {}).get("metadata")).get("generateName")
+        prefix = get(self.object, "metadata", "generateName")
         return f"{resource} {quote(self.name or str(prefix or ''))}"
 
     @property

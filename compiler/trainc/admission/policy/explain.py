@@ -8,6 +8,7 @@ finding is shown.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from trainc.admission.policy.expressions import Expressions
@@ -15,7 +16,7 @@ from trainc.basics.jsonvalues import JsonObject, Path, existing, get
 from trainc.cel.ast import Call, Comprehension, Ident, Literal, Node, Select, children
 from trainc.cel.composition import Compiled, Problem, Variable, Variables
 from trainc.cel.declarations import Checked
-from trainc.cel.program import Outcome, PlanError, Program, plan
+from trainc.cel.program import Outcome, PlanError, plan
 from trainc.cel.rules import selections
 from trainc.cel.types import DYN
 from trainc.cel.values import Value
@@ -94,7 +95,11 @@ class _Explainer:
             case Call(function="!_", args=(operand,)):
                 return self.why(operand, place, None if wanted is None else not wanted)
             case Call(function="_&&_" | "_||_", args=operands):
-                return self._of_operands(operands, place, wanted, first=wanted is (node.function == "_||_"))
+                # If one operand is enough to fail all, the first counts; else that with the longest path.
+                guilty = (operand for operand in operands if self._gives(operand, place, wanted))
+                paths = [path for each in guilty if (path := self.why(each, place, wanted))]
+                is_enough = wanted is (node.function == "_||_")
+                return paths[0] if is_enough and paths else max(paths, key=len, default=())
             case Call(function="_?_:_", args=(condition, *branches)):
                 taken = branches[0] if self._gives(condition, place, True) else branches[1]
                 found = self.why(taken, place, wanted) if self._gives(taken, place, wanted) else ()
@@ -104,15 +109,11 @@ class _Explainer:
             case Comprehension(macro="all" | "exists"):
                 return self._longest(node.iter_range, place)
             case Call(function="_==_", args=(Call(function="size") as size, Literal(value=0))) if wanted is False:
-                return self._first(size.target or size.args[0], place) or self._longest(node, place)
+                elements = self._elements(size.target or size.args[0], place)
+                first = next((item.path for _, item in elements if item.path), ())
+                return first or self._longest(node, place)
         below = self._variable(node, place)
         return self.why(below.checked.root, below, wanted) if below is not None else self._longest(node, place)
-
-    def _of_operands(self, operands: tuple[Node, ...], place: _Place, wanted: bool | None, *, first: bool) -> Path:
-        """Return where the first operand fails that is enough to fail all, else the longest path of any."""
-        guilty = [operand for operand in operands if self._gives(operand, place, wanted)]
-        paths = [path for each in guilty if (path := self.why(each, place, wanted))]
-        return paths[0] if first and paths else max(paths, key=len, default=())
 
     def _of_elements(self, node: Comprehension, place: _Place, wanted: bool | None) -> Path:
         assert isinstance(node.step, Call), "what the macro expands to"
@@ -122,10 +123,6 @@ class _Explainer:
             if self._gives(body, inside, wanted):
                 return self.why(body, inside, wanted) or path or ()
         return self._longest(node.iter_range, place)
-
-    def _first(self, node: Node, place: _Place) -> Path:
-        """Return where the first element is of what should have none."""
-        return next((item.path for _, item in self._elements(node, place) if item.path), ())
 
     def _bound(self, node: Comprehension, place: _Place) -> Iterator[tuple[Mapping[str, Item], Path | None]]:
         """Yield the variables of a macro for each element, with their values and paths."""
@@ -238,8 +235,11 @@ class _Explainer:
     def _evaluate(self, node: Node, place: _Place) -> Outcome:
         self._step()
         if node not in self._programs:
-            self._programs[node] = self._planned(node, place.checked)
-        program = self._programs[node]
+            types = place.checked.types
+            part = Checked(node, types.get(node, DYN), types, place.checked.references)
+            with suppress(PlanError):
+                self._programs[node] = plan(part, self._environment)
+        program = self._programs.setdefault(node, None)
         if program is None:
             return _FAILED
         scope = {name: item.value for name, item in place.scope.items()}
@@ -248,13 +248,6 @@ class _Explainer:
         if self._cost <= 0:
             raise _Enough
         return outcome
-
-    def _planned(self, node: Node, checked: Checked) -> Program | None:
-        part = Checked(node, checked.types.get(node, DYN), checked.types, checked.references)
-        try:
-            return plan(part, self._environment)
-        except PlanError:
-            return None
 
     def _step(self) -> None:
         self._steps -= 1

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from trainc.admission.policy.documents import Stored
+from trainc.admission.policy.documents import Stored, rows
 from trainc.basics.jsonvalues import JsonObject, Path
 from trainc.cel.ast import Node
 from trainc.cel.composition import (
@@ -59,8 +59,8 @@ class Expressions:
 
     @cached_property
     def _named(self) -> list[tuple[int, str, str]]:
-        rows = enumerate(self._policy.rows("variables"))
-        found = [(index, _text(row, "name"), _text(row, "expression")) for index, row in rows]
+        named = enumerate(rows(self._policy.spec, "variables"))
+        found = [(index, _text(row, "name"), _text(row, "expression")) for index, row in named]
         return [row for row in found if not self._new or trim_space(row[2])]
 
     @cached_property
@@ -76,9 +76,9 @@ class Expressions:
     @cached_property
     def variable_expressions(self) -> tuple[Expression, ...]:
         """The expressions of the variables."""
-        rows = self._policy.rows("variables")
+        given = rows(self._policy.spec, "variables")
         return tuple(
-            Expression(("spec", "variables", index, "expression"), rows[index], text, variable.made)
+            Expression(("spec", "variables", index, "expression"), given[index], text, variable.made)
             for (index, _, text), variable in zip(self._named, self.variables, strict=True)
         )
 
@@ -114,14 +114,14 @@ class Expressions:
     @cached_property
     def _known(self) -> dict[str, Type | None] | None:
         """The types of the variables; where a new policy has none, not even ``variables`` is known."""
-        if self._new and not self._policy.rows("variables"):
+        if self._new and not rows(self._policy.spec, "variables"):
             return None
         return variable_types(self.variables)
 
     def _compiled(
         self, field: str, key: str, environment: Environment, allowed: tuple[Type, ...], *, trimmed: bool = False
     ) -> Iterator[Expression]:
-        for index, row in enumerate(self._policy.rows(field)):
+        for index, row in enumerate(rows(self._policy.spec, field)):
             text = _text(row, key)
             if trim_space(text) if self._new else text or key != "messageExpression":
                 used = trim_space(text) if trimmed else text
@@ -135,6 +135,11 @@ class Bound(msgspec.Struct, frozen=True, eq=False):
     policy: Stored
     bindings: tuple[Stored, ...]
     expressions: Expressions
+
+    @property
+    def constraints(self) -> list[JsonObject]:
+        """The constraints of the policy, then those of its bindings."""
+        return [each.constraints for each in (self.policy, *self.bindings)]
 
 
 def _text(row: JsonObject, field: str) -> str:

@@ -7,13 +7,13 @@ ensureParamsForPolicyLocked); k8s.io/apimachinery v0.34 pkg/labels/selector.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from trainc.admission.policy.documents import Request, Stored, rows
-from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object
+from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, put
 from trainc.cel.values import Undecided
 from trainc.documents.classify import Key
 from trainc.inputs.source import Document
@@ -47,35 +47,30 @@ class Labels(NamedTuple):
     complete: bool = True
 
 
+_RULES = ("resourceRules", "excludeResourceRules")
+
+
 def requirements(selector: Json) -> tuple[Requirement, ...]:
     """Return the requirements of a selector; one without any selects everything."""
-    return tuple(_requirements(as_object(selector)))
-
-
-def _requirements(selector: JsonObject) -> Iterator[Requirement]:
-    for key, value in as_object(selector.get("matchLabels")).items():
-        yield Requirement(key, "In", (str(value),))
-    for row in map(as_object, as_list(selector.get("matchExpressions"))):
+    labels = as_object(get(selector, "matchLabels")).items()
+    found = [Requirement(key, "In", (str(value),)) for key, value in labels]
+    for row in rows(as_object(selector), "matchExpressions"):
         values = tuple(map(str, as_list(row.get("values"))))
-        yield Requirement(str(row.get("key", "")), str(row.get("operator", "")), values)
+        found.append(Requirement(str(row.get("key", "")), str(row.get("operator", "")), values))
+    return tuple(found)
 
 
 def selects(asked: tuple[Requirement, ...], labels: Labels) -> bool | None:
     """Tell whether a selector selects an object of these labels; None if that depends on unknown labels."""
-    open_ = False
-    for requirement in asked:
-        if requirement.key in labels.known or labels.complete:
-            if not requirement.holds(labels.known):
-                return False
-        else:
-            open_ = True
-    return None if open_ else True
+    known = [each for each in asked if labels.complete or each.key in labels.known]
+    if not all(each.holds(labels.known) for each in known):
+        return False
+    return True if len(known) == len(asked) else None
 
 
 def labels_of(data: Json) -> Labels:
     """Return the labels of an object."""
-    metadata = as_object(as_object(data).get("metadata"))
-    return Labels({key: str(value) for key, value in as_object(metadata.get("labels")).items()})
+    return Labels({key: str(value) for key, value in as_object(get(data, "metadata", "labels")).items()})
 
 
 NAME_LABEL = "kubernetes.io/metadata.name"
@@ -110,9 +105,7 @@ class Cluster(msgspec.Struct, frozen=True, eq=False):
 
 def named(namespace: JsonObject, name: str) -> JsonObject:
     """Return a namespace with the label of its name."""
-    metadata = as_object(namespace.get("metadata"))
-    labels: JsonObject = {**as_object(metadata.get("labels")), NAME_LABEL: name}
-    return {**namespace, "metadata": {**metadata, "name": name, "labels": labels}}
+    return put(put(namespace, ("metadata", "name"), name), ("metadata", "labels", NAME_LABEL), name)
 
 
 GroupVersionName = tuple[str, str, str]
@@ -137,7 +130,9 @@ def match(constraints: JsonObject, request: Request, cluster: Cluster) -> Match 
 
     Raises Undecided if that depends on unknown labels.
     """
-    if not _objects_selected(constraints, request):
+    selector = requirements(constraints.get("objectSelector"))
+    versions = [data for data in (request.object, request.old_object) if data is not None]
+    if selector and not any(selects(selector, labels_of(data)) for data in versions):
         return None
     policy = constraints.get("matchPolicy")
     if _by_rules(rows(constraints, "excludeResourceRules"), policy, request, cluster) is not None:
@@ -153,13 +148,6 @@ def sees(constraints: JsonObject, namespace: str, cluster: Cluster) -> bool:
     return not asked or selects(asked, cluster.namespace_labels(namespace)) is not False
 
 
-def _objects_selected(constraints: JsonObject, request: Request) -> bool:
-    asked = requirements(constraints.get("objectSelector"))
-    if not asked:
-        return True
-    return any(data is not None and selects(asked, labels_of(data)) for data in (request.object, request.old_object))
-
-
 def _namespace_selected(constraints: JsonObject, request: Request, cluster: Cluster) -> bool:
     asked = requirements(constraints.get("namespaceSelector"))
     if not asked or not (request.scope or request.resource == "namespaces"):
@@ -173,56 +161,33 @@ def _namespace_selected(constraints: JsonObject, request: Request, cluster: Clus
 
 
 def _by_rules(rules: list[JsonObject], policy: Json, request: Request, cluster: Cluster) -> Match | None:
-    made = own(request)
-    if any(_applies(rule, request, made.resource) for rule in rules):
-        return made
-    if policy != "Equivalent":
+    itself = own(request)
+    if any(_applies(rule, request, itself.resource) for rule in rules):
+        return itself
+    # The other served versions of the resource. Of subresources only status is known to have the same kind.
+    if policy != "Equivalent" or request.sub_resource not in ("", "status"):
         return None
-    equivalents = tuple(_equivalents(request, cluster)) if rules else ()
-    for rule in rules:
-        for other in equivalents:
-            if _applies(rule, request, other.resource):
-                return other
-    return None
-
-
-def _equivalents(request: Request, cluster: Cluster) -> Iterator[Match]:
-    """Yield the other served versions of the resource. Of subresources only status is known to have the same kind."""
-    if request.sub_resource not in ("", "status"):
-        return
-    for known in cluster.registry.served(request.group, request.kind):
-        if known.plural == request.resource and known.version != request.version:
-            yield Match((known.group, known.version, known.kind), (known.group, known.version, known.plural))
+    equivalents = [
+        Match((known.group, known.version, known.kind), (known.group, known.version, known.plural))
+        for known in (cluster.registry.served(request.group, request.kind) if rules else ())
+        if known.plural == request.resource and known.version != request.version
+    ]
+    found = (other for rule in rules for other in equivalents if _applies(rule, request, other.resource))
+    return next(found, None)
 
 
 def _applies(rule: JsonObject, request: Request, resource: GroupVersionName) -> bool:
     group, version, name = resource
     names = as_list(rule.get("resourceNames"))
+    clustered = not request.scope or (request.is_namespace and request.version == "v1")
+    listed = (("operations", request.operation), ("apiGroups", group), ("apiVersions", version))
+    resources = (str(item).partition("/") for item in as_list(rule.get("resources")))
     return (
-        _in_scope(rule.get("scope"), request)
-        and _listed(rule, "operations", request.operation)
-        and _listed(rule, "apiGroups", group)
-        and _listed(rule, "apiVersions", version)
-        and any(_is_resource(str(item), name, request.sub_resource) for item in as_list(rule.get("resources")))
+        rule.get("scope") in (None, "*", "Cluster" if clustered else "Namespaced")
+        and all(not {"*", wanted}.isdisjoint(map(str, as_list(rule.get(field)))) for field, wanted in listed)
+        and any(of in ("*", name) and sub in ("*", request.sub_resource) for of, _, sub in resources)
         and (not names or request.name in names)
     )
-
-
-def _in_scope(scope: Json, request: Request) -> bool:
-    if scope in (None, "*"):
-        return True
-    clustered = not request.scope or (request.is_namespace and request.version == "v1")
-    return clustered == (scope == "Cluster") and scope in ("Cluster", "Namespaced")
-
-
-def _listed(rule: JsonObject, field: str, wanted: str) -> bool:
-    items = as_list(rule.get(field))
-    return "*" in items or wanted in items
-
-
-def _is_resource(item: str, resource: str, sub_resource: str) -> bool:
-    of, _, sub = item.partition("/")
-    return of in ("*", resource) and sub in ("*", sub_resource)
 
 
 class ConfigurationError(Exception):
@@ -321,12 +286,8 @@ class Applied(msgspec.Struct, frozen=True):
 
 def apply(bound: Bound, request: Request, cluster: Cluster) -> Applied | None:
     """Return how a policy applies to a request, or None."""
-    policy, undecided = bound.policy, ""
-    constraints = as_object(policy.spec.get("matchConstraints"))
-    try:
-        matched = match(constraints, request, cluster)
-    except Undecided as error:
-        undecided, matched = error.reason, match({**constraints, "namespaceSelector": {}}, request, cluster)
+    policy = bound.policy
+    matched, undecided = _match_or_reason(policy.constraints, request, cluster)
     if matched is None:
         return None
     if policy.has_params and not undecided:
@@ -334,35 +295,33 @@ def apply(bound: Bound, request: Request, cluster: Cluster) -> Applied | None:
             scope(policy, cluster)
         except ConfigurationError as error:
             return Applied(matched, error=str(error))
-    found = (_applied(policy, binding, request, cluster) for binding in bound.bindings)
-    bindings = tuple(each for each in found if each is not None)
-    return Applied(matched, bindings, undecided) if bindings else None
-
-
-def _applied(policy: Stored, binding: Stored, request: Request, cluster: Cluster) -> AppliedBinding | None:
-    resources, undecided = binding.spec.get("matchResources"), ""
-    if isinstance(resources, dict):
+    bindings: list[AppliedBinding] = []
+    for binding in bound.bindings:
+        applies, reason = _match_or_reason(binding.constraints, request, cluster)
+        if applies is None:
+            continue
         try:
-            matched = match(resources, request, cluster)
-        except Undecided as error:
-            undecided, matched = error.reason, match({**resources, "namespaceSelector": {}}, request, cluster)
-        if matched is None:
-            return None
+            params = collect(policy, binding, request.scope, cluster)
+        except ConfigurationError as error:
+            bindings.append(AppliedBinding(binding, reason, str(error)))
+        else:
+            bindings += [AppliedBinding(binding, reason, params=params)] if params else []
+    return Applied(matched, tuple(bindings), undecided) if bindings else None
+
+
+def _match_or_reason(constraints: JsonObject, request: Request, cluster: Cluster) -> tuple[Match | None, str]:
+    """Return the match, and why it is undecided: then that of a namespace with all labels."""
     try:
-        params = collect(policy, binding, request.scope, cluster)
-    except ConfigurationError as error:
-        return AppliedBinding(binding, undecided, str(error))
-    return AppliedBinding(binding, undecided, params=params) if params else None
+        return match(constraints, request, cluster), ""
+    except Undecided as error:
+        return match({**constraints, "namespaceSelector": {}}, request, cluster), error.reason
 
 
 def depends_on_object(bound: Bound, request: Request) -> bool:
     """Tell whether it depends on the object of a request if a policy, or one of its bindings, applies."""
-    parts = (bound.policy.spec.get("matchConstraints"), *(each.spec.get("matchResources") for each in bound.bindings))
-    return any(_depends(as_object(part), request) for part in parts)
-
-
-def _depends(constraints: JsonObject, request: Request) -> bool:
-    rules = [rule for field in ("resourceRules", "excludeResourceRules") for rule in rows(constraints, field)]
-    if requirements(constraints.get("objectSelector")) or any(rule.get("resourceNames") for rule in rules):
-        return True
-    return request.resource == "namespaces" and bool(requirements(constraints.get("namespaceSelector")))
+    selectors = ("objectSelector", "namespaceSelector") if request.resource == "namespaces" else ("objectSelector",)
+    return any(
+        any(requirements(part.get(selector)) for selector in selectors)
+        or any(rule.get("resourceNames") for key in _RULES for rule in rows(part, key))
+        for part in bound.constraints
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -16,23 +17,20 @@ from trainc.admission.policy.creation import creation_findings
 from trainc.admission.policy.documents import (
     ANNOTATION,
     AUDIT,
-    BINDING,
+    DENIED,
     DENY,
     ERROR,
     GROUP,
     INVALID,
-    POLICY,
     UNDECIDED,
     WARN,
     Decision,
-    Read,
     Request,
     Stored,
     is_policy,
     read,
 )
-from trainc.admission.policy.evaluate import Evaluation, Verdict
-from trainc.admission.policy.expressions import Bound, Expressions
+from trainc.admission.policy.expressions import Bound, Expression, Expressions
 from trainc.admission.policy.match import (
     Applied,
     AppliedBinding,
@@ -44,12 +42,16 @@ from trainc.admission.policy.match import (
     sees,
 )
 from trainc.admission.policy.values import names, object_names
-from trainc.basics.jsonvalues import Path, as_object
-from trainc.cel.values import Value
+from trainc.admission.rules import BUDGET, OUT_OF_BUDGET, message_text
+from trainc.basics.jsonvalues import JsonObject, Path
+from trainc.cel.composition import Compiled, Problem, Variables
+from trainc.cel.program import LIMIT
+from trainc.cel.values import EvalError, Undecided, Value
+from trainc.cel.work import PER_COST
 from trainc.documents.classify import Key, identity
 from trainc.findings import Finding, has_errors
 from trainc.inputs.source import Document
-from trainc.kube.gojson import go_json
+from trainc.kube.gojson import go_json, trim_space
 from trainc.schema.kinds import BUILT_IN, Registry
 
 _EXEMPT = frozenset(
@@ -81,24 +83,28 @@ class PolicySet(Struct, frozen=True, eq=False):
         registered kinds.
         """
         objects: dict[Key, Document] = dict(cluster)
-        found: list[Read] = []
+        found: list[Stored] = []
         for document in documents:
             if is_policy(document):
                 found.append(read(document))
             else:
                 objects.setdefault(identity(document), document)
-        policies = {each.document: Expressions(each.stored) for each in found if _is(each, POLICY) and each.stored}
-        findings = creation_findings(found, policies)
+        policies = {each.document: Expressions(each) for each in found if each.is_policy and each.decoded}
+        findings = tuple(creation_findings(found, policies))
         refused = {_place(finding.document) for finding in findings if has_errors((finding,))}
         good = [each for each in found if _place(each.document) not in refused]
-        return cls(findings, _bound(good, policies), Cluster(objects, resources))
+        bindings: dict[str, list[Stored]] = {}
+        for each in sorted((each for each in good if not each.is_policy), key=lambda each: each.name):
+            bindings.setdefault(each.policy_name, []).append(each)
+        by_name = {each.name: each for each in good if each.is_policy and each.name in bindings}
+        bound = (Bound(by_name[k], tuple(bindings[k]), policies[by_name[k].document]) for k in sorted(by_name))
+        return cls(findings, tuple(bound), Cluster(objects, resources))
 
     def seeing(self, namespace: str) -> tuple[Bound, ...]:
         """Return the policies that may apply to objects in a namespace."""
 
         def sees_it(bound: Bound) -> bool:
-            parts = (bound.policy.spec.get("matchConstraints"), *(b.spec.get("matchResources") for b in bound.bindings))
-            own, *others = (sees(as_object(part), namespace, self.cluster) for part in parts)
+            own, *others = (sees(part, namespace, self.cluster) for part in bound.constraints)
             # A policy reports missing params even if none of its bindings applies.
             return own and (bound.policy.has_params or any(others))
 
@@ -147,59 +153,32 @@ def _place(document: Document) -> tuple[str, int]:
     return document.source.name, document.index
 
 
-def _is(each: Read, kind: str) -> bool:
-    return each.document.data["kind"] == kind
-
-
-def _bound(good: list[Read], policies: Mapping[Document, Expressions]) -> tuple[Bound, ...]:
-    """Return the policies that are bound, by name."""
-    bindings: dict[str, list[Stored]] = {}
-    for each in good:
-        if _is(each, BINDING) and each.stored is not None:
-            bindings.setdefault(each.stored.policy_name, []).append(each.stored)
-    by_name = {e.stored.name: e.stored for e in good if _is(e, POLICY) and e.stored is not None}
-    return tuple(
-        Bound(policy, tuple(sorted(bindings[name], key=lambda each: each.name)), policies[policy.document])
-        for name, policy in sorted(by_name.items())
-        if name in bindings
-    )
-
-
-class _Judgment:
+class _Judgment(Struct, frozen=True, eq=False):
     """The evaluation of one policy for one request. ``objects``: the values of its objects, cached by version."""
 
-    def __init__(
-        self,
-        bound: Bound,
-        applied: Applied,
-        request: Request,
-        cluster: Cluster,
-        objects: dict[str, Mapping[str, Value]],
-    ) -> None:
-        self._bound = bound
-        self._policy = bound.policy
-        self._applied = applied
-        self._request = request
-        self._cluster = cluster
-        self._objects = objects
+    bound: Bound
+    applied: Applied
+    request: Request
+    cluster: Cluster
+    objects: dict[str, Mapping[str, Value]]
 
     def decide(self) -> Iterator[Decision]:
         """Yield the decisions of the policy."""
-        applied = self._applied
+        applied = self.applied
         if applied.error:
             yield from self._misconfigured(None, f"failed to configure policy: {applied.error}")
-        elif applied.undecided:
-            if any(map(self._finds_fault, applied.bindings)):
-                yield self._open(None, ("spec", "matchConstraints", "namespaceSelector"), applied.undecided)
-        else:
+        elif not applied.undecided:
             yield from _merged(each for binding in applied.bindings for each in self._by_binding(binding))
+        elif any(map(self._finds_fault, applied.bindings)):
+            path = ("spec", "matchConstraints", "namespaceSelector")
+            yield from self._decisions(None, Verdict(path, UNDECIDED, applied.undecided))
 
     def _by_binding(self, applied: AppliedBinding) -> Iterator[Decision]:
         if not applied.undecided:
             yield from self._bound_by(applied)
         elif self._finds_fault(applied, bound=True):
-            path = ("spec", "matchResources", "namespaceSelector")
-            yield self._open(applied.binding, path, applied.undecided)
+            verdict = Verdict(("spec", "matchResources", "namespaceSelector"), UNDECIDED, applied.undecided)
+            yield from self._decisions(applied.binding, verdict, at_binding=True)
 
     def _finds_fault(self, applied: AppliedBinding, *, bound: bool = False) -> bool:
         """Tell whether a binding would fail the request if its policy (``bound``: and the binding) applies."""
@@ -208,75 +187,54 @@ class _Judgment:
 
     def _bound_by(self, applied: AppliedBinding) -> Iterator[Decision]:
         """Yield the decisions of the policy if the binding applies to the request."""
-        binding, matched, request = applied.binding, self._applied.matched, self._request
+        binding, matched, request = applied.binding, self.applied.matched, self.request
         if applied.error:
             yield from self._misconfigured(binding, f"failed to configure binding: {applied.error}")
             return
-        version, expressions = matched.kind[1], self._bound.expressions
-        if version not in self._objects:
-            self._objects[version] = object_names(request, matched)
-        objects = self._objects[version]
+        version, expressions = matched.kind[1], self.bound.expressions
+        if version not in self.objects:
+            self.objects[version] = object_names(request, matched)
+        objects = self.objects[version]
         for param in applied.params:
             early: Mapping[str, Value] = {}
             if expressions.conditions:
                 early = names(request, own(request)._replace(kind=matched.kind), objects, param, None)
-            evaluation = Evaluation(
-                expressions,
-                names(request, matched, objects, param, self._cluster),
-                early,
-                ignores=self._policy.ignores_failures,
-            )
+            known = names(request, matched, objects, param, self.cluster)
+            evaluation = Evaluation(expressions, known, early, self.bound.policy.ignores_failures)
             for verdict in evaluation.verdicts():
-                yield from self._decisions(binding, verdict, evaluation)
-
-    def _decisions(self, binding: Stored, verdict: Verdict, evaluation: Evaluation) -> Iterator[Decision]:
-        path = evaluation.explain(verdict, self._request.object)
-        decision = Decision(
-            self._policy.document,
-            binding.document,
-            verdict.path,
-            AUDIT if verdict.key else DENY,
-            verdict.outcome,
-            verdict.message,
-            verdict.reason,
-            object_path=path,
-            position=verdict.position,
-        )
-        actions = (decision.action,) if verdict.key or verdict.certain else binding.actions
-        if verdict.outcome == UNDECIDED and not verdict.key:
-            actions = actions[:1] if DENY not in actions else (DENY,)
-        for action in actions:
-            text = _upstream(self._request, self._policy, binding, action, verdict)
-            yield replace(decision, action=action, upstream=text)
-
-    def _open(self, binding: Stored | None, path: Path, reason: str) -> Decision:
-        """Return the decision if it is unknown whether the policy applies."""
-        where = binding.document if binding is not None else None
-        actions = [_strongest(each) for each in (self._bound.bindings if binding is None else (binding,))]
-        action = DENY if DENY in actions else actions[0]
-        return Decision(self._policy.document, where, path, action, UNDECIDED, reason, at_binding=binding is not None)
+                yield from self._decisions(binding, verdict, evaluation.explain(verdict, request.object))
 
     def _misconfigured(self, binding: Stored | None, message: str) -> Iterator[Decision]:
         """Yield the denial of a policy or binding that cannot be used, which does not depend on the actions."""
-        if self._policy.ignores_failures:
-            return
-        path: Path = ("spec", "paramKind") if binding is None else ("spec", "paramRef")
-        verdict = Verdict(path, ERROR, message, INVALID)
-        yield Decision(
-            self._policy.document,
-            binding.document if binding is not None else None,
-            path,
-            DENY,
-            ERROR,
-            message,
-            INVALID,
-            _upstream(self._request, self._policy, binding, DENY, verdict),
-            at_binding=binding is not None,
-        )
+        if not self.bound.policy.ignores_failures:
+            path: Path = ("spec", "paramKind") if binding is None else ("spec", "paramRef")
+            verdict = Verdict(path, ERROR, message, INVALID, certain=True)
+            yield from self._decisions(binding, verdict, at_binding=binding is not None)
 
-
-def _strongest(binding: Stored) -> str:
-    return DENY if DENY in binding.actions else next(iter(binding.actions), DENY)
+    def _decisions(
+        self, binding: Stored | None, verdict: Verdict, object_path: Path = (), *, at_binding: bool = False
+    ) -> Iterator[Decision]:
+        """Yield a decision per action; one if the actions do not count, or if it is undecided whether they do."""
+        bindings = self.bound.bindings if binding is None else (binding,)
+        actions = [action for each in bindings for action in each.actions]
+        if verdict.key or verdict.certain:
+            actions = [AUDIT if verdict.key else DENY]
+        elif verdict.outcome == UNDECIDED:
+            actions = [DENY] if DENY in actions else actions[:1]
+        for action in actions:
+            yield Decision(
+                self.bound.policy.document,
+                binding.document if binding is not None else None,
+                verdict.path,
+                action,
+                verdict.outcome,
+                verdict.message,
+                verdict.reason,
+                _upstream(self.request, self.bound.policy, binding, action, verdict),
+                object_path,
+                verdict.position,
+                at_binding,
+            )
 
 
 def _merged(decisions: Iterable[Decision]) -> Iterator[Decision]:
@@ -305,21 +263,210 @@ def _upstream(request: Request, policy: Stored, binding: Stored | None, action: 
     if action == WARN:
         return f"Validation failed for ValidatingAdmissionPolicy '{policy.name}'{bound}: {verdict.message}"
     if action == AUDIT and binding is not None:
-        return f"{_FAILURE_KEY}: {_failure(binding, verdict)}"
+        failure: JsonObject = {
+            "message": verdict.message,
+            "policy": binding.policy_name,
+            "binding": binding.name,
+            "expressionIndex": verdict.ordinal,
+            "validationActions": [*binding.actions],
+        }
+        return f"{_FAILURE_KEY}: {go_json([failure], struct=True)}"
     denial = f"ValidatingAdmissionPolicy '{policy.name}'{bound} denied request: {verdict.message}"
     return f"{request.label} is forbidden: {denial}"
 
 
-def _failure(binding: Stored, verdict: Verdict) -> str:
-    return go_json(
-        [
-            {
-                "message": verdict.message,
-                "policy": binding.policy_name,
-                "binding": binding.name,
-                "expressionIndex": verdict.ordinal,
-                "validationActions": list(binding.actions),
-            }
-        ],
-        struct=True,
-    )
+# The evaluation for one binding and one param.
+# Source: k8s.io/apiserver v0.34 pkg/admission/plugin/policy/validating/validator.go, pkg/admission/plugin/webhook/
+# matchconditions/matcher.go and pkg/admission/plugin/cel/activation.go and condition.go.
+
+
+CONDITIONS_BUDGET: Final = 2_500_000
+"""The most that its match conditions may cost."""
+
+MAX_ANNOTATION: Final = 10 * 1024
+"""The bytes of the value of an audit annotation; a longer one is cut."""
+
+
+class Verdict(NamedTuple):
+    """The outcome of one expression. ``key`` is that of an audit annotation, ``message`` then its value.
+
+    ``certain``: a denial that does not depend on the binding's actions. ``ordinal`` counts the validations from 0.
+    ``guessed``: the server's message is unknown offline, and this one replaces it.
+    """
+
+    path: Path
+    outcome: str
+    message: str
+    reason: str = ""
+    position: int | None = None
+    key: str = ""
+    certain: bool = False
+    ordinal: int = 0
+    blame: Compiled | Problem | None = None
+    guessed: bool = False
+
+
+class _Result(NamedTuple):
+    """The result of an expression: a value, an error, or why it is unknown."""
+
+    expression: Expression
+    value: Value = None
+    error: str | None = None
+    undecided: str | None = None
+    position: int | None = None
+
+
+class OutOfBudget(Exception):
+    """The cost exceeds the remaining budget. ``path`` leads to the expression that exceeded it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(OUT_OF_BUDGET)
+        self.path = path
+
+
+class Evaluation(Struct, frozen=True, eq=False):
+    """One evaluation. ``names``: the values that expressions may refer to, ``early`` those of match conditions.
+
+    ``ignores``: the policy admits a request when its evaluation fails.
+    """
+
+    expressions: Expressions
+    names: Mapping[str, Value]
+    early: Mapping[str, Value]
+    ignores: bool
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Return the verdicts; none if the request is admitted."""
+        blocked = self._blocked() if self.expressions.conditions else None
+        return blocked if blocked is not None else self._validated()
+
+    def explain(self, verdict: Verdict, data: JsonObject | None) -> Path:
+        """Return the path of the field in ``data``, the object, that a verdict is about, best effort; () if none."""
+        if verdict.blame is None or verdict.outcome not in (DENIED, ERROR):
+            return ()
+        from trainc.admission.policy.explain import explained
+
+        failed = verdict.outcome == ERROR
+        return explained(self.expressions, self.names, verdict.blame, data, failed=failed)
+
+    def _blocked(self) -> tuple[Verdict, ...] | None:
+        """Return the verdicts that replace the validations, or None if the match conditions let them run."""
+        results: list[_Result] = []
+        try:
+            self._run(self.expressions.conditions, self.early, CONDITIONS_BUDGET, results)
+        except OutOfBudget as stop:
+            return self._failed(stop.path, str(stop))
+        if any(result.value is False for result in results):
+            return ()
+        errors = [result for result in results if result.error is not None]
+        if self.ignores and errors:
+            return ()
+        for result in results:
+            if result.undecided is not None:
+                return (_undecided(result),)
+        if errors:
+            texts = list(dict.fromkeys(str(result.error) for result in errors))  # as in apimachinery pkg/util/errors
+            text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+            return self._failed(errors[0].expression.path, text, errors[0])
+        return None
+
+    def _validated(self) -> tuple[Verdict, ...]:
+        results: list[_Result] = []
+        try:
+            left, variables = self._run(self.expressions.validations, self.names, BUDGET, results)
+        except OutOfBudget as stop:
+            return self._failed(stop.path, str(stop))
+        found: list[Verdict] = []
+        # The server evaluates all messages. That can be left out if they certainly stay within the budget: variables
+        # cost again what they have cost, and nothing costs more than LIMIT.
+        most = variables.charged + LIMIT * (variables.waiting + len(self.expressions.messages))
+        is_affordable = not self.expressions.messages or most <= left
+        if not is_affordable or any(result.value is not True for result in results):
+            messages, trouble = self._messages(left)
+            for index, result in enumerate(results):
+                found += self._judged(result, index, messages.get(result.expression.path[:-1]), trouble)
+        if self.expressions.annotations:
+            annotations: list[_Result] = []
+            try:
+                self._run(self.expressions.annotations, self.names, BUDGET, annotations)
+            except OutOfBudget as stop:
+                return self._failed(stop.path, str(stop))  # replaces the verdicts of the validations
+            for result in annotations:
+                found += self._annotated(result)
+        return tuple(found)
+
+    def _messages(self, left: int) -> tuple[dict[Path, _Result], str | None]:
+        """Return the messages by validation, and the error that affects all of them."""
+        found: list[_Result] = []
+        try:
+            self._run(self.expressions.messages, self.names, left, found)
+        except OutOfBudget as stop:
+            return {}, f"failed messageExpression: {stop}"
+        return {result.expression.path[:-1]: result for result in found}, None
+
+    def _judged(self, result: _Result, index: int, message: _Result | None, trouble: str | None) -> tuple[Verdict, ...]:
+        path = result.expression.path
+        if result.undecided is not None:
+            return (_undecided(result, index),)
+        if result.error is not None:
+            return self._failed(path, result.error, result, index)
+        if trouble is not None:
+            return self._failed(path, trouble, ordinal=index)
+        if result.value is True:
+            return ()
+        row = result.expression.row
+        text = (message_text(message.value) if message else None) or trim_space(str(row.get("message") or ""))
+        text = text or f"failed expression: {trim_space(result.expression.text)}"
+        reason = str(row.get("reason") or INVALID)
+        guessed = message is not None and message.undecided is not None
+        return (Verdict(path, DENIED, text, reason, ordinal=index, blame=result.expression.made, guessed=guessed),)
+
+    def _annotated(self, result: _Result) -> tuple[Verdict, ...]:
+        key = str(result.expression.row.get("key") or "")
+        path = result.expression.path
+        if result.undecided is not None:
+            return (_undecided(result)._replace(key=key),)
+        if result.error is not None:
+            return tuple(verdict._replace(certain=True) for verdict in self._failed(path, result.error, result))
+        text = trim_space(result.value) if isinstance(result.value, str) else ""
+        if not text:
+            return ()
+        raw = text.encode("utf-8", "surrogatepass")[:MAX_ANNOTATION]
+        return (Verdict(path, ANNOTATION, raw.decode("utf-8", "replace"), key=key),)
+
+    def _failed(self, path: Path, message: str, result: _Result | None = None, ordinal: int = 0) -> tuple[Verdict, ...]:
+        """Return the denial that failurePolicy Fail makes of a failure."""
+        if self.ignores:
+            return ()
+        position, blame = (result.position, result.expression.made) if result is not None else (None, None)
+        return (Verdict(path, ERROR, message, INVALID, position, ordinal=ordinal, blame=blame),)
+
+    def _run(
+        self, expressions: Iterable[Expression], names: Mapping[str, Value], budget: int, results: list[_Result]
+    ) -> tuple[int, Variables]:
+        """Evaluate expressions in order, sharing variables; return the remaining budget. Raises OutOfBudget."""
+        variables, paid = Variables(self.expressions.made, names), 0
+        for expression in expressions:
+            made = expression.made
+            if isinstance(made, Problem):
+                results.append(_Result(expression, error=f"compilation error: {made.text}", position=made.position))
+                continue
+            value, cost, work = made.program.run(variables.names)
+            budget -= max(cost, work // PER_COST) + variables.charged - paid
+            paid = variables.charged
+            if budget < 0:
+                raise OutOfBudget(expression.path)
+            if value.__class__ is Undecided:
+                results.append(_Result(expression, undecided=value.reason))
+            elif value.__class__ is EvalError:
+                text = f"expression '{expression.text}' resulted in error: {value.message}"
+                offset = None if value.position is None else value.position + expression.offset
+                results.append(_Result(expression, error=text, position=offset))
+            else:
+                results.append(_Result(expression, value))
+        return budget, variables
+
+
+def _undecided(result: _Result, index: int = 0) -> Verdict:
+    path = result.expression.path
+    return Verdict(path, UNDECIDED, str(result.undecided), ordinal=index, blame=result.expression.made)

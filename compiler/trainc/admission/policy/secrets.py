@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from trainc.admission.policy.documents import Decision, Request
-from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
+from trainc.basics.jsonvalues import as_object, get
 from trainc.findings.redaction import MASK, masked_object
 from trainc.kube.gojson import trim_space
 
@@ -26,20 +26,13 @@ def without_secrets(
     request: Request, decisions: tuple[Decision, ...], decide: Callable[[Request], Iterable[Decision]]
 ) -> Iterator[Decision]:
     """Yield decisions about a request without the secrets of its objects."""
-    masked = _masked(request) if decisions else request
-    if masked is request:
+    new, old = (data and masked_object(data) for data in (request.object, request.old_object))
+    if not decisions or (new is request.object and old is request.old_object):
         yield from decisions
         return
-    others = {_key(other): other for other in decide(masked)}
+    others = {_key(other): other for other in decide(replace(request, object=new, old_object=old))}
     for decision in decisions:
         yield _compared(decision, others.get(_key(decision)))
-
-
-def _masked(request: Request) -> Request:
-    new, old = (data and masked_object(data) for data in (request.object, request.old_object))
-    if new is request.object and old is request.old_object:
-        return request
-    return replace(request, object=new, old_object=old)
 
 
 def _key(decision: Decision) -> _Key:
@@ -53,7 +46,10 @@ def _compared(decision: Decision, other: Decision | None) -> Decision:
             return decision
         if _fits(decision.message, other.message):
             return replace(decision, message=other.message, upstream=other.upstream)
-    if decision.message in _written(decision.policy.data, decision.path[:-1]):
+    # The messages of a validation that do not depend on the object.
+    row = as_object(get(decision.policy.data, *decision.path[:-1]))
+    written = trim_space(str(row.get("message") or ""))
+    if decision.message in (written, f"failed expression: {trim_space(str(row.get('expression')))}"):
         return decision
     return replace(decision, message=HIDDEN, upstream="")
 
@@ -70,10 +66,3 @@ def _fits(message: str, masked: str) -> bool:
             return False
         at += len(part)
     return True
-
-
-def _written(policy: JsonObject, path: Path) -> tuple[str, str]:
-    """Return the messages of a validation that do not depend on the object."""
-    row = as_object(get(policy, *path))
-    texts = (str(row.get("message") or ""), f"failed expression: {trim_space(str(row.get('expression')))}")
-    return trim_space(texts[0]), texts[1]

@@ -103,14 +103,9 @@ def object_names(request: Request, matched: Match) -> dict[str, Value]:
         reason = f"{request.kind} of version {version}: not converted offline"
         return {"object": Undecided(f"object: {reason}"), "oldObject": Undecided(f"oldObject: {reason}")}
     created = request.operation == "CREATE"
+    hidden = (_CREATED, frozenset[str]()) if created else (_STORED, _STATUS)
     return {
-        "object": _object(
-            "object",
-            request.object,
-            _CREATED if created else _STORED,
-            frozenset() if created else _STATUS,
-            request.unknown,
-        ),
+        "object": _object("object", request.object, *hidden, request.unknown),
         "oldObject": _object("oldObject", request.old_object, _STORED, _STATUS),
     }
 
@@ -139,6 +134,9 @@ def params_value(params: Document | None) -> Value:
 def request_value(request: Request, matched: Match) -> Value:
     """Return ``request``. What is empty is absent, as in the JSON of the server's type."""
     made = own(request)
+    options: Value = Undecided("request.options: not known offline")
+    if kind := _OPTIONS.get(request.operation):
+        options = Partial("request.options", {"kind": kind, "apiVersion": "meta.k8s.io/v1"}, None)
     known: dict[str, Value] = {
         "kind": _named("kind", matched.kind),
         "resource": _named("resource", matched.resource),
@@ -146,7 +144,7 @@ def request_value(request: Request, matched: Match) -> Value:
         "requestResource": _named("resource", made.resource),
         "operation": request.operation,
         "userInfo": Partial("request.userInfo", {}, None),
-        "options": _options(request.operation),
+        "options": options,
         "dryRun": False,
     }
     texts = {
@@ -157,13 +155,6 @@ def request_value(request: Request, matched: Match) -> Value:
     }
     known.update((name, text) for name, text in texts.items() if text)
     return Partial("request", known, frozenset(("uid", "object", "oldObject")))
-
-
-def _options(operation: str) -> Value:
-    kind = _OPTIONS.get(operation)
-    if kind is None:
-        return Undecided("request.options: not known offline")
-    return Partial("request.options", {"kind": kind, "apiVersion": "meta.k8s.io/v1"}, None)
 
 
 def namespace_value(request: Request, cluster: Cluster | None) -> Value:
@@ -184,11 +175,7 @@ def namespace_value(request: Request, cluster: Cluster | None) -> Value:
 
 
 def _object(
-    name: str,
-    data: JsonObject | None,
-    hidden: frozenset[str],
-    top: frozenset[str],
-    unknown: tuple[Path, ...] = (),
+    name: str, data: JsonObject | None, hidden: frozenset[str], top: frozenset[str], unknown: tuple[Path, ...] = ()
 ) -> Value:
     """Return an object. Absent fields ``hidden`` of metadata and ``top`` are unknown, fields at ``unknown`` always."""
     if data is None:
@@ -196,15 +183,8 @@ def _object(
     metadata = data.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         return data
-    inside = hidden - (metadata or {}).keys()
-    if not unknown:
-        seen: Value = Partial(f"{name}.metadata", metadata or {}, inside) if inside else metadata or {}
-        known: dict[str, Value] = {**data, "metadata": seen}
-        absent = top - data.keys()
-        return Partial(name, known, absent) if absent else known
-    shown: JsonObject = {**data, "metadata": metadata or {}}
-    places: tuple[Path, ...] = (*((key,) for key in top - data.keys()), *(("metadata", key) for key in inside))
-    return hiding(name, shown, (*places, *unknown))
+    absent = [("metadata", key) for key in hidden - (metadata or {}).keys()]
+    return hiding(name, {**data, "metadata": metadata or {}}, (*((k,) for k in top - data.keys()), *absent, *unknown))
 
 
 def _named(field: str, names: GroupVersionName) -> dict[str, Value]:

@@ -1,8 +1,9 @@
-"""Fields of an object, and what is wrong with them in the words of Kubernetes' field errors (1.34)."""
+"""Fields of an object, and their errors in the words of Kubernetes' field errors (1.34)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import msgspec
 
@@ -10,9 +11,11 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object,
 from trainc.findings.fault import Fault
 from trainc.kube.fielderror import go_value, quote
 from trainc.kube.gojson import go_json
+from trainc.kube.gotypes import fields, is_struct
 from trainc.kube.names import (
     is_dns1123_label,
     is_dns1123_subdomain,
+    is_domain_prefixed_path,
     is_qualified_name,
     is_valid_label_value,
     validate_annotations,
@@ -83,11 +86,12 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         *,
         typed: bool = False,
         other: Path | None = None,
+        position: int | None = None,
     ) -> None:
         """Report a wrong value. ``typed``: its Go type is a named string, which Go writes as JSON."""
         value = self._own(value)
         shown = go_json(value) if typed else go_value(value, struct=True)
-        self._add("Invalid value", detail, shown=shown, value=value, other=other)
+        self._add("Invalid value", detail, shown=shown, value=value, other=other, position=position)
 
     def invalid_each(self, details: Iterable[str], value: Json | msgspec.UnsetType = msgspec.UNSET) -> None:
         """Report everything that is wrong with a value."""
@@ -106,7 +110,10 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         """Report a value that is not one of those supported."""
         value = self._own(value)
         detail = f"supported values: {', '.join(map(quote, supported))}"
-        self._add("Unsupported value", detail, shown=go_json(value), value=value)
+        names = [name for name in supported if name]
+        expected = f"{', '.join(names[:-1])} or {names[-1]}"
+        message = f"unsupported value {value!r}"
+        self._add("Unsupported value", detail, shown=go_json(value), value=value, message=message, expected=expected)
 
     def duplicate(self, value: Json | msgspec.UnsetType = msgspec.UNSET) -> None:
         """Report a value that occurs twice."""
@@ -125,25 +132,22 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         """Report a wrong value that the server does not show."""
         self._add("Invalid value", detail)
 
+    def internal(self, detail: str, position: int | None = None) -> None:
+        """Report an internal error of the server."""
+        self._add("Internal error", detail, position=position)
+
     def _own(self, value: Json | msgspec.UnsetType) -> Json:
         if value is not msgspec.UNSET:
             return value
         return "" if self.value is None else self.value
 
     def _add(
-        self,
-        kind: str,
-        detail: str = "",
-        *,
-        shown: str = "",
-        value: Json = None,
-        message: str = "",
-        hint: str | None = None,
-        other: Path | None = None,
+        self, kind: str, detail: str = "", *, shown: str = "", value: Json = None, message: str = "", **more: Any
     ) -> None:
+        """Add an error with the server's text; ``more`` are further fields of a Fault."""
         text = ": ".join(part for part in (self.name, kind, shown, detail) if part)
-        found = value if isinstance(value, str) else str(value) if isinstance(value, int) else None
-        self.faults.append(Fault(self.code, self.path, message or detail, text, found, hint=hint, other=other))
+        found = value if isinstance(value, str) else go_json(value) if isinstance(value, int | list) else None
+        self.faults.append(Fault(self.code, self.path, message or detail, text, found, **more))
 
     # Rules that many fields share.
 
@@ -179,6 +183,29 @@ class Field(msgspec.Struct, frozen=True, eq=False):
             self._add("Too many", f"must have at most {limit} item{'s' * (limit != 1)}", shown=str(count), value=count)
 
 
+def unique(of: Iterable[Field]) -> None:
+    """Report each text that occurs twice; empty ones do not count."""
+    seen: set[str] = set()
+    for field in of:
+        if field.text() in seen:
+            field.duplicate()
+        seen |= {field.text()} - {""}
+
+
+def internal(value: Json, kind: str) -> Json:
+    """Return a value of a Go type as Go prints Kubernetes' internal types: by the names of the fields in Go."""
+    name = kind.lstrip("*")
+    if isinstance(value, list):
+        return [internal(item, name.removeprefix("[]")) for item in value]
+    if not isinstance(value, dict) or not is_struct(name):
+        return "" if value is None and kind == "string" else value
+    printed: dict[str, Json] = {}
+    for key, field in fields(name).items():
+        go_name = key.replace("seLinux", "SELinux")
+        printed[go_name[0].upper() + go_name[1:]] = internal(value.get(key), field.kind)
+    return printed
+
+
 def faults_in(rule: Callable[[Field], None], value: Json, code: str = "TC803") -> list[Fault]:
     """Return what a rule finds wrong with the value of ``spec``."""
     field = Field(value, ("spec",), "spec", code)
@@ -187,6 +214,7 @@ def faults_in(rule: Callable[[Field], None], value: Json, code: str = "TC803") -
 
 
 MAX_ID = 2**31 - 1
+MAX_MANAGED_BY = 63
 
 
 def dns_label(field: Field) -> None:
@@ -255,6 +283,15 @@ def selector_requirement(field: Field, *, node: bool = False, any_value: bool = 
     qualified_name(field.child("key"))
     for value in values.items() if not any_value else ():
         value.invalid_each(label_value_details(value.text()))
+
+
+def managed_by(field: Field) -> None:
+    """Check the name of a controller, if it is set."""
+    if isinstance(field.value, str):
+        for error in is_domain_prefixed_path(field.name, field.value):
+            field.faults.append(Fault(field.code, field.path, "must be a domain-prefixed path", error, field.value))
+        if len(field.value.encode()) > MAX_MANAGED_BY:
+            field.too_long(MAX_MANAGED_BY)
 
 
 def file_mode(field: Field) -> None:

@@ -1,0 +1,222 @@
+"""Nodes that never work together: MPI jobs that cannot start or end, host names that do not resolve, wrong endpoints.
+
+Sources: Trainer v2.3.0 pkg/runtime/framework/plugins/mpi/mpi.go, which finds the replicated jobs by name; JobSet
+v0.12.0: success policy, dependsOn, startup policy and, in pkg/controllers/jobset_controller.go, the headless Service.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, existing, get, objects
+from trainc.basics.regex import lazy
+from trainc.checks.containers import command_line, containers, words
+from trainc.findings import Finding, Severity, report
+from trainc.gitops.pods import pod_specs
+from trainc.plugins.base import pod_containers
+from trainc.plugins.model import Model, Object
+from trainc.plugins.mpi.implementations import HOSTFILE_DIRECTORY
+from trainc.plugins.mpi.transport import DISCOVER, by_kubexec
+from trainc.plugins.origins import report_at, source_of
+from trainc.upstream import LAUNCHER, NODE
+
+INCOMPLETE: Final = "TC822"
+ENDLESS: Final = "TC825"
+UNORDERED: Final = "TC826"
+JOBSET: Final[Path] = ("spec", "template", "spec")
+
+_MPIRUN = lazy(r"\b(?:mpirun|mpiexec|orterun|prterun|horovodrun)\b")
+_OWN_HOSTS = lazy(r"(?:^|[\s\"'=])(?:--?(?:hostfile|machinefile|hosts?|H)\b|-f\s+\S*host)|host_?file", re.I)
+
+
+def check_launching(model: Model) -> Iterator[Finding]:
+    """Yield findings on the jobs of an MPI runtime."""
+    policy = model.policy("mpi")
+    if policy is None:
+        return
+    missing = [name for name in (LAUNCHER, NODE) if model.pod_set(name) is None]
+    if missing:
+        # One pod may be both launcher and node; upstream refuses several (TC404).
+        nodes = model.num_nodes if model.num_nodes is not None else get(model.ml_policy, "numNodes")
+        is_one_enough = policy.get("runLauncherAsNode") is True and nodes in (None, 1)
+        if not (is_one_enough and len(missing) == 1):
+            yield _incomplete(model, missing)
+        return
+    if _waits_for_nodes(model):
+        message = "the JobSet ends only after the pods of job 'node', which run until they are stopped"
+        yield report(ENDLESS, model.runtime, existing(model.runtime.data, (*JOBSET, "successPolicy")), message)
+    if not by_kubexec(model) and (ahead := _starts_early(model)):  # the script of kubexec waits for the pods
+        yield ahead
+
+
+def _incomplete(model: Model, missing: list[str]) -> Finding:
+    what = {
+        LAUNCHER: "there is no replicated job 'launcher' that gets the hostfile and starts the ranks",
+        NODE: "there is no replicated job 'node', so the hostfile lists no workers",
+    }
+    hint = f"add the replicated job{'s' * (len(missing) - 1)} {' and '.join(map(repr, missing))}"
+    others = [str(job.get("name")) for job in model.jobs if job.get("name") not in (LAUNCHER, NODE)]
+    if len(missing) == len(others) == 1:
+        hint = f"rename replicated job {others[0]!r} to {missing[0]!r}"
+    if len(missing) == 1:
+        hint += ", or set runLauncherAsNode: true if all ranks run in one pod"
+    elif others:
+        hint += ", or rename the jobs that have these roles"
+    severity = Severity.WARNING if _launches_itself(model) else model.severity
+    found = ", ".join(str(job.get("name")) for job in model.jobs)
+    path = existing(model.runtime.data, (*JOBSET, "replicatedJobs"))
+    message = "; ".join(what[name] for name in missing)
+    return report(INCOMPLETE, model.runtime, path, message, severity=severity, found=found, hint=hint)
+
+
+def _launches_itself(model: Model) -> bool:
+    """Tell whether a command runs mpirun with its own list of hosts, without Trainer's hostfile."""
+    lines = [" ".join([*(model.command or ()), *(model.args or ())])]
+    for container in (each for job in model.jobs for each in pod_containers(job)):
+        variables = (str(variable.get("name")) for variable in objects(container.get("env")))
+        lines.append(" ".join([command_line(container), *variables]))
+    return any(_MPIRUN.search(line) and _OWN_HOSTS.search(line) for line in lines)
+
+
+def _waits_for_nodes(model: Model) -> bool:
+    """Tell whether the success policy waits for job node, whose pods never end by themselves."""
+    policy = model.spec.get("successPolicy")
+    targets = as_list(get(policy, "targetReplicatedJobs"))
+    if get(policy, "operator") == "Any":
+        return bool(targets) and LAUNCHER not in targets
+    return not targets or NODE in targets
+
+
+def _starts_early(model: Model) -> Finding | None:
+    """Return a finding if the launcher may start before its nodes are ready, or never starts."""
+    names = [job.get("name") for job in model.jobs]
+    launcher = model.jobs[names.index(LAUNCHER)]
+    depends = next((one for one in objects(launcher.get("dependsOn")) if one.get("name") == NODE), None)
+    if get(depends, "status") == "Ready":
+        return None
+    in_order = get(model.spec, "startupPolicy", "startupPolicyOrder") == "InOrder"
+    if depends is None and in_order and names.index(NODE) < names.index(LAUNCHER):
+        return None
+    message, hint = "the launcher starts without waiting until its nodes are ready", None
+    if depends is not None:
+        message = "the launcher waits for the pods of job 'node' to complete, which run until they are stopped"
+    elif in_order:  # for which JobSet refuses dependsOn
+        message = "the launcher starts before its nodes: it comes first in replicatedJobs"
+        hint = "put replicated job node first"
+    elif names.index(NODE) > names.index(LAUNCHER):  # JobSet also refuses dependsOn of a later job
+        hint = "put replicated job node first, and write dependsOn: [{name: node, status: Ready}] in launcher"
+    jobs = objects(get(model.runtime.data, *JOBSET, "replicatedJobs"))
+    index = next((index for index, job in enumerate(jobs) if job.get("name") == LAUNCHER), 0)
+    path = existing(model.runtime.data, (*JOBSET, "replicatedJobs", index, "dependsOn"))
+    return report(UNORDERED, model.runtime, path, message, hint=hint)
+
+
+# Fields of a TrainJob that look as if they were for every node, but are for MPI's launcher alone.
+
+
+LAUNCHER_ONLY: Final = "TC413"
+
+
+def check_mpi(model: Model) -> Iterator[Finding]:
+    """Yield warnings about resources and an image that do not reach the workers.
+
+    Source: Trainer v2.3.0 gives spec.trainer to the job with the ancestor label, the launcher, and resourcesPerNode to
+    job node only with runLauncherAsNode.
+    """
+    policy, node, trains = model.policy("mpi"), model.pod_set(NODE), model.trainer_set
+    if policy is None or node is None or trains is None or trains.name != LAUNCHER:
+        return
+    if model.trainer_value("resourcesPerNode") is not None and policy.get("runLauncherAsNode") is not True:
+        message = (
+            "resourcesPerNode goes to the launcher only: job 'node', which computes, keeps the runtime's resources"
+        )
+        hint = "set runLauncherAsNode in the runtime, or the resources of job node there"
+        yield report(LAUNCHER_ONLY, model.job, ("spec", "trainer", "resourcesPerNode"), message, hint=hint)
+    worker, image = node.container(NODE), model.trainer_value("image")
+    if isinstance(image, str) and worker is not None and worker.image != image:
+        message = f"the image goes to the launcher only: job 'node', which computes, keeps {worker.image}"
+        hint = "use a runtime whose jobs have this image"
+        yield report(LAUNCHER_ONLY, model.job, ("spec", "trainer", "image"), message, hint=hint)
+
+
+# Host names and rendezvous endpoints.
+
+
+UNRESOLVED: Final = "TC827"
+HOSTNAMES: Final[Path] = ("spec", "network", "enableDNSHostnames")
+RANK_0: Final = {"torch": "torch", "jax": "JAX", "xgboost": "XGBoost"}
+"""The policies whose plugins pass the host name of rank 0 to every process."""
+
+_RENDEZVOUS = lazy(r"\b(?:torchrun|torch\.distributed|tune|accelerate|deepspeed)\b")
+"""Programs that connect to rank 0 by its host name, even if it is the only rank."""
+
+
+def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
+    """Yield a finding if the JobSet has no host names, but a plugin passes them to processes."""
+    if get(jobset.data, *HOSTNAMES) is not False or (policy := _user_of_hostnames(model)) is None:
+        return
+    subdomain = get(jobset.data, "spec", "network", "subdomain") or jobset.name
+    if any(pod.get("subdomain") == subdomain for _, pod in pod_specs(jobset.data)):
+        return  # the runtime has a Service of its own
+    alone = policy in RANK_0.values() and _is_alone(model, jobset.data)
+    severity = Severity.WARNING if alone else model.severity
+    message = f"enableDNSHostnames is false, so the host names that {policy} uses do not resolve"
+    yield report_at(UNRESOLVED, model, jobset, HOSTNAMES, message, severity=severity)
+
+
+def _user_of_hostnames(model: Model) -> str | None:
+    """Return what finds other pods by host names, None if nothing does."""
+    if model.policy("mpi") is not None:
+        return None if by_kubexec(model) else "MPI"
+    if model.policy("flux") is not None:
+        return "Flux"
+    if model.trainer is None and not get(model.ml_policy, "torch", "envInjection", "targets"):
+        return None  # no variable is set
+    return next((name for policy, name in RANK_0.items() if model.policy(policy) is not None), None)
+
+
+def _is_alone(model: Model, jobset: JsonObject) -> bool:
+    """Tell whether one pod trains, and its command does not seem to connect to rank 0."""
+    trainer = model.trainer_set and model.trainer_set.name
+    for _, job, container in containers(jobset, kinds=("containers",)):
+        if trainer is not None and (job.get("name"), container.get("name")) == (trainer, NODE):
+            count = get(job, "template", "spec", "parallelism")
+            line = command_line(container)
+            return isinstance(count, int) and count < 2 and bool(line) and not _RENDEZVOUS.search(line)
+    return False
+
+
+LOCALHOST, SCRIPT = "TC830", "TC835"
+NUM_NODES: Final[Path] = ("spec", "trainer", "numNodes")
+_OPTION: Final = lazy(r"--rdzv[-_]endpoint")
+_ENDPOINT: Final = lazy(r"--rdzv[-_]endpoint[=\s]+[\"']?(?:localhost|127\.0\.0\.1|\[::1\])(?=[:\s\"']|$)")
+_ONE_NODE: Final = lazy(r"--(?:standalone\b|nnodes[=\s]+[\"']?1(?![0-9:]))")
+_DISCOVERY: Final = f"{HOSTFILE_DIRECTORY}/{DISCOVER}"
+
+
+def check_rendezvous(model: Model, jobset: Object) -> Iterator[Finding]:
+    """Yield warnings about localhost as the endpoint of several nodes, and about a script that only kubexec mounts."""
+    by_ssh = model.policy("mpi") is not None and not by_kubexec(model)
+    for path, _, container in containers(jobset.data):
+        text = command_line(container)
+        if "rdzv" in text and _ENDPOINT.search(text) and not _ONE_NODE.search(text):
+            yield from _at_localhost(model, jobset, path, container)
+        if by_ssh and DISCOVER in text and get(jobset.data, *path[:3], "name") == LAUNCHER:
+            mounts = [mount.get("mountPath") for mount in objects(container.get("volumeMounts"))]
+            message = f"{_DISCOVERY} does not exist: Trainer mounts only the hostfile there"
+            for at, word in words(container) if _DISCOVERY not in mounts else ():
+                if _DISCOVERY in word:
+                    yield report_at(SCRIPT, model, jobset, (*path, *at), message)
+
+
+def _at_localhost(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
+    nodes = get(jobset.data, *path[:3], "template", "spec", "parallelism")
+    if isinstance(nodes, int) and nodes > 1:
+        option = next(at for at, word in words(container) if _OPTION.search(word))
+        document, source = source_of(model, jobset, (*path, *option))
+        if document is not model.job and model.num_nodes is not None:
+            document, source = model.job, NUM_NODES
+        message = f"{nodes} nodes, but the rendezvous endpoint in the command is localhost: they never find each other"
+        yield report(LOCALHOST, document, source, message)
