@@ -56,10 +56,9 @@ def _uncounted(resources: JsonObject) -> tuple[str, int] | None:
 
 def _started(model: Model) -> tuple[int | None, str]:
     """Return the number of processes per node and its source; None where Trainer does not decide."""
-    policy = model.policy("mpi")
-    if policy is not None:
-        return (1 if policy.get("numProcPerNode") == 1 else None), "slots in the hostfile"
-    if model.policy("torch") is None or (container := model.trainer_container) is None:
+    if model.uses("mpi"):
+        return (1 if model.policy_of("mpi").get("numProcPerNode") == 1 else None), "slots in the hostfile"
+    if not model.uses("torch") or (container := model.trainer_container) is None:
         return None, ""
     words = [str(word) for word in model.trainer_list("command")] or list(container.command)
     if words and words[0].rpartition("/")[2].startswith("python") and not any("torch" in word for word in words[1:]):
@@ -115,7 +114,7 @@ OTHERS: Final = ("volcano", "kai-scheduler", "yunikorn")
 
 def check_gangs(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield warnings about pods with another scheduler, and about a PodGroup without resources."""
-    volcano, coscheduling = (model.pod_group(name) is not None for name in ("volcano", "coscheduling"))
+    volcano, coscheduling = (model.uses(name) for name in ("volcano", "coscheduling"))
     if not (volcano or coscheduling):
         return
     if volcano != coscheduling:

@@ -34,7 +34,7 @@ def check(model: Model) -> Findings:
     annotations = as_object(get(model.runtime.data, *ANNOTATIONS))
     wrong = [(key, value) for key, value in annotations.items() if key.startswith(TRAINC)]
     found = [_unknown(model, key, value) for key, value in wrong if key != TRANSPORT or value not in TRANSPORTS]
-    if not found and TRANSPORT in annotations and model.policy("mpi") is None:
+    if not found and TRANSPORT in annotations and not model.uses("mpi"):
         message = f"{TRANSPORT} is for runtimes with mlPolicy.mpi"
         found.append(report(UNKNOWN, model.runtime, (*ANNOTATIONS, TRANSPORT), message))
     path = sshd_path(model) if by_kubexec(model) else None
