@@ -32,12 +32,7 @@ def replicated_pods(jobset: JsonObject) -> Iterator[tuple[str, Path, JsonObject]
 
 def image_names(data: JsonObject) -> tuple[str, ...]:
     """Return the images of an object's pods, each once."""
-    found: list[Json] = []
-    for _, spec in pod_specs(data):
-        for kind in CONTAINERS:
-            if kind in spec:
-                found += [container.get("image") for container in objects(spec[kind])]
-    return tuple(dict.fromkeys(image for image in found if isinstance(image, str) and image))
+    return tuple(dict.fromkeys(image for _, image in images(data)))
 
 
 def images(data: JsonObject) -> Iterator[tuple[Path, str]]:

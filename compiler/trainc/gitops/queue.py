@@ -55,8 +55,8 @@ def shape(model: Model, objects: Objects) -> Objects:
 
 def _kueue(model: Model) -> JsonObject:
     """Return Kueue's labels of the TrainJob, with the environment's queue as the default."""
-    wanted = {key: value for key, value in _labels(model).items() if key in KUEUE_LABELS}
-    queue = model.options.settings.queue
+    queue, labels = model.options.settings.queue, as_object(get(model.job.data, "metadata", "labels"))
+    wanted = {key: value for key, value in labels.items() if key in KUEUE_LABELS}
     return {QUEUE_LABEL: queue, **wanted} if queue else wanted
 
 
@@ -64,12 +64,8 @@ def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of a label: the TrainJob's own, or the environment's queue."""
     if path[:2] != ("metadata", "labels"):
         return Origin("default", name="trainc")
-    from_job = path == ("metadata", "labels") or path[-1] in _labels(model)
+    from_job = path == ("metadata", "labels") or get(model.job.data, *path) is not None
     return Origin("input", model.job, path) if from_job else environment_origin("queue", model)
-
-
-def _labels(model: Model) -> JsonObject:
-    return as_object(get(model.job.data, "metadata", "labels"))
 
 
 PASS = Pass("queue", shape, cause, check=check_queue, check_objects=check_objects)
