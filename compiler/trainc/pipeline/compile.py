@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -109,8 +109,16 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
     chosen = split(documents.jobs, options.settings)
     jobs = tuple(sorted(execute(prepared, chosen.included), key=_order))
     shared, of_resources = _runtime_resources(prepared, loaded.documents, jobs)
-    jobs = tuple(_with_known_accounts(job, shared) for job in jobs)
-    deployed = tuple(map(_deployed, jobs))
+    companions = tuple(one.obj for one in shared)
+    jobs = tuple(
+        replace(job, findings=still_unknown(job.findings, job.namespace, companions))
+        if job.made and job.findings
+        else job
+        for job in jobs
+    )
+    names = [next((obj.name for obj in job.made if obj.kind == JOBSET), None) for job in jobs]
+    pairs = zip(jobs, names, strict=True)
+    deployed = tuple(DeployedJob(job.namespace, job.name, job.document, jobset) for job, jobset in pairs)
     of_inputs = [
         *(*loaded.findings, *findings, *prepared.findings),
         *(*name_collisions(deployed, options), *too_many_reruns(deployed, prepared.base, options), *of_resources),
@@ -119,7 +127,10 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
         *_check_other_inputs(prepared, shared),
     ]
     rows = [JobFindings(f"{job.namespace}/{job.name}", job.findings) for job in jobs]
-    final = prepared.report_rules.finish(of_inputs, rows, _unused_sources(documents.runtimes, jobs))
+    # Most findings in the sources of unused runtimes are not detected.
+    used = {job.runtime.source for job in jobs if job.runtime is not None}
+    unused = frozenset(runtime.source for runtime in documents.runtimes) - used
+    final = prepared.report_rules.finish(of_inputs, rows, unused)
     jobs = tuple(map(_with_findings, jobs, final.of_jobs))
     build = Build(
         jobs,
@@ -144,19 +155,6 @@ def _order(job: Job) -> tuple[str, str, str, int]:
 
 def _summaries(jobs: Iterable[Job], shared: Iterable[Shared]) -> tuple[Summary, ...]:
     return (*(summarize(one.obj) for one in shared), *(obj for job in jobs for obj in job.made))
-
-
-def _with_known_accounts(job: Job, shared: Iterable[Shared]) -> Job:
-    """Return a job without findings on accounts that companions create in its namespace, unless it has errors."""
-    if not job.made or not job.findings:
-        return job
-    return replace(job, findings=still_unknown(job.findings, job.namespace, (one.obj for one in shared)))
-
-
-def _deployed(job: Job) -> DeployedJob:
-    return DeployedJob(
-        job.namespace, job.name, job.document, next((o.name for o in job.made if o.kind == JOBSET), None)
-    )
 
 
 def _runtime_resources(
@@ -189,9 +187,3 @@ def _with_findings(job: Job, findings: tuple[Finding, ...]) -> Job:
     if has_errors(findings):
         return replace(job, findings=findings, objects=(), made=(), files=())
     return replace(job, findings=findings) if findings or job.findings else job
-
-
-def _unused_sources(runtimes: Iterable[Document], jobs: Iterable[Job]) -> Collection[Source]:
-    """Return the sources of unused runtimes, in which most findings are not detected."""
-    used = {job.runtime.source for job in jobs if job.runtime is not None}
-    return frozenset(runtime.source for runtime in runtimes).difference(used)

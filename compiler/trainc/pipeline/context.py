@@ -5,7 +5,7 @@ Jobs are independent, so they can be compiled in any order, in other processes, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -72,15 +72,18 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
         report_rules = ReportRules.of((*sources, *options.crds), loaded, options, comments)
         run = cls(documents, companions, cluster, base, policies, update_rules, runtimes, report_rules, options, keep)
         run = replace(run, runtimes=runtimes.with_findings(run.check_input))
-        rules = (finding for rules in (policies, update_rules) if rules is not None for finding in rules.findings)
-        return replace(run, findings=(*companions.findings, *rules, *run.runtimes.findings))
+        of_rules = (finding for rules in run.rules for finding in rules.findings)
+        return replace(run, findings=(*companions.findings, *of_rules, *run.runtimes.findings))
+
+    @property
+    def rules(self) -> Iterator[Policies | UpdateRules]:
+        """The policies and the rules for updates, if the run has them."""
+        return (rules for rules in (self.policies, self.update_rules) if rules is not None)
 
     def check_input(self, document: Document) -> tuple[Finding, ...]:
         """Check an input, as a cluster stores it, against the policies and the base revision."""
-        rules = (rules for rules in (self.policies, self.update_rules) if rules is not None)
-        return tuple(dict.fromkeys(finding for each in rules for finding in each.of_input(document)))
+        return tuple(dict.fromkeys(finding for rules in self.rules for finding in rules.of_input(document)))
 
     def check_objects(self, model: Model, objects: Objects) -> tuple[Finding, ...]:
         """Check the objects of a job against the policies and the base revision."""
-        rules = (rules for rules in (self.policies, self.update_rules) if rules is not None)
-        return tuple(dict.fromkeys(finding for each in rules for finding in each.of_objects(model, objects)))
+        return tuple(dict.fromkeys(finding for rules in self.rules for finding in rules.of_objects(model, objects)))

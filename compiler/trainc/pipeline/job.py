@@ -67,32 +67,35 @@ class State(Struct, frozen=True):
 
 def compile_job(run: Prepared, document: Document) -> Job:
     """Compile one job, with its files and summaries as far as the run keeps them."""
-    job = _compile(run, document)
+    home, name = (str(get(document.data, "metadata", key)) for key in ("namespace", "name"))
+    job = Job(run.options.settings.namespaces.get(home, home), name, document)
+    try:
+        state = _compile(run, document)
+    except QuantityError:
+        path: Path = ("spec", "trainer", "resourcesPerNode")
+        path = ("spec", "runtimeRef") if get(document.data, *path) is None else path
+        message = "the sum of the pods' resource requests has more than 100,000 digits"
+        return replace(job, findings=(report("TC109", document, path, message, stage="build"),))
+    except Exception as error:  # noqa: BLE001 - a bug of trainc: the other jobs are still compiled, and tests fail
+        message = f"{type(error).__name__}: {error}"
+        return replace(job, findings=(report("TC902", document, ("metadata", "name"), message),))
+    job = replace(job, runtime=state.runtime, objects=state.objects, findings=state.findings)
     summaries = tuple(map(summarize, job.objects))
     written = () if run.keep is Keep.SUMMARIES else tuple(files(job, run.options))
     return replace(job, objects=job.objects if run.keep is Keep.OBJECTS else (), made=summaries, files=written)
 
 
-def _compile(run: Prepared, document: Document) -> Job:
-    """Compile one job. A bug in trainc becomes a finding, so that the other jobs are still compiled."""
-    home, name = (str(get(document.data, "metadata", key)) for key in ("namespace", "name"))
-    job = Job(run.options.settings.namespaces.get(home, home), name, document)
+def _compile(run: Prepared, document: Document) -> State:
     state = State(document)
-    try:
-        for stage in STAGES:
-            state = stage(run, state)
-            if state.stopped:
-                break
-    except QuantityError:
-        return replace(job, findings=(_sum_too_large(document),))
-    except Exception as error:  # noqa: BLE001 - named TC902, and tests fail on it
-        message = f"{type(error).__name__}: {error}"
-        return replace(job, findings=(report("TC902", document, ("metadata", "name"), message),))
+    for stage in STAGES:
+        state = stage(run, state)
+        if state.stopped:
+            break
     findings = (*state.findings, *state.by_policies)
     if state.stopped and run.options.faithful:
         findings = _until_first_refusal(findings)
     objects = () if state.stopped or run.report_rules.stops(findings) else state.objects
-    return replace(job, runtime=state.runtime, objects=objects, findings=findings)
+    return replace(state, objects=objects, findings=findings)
 
 
 Executor = Callable[[Prepared, Iterable[Document]], Iterable[Job]]
@@ -129,8 +132,9 @@ def _join(run: Prepared, state: State) -> State:
     state = state.then(warn_deprecated(job, runtime))
     try:
         return state.then(model=numbered(join(job, runtime, run.documents.cluster, run.options)))
-    except (GoDecodeError, MergeError) as error:
-        return state.then((_unmergeable(state.job, error),), stopped=True)
+    except (GoDecodeError, MergeError) as error:  # upstream then dereferences a nil model
+        message, path = f"the runtime patches cannot be merged: {error}", ("spec", "runtimePatches")
+        return state.then((report("TC310", job, path, message, stage="webhook", upstream=PANIC),), stopped=True)
 
 
 def _check(run: Prepared, state: State) -> State:
@@ -162,18 +166,3 @@ def _until_first_refusal(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
         return findings
     first = REFUSALS[min(refused)]
     return tuple(f for f in findings if f.stage in (first, None) or f.severity is not Severity.ERROR)
-
-
-def _sum_too_large(document: Document) -> Finding:
-    """Return the finding on resource requests with a sum that is too large to be written."""
-    path: Path = ("spec", "trainer", "resourcesPerNode")
-    if get(document.data, *path) is None:
-        path = ("spec", "runtimeRef")
-    message = "the sum of the pods' resource requests has more than 100,000 digits"
-    return report("TC109", document, path, message, stage="build")
-
-
-def _unmergeable(document: Document, error: Exception) -> Finding:
-    """Return the finding on runtime patches that cannot be merged, after which upstream dereferences a nil model."""
-    message = f"the runtime patches cannot be merged: {error}"
-    return report("TC310", document, ("spec", "runtimePatches"), message, stage="webhook", upstream=PANIC)
