@@ -54,24 +54,10 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
 RANK: dict[str, int] = {name: rank for rank, name in enumerate(name for group in _GROUPS for name in group)}
 """The position of each field name in the order."""
 
-DATA_MAPS = frozenset(
-    {
-        "annotations",
-        "binaryData",
-        "capacity",
-        "data",
-        "hard",
-        "labels",
-        "limits",
-        "matchLabels",
-        "minResources",
-        "nodeSelector",
-        "overhead",
-        "requests",
-        "stringData",
-        "volumeAttributes",
-    }
-)
+DATA_MAPS = frozenset((
+    "annotations", "binaryData", "capacity", "data", "hard", "labels", "limits", "matchLabels", "minResources",
+    "nodeSelector", "overhead", "requests", "stringData", "volumeAttributes",
+))  # fmt: skip
 """Fields that hold maps whose keys are data."""
 
 

@@ -108,9 +108,12 @@ def without_jobs(unused: Sequence[Iterable[Document]]) -> tuple[Finding, ...]:
 
 @cache
 def admit_builtin(name: str) -> Admitted | None:
-    """Return a built-in runtime as a cluster stores it, or None."""
-    document = builtin(name)
-    return None if document is None else admit_runtime(document, Options())
+    """Return a built-in runtime as a cluster stores it, or None. Findings show the text that trainc writes for it."""
+    if name not in _builtin_objects():
+        return None
+    file, data = _builtin_objects()[name]
+    (document,), _ = load(Source(BUILTIN + file, emit(data)))
+    return admit_runtime(document, Options())
 
 
 def admit_runtime(document: Document, options: Options) -> Admitted:
@@ -207,13 +210,3 @@ def _builtin_objects() -> Mapping[str, tuple[str, JsonObject]]:
 def builtin_names() -> tuple[str, ...]:
     """Return the names of the built-in runtimes."""
     return tuple(_builtin_objects())
-
-
-@cache
-def builtin(name: str) -> Document | None:
-    """Return a built-in runtime, or None. Its text, which findings show, is the object as trainc writes it."""
-    if name not in _builtin_objects():
-        return None
-    file, data = _builtin_objects()[name]
-    documents, _ = load(Source(BUILTIN + file, emit(data)))
-    return documents[0]

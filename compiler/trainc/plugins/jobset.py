@@ -22,7 +22,7 @@ from trainc.plugins.base import (
     pod_containers,
     refused,
 )
-from trainc.plugins.model import Container, Model, Object, Objects, PodSet, upsert_mounts, upsert_named
+from trainc.plugins.model import Container, Model, Object, Objects, PodSet, upsert
 from trainc.plugins.ports import upsert_ports
 from trainc.upstream import (
     DATASET_INITIALIZER,
@@ -115,7 +115,8 @@ def _check_names(model: Model, patch: Json, path: Path) -> Iterator[Finding]:
         for index, container in enumerate(pod_containers(patch, kind)):
             found = str(container.get("name"))
             if found not in containers[kind]:
-                message = f"job {name!r} of the runtime has no {KINDS_CALLED[kind]} {found!r}"
+                what = "container" if kind == "containers" else "init container"
+                message = f"job {name!r} of the runtime has no {what} {found!r}"
                 hint = f"it is in {other}" if found in containers[other] else suggest(found, containers[kind])
                 yield _unknown(model, (*path, *POD_SPEC, kind, index, "name"), message, containers[kind], hint)
 
@@ -128,7 +129,6 @@ def _unknown(model: Model, path: Path, message: str, names: Collection[str], hin
 
 
 KINDS = ("initContainers", "containers")
-KINDS_CALLED = {"initContainers": "init container", "containers": "container"}
 
 
 def _lost_ports(model: Model) -> Iterator[Finding]:
@@ -277,7 +277,7 @@ def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObjec
 def _pod_spec(model: Model, spec: JsonObject, pod_set: PodSet) -> JsonObject:
     out = {**spec}
     if pod_set.volumes:
-        out["volumes"] = [*upsert_named(objects(spec.get("volumes")), pod_set.volumes)]
+        out["volumes"] = [*upsert(objects(spec.get("volumes")), pod_set.volumes, "name")]
     by_number = model.fixed("unnamed-ports")
     for kind, containers in (("containers", pod_set.containers), ("initContainers", pod_set.init_containers)):
         templates = objects(spec.get(kind))
@@ -298,11 +298,11 @@ def _container(template: JsonObject, container: Container, by_number: bool) -> J
     if container.image:
         out["image"] = container.image
     if container.env:
-        out["env"] = [*upsert_named(objects(template.get("env")), container.env)]
+        out["env"] = [*upsert(objects(template.get("env")), container.env, "name")]
     if container.ports:
         out["ports"] = [*upsert_ports(objects(template.get("ports")), container.ports, by_number=by_number)]
     if container.volume_mounts:
-        out["volumeMounts"] = [*upsert_mounts(objects(template.get("volumeMounts")), container.volume_mounts)]
+        out["volumeMounts"] = [*upsert(objects(template.get("volumeMounts")), container.volume_mounts, "mountPath")]
     return out
 
 
@@ -330,7 +330,7 @@ def _with_job_fields(model: Model, pod_set: PodSet, container: JsonObject) -> Js
         if trains or (pod_set.name == NODE and get(model.ml_policy, "mpi", "runLauncherAsNode") is True):
             variables = environment(model.trainer_list("env"))
     if variables:
-        out["env"] = [*upsert_named(objects(out.get("env")), variables)]
+        out["env"] = [*upsert(objects(out.get("env")), variables, "name")]
     return out
 
 

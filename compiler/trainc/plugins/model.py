@@ -85,15 +85,11 @@ class Container(Struct, frozen=True):
 
     def with_env(self, *variables: JsonObject) -> Container:
         """Return the container with each variable replacing that of the same name, or appended."""
-        return replace(self, env=upsert_named(self.env, variables))
+        return replace(self, env=upsert(self.env, variables, "name"))
 
     def with_mounts(self, *mounts: JsonObject) -> Container:
         """Return the container with each mount replacing that with the same mountPath, or appended."""
-        return replace(self, volume_mounts=upsert_mounts(self.volume_mounts, mounts))
-
-    def with_port(self, port: int, *, by_number: bool = False) -> Container:
-        """Return the container with an unnamed port, inserted as by upsert_ports."""
-        return replace(self, ports=upsert_ports(self.ports, [{"containerPort": port}], by_number=by_number))
+        return replace(self, volume_mounts=upsert(self.volume_mounts, mounts, "mountPath"))
 
 
 class PodSet(Struct, frozen=True):
@@ -123,7 +119,7 @@ class PodSet(Struct, frozen=True):
 
     def with_volumes(self, *volumes: JsonObject) -> PodSet:
         """Return the set with each volume replacing that of the same name, or appended."""
-        return replace(self, volumes=upsert_named(self.volumes, volumes))
+        return replace(self, volumes=upsert(self.volumes, volumes, "name"))
 
 
 class Model(Struct, frozen=True):
@@ -223,7 +219,9 @@ class Model(Struct, frozen=True):
             return self
         container = container.with_env(*variables)
         if port is not None:
-            container = container.with_port(port, by_number=self.fixed("unnamed-ports"))
+            new: list[JsonObject] = [{"containerPort": port}]
+            ports = upsert_ports(container.ports, new, by_number=self.fixed("unnamed-ports"))
+            container = replace(container, ports=ports)
         return self.with_pod_set(found.with_container(container))
 
     def trainer_value(self, name: str) -> Json:
@@ -275,17 +273,7 @@ class Model(Struct, frozen=True):
 Findings = tuple[Finding, ...]
 
 
-def upsert_named(items: Iterable[JsonObject], new: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
-    """Return environment variables or volumes with each new one replacing that of the same name, or appended."""
-    return _upsert(items, new, "name")
-
-
-def upsert_mounts(items: Iterable[JsonObject], new: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
-    """Return volume mounts with each new one replacing that with the same mountPath, or appended."""
-    return _upsert(items, new, "mountPath")
-
-
-def _upsert(items: Iterable[JsonObject], new: Iterable[JsonObject], key: str) -> tuple[JsonObject, ...]:
+def upsert(items: Iterable[JsonObject], new: Iterable[JsonObject], key: str) -> tuple[JsonObject, ...]:
     """Return items with each new one replacing the first with the same key, or appended."""
     out = list(items)
     indexes: dict[Json, int] = {}  # Go's types allow only strings or nothing as keys here

@@ -55,12 +55,6 @@ from trainc.plugins.mpi.transport import (
 from trainc.upstream import LAUNCHER, NODE, TRAINER
 
 HOSTFILE_VOLUME = "mpi-hostfile"
-_ITEMS: Final[list[Json]] = [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}]
-
-
-def hostfile_volume(model: Model) -> JsonObject:
-    """Return the volume with the hostfile."""
-    return {"name": HOSTFILE_VOLUME, "configMap": {"name": f"{model.name}-mpi-hostfile", "items": _ITEMS}}
 
 
 def slots(model: Model, policy: JsonObject) -> int:
@@ -146,18 +140,21 @@ def _pod_set(model: Model, policy: JsonObject, pod_set: PodSet) -> PodSet:
         pod_set = pod_set.with_volumes(ssh_volume(model, policy, pod_set.name))
         mounts = [{"name": SSH_VOLUME, "mountPath": str(policy["sshAuthMountPath"])}]
         if launches:
-            pod_set = pod_set.with_volumes(hostfile_volume(model))
+            items: list[Json] = [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}]
+            source: JsonObject = {"name": f"{model.name}-mpi-hostfile", "items": items}
+            pod_set = pod_set.with_volumes({"name": HOSTFILE_VOLUME, "configMap": source})
             mounts.append({"name": HOSTFILE_VOLUME, "mountPath": HOSTFILE_DIRECTORY})
     containers = (c.with_mounts(*mounts) if c.name == NODE else c for c in pod_set.containers)
     implementation = _implementation(model, policy)
     if launches and implementation is not None:
-        containers = (_launcher(model, policy, implementation, c) if c.name == NODE else c for c in containers)
+        ssh, count = ssh_arguments(model, policy), slots(model, policy)
+        containers = (
+            forwarded(model, implementation, c.with_env(*implementation.environment(c, count, ssh)))
+            if c.name == NODE
+            else c
+            for c in containers
+        )
     return replace(pod_set, containers=tuple(containers))
-
-
-def _launcher(model: Model, policy: JsonObject, implementation: Implementation, container: Container) -> Container:
-    variables = implementation.environment(container, slots(model, policy), ssh_arguments(model, policy))
-    return forwarded(model, implementation, container.with_env(*variables))
 
 
 def _implementation(model: Model, policy: JsonObject) -> Implementation | None:

@@ -22,17 +22,15 @@ TRANSPORTS: Final = (SSH, KUBEXEC)
 ANNOTATIONS: Final[Path] = ("metadata", "annotations")
 
 
-def transport_of(model: Model) -> str:
-    """Return ssh or kubexec: from the runtime's annotation, else the environment. In faithful output always ssh."""
-    if model.options.faithful:
-        return SSH
-    annotation = get(model.runtime.data, *ANNOTATIONS, TRANSPORT)
-    return str(annotation) if annotation in TRANSPORTS else model.options.settings.transport.mode
-
-
 def by_kubexec(model: Model) -> bool:
-    """Tell whether the job is an MPI job whose launcher runs kubectl exec."""
-    return model.uses("mpi") and transport_of(model) == KUBEXEC
+    """Tell whether the job is an MPI job whose launcher runs kubectl exec.
+
+    The runtime's annotation decides, else the environment. In faithful output no launcher does.
+    """
+    if model.options.faithful or not model.uses("mpi"):
+        return False
+    annotation = get(model.runtime.data, *ANNOTATIONS, TRANSPORT)
+    return (annotation if annotation in TRANSPORTS else model.options.settings.transport.mode) == KUBEXEC
 
 
 def command_line(container: JsonObject) -> tuple[str, ...]:
