@@ -56,9 +56,10 @@ def _uncounted(resources: JsonObject) -> tuple[str, int] | None:
 
 def _started(model: Model) -> tuple[int | None, str]:
     """Return the number of processes per node and its source; None where Trainer does not decide."""
-    if model.uses("mpi"):
-        return (1 if model.policy_of("mpi").get("numProcPerNode") == 1 else None), "slots in the hostfile"
-    if not model.uses("torch") or (container := model.trainer_container) is None:
+    policy = model.policy("mpi")
+    if policy is not None:
+        return (1 if policy.get("numProcPerNode") == 1 else None), "slots in the hostfile"
+    if model.policy("torch") is None or (container := model.trainer_container) is None:
         return None, ""
     words = [str(word) for word in model.trainer_list("command")] or list(container.command)
     if words and words[0].rpartition("/")[2].startswith("python") and not any("torch" in word for word in words[1:]):

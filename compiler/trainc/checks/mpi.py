@@ -30,8 +30,8 @@ _OWN_HOSTS = lazy(r"(?:^|[\s\"'=])(?:--?(?:hostfile|machinefile|hosts?|H)\b|-f\s
 
 def check_launching(model: Model) -> Iterator[Finding]:
     """Yield findings on the jobs of an MPI runtime."""
-    policy = model.policy_of("mpi")
-    if not model.uses("mpi"):
+    policy = model.policy("mpi")
+    if policy is None:
         return
     missing = [name for name in (LAUNCHER, NODE) if model.pod_set(name) is None]
     if missing:
@@ -125,8 +125,8 @@ def check_mpi(model: Model) -> Iterator[Finding]:
     Source: Trainer v2.3.0 gives spec.trainer to the job with the ancestor label, the launcher, and resourcesPerNode to
     job node only with runLauncherAsNode.
     """
-    policy, node, trains = model.policy_of("mpi"), model.pod_set(NODE), model.trainer_set
-    if not model.uses("mpi") or node is None or trains is None or trains.name != LAUNCHER:
+    policy, node, trains = model.policy("mpi"), model.pod_set(NODE), model.trainer_set
+    if policy is None or node is None or trains is None or trains.name != LAUNCHER:
         return
     if model.trainer_value("resourcesPerNode") is not None and policy.get("runLauncherAsNode") is not True:
         message = (

@@ -44,13 +44,13 @@ def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
 
 def _user_of_hostnames(model: Model) -> str | None:
     """Return what finds other pods by host names, None if nothing does."""
-    if model.uses("mpi"):
+    if model.policy("mpi") is not None:
         return None if by_kubexec(model) else "MPI"
-    if model.uses("flux"):
+    if model.policy("flux") is not None:
         return "Flux"
     if model.trainer is None and not get(model.ml_policy, "torch", "envInjection", "targets"):
         return None  # no variable is set
-    return next((name for policy, name in RANK_0.items() if model.uses(policy)), None)
+    return next((name for policy, name in RANK_0.items() if model.policy(policy) is not None), None)
 
 
 def _is_alone(model: Model, jobset: JsonObject) -> bool:
@@ -74,7 +74,7 @@ _DISCOVERY: Final = f"{HOSTFILE_DIRECTORY}/{DISCOVER}"
 
 def check_rendezvous(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield warnings about localhost as the endpoint of several nodes, and about a script that only kubexec mounts."""
-    by_ssh = model.uses("mpi") and not by_kubexec(model)
+    by_ssh = model.policy("mpi") is not None and not by_kubexec(model)
     for path, _, container in containers(jobset.data):
         text = " ".join(word for _, word in words(container))
         if "rdzv" in text and _ENDPOINT.search(text) and not _ONE_NODE.search(text):

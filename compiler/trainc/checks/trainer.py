@@ -68,17 +68,17 @@ def _near(text: str, candidates: tuple[str, ...]) -> str | None:
 
 def _drops(model: Model) -> bool:
     """Tell whether the TrainJob has fields that are dropped without the label."""
-    uses_rank_0 = model.uses("torch", "jax", "xgboost", "flux")
+    uses_rank_0 = any(model.policy(policy) is not None for policy in ("torch", "jax", "xgboost", "flux"))
     if uses_rank_0 and not get(model.ml_policy, "torch", "envInjection", "targets"):
         return True
-    dropped = DROPPED if model.uses("mpi") else (*DROPPED, *COUNTS)
+    dropped = DROPPED if model.policy("mpi") is not None else (*DROPPED, *COUNTS)
     return any(get(model.trainer, field) is not None for field in dropped)
 
 
 def _missing_label(model: Model) -> Finding:
     message = f"no replicated job has the label {ANCESTOR_LABEL}: {TRAINER}"
     dropped = "image, command, variables, resources and numNodes"
-    if model.uses("mpi"):  # numNodes reaches job node by its name
+    if model.policy("mpi") is not None:  # numNodes reaches job node by its name
         dropped = "image, command, variables and resources"
     message += f", so {dropped} of the TrainJob are dropped"
     hint = "add it to template.metadata.labels of the replicated job that trains"
@@ -184,7 +184,7 @@ def check_counts(model: Model) -> Iterator[Finding]:
 def _counts(model: Model) -> Iterator[tuple[Document, Path, Json]]:
     """Yield the counts that apply; Trainer replaces a numNodes of the runtime below 1 by 1."""
     yield model.job, ("spec", "trainer", "numNodes"), model.num_nodes
-    if model.uses("flux"):
+    if model.policy("flux") is not None:
         return
     yield model.job, ("spec", "trainer", "numProcPerNode"), model.num_proc_per_node
     if model.num_proc_per_node is None:

@@ -50,7 +50,7 @@ _Locate = Callable[[Change], tuple[Document, Path]]
 """Returns the input that caused a change."""
 
 
-class _Refusal(NamedTuple):
+class Refusal(NamedTuple):
     """A refusal of changes to an object: code and stage, our message and the cluster's, and the changes."""
 
     code: str
@@ -95,7 +95,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
             if new["kind"] == TRAINJOB:
                 for changed in trainjob_changes(after, before):
                     found = tuple(changes(changed.new, changed.old, changed.path))
-                    refusals.append(_Refusal(WEBHOOK, "", changed.message, changed.upstream, found))
+                    refusals.append(Refusal(WEBHOOK, "", changed.message, changed.upstream, found))
         except GoDecodeError as error:  # in the old object, since the new one was decoded before
             return (broken(old, error.path, error.message),)
         findings = []
@@ -149,12 +149,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         if isinstance(stored, Finding):
             yield stored
             return
-        refusals = list(_by_rules(resource, obj.data, stored, "jobset-crd"))
-        reported = tuple(change.name for refusal in refusals for change in refusal.changes)
-        for changed in jobset_changes(obj.data, stored):
-            others = changes(changed.new, changed.old, changed.path)
-            if found := tuple(change for change in others if change.name not in reported):
-                refusals.append(_Refusal(WEBHOOK, "jobset-webhook", changed.message, changed.upstream, found))
+        refusals = jobset_refusals(resource, obj.data, stored)
         hint, data = new_run_hint(model.job), (obj.data, stored)
         for refusal in refusals:
             for source, caused in self._by_cause(model, obj, refusal.changes):
@@ -164,7 +159,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
 
     def _finding(
         self,
-        refusal: _Refusal,
+        refusal: Refusal,
         source: tuple[Document, Path],
         old: Document,
         data: tuple[JsonObject, JsonObject],
@@ -262,7 +257,21 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         return self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
 
 
-def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) -> Iterator[_Refusal]:
+def jobset_refusals(resource: Resource, new: JsonObject, old: JsonObject) -> list[Refusal]:
+    """Return what the CRD's rules, and then the webhook, refuse about the update of a JobSet, each change once.
+
+    Both are JobSets as a cluster stores them. Raises GoDecodeError for other data.
+    """
+    refusals = list(_by_rules(resource, new, old, "jobset-crd"))
+    reported = {change.name for refusal in refusals for change in refusal.changes}
+    for changed in jobset_changes(new, old):
+        others = changes(changed.new, changed.old, changed.path)
+        if found := tuple(change for change in others if change.name not in reported):
+            refusals.append(Refusal(WEBHOOK, "jobset-webhook", changed.message, changed.upstream, found))
+    return refusals
+
+
+def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) -> Iterator[Refusal]:
     """Yield the failures of the CRD's rules, except at or above other errors of the new object."""
     new = standard(new)
     skip = tuple(violation.path for violation in admit(resource, new).violations if violation.blocking)
@@ -273,11 +282,11 @@ def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) 
         before = counterpart(old, new, path)
         found = tuple(changes(get(new, *path), get(old, *before), path, before))
         found = found or (Change(path, before, path, get(new, *path), get(old, *before)),)
-        found = _causes(resource, (new, old), skip, failure, found)
-        yield _Refusal(RULE, stage, failure.message, failure.upstream, found)
+        found = _to_blame(resource, (new, old), skip, failure, found)
+        yield Refusal(RULE, stage, failure.message, failure.upstream, found)
 
 
-def _causes(
+def _to_blame(
     resource: Resource,
     data: tuple[JsonObject, JsonObject],
     skip: tuple[Path, ...],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import JsonObject, Path, as_list, get, objects
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects
 from trainc.data import load_text
 from trainc.findings import Finding
 from trainc.kube.fielderror import invalid
@@ -158,7 +158,7 @@ def wrapped_command(model: Model) -> str:
 def check(model: Model) -> Iterator[Finding]:
     """Yield findings on what the webhook refuses, on jobs for which upstream panics (T2), and on lost args."""
     count = model.num_proc_per_node
-    processes = count if count is not None else model.policy_of("flux").get("numProcPerNode")
+    processes = count if count is not None else as_object(model.policy("flux")).get("numProcPerNode")
     if isinstance(processes, int) and processes < 1:
         detail = "must be greater than or equal to 1 for Flux TrainJob"
         text = invalid("spec.trainer.numProcPerNode", processes, detail)
@@ -198,7 +198,7 @@ def build(model: Model) -> Objects:
     nodes = model.num_nodes or 0
     processes = model.num_proc_per_node
     if processes is None:
-        default = model.policy_of("flux")["numProcPerNode"]
+        default = as_object(model.policy("flux"))["numProcPerNode"]
         assert isinstance(default, int)
         processes = default
     scripts = {

@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get, objects
 from trainc.findings import Finding, Severity
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
@@ -164,13 +164,14 @@ class Model(Struct, frozen=True):
         """The severity of errors that upstream does not report: a warning in faithful output, None for the default."""
         return Severity.WARNING if self.options.faithful else None
 
-    def uses(self, *names: str) -> bool:
-        """Tell whether the runtime has one of these policies: torch, mpi, jax, xgboost, flux, coscheduling, volcano."""
-        return any(isinstance(self.ml_policy.get(n, self.pod_group_policy.get(n)), dict) for n in names)
+    def policy(self, name: str) -> JsonObject | None:
+        """Return a policy of the runtime: torch, mpi, jax, xgboost, flux, coscheduling or volcano; None without it."""
+        value = self.ml_policy.get(name, self.pod_group_policy.get(name))
+        return value if isinstance(value, dict) else None
 
-    def policy_of(self, name: str) -> JsonObject:
-        """Return one of the policies that ``uses`` names; empty if the runtime does not have it."""
-        return as_object(self.ml_policy.get(name, self.pod_group_policy.get(name)))
+    def uses(self, *names: str) -> bool:
+        """Tell whether the runtime has one of these policies."""
+        return any(self.policy(name) is not None for name in names)
 
     def pod_set(self, name: str) -> PodSet | None:
         """Return the pod set of that name, or None."""

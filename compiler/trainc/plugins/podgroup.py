@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import JsonObject, Path, as_list, get, objects
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects
 from trainc.findings import Finding
 from trainc.inputs.source import Document
 from trainc.kube.fielderror import invalid, quote
@@ -159,7 +159,7 @@ def _shape_coscheduling(model: Model) -> Model:
 
 
 def _build_coscheduling(model: Model) -> Objects:
-    timeout = model.policy_of("coscheduling")["scheduleTimeoutSeconds"]
+    timeout = as_object(model.policy("coscheduling"))["scheduleTimeoutSeconds"]
     return _pod_group(model, COSCHEDULING_API, {"scheduleTimeoutSeconds": timeout})
 
 
@@ -216,7 +216,7 @@ def _build_volcano(model: Model) -> Objects:
         spec["queue"] = model.annotations[VOLCANO_QUEUE]
     for _, name in priority_classes(model):
         spec["priorityClassName"] = name
-    if isinstance(topology := model.policy_of("volcano").get("networkTopology"), dict):
+    if isinstance(topology := as_object(model.policy("volcano")).get("networkTopology"), dict):
         spec["networkTopology"] = {key: topology[key] for key in ("mode", "highestTierAllowed")}
     second = model.uses("coscheduling") and not _exists(model, COSCHEDULING_API)
     return _pod_group(model, VOLCANO_API, spec, after_another=second)

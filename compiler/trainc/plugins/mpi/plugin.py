@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, as_list, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, objects
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
 from trainc.kube.fielderror import invalid
@@ -93,7 +93,7 @@ def nodes(model: Model) -> int | None:
 
 def check(model: Model) -> Iterator[Finding]:
     """Yield findings on what webhook and build refuse, and on known bugs."""
-    policy = model.policy_of("mpi")
+    policy = as_object(model.policy("mpi"))
     yield from _check_launcher(model, policy)
     yield from _check_reserved(model, policy)
     launcher = model.pod_set(LAUNCHER)
@@ -113,7 +113,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 def shape(model: Model) -> Model:
     """Set counts and slots; add volumes, mounts and the launcher's variables."""
-    policy = model.policy_of("mpi")
+    policy = as_object(model.policy("mpi"))
     model = counted(model, policy)
     policy = {**policy, "numProcPerNode": slots(model, policy)}
     model = replace(model, ml_policy={**model.ml_policy, "mpi": policy})
@@ -123,7 +123,7 @@ def shape(model: Model) -> Model:
 
 def build(model: Model) -> Objects:
     """Return the ConfigMap with the hostfile, and for kubectl exec with the scripts."""
-    policy = model.policy_of("mpi")
+    policy = as_object(model.policy("mpi"))
     implementation, count = implementation_of(policy), slots(model, policy)
     text = hostfile(model, implementation, count) if implementation else ""
     if by_kubexec(model):
