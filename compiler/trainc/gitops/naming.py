@@ -190,20 +190,23 @@ LONGEST = 63
 
 def with_hashes(model: Model, objs: Objects) -> Objects:
     """Return the objects with the final names of those with a stem: ConfigMaps, then the Jobs that mount them."""
-    hashed = [one for one in objs if one.stem is not None]
-    if not hashed:
+    if all(one.stem is None for one in objs):
         return objs
-    final = {id(one): _with_hash(one.data) for one in hashed if one.kind == _CONFIG_MAP}
-    names = {one.name: get(final[id(one)], "metadata", "name") for one in hashed if id(one) in final}
-    for one in hashed:
-        if one.kind != _CONFIG_MAP:
+    maps = {one.name: _with_hash(one.data) for one in objs if one.stem is not None and one.kind == _CONFIG_MAP}
+    out = []
+    for one in objs:
+        data = one.data
+        if one.stem is not None and one.kind == _CONFIG_MAP:
+            data = maps[one.name]
+        elif one.stem is not None:
             path = ("spec", "template", "spec", "volumes")
             volumes: list[Json] = []
-            for volume in objects(get(one.data, *path)):
-                name = get(volume, "configMap", "name")
-                volumes.append(put(volume, ("configMap", "name"), names[str(name)]) if name in names else volume)
-            final[id(one)] = _with_hash(put(one.data, path, volumes))
-    return tuple(replace(one, data=final[id(one)]) if id(one) in final else one for one in objs)
+            for volume in objects(get(data, *path)):
+                final = get(maps.get(str(get(volume, "configMap", "name"))), "metadata", "name")
+                volumes.append(volume if final is None else put(volume, ("configMap", "name"), final))
+            data = _with_hash(put(data, path, volumes))
+        out.append(replace(one, data=data) if data is not one.data else one)
+    return tuple(out)
 
 
 def _with_hash(data: JsonObject) -> JsonObject:

@@ -36,7 +36,7 @@ class Keep(Enum):
     SUMMARIES = "summaries"
 
 
-class Prepared(msgspec.Struct, frozen=True, eq=False):
+class Context(msgspec.Struct, frozen=True, eq=False):
     """The context of a run. ``findings`` are those on everything except jobs.
 
     ``cluster`` holds the documents that represent objects in the cluster, as it would store them if the kind is known.
@@ -57,7 +57,7 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
     @classmethod
     def of(
         cls, documents: Documents, loaded: Iterable[Document], sources: Iterable[Source], options: Options, keep: Keep
-    ) -> Prepared:
+    ) -> Context:
         """Admit everything that is not a job. ``documents`` are those ``loaded`` from ``sources``, by kind."""
         companions = admit_companions(documents.cluster.values(), options.crds, faithful=options.faithful)
         cluster = {**documents.cluster, **{identity(document): document for document in companions.documents}}
@@ -70,10 +70,12 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
             update_rules = UpdateRules(base, companions.registry)
         runtimes = Runtimes.admit(documents.runtimes, options, base)
         report_rules = ReportRules.of((*sources, *options.crds), loaded, options, comments)
-        run = cls(documents, companions, cluster, base, policies, update_rules, runtimes, report_rules, options, keep)
-        run = replace(run, runtimes=runtimes.with_findings(run.check_input))
-        of_rules = (finding for rules in run.rules for finding in rules.findings)
-        return replace(run, findings=(*companions.findings, *of_rules, *run.runtimes.findings))
+        context = cls(
+            documents, companions, cluster, base, policies, update_rules, runtimes, report_rules, options, keep
+        )
+        context = replace(context, runtimes=runtimes.with_findings(context.check_input))
+        of_rules = (finding for rules in context.rules for finding in rules.findings)
+        return replace(context, findings=(*companions.findings, *of_rules, *context.runtimes.findings))
 
     @property
     def rules(self) -> Iterator[Policies | UpdateRules]:
