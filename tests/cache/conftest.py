@@ -11,7 +11,7 @@ from walking import TICK
 
 from trainc.inputs.source import Document
 from trainc.pipeline import job
-from trainc.pipeline.context import Prepared
+from trainc.pipeline.context import Context
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compiled]:
     names: list[str] = []
     real = job.compile_job
 
-    def spy(self: Prepared, document: Document) -> object:
+    def spy(self: Context, document: Document) -> object:
         names.append(str(document.data["metadata"]["name"]))  # type: ignore[index, call-overload]
         return real(self, document)
 

@@ -44,7 +44,7 @@ def test_a_fault_that_the_core_reports(repository: Path, run: Run, monkeypatch: 
     from trainc.pipeline.compile import Build
 
     finding = findings.report("TC902", Document(Source("jobs/a/one.yaml", ""), {}), (), "internal error")
-    monkeypatch.setattr(environments, "run", lambda *_: Build((), (finding,), {}, own=(finding,)))
+    monkeypatch.setattr(environments, "run", lambda *_: Build((), (finding,), {}, input_findings=(finding,)))
     assert run("validate").exit_code == 2
 
 

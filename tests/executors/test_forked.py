@@ -16,7 +16,7 @@ from trainc.parallel.forked import CHUNK, FEW, forked, pack, ranges, unpack
 from trainc.pipeline import job as pipeline_job
 from trainc.pipeline.compile import Build, load_all, run
 from trainc.pipeline.content import Job
-from trainc.pipeline.context import Keep, Prepared
+from trainc.pipeline.context import Context, Keep
 from trainc.pipeline.job import Executor, in_order
 from trainc.pipeline.jobresults import Documents
 from trainc.project.read import merge, read_tree
@@ -32,8 +32,8 @@ def build(root: Path, execute: Executor) -> Build:
 def same(one: Build, other: Build) -> None:
     assert one.files == other.files
     assert as_json(one.findings, False) == as_json(other.findings, False)
-    assert [(job.namespace, job.name, job.made) for job in one.jobs] == [
-        (job.namespace, job.name, job.made) for job in other.jobs
+    assert [(job.namespace, job.name, job.summaries) for job in one.jobs] == [
+        (job.namespace, job.name, job.summaries) for job in other.jobs
     ]
 
 
@@ -54,9 +54,9 @@ def test_so_they_do_where_jobs_are_wrong(broken: Path) -> None:
 def test_the_jobs_come_from_other_processes(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own, compiled = os.getpid(), pipeline_job.compile_job
 
-    def elsewhere(prepared: Prepared, document: Document) -> Job:
+    def elsewhere(context: Context, document: Document) -> Job:
         assert os.getpid() != own
-        return compiled(prepared, document)
+        return compiled(context, document)
 
     monkeypatch.setattr(pipeline_job, "compile_job", elsewhere)
     assert len(build(repository, forked(2)).jobs) == 40
@@ -65,9 +65,9 @@ def test_the_jobs_come_from_other_processes(repository: Path, monkeypatch: pytes
 def test_few_jobs_stay(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own, compiled = os.getpid(), pipeline_job.compile_job
 
-    def here(prepared: Prepared, document: Document) -> Job:
+    def here(context: Context, document: Document) -> Job:
         assert os.getpid() == own
-        return compiled(prepared, document)
+        return compiled(context, document)
 
     monkeypatch.setattr(pipeline_job, "compile_job", here)
     assert len(build(repository, forked()).jobs) == 40 < FEW
@@ -94,14 +94,14 @@ def test_it_is_told_so(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_cannot_travel_is_compiled_here(repository: Path) -> None:
     seen: list[Document] = []
 
-    def partly(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
+    def partly(context: Context, documents: Iterable[Document]) -> Iterable[Job]:
         given = tuple(documents)
-        others = Documents(prepared)
-        runtime = prepared.documents.runtimes[0]
-        others.by_place.pop((runtime.source.name, runtime.index))
-        data = pack(in_order(prepared, given), others)
+        others = Documents(context)
+        runtime = context.documents.runtimes[0]
+        others.by_id.pop((runtime.source.name, runtime.index))
+        data = pack(in_order(context, given), others)
         seen.extend(given)
-        return unpack(data, given, others, prepared)
+        return unpack(data, given, others, context)
 
     same(build(repository, partly), build(repository, in_order))
     assert len(seen) == 40

@@ -18,7 +18,7 @@ from trainc.inputs.source import Document
 from trainc.parallel import mpi
 from trainc.parallel.mpi import Ranks, Shipment, chunk
 from trainc.pipeline.content import Job
-from trainc.pipeline.context import Prepared
+from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor, in_order
 
 ROOT = Path(__file__).parents[2]
@@ -59,10 +59,10 @@ def ranks(monkeypatch: pytest.MonkeyPatch) -> Executor:
     monkeypatch.setattr(Ranks, "_pool", lambda _: Pool())
     inner = found.executor()
 
-    def execute(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
-        monkeypatch.setattr(mpi, "_shipments", [Shipment.of(prepared)])
-        mpi._prepared.cache_clear()
-        return inner(prepared, documents)
+    def execute(context: Context, documents: Iterable[Document]) -> Iterable[Job]:
+        monkeypatch.setattr(mpi, "_shipments", [Shipment.of(context)])
+        mpi._context.cache_clear()
+        return inner(context, documents)
 
     return execute
 
@@ -76,10 +76,10 @@ def test_so_they_do_where_jobs_are_wrong(broken: Path, monkeypatch: pytest.Monke
 
 
 def test_a_rank_that_fails(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(_: Shipment) -> Prepared:
+    def fails(_: Shipment) -> Context:
         raise MemoryError("all of it")
 
-    monkeypatch.setattr(Shipment, "prepared", fails)
+    monkeypatch.setattr(Shipment, "context", fails)
     with pytest.raises(ChildProcessError, match=r"an MPI rank ended .*MemoryError: all of it"):
         build(repository, ranks(monkeypatch))
     assert isinstance(chunk([]), str)

@@ -45,7 +45,7 @@ def pod(made: Object) -> Any:
 def test_the_jobs_of_an_environment() -> None:
     found = build({"jobs": ["a/*", "!a/old"]}, runtime(), job("a"), job("a", "old"), job("b"))
     assert list(found.files) == ["out/prod/a/j/jobset-j.yaml"]
-    assert [document.source.name for document in found.left] == ["jobs/a/old.yaml", "jobs/b/j.yaml"]
+    assert [document.source.name for document in found.excluded] == ["jobs/a/old.yaml", "jobs/b/j.yaml"]
 
 
 def test_a_namespace_of_another_name() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from jinja2 import UndefinedError
 
-from trainc.plugins.templates import filled
+from trainc.plugins.flux import filled
 
 
 def test_a_name_without_a_value_is_an_error() -> None:

@@ -22,8 +22,8 @@ from trainc.findings.suppression import WORD
 from trainc.inputs.imagelock import key_of
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import Job, digest_of
-from trainc.pipeline.context import Prepared
-from trainc.pipeline.jobresults import Documents, JobResult, UnknownDocument, encode, place_of
+from trainc.pipeline.context import Context
+from trainc.pipeline.jobresults import Documents, JobResult, UnknownDocument, document_id, encode
 from trainc.upstream import TRAINER_API
 
 NAME: Final = "jobs"
@@ -118,11 +118,11 @@ def is_stub(document: Document) -> bool:
 class Keys:
     """The keys of the jobs of one environment."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, context: Context) -> None:
         """Compute the common part of all keys."""
-        self.prepared = prepared
-        self.platform = _platform(prepared)
-        self.runtimes = {place_of(document): document.data for document in prepared.documents.runtimes}
+        self.context = context
+        self.platform = _platform(context)
+        self.runtimes = {document_id(document): document.data for document in context.documents.runtimes}
         self.known: dict[tuple[str, str], bytes | None] = {}  # by namespace and reference to a runtime
         self.digests: dict[Document | tuple[Bound, ...], str] = {}  # of runtimes, and of policies that apply together
 
@@ -135,65 +135,65 @@ class Keys:
         return self.known[pair]
 
     def _key(self, document: Document, home: str) -> bytes | None:
-        found = self.prepared.runtimes.find(document)
+        found = self.context.runtimes.find(document)
         if isinstance(found, Finding):
             return None
         if (runtime := self.digests.get(found.document)) is None:
             # The user's document, as findings may name fields that admission drops.
-            place = place_of(found.document)
-            runtime = _digest([place, self.runtimes.get(place, found.document.data)]).hex()
+            wanted = document_id(found.document)
+            runtime = _digest([wanted, self.runtimes.get(wanted, found.document.data)]).hex()
             self.digests[found.document] = runtime
         return _digest([self.platform, runtime, self._policies(home)])
 
     def _policies(self, home: str) -> str:
         """Return the digest of the policies that may match a TrainJob of a namespace, or its objects."""
-        policies = self.prepared.policies
+        policies = self.context.policies
         if policies is None:
             return ""
-        namespaces = dict.fromkeys((home, self.prepared.options.settings.namespaces.get(home, home)))
+        namespaces = dict.fromkeys((home, self.context.options.settings.namespaces.get(home, home)))
         applying = tuple(
             dict.fromkeys(bound for namespace in namespaces for bound in policies.policies.seeing(namespace))
         )
         if (found := self.digests.get(applying)) is None:
             documents = (one.document for bound in applying for one in (bound.policy, *bound.bindings))
-            found = _digest([[*place_of(document), document.data] for document in documents]).hex()
+            found = _digest([[*document_id(document), document.data] for document in documents]).hex()
             self.digests[applying] = found
         return found
 
 
 def stored_job(job: Job, keys: Keys, documents: Documents) -> StoredJob | None:
     """Return the record of a compiled job; None for one that has to be compiled each time."""
-    if has_errors(job.findings) or not job.made or job.runtime is None:
+    if has_errors(job.findings) or not job.summaries or job.runtime is None:
         return None
     home = get(job.document.data, "metadata", "namespace")
-    if any(one.namespace not in (home, job.namespace) for one in job.made):
+    if any(one.namespace not in (home, job.namespace) for one in job.summaries):
         return None  # other policies may apply there
     key = keys.of(job.document)
     try:
         result = encode(job, documents, digest_of)
     except UnknownDocument:
         return None
-    return None if key is None else StoredJob(key, _pins(job, keys.prepared.options.lock.digests), result)
+    return None if key is None else StoredJob(key, _pins(job, keys.context.options.lock.digests), result)
 
 
 def _pins(job: Job, lock: Mapping[str, str]) -> dict[str, str]:
-    images = {key_of(image.partition("@")[0]) for one in job.made for image in one.images}
+    images = {key_of(image.partition("@")[0]) for one in job.summaries for image in one.images}
     return {image: lock.get(image, "") for image in images if image is not None}
 
 
 def is_current(stored: StoredJob, document: Document, keys: Keys) -> bool:
     """Return whether compiling the document now would give the stored result."""
-    lock = keys.prepared.options.lock.digests
+    lock = keys.context.options.lock.digests
     return stored.key == keys.of(document) and all(lock.get(image, "") == pin for image, pin in stored.pins.items())
 
 
-def _platform(prepared: Prepared) -> str:
+def _platform(context: Context) -> str:
     """Return the digest of everything that a job may depend on besides its runtime, policies, images and document."""
-    options, others = prepared.options, sorted(prepared.documents.others, key=place_of)
+    options, others = context.options, sorted(context.documents.others, key=document_id)
     # Where an environment rewrites images, the images of the objects are not those looked up in the lock.
     lock = sorted(options.lock.digests.items()) if options.settings.patches or options.settings.registries else []
     crds = [[source.name, source.decoded()] for source in options.crds]
-    rest = [[*place_of(d), d.data] for d in others if d.data["kind"] not in (*RUNTIMES, *POLICIES)]
+    rest = [[*document_id(d), d.data] for d in others if d.data["kind"] not in (*RUNTIMES, *POLICIES)]
     # Comments in the files of runtimes and policies decide which findings stop a job.
     sources = sorted({d.source.name: d.source.decoded() for d in others}.items())
     comments = [[name, text] for name, text in sources if WORD in text]

@@ -21,9 +21,9 @@ from trainc.findings import Finding, Related, has_errors
 from trainc.inputs.source import Document, Mark, Source
 from trainc.pipeline.compile import Loaded
 from trainc.pipeline.content import Content, Digest, Job, digest_of
-from trainc.pipeline.context import Prepared
+from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor
-from trainc.pipeline.jobresults import Documents, UnknownDocument, decode, place_of
+from trainc.pipeline.jobresults import Documents, UnknownDocument, decode, document_id
 from trainc.project.config import Config
 from trainc.project.environments import Uncached, compile_for
 from trainc.project.files import read_regular
@@ -118,7 +118,7 @@ class RunCache(Uncached):
         """Return the document itself in place of a stub. Raises Changed."""
         if not is_stub(document):
             return document
-        return with_namespace(self._document(*place_of(document)))[0]
+        return with_namespace(self._document(*document_id(document)))[0]
 
     def placed(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Return findings with documents in place of stubs. Raises Changed."""
@@ -133,8 +133,8 @@ class RunCache(Uncached):
     def executor(self, environment: str, inner: Executor) -> Executor:
         """Return an executor that takes jobs from the cache, and compiles others with ``inner``. Raises Changed."""
 
-        def execute(prepared: Prepared, documents: Iterable[Document]) -> Iterator[Job]:
-            keys, others = Keys(prepared), Documents(prepared)
+        def execute(context: Context, documents: Iterable[Document]) -> Iterator[Job]:
+            keys, others = Keys(context), Documents(context)
             results = self.results[environment] = {}
             waiting = []
             for document in documents:
@@ -145,11 +145,11 @@ class RunCache(Uncached):
                 if stored is None or job is None:
                     waiting.append(document)
                 else:
-                    results[place_of(document)] = stored
+                    results[document_id(document)] = stored
                     yield job
-            for job in inner(prepared, map(self.whole, waiting)):
+            for job in inner(context, map(self.whole, waiting)):
                 if (stored := stored_job(job, keys, others)) is not None:
-                    results[place_of(job.document)] = stored
+                    results[document_id(job.document)] = stored
                 yield job
 
         return execute
@@ -164,7 +164,7 @@ class RunCache(Uncached):
         result = stored.result
         if self.compares and not all(self.is_same(name, Digest(digest)) for name, digest in result.files):
             return None
-        if any(finding.is_about(place_of(document)) for finding in result.findings):
+        if any(finding.is_about(document_id(document)) for finding in result.findings):
             document = self.whole(document)
         try:
             return decode(result, document, others, Digest)
@@ -225,7 +225,9 @@ class RunCache(Uncached):
 
         Then a full run would report the same. ``environments`` are the compiled jobs.
         """
-        if any(place_of(job.document) not in self.results[env] for env, made in environments.items() for job in made):
+        if any(
+            document_id(job.document) not in self.results[env] for env, made in environments.items() for job in made
+        ):
             return False
         for name, file in self.jobs.items():
             old = self.old_jobs.get(name)

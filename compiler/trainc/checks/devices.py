@@ -109,7 +109,7 @@ OTHERS: Final = ("volcano", "kai-scheduler", "yunikorn")
 
 def check_gangs(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield warnings about pods with another scheduler, and about a PodGroup without resources."""
-    volcano, coscheduling = (model.pod_group(name) is not None for name in ("volcano", "coscheduling"))
+    volcano, coscheduling = (model.uses(name) for name in ("volcano", "coscheduling"))
     if not (volcano or coscheduling):
         return
     if volcano != coscheduling:

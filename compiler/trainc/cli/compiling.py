@@ -17,7 +17,7 @@ from trainc.findings import Finding
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Document
 from trainc.pipeline.content import Job
-from trainc.pipeline.context import Prepared
+from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor
 from trainc.project.config import Config
 from trainc.project.environments import JOBS, Outcome, Standard, compile_for
@@ -146,12 +146,12 @@ def executor_of(workers: int | None, ranks: Ranks | None = None, *, quiet: bool)
 
     inner = forked(workers) if ranks is None else ranks.executor()
 
-    def execute(prepared: Prepared, documents: Iterable[Document]) -> Iterator[Job]:
+    def execute(context: Context, documents: Iterable[Document]) -> Iterator[Job]:
         from trainc.cli.progress import progress
 
         given = tuple(documents)
         with progress(len(given), "compiling", quiet=quiet) as shown:
-            for job in inner(prepared, given):
+            for job in inner(context, given):
                 shown.advance()
                 yield job
 

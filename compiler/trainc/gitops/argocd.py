@@ -16,8 +16,6 @@ from trainc.gitops.summary import Summary
 from trainc.inputs.settings import Settings
 from trainc.upstream import ARGOCD_API, JOBSET_GROUP, TRAINER_GROUP
 
-# The facts of an environment that Argo CD's objects depend on.
-
 IN_CLUSTER = "https://kubernetes.default.svc"
 """The address of the cluster in which Argo CD runs."""
 
@@ -36,9 +34,8 @@ class Tree(Struct, frozen=True):
     @classmethod
     def of(cls, environment: str, settings: Settings, objects: Iterable[Summary]) -> Tree:
         """Return the tree that holds the objects."""
-        objects = tuple(objects)
-        namespaces = {obj.namespace for obj in objects}
-        kinds = {obj.identity[:2] for obj in objects}
+        found = {(obj.namespace, obj.identity[:2]) for obj in objects}
+        namespaces, kinds = {namespace for namespace, _ in found}, {kind for _, kind in found}
         return cls(environment, settings, tuple(sorted(namespaces)), tuple(sorted(kinds)))
 
     @property
@@ -59,10 +56,15 @@ class Tree(Struct, frozen=True):
         return self.settings.argocd.project or self.name
 
     @property
-    def cluster(self) -> JsonObject:
-        """The destination without its namespace: the name or the server of the cluster."""
+    def cluster(self) -> tuple[str, str]:
+        """The destination without its namespace: name or server of the cluster."""
         found = self.settings.destination
-        return {"name": found.name} if found.name else {"server": found.server or IN_CLUSTER}
+        return ("name", found.name) if found.name else ("server", found.server or IN_CLUSTER)
+
+    @property
+    def allowed_namespaces(self) -> tuple[str, ...]:
+        """The namespaces in trainc.yaml, or else those with jobs."""
+        return self.settings.argocd.namespaces or self.namespaces
 
 
 # The AppProjects, which limit the Applications of jobs.
@@ -94,36 +96,22 @@ def projects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
 
 def _project(namespace: str, name: str, trees: list[Tree]) -> JsonObject:
     environments = ", ".join(tree.environment for tree in trees)
-    destinations = {(*_cluster(tree), each) for tree in trees for each in _namespaces(tree)}
+    destinations = {(*tree.cluster, each) for tree in trees for each in tree.allowed_namespaces}
+    kinds = ALWAYS.union(*(tree.kinds for tree in trees))
     spec: JsonObject = {
         "description": f"TrainJobs of {environments}, compiled by trainc"[:255],
         "sourceRepos": [*sorted({tree.repository for tree in trees})],
         "destinations": [{key: value, "namespace": each} for key, value, each in sorted(destinations)],
-        "namespaceResourceWhitelist": _kinds(ALWAYS.union(*(tree.kinds for tree in trees))),
+        "namespaceResourceWhitelist": [{"group": group, "kind": kind} for group, kind in sorted(kinds)],
     }
-    created = {each for tree in trees if tree.settings.create_namespace for each in _namespaces(tree)}
+    created = {each for tree in trees if tree.settings.create_namespace for each in tree.allowed_namespaces}
     if created:
-        spec["clusterResourceWhitelist"] = [
-            {"group": "", "kind": "Namespace", "name": each} for each in sorted(created)
-        ]
+        rules: list[Json] = [{"group": "", "kind": "Namespace", "name": each} for each in sorted(created)]
+        spec["clusterResourceWhitelist"] = rules
     # Before the ApplicationSets: one without its project fails, and Argo CD retries it only minutes later.
     first: JsonObject = {"argocd.argoproj.io/sync-wave": "-1"}
     metadata: JsonObject = {"name": name, "namespace": namespace, "annotations": first}
     return {"apiVersion": ARGOCD_API, "kind": "AppProject", "metadata": metadata, "spec": spec}
-
-
-def _cluster(tree: Tree) -> tuple[str, str]:
-    [(key, value)] = tree.cluster.items()
-    return key, str(value)
-
-
-def _namespaces(tree: Tree) -> tuple[str, ...]:
-    """Return the allowed namespaces: those in trainc.yaml, or else those with jobs."""
-    return tree.settings.argocd.namespaces or tree.namespaces
-
-
-def _kinds(kinds: frozenset[Kind]) -> list[Json]:
-    return [{"group": group, "kind": kind} for group, kind in sorted(kinds)]
 
 
 # The ApplicationSet of an environment, from which Argo CD creates an Application per directory of a job.
@@ -144,71 +132,49 @@ _NAMESPACE = "{{ index .path.segments 2 }}"
 
 def applicationset(tree: Tree) -> JsonObject:
     """Return the ApplicationSet of an environment. Raises ValueError without argocd.repoURL."""
-    options = tree.settings.argocd
+    options, (key, cluster) = tree.settings.argocd, tree.cluster
+    per_namespace = options.per == "namespace"
+    depth, job = ("*", "") if per_namespace else ("*/*", ".{{ index .path.segments 3 }}")
+    sync_options: list[Json] = ["ServerSideApply=true"]
+    if tree.settings.create_namespace:
+        sync_options.append("CreateNamespace=true")
+    sync: JsonObject = {"retry": RETRY, "syncOptions": sync_options}
+    if options.automated:
+        # With selfHeal, a JobSet that a TTL or a user has deleted would be created, and its job run, again.
+        sync["automated"] = {"prune": True, "selfHeal": False}
+    generator: JsonObject = {
+        "repoURL": tree.repository,
+        "revision": options.revision,
+        "directories": [{"path": f"out/{tree.environment}/{depth}"}],
+    }
+    metadata: JsonObject = {
+        "name": f"{tree.environment}.{_NAMESPACE}{job}",
+        "annotations": {
+            "argocd.argoproj.io/compare-options": "ServerSideDiff=true",
+            "argocd.argoproj.io/manifest-generate-paths": ".",
+        },
+    }
+    application: JsonObject = {
+        "project": _literal(tree.project),
+        "source": {
+            "repoURL": _literal(tree.repository),
+            "targetRevision": _literal(options.revision),
+            "path": "{{ .path.path }}",
+            "directory": {"recurse": True, **DIRECTORY} if per_namespace else {**DIRECTORY},
+        },
+        "destination": {key: _literal(cluster), "namespace": _NAMESPACE},
+        "syncPolicy": sync,
+    }
     spec: JsonObject = {
         "goTemplate": True,
         "goTemplateOptions": ["missingkey=error"],
-        "generators": [{"git": _generator(tree)}],
-        "template": {"metadata": _metadata(tree), "spec": _application(tree)},
+        "generators": [{"git": generator}],
+        "template": {"metadata": metadata, "spec": application},
     }
     if options.on_delete == "keep":
         spec["syncPolicy"] = {"preserveResourcesOnDeletion": True}
-    return {
-        "apiVersion": ARGOCD_API,
-        "kind": "ApplicationSet",
-        "metadata": {"name": tree.name, "namespace": options.namespace},
-        "spec": spec,
-    }
-
-
-def _generator(tree: Tree) -> JsonObject:
-    depth = "*" if _per_namespace(tree) else "*/*"
-    return {
-        "repoURL": tree.repository,
-        "revision": tree.settings.argocd.revision,
-        "directories": [{"path": f"out/{tree.environment}/{depth}"}],
-    }
-
-
-def _metadata(tree: Tree) -> JsonObject:
-    job = "" if _per_namespace(tree) else ".{{ index .path.segments 3 }}"
-    annotations: JsonObject = {
-        "argocd.argoproj.io/compare-options": "ServerSideDiff=true",
-        "argocd.argoproj.io/manifest-generate-paths": ".",
-    }
-    return {"name": f"{tree.environment}.{_NAMESPACE}{job}", "annotations": annotations}
-
-
-def _application(tree: Tree) -> JsonObject:
-    options = tree.settings.argocd
-    source: JsonObject = {
-        "repoURL": _literal(tree.repository),
-        "targetRevision": _literal(options.revision),
-        "path": "{{ .path.path }}",
-    }
-    source["directory"] = {"recurse": True, **DIRECTORY} if _per_namespace(tree) else {**DIRECTORY}
-    cluster: JsonObject = {key: _literal(str(value)) for key, value in tree.cluster.items()}
-    return {
-        "project": _literal(tree.project),
-        "source": source,
-        "destination": {**cluster, "namespace": _NAMESPACE},
-        "syncPolicy": _sync_policy(tree),
-    }
-
-
-def _sync_policy(tree: Tree) -> JsonObject:
-    options: list[Json] = ["ServerSideApply=true"]
-    if tree.settings.create_namespace:
-        options.append("CreateNamespace=true")
-    policy: JsonObject = {"retry": RETRY, "syncOptions": options}
-    if tree.settings.argocd.automated:
-        # With selfHeal, a JobSet that a TTL or a user has deleted would be created, and its job run, again.
-        policy["automated"] = {"prune": True, "selfHeal": False}
-    return policy
-
-
-def _per_namespace(tree: Tree) -> bool:
-    return tree.settings.argocd.per == "namespace"
+    metadata = {"name": tree.name, "namespace": options.namespace}
+    return {"apiVersion": ARGOCD_API, "kind": "ApplicationSet", "metadata": metadata, "spec": spec}
 
 
 def _literal(text: str) -> str:
@@ -251,18 +217,19 @@ def plugin_definition() -> JsonObject:
 
     It has no discovery, so it applies only to Applications that name it.
     """
-    environment = _parameter(ENV, "Environment", "One of trainc.yaml; not needed where that has one only.")
-    job = _parameter(JOB, "Job", "The name of one job, or 0-shared; without it: all of the namespace.")
+    parameters: list[Json] = [
+        {"name": name, "title": title, "tooltip": tooltip, "collectionType": "string"}
+        for name, title, tooltip in (
+            (ENV, "Environment", "One of trainc.yaml; not needed where that has one only."),
+            (JOB, "Job", "The name of one job, or 0-shared; without it: all of the namespace."),
+        )
+    ]
     return {
         "apiVersion": ARGOCD_API,
         "kind": "ConfigManagementPlugin",
         "metadata": {"name": PLUGIN},
         "spec": {
             "generate": {"command": ["trainc", "cmp"]},
-            "parameters": {"static": [environment, job]},
+            "parameters": {"static": parameters},
         },
     }
-
-
-def _parameter(name: str, title: str, tooltip: str) -> JsonObject:
-    return {"name": name, "title": title, "tooltip": tooltip, "collectionType": "string"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from msgspec import Struct
@@ -10,30 +10,19 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, existing, get
 from trainc.basics.regex import lazy
+from trainc.findings import Finding
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.plugins.base import manifest
-from trainc.plugins.model import Findings, Model, Object, Objects, Origin
+from trainc.plugins.model import Model, Object, Objects, Origin
 from trainc.upstream import RBAC_GROUP, RUN
 
 JOBSET = "JobSet"
 RUN_NUMBER: Final = lazy(r"[1-9][0-9]{0,8}")
 
 
-def _unchanged(model: Model, objects: Objects) -> Objects:
-    return objects
-
-
 def _nothing_caused(model: Model, path: Path, root: Json) -> Origin:
     raise AssertionError("a pass that changes objects must set cause")
-
-
-def _nothing_found(model: Model) -> Findings:
-    return ()
-
-
-def _no_findings(model: Model, objects: Objects) -> Findings:
-    return ()
 
 
 class Pass(Struct, frozen=True):
@@ -45,18 +34,15 @@ class Pass(Struct, frozen=True):
     """
 
     name: str
-    shape: Callable[[Model, Objects], Objects] = _unchanged
+    shape: Callable[[Model, Objects], Objects] = lambda model, objects: objects
     cause: Callable[[Model, Path, Json], Origin] = _nothing_caused
-    check: Callable[[Model], Findings] = _nothing_found
-    check_objects: Callable[[Model, Objects], Findings] = _no_findings
+    check: Callable[[Model], Iterable[Finding]] = lambda model: ()
+    check_objects: Callable[[Model, Objects], Iterable[Finding]] = lambda model, objects: ()
 
 
 def jobset_of(objects: Objects) -> Object | None:
     """Return the JobSet among the objects of a job, or None."""
-    for obj in objects:
-        if obj.data["kind"] == JOBSET:
-            return obj
-    return None
+    return next((obj for obj in objects if obj.data["kind"] == JOBSET), None)
 
 
 def with_jobset(objects: Objects, data: JsonObject) -> Objects:

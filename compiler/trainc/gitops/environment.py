@@ -42,25 +42,19 @@ def split(jobs: Iterable[Document], settings: Settings) -> Split:
 
 def name_collisions(jobs: Iterable[DeployedJob], options: Options) -> tuple[Finding, ...]:
     """Return an error for each job with the namespace and name in the cluster, or the JobSet, of another job."""
-    first: dict[tuple[str, str], Document] = {}
-    jobsets: dict[tuple[str, str], Document] = {}
+    first: dict[tuple[str, str, str], Document] = {}
     found = []
     for job in sorted(jobs, key=lambda job: (job[0], job[1], job[2].source.name, job[2].index)):
-        document = job.document
-        other = first.setdefault((job.namespace, job.name), document)
-        if other is not document:
-            message = f"another job of environment {options.environment} has the same name {job.namespace}/{job.name}"
-            related = (Related("the other job", other, _NAME),)
-            found.append(report("TC602", document, _NAME, message, found=job.name, related=related))
-        elif job.jobset is not None:
-            other = jobsets.setdefault((job.namespace, job.jobset), document)
+        # Jobs with the same name also have the same JobSet, which is not reported again.
+        for what, name in (("name", job.name), ("JobSet", job.jobset)):
+            document = job.document
+            other = document if name is None else first.setdefault((what, job.namespace, name), document)
             if other is not document:
-                message = (
-                    f"another job of environment {options.environment} has the same JobSet {job.namespace}/{job.jobset}"
-                )
-                one, two = (job_name_path(each) for each in (document, other))
-                related = (Related("the other job", other, two),)
-                found.append(report("TC602", document, one, message, found=job.jobset, related=related))
+                path, position = (_NAME if what == "name" else job_name_path(each) for each in (document, other))
+                message = f"another job of environment {options.environment} has the same {what} {job.namespace}/{name}"
+                related = (Related("the other job", other, position),)
+                found.append(report("TC602", document, path, message, found=name, related=related))
+                break
     return tuple(found)
 
 
@@ -87,24 +81,21 @@ def unknown_names(jobs: Iterable[Document], options: Options) -> tuple[Finding, 
         return ()
     homes = {str(get(job.data, "metadata", "namespace")) for job in jobs}
     runtimes = {str(get(job.data, "spec", "runtimeRef", "name")) for job in jobs}
-    patterns = [(index, pattern) for index, pattern in enumerate(settings.jobs) if not _fits_any(pattern, jobs)]
+    wrong: list[tuple[Path, str, str]] = []
+    for index, pattern in enumerate(settings.jobs):
+        names = (as_object(job.data["metadata"]) for job in jobs)
+        plain = pattern.removeprefix("!")
+        if not any(fits(plain, str(one.get("namespace")), str(one.get("name"))) for one in names):
+            wrong.append((("jobs", index), pattern, f"pattern {pattern!r} matches no TrainJob"))
     elsewhere = [name for name in settings.namespaces if name not in homes]
+    wrong += [(("namespaces", name), name, f"no TrainJob is in namespace {name}") for name in elsewhere]
     replaced = [name for name in settings.runtimes if name not in runtimes]
-    wrong: list[tuple[Path, str, str]] = [
-        *((("jobs", index), pattern, f"pattern {pattern!r} matches no TrainJob") for index, pattern in patterns),
-        *((("namespaces", name), name, f"no TrainJob is in namespace {name}") for name in elsewhere),
-        *((("runtimes", name), name, f"no TrainJob uses runtime {name}") for name in replaced),
-    ]
+    wrong += [(("runtimes", name), name, f"no TrainJob uses runtime {name}") for name in replaced]
     return tuple(
         report(UNKNOWN, document, (*where, *path[1:]), message, found=name)
         for path, name, message in wrong
         if (where := option_path(options, str(path[0]))) is not None
     )
-
-
-def _fits_any(pattern: str, jobs: Iterable[Document]) -> bool:
-    names = (as_object(job.data["metadata"]) for job in jobs)
-    return any(fits(pattern.removeprefix("!"), str(one.get("namespace")), str(one.get("name"))) for one in names)
 
 
 def unused_registries(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:

@@ -7,10 +7,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object
+from trainc.basics.jsonvalues import JsonObject, as_object, get, put
 from trainc.gitops.base import Pass, environment_origin
 from trainc.inputs.settings import Settings
-from trainc.plugins.model import Model, Objects, Origin
+from trainc.plugins.model import Model, Objects
 from trainc.upstream import FLUX_API
 
 # Annotations for Flux's kustomize-controller, with target: flux.
@@ -31,18 +31,13 @@ PREFIX: Final = "kustomize.toolkit.fluxcd.io/"
 
 def annotated(data: JsonObject) -> JsonObject:
     """Return an object with the annotations for Flux."""
-    metadata = as_object(data["metadata"])
-    annotations: JsonObject = {**as_object(metadata.get("annotations")), **_annotations(data)}
-    return {**data, "metadata": {**metadata, "annotations": annotations}}
-
-
-def _annotations(data: JsonObject) -> JsonObject:
-    found: JsonObject = {f"{PREFIX}substitute": "disabled"}
+    path = ("metadata", "annotations")
+    annotations: JsonObject = {**as_object(get(data, *path)), f"{PREFIX}substitute": "disabled"}
     if data["kind"] == "Secret" and "data" not in data:
-        found[f"{PREFIX}ssa"] = "IfNotPresent"
+        annotations[f"{PREFIX}ssa"] = "IfNotPresent"
     if data["kind"] == "PersistentVolumeClaim":
-        found[f"{PREFIX}prune"] = "disabled"
-    return found
+        annotations[f"{PREFIX}prune"] = "disabled"
+    return put(data, path, annotations)
 
 
 def shape(model: Model, objects: Objects) -> Objects:
@@ -52,12 +47,7 @@ def shape(model: Model, objects: Objects) -> Objects:
     return tuple(replace(obj, data=annotated(obj.data)) for obj in objects)
 
 
-def cause(model: Model, path: Path, root: Json) -> Origin:
-    """Return the origin of an annotation: the environment's target."""
-    return environment_origin("target", model)
-
-
-PASS = Pass("flux", shape, cause)
+PASS = Pass("flux", shape, lambda model, *_: environment_origin("target", model))
 
 
 # The Kustomization of one directory of out/. With one per job, a change of an immutable field stops only that job's
@@ -68,8 +58,11 @@ LONGEST: Final = 63
 
 
 def kustomization(directory: str, settings: Settings) -> JsonObject:
-    """Return the Kustomization of ``out/<environment>/<namespace>/<job>``."""
-    options = settings.flux
+    """Return the Kustomization of ``out/<environment>/<namespace>/<job>``; too long a name ends with a hash."""
+    options, name = settings.flux, ".".join(directory.split("/")[1:])
+    if len(name) > LONGEST:
+        end = f"-{sha256(name.encode()).hexdigest()[:8]}"
+        name = name[: LONGEST - len(end)].rstrip("-.") + end
     spec: JsonObject = {
         "interval": options.interval,
         "path": f"./{directory}",
@@ -80,18 +73,5 @@ def kustomization(directory: str, settings: Settings) -> JsonObject:
     }
     if options.on_delete == "keep":
         spec["deletionPolicy"] = "Orphan"
-    return {
-        "apiVersion": FLUX_API,
-        "kind": "Kustomization",
-        "metadata": {"name": _name(directory), "namespace": options.namespace},
-        "spec": spec,
-    }
-
-
-def _name(directory: str) -> str:
-    """Return <environment>.<namespace>.<job>, or its start and a hash if that is too long for a label."""
-    name = ".".join(directory.split("/")[1:])
-    if len(name) <= LONGEST:
-        return name
-    end = f"-{sha256(name.encode()).hexdigest()[:8]}"
-    return name[: LONGEST - len(end)].rstrip("-.") + end
+    metadata: JsonObject = {"name": name, "namespace": options.namespace}
+    return {"apiVersion": FLUX_API, "kind": "Kustomization", "metadata": metadata, "spec": spec}

@@ -17,7 +17,6 @@ from trainc.gitops.summary import Summary
 from trainc.inputs.imagelock import IMAGES, Lock, key_of, spelt_out
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings
-from trainc.inputs.source import Document
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 from trainc.plugins.origins import LOCK, REGISTRIES, report_at
 
@@ -36,16 +35,15 @@ def _relocated(model: Model, objects: Objects) -> Objects:
     settings = model.options.settings
     if not settings.registries and not settings.image_pull_secrets:
         return objects
-    return with_pods(objects, lambda spec: _shaped(spec, settings.registries, settings.image_pull_secrets))
 
+    def changed(spec: JsonObject) -> JsonObject:
+        spec = with_images(spec, lambda image: rewritten(image, settings.registries))
+        existing = as_list(spec.get("imagePullSecrets"))
+        names = {get(secret, "name") for secret in existing}
+        added: list[Json] = [{"name": name} for name in dict.fromkeys(settings.image_pull_secrets) if name not in names]
+        return {**spec, "imagePullSecrets": [*existing, *added]} if added else spec
 
-def _shaped(spec: JsonObject, registries: Mapping[str, str], secrets: tuple[str, ...]) -> JsonObject:
-    if registries:
-        spec = with_images(spec, lambda image: rewritten(image, registries))
-    existing = as_list(spec.get("imagePullSecrets"))
-    names = {get(secret, "name") for secret in existing}
-    added: list[Json] = [{"name": name} for name in dict.fromkeys(secrets) if name not in names]
-    return {**spec, "imagePullSecrets": [*existing, *added]} if added else spec
+    return with_pods(objects, changed)
 
 
 def rewritten(image: str, registries: Mapping[str, str]) -> str:
@@ -68,19 +66,13 @@ def has_prefix(name: str, prefix: str) -> bool:
 
 def _cause_of_registry(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin: the entry for the registry or the secret in trainc.yaml."""
-    if "imagePullSecrets" not in path:
-        return environment_origin(
-            REGISTRIES, model, *_replaced_prefix(model.options.settings.registries, get(root, *path))
-        )
-    depth = path.index("imagePullSecrets") + 2
-    names, name = model.options.settings.image_pull_secrets, get(root, *path[:depth], "name")
-    return environment_origin("imagePullSecrets", model, *((names.index(name),) if name in names else ()))
-
-
-def _replaced_prefix(registries: Mapping[str, str], image: Json) -> tuple[str, ...]:
-    """Return the prefix that an image had before it was rewritten, as a path below registries."""
-    found = [(new, old) for old, new in registries.items() if str(image).startswith(new)]
-    return (max(found)[1],) if found else ()
+    settings = model.options.settings
+    if "imagePullSecrets" in path:
+        names, name = settings.image_pull_secrets, get(root, *path[: path.index("imagePullSecrets") + 2], "name")
+        return environment_origin("imagePullSecrets", model, *((names.index(name),) if name in names else ()))
+    image = str(get(root, *path))
+    replaced = [(new, old) for old, new in settings.registries.items() if image.startswith(new)]
+    return environment_origin(REGISTRIES, model, *((max(replaced)[1],) if replaced else ()))
 
 
 # Digests.
@@ -109,22 +101,18 @@ def check_objects(model: Model, objs: Objects) -> Findings:
 def _problem(model: Model, obj: Object, path: Path, image: str) -> Finding | None:
     settings = model.options.settings
     name, at, digest = image.partition("@")
+    keys = list(_keys(image, settings))
     if not at:
         if not is_required(image, settings):
             return None
         message = f"image {image} has no digest, but lock.required in trainc.yaml requires one"
-        return report_at(REQUIRED, model, obj, path, message, found=image, hint=_lock_command(image, settings))
-    wanted = [model.options.lock.digests.get(key) for key in _keys(image, settings)]
-    others = [other for other in wanted if other is not None and other != digest]
-    if not others or digest in wanted:
+        hint = f"trainc image lock {keys[0] if keys else image}=sha256:..."
+        return report_at(REQUIRED, model, obj, path, message, found=image, hint=hint)
+    wanted = [found for found in map(model.options.lock.digests.get, keys) if found is not None]
+    if not wanted or digest in wanted:
         return None
     message = f"image {name} has a different digest in images.lock.yaml"
-    return report_at(MISMATCHED, model, obj, path, message, found=digest, expected=others[0])
-
-
-def _lock_command(image: str, settings: Settings) -> str:
-    key = next(iter(_keys(image, settings)), image)
-    return f"trainc image lock {key}=sha256:..."
+    return report_at(MISMATCHED, model, obj, path, message, found=digest, expected=wanted[0])
 
 
 def is_required(image: str, settings: Settings) -> bool:
@@ -162,23 +150,19 @@ def lock_notes(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> t
             used.update(_keys(image, settings))
             if "@" not in image and not is_required(image, settings):
                 unpinned[image] = None
-    found = [_stale(lock.document, key) for key in lock.digests if key not in used and lock.document is not None]
+    found = [
+        report(STALE, lock.document, (IMAGES, key), f"no job uses image {key}", found=key)
+        for key in lock.digests
+        if key not in used and lock.document is not None
+    ]
     document = lock.document or config
     if wanted and unpinned and document is not None:
-        found.append(_unpinned(document, sorted(unpinned)))
+        names = sorted(unpinned)
+        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        path: Path = ("lock",) if get(document.data, IMAGES) is None else (IMAGES,)
+        message = "1 image has no digest" if len(names) == 1 else f"{len(names)} images have no digest"
+        found.append(report(UNPINNED, document, path, message, found=f"{', '.join(names[:SHOWN])}{more}"))
     return tuple(found)
-
-
-def _unpinned(document: Document, images: list[str]) -> Finding:
-    count = len(images)
-    more = f" and {count - SHOWN} more" if count > SHOWN else ""
-    path: Path = ("lock",) if get(document.data, IMAGES) is None else (IMAGES,)
-    message = "1 image has no digest" if count == 1 else f"{count} images have no digest"
-    return report(UNPINNED, document, path, message, found=f"{', '.join(images[:SHOWN])}{more}")
-
-
-def _stale(document: Document, key: str) -> Finding:
-    return report(STALE, document, (IMAGES, key), f"no job uses image {key}", found=key)
 
 
 DIGESTS: Final = Pass("lock", _pinned, _cause_of_digest, check_objects=check_objects)

@@ -5,17 +5,16 @@ Otherwise a commit whose JobSet is refused would still change the hostfile of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, get, objects
 from trainc.gitops.base import Pass, jobset_of
+from trainc.gitops.pods import CONTAINERS, pod_specs
 from trainc.plugins.model import Model, Objects, Origin
 
 CONFIG_MAP: Final = "ConfigMap"
-_CONTAINERS: Final = ("initContainers", "containers")
 
 
 def shape(model: Model, objs: Objects) -> Objects:
@@ -33,34 +32,17 @@ def shape(model: Model, objs: Objects) -> Objects:
 
 def read_by_pods(jobset: JsonObject) -> frozenset[str]:
     """Return the names of the ConfigMaps that pods of a JobSet read, as volumes or as variables."""
-    pods = (
-        as_object(get(job, "template", "spec", "template", "spec"))
-        for job in objects(get(jobset, "spec", "replicatedJobs"))
-    )
-    return frozenset(str(name) for pod in pods for name in _of_pod(pod) if name is not None)
+    names: list[Json] = []
+    for _, pod in pod_specs(jobset):
+        for volume in objects(pod.get("volumes")):
+            names.append(get(volume, "configMap", "name"))
+            names += [get(source, "configMap", "name") for source in objects(get(volume, "projected", "sources"))]
+        for container in (container for kind in CONTAINERS for container in objects(pod.get(kind))):
+            names += [get(source, "configMapRef", "name") for source in objects(container.get("envFrom"))]
+            for variable in objects(container.get("env")):
+                if "valueFrom" in variable:
+                    names.append(get(variable, "valueFrom", "configMapKeyRef", "name"))
+    return frozenset(str(name) for name in names if name is not None)
 
 
-def _of_pod(pod: JsonObject) -> Iterator[Json]:
-    for volume in objects(pod.get("volumes")):
-        yield from _of_volume(volume)
-    for container in (container for kind in _CONTAINERS for container in objects(pod.get(kind))):
-        for source in objects(container.get("envFrom")):
-            yield get(source, "configMapRef", "name")
-        for variable in objects(container.get("env")):
-            if "valueFrom" in variable:
-                yield get(variable, "valueFrom", "configMapKeyRef", "name")
-
-
-def _of_volume(volume: JsonObject) -> Iterator[Json]:
-    yield get(volume, "configMap", "name")
-    if "projected" in volume:
-        for source in objects(get(volume, "projected", "sources")):
-            yield get(source, "configMap", "name")
-
-
-def cause(model: Model, path: Path, root: Json) -> Origin:
-    """Return the origin of immutable: this pass."""
-    return Origin("plugin", name="immutable_configmaps")
-
-
-PASS: Final = Pass("immutable_configmaps", shape, cause)
+PASS: Final = Pass("immutable_configmaps", shape, lambda *_: Origin("plugin", name="immutable_configmaps"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -40,17 +40,17 @@ class Launcher(Struct, frozen=True):
 
 def launcher_of(jobset: JsonObject, secret: str) -> Launcher | None:
     """Return the launcher if it mounts a Secret, else the first pod that does, or None."""
-    found = [pod for pod in replicated_pods(jobset) if _mounts(pod[2], secret)]
+    found = [
+        (name, path, spec)
+        for name, path, spec in replicated_pods(jobset)
+        if any(get(volume, "secret", "secretName") == secret for volume in objects(spec.get("volumes")))
+    ]
     if not found:
         return None
     _, path, spec = next((pod for pod in found if pod[0] == LAUNCHER), found[0])
     containers = objects(spec.get("containers"))
     index = next((i for i, container in enumerate(containers) if container.get("name") == NODE), 0)
     return Launcher(spec, (*path, "containers", index), containers[index])
-
-
-def _mounts(pod_spec: JsonObject, secret: str) -> bool:
-    return any(get(volume, "secret", "secretName") == secret for volume in objects(pod_spec.get("volumes")))
 
 
 def keys_name(model: Model) -> str:
@@ -80,35 +80,27 @@ _TMP: Final[JsonObject] = {"name": "tmp", "emptyDir": {"medium": "Memory", "size
 
 def pod_template(name: str, secret: str, launcher: Launcher, keys: SshKeys) -> JsonObject:
     """Return the template of a pod that fills a Secret, with the given name of service account and script."""
-    image = keys.image or str(launcher.container.get("image", ""))
+    image, user = keys.image, NOBODY
+    selector: JsonObject = {}
+    if not image:  # the launcher's, with its user, who exists in it, unless that is root
+        image = str(launcher.container.get("image", ""))
+        contexts = (launcher.container.get("securityContext"), launcher.spec.get("securityContext"))
+        users = [found for context in contexts if isinstance(found := get(context, "runAsUser"), int)]
+        user = users[0] or NOBODY if users else NOBODY
+        existing = as_object(launcher.spec.get("nodeSelector"))
+        selector = {key: existing[key] for key in _PLATFORM if key in existing}
     spec: JsonObject = {
         "restartPolicy": "Never",
         "serviceAccountName": name,
         "automountServiceAccountToken": True,
         "enableServiceLinks": False,
         **{field: value for field in _COPIED if (value := launcher.spec.get(field))},
+        **({"nodeSelector": selector} if selector else {}),
         "containers": [small_container("ssh-keys", image, _COMMAND, _MOUNTS, args=[f"--secret={secret}"])],
-        "securityContext": user_context(_user(launcher) if not keys.image else NOBODY),
+        "securityContext": user_context(user),
         "volumes": [{"name": "script", "configMap": {"name": name, "defaultMode": 0o444}}, _TMP],
     }
-    if not keys.image and (platform := _platform(launcher)):
-        spec["nodeSelector"] = platform
     return {"metadata": {"labels": {**COMPONENT}}, "spec": spec}
-
-
-def _user(launcher: Launcher) -> int:
-    """Return the user of the launcher, which exists in its image, unless it is root."""
-    for context in (launcher.container.get("securityContext"), launcher.spec.get("securityContext")):
-        user = get(context, "runAsUser")
-        if isinstance(user, int):
-            return user or NOBODY
-    return NOBODY
-
-
-def _platform(launcher: Launcher) -> JsonObject:
-    """Return the part of the launcher's node selector that its image requires."""
-    selector = as_object(launcher.spec.get("nodeSelector"))
-    return {key: selector[key] for key in _PLATFORM if key in selector}
 
 
 # Keys from a Job in the cluster: a Secret without data, and the objects of the Job that fills it.
@@ -146,21 +138,18 @@ def job_objects(model: Model, jobset: Object, launcher: Launcher) -> Objects:
         manifest(model, "v1", "ConfigMap", name, immutable=True, data=script),
         manifest(model, "batch/v1", "Job", name, spec=spec),
     )
-    creator = Origin("plugin", model.runtime, ("spec", "mlPolicy", "mpi"), "sshKeys")
-    return (
-        *(Object(data, lambda: origins_of(model, creator)) for data in plain),
-        *(Object(data, lambda: _origins(model, creator, jobset, launcher), stem=name) for data in hashed),
-    )
+    origins = partial(origins_of, model, Origin("plugin", model.runtime, ("spec", "mlPolicy", "mpi"), "sshKeys"))
 
+    def with_image() -> dict[Path, Origin]:
+        """Return the origins of the Job, whose image has the origin of the launcher's."""
+        if model.options.settings.ssh_keys.image:
+            origin: Origin | None = environment_origin("sshKeys", model)
+        else:
+            origin = nearest(jobset.origins(), (*launcher.container_path, "image"))
+        image = ("spec", "template", "spec", "containers", 0, "image")
+        return {**origins(), **({} if origin is None else {image: origin})}
 
-def _origins(model: Model, creator: Origin, jobset: Object, launcher: Launcher) -> Mapping[Path, Origin]:
-    """Return the origins of an object. The image of the Job has the origin of the launcher's."""
-    if model.options.settings.ssh_keys.image:
-        origin: Origin | None = environment_origin("sshKeys", model)
-    else:
-        origin = nearest(jobset.origins(), (*launcher.container_path, "image"))
-    image = ("spec", "template", "spec", "containers", 0, "image")
-    return {**origins_of(model, creator), **({} if origin is None else {image: origin})}
+    return (*(Object(data, origins) for data in plain), *(Object(data, with_image, stem=name) for data in hashed))
 
 
 # Keys from the External Secrets Operator: its generator of SSH keys, and the ExternalSecret that stores them.
@@ -171,6 +160,17 @@ def _origins(model: Model, creator: Origin, jobset: Object, launcher: Launcher) 
 GENERATORS = "generators.external-secrets.io/v1alpha1"
 SKIP_DRY_RUN: JsonObject = {"argocd.argoproj.io/sync-options": "SkipDryRunOnMissingResource=true"}
 _PUBLIC = "{{ .publicKey | trim }}"
+_SECRET: Final[JsonObject] = {
+    "engineVersion": "v2",
+    "mergePolicy": "Replace",
+    "type": "kubernetes.io/ssh-auth",
+    "data": {
+        "ssh-privatekey": "{{ .privateKey }}",
+        "ssh-publickey": "{{ .publicKey }}",
+        "known_hosts": f"* {_PUBLIC}\n[*]:* {_PUBLIC}\n",
+    },
+}
+"""The template of a Secret like Trainer's own, with known_hosts as the key Job writes it."""
 
 
 def operator_objects(model: Model) -> Objects:
@@ -185,7 +185,7 @@ def operator_objects(model: Model) -> Objects:
             "creationPolicy": "Owner",
             "deletionPolicy": "Retain",
             "immutable": True,
-            "template": _template(),
+            "template": _SECRET,
         },
     }
     objects: tuple[JsonObject, ...] = (
@@ -195,20 +195,6 @@ def operator_objects(model: Model) -> Objects:
     if model.options.settings.ssh_keys.skip_dry_run:
         objects = tuple(put(data, ("metadata", "annotations"), {**SKIP_DRY_RUN}) for data in objects)
     return tuple(Object(data, lambda: origins_of(model, environment_origin("sshKeys", model))) for data in objects)
-
-
-def _template() -> JsonObject:
-    """Return the template of a Secret like Trainer's own, with known_hosts as the key Job writes it."""
-    return {
-        "engineVersion": "v2",
-        "mergePolicy": "Replace",
-        "type": "kubernetes.io/ssh-auth",
-        "data": {
-            "ssh-privatekey": "{{ .privateKey }}",
-            "ssh-publickey": "{{ .publicKey }}",
-            "known_hosts": f"* {_PUBLIC}\n[*]:* {_PUBLIC}\n",
-        },
-    }
 
 
 # Pods that mount existing keys.

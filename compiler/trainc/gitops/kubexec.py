@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, objects, put
@@ -18,7 +19,7 @@ from trainc.gitops.base import (
     with_jobset,
 )
 from trainc.gitops.pods import replicated_pods
-from trainc.plugins.model import Findings, Model, Object, Objects, Origin
+from trainc.plugins.model import Model, Object, Objects, Origin
 from trainc.plugins.mpi.transport import ANNOTATIONS, TRANSPORTS, by_kubexec, kubexec_name, sshd_path
 from trainc.plugins.origins import report_at
 from trainc.upstream import LAUNCHER, NODE, TRAINC, TRANSPORT
@@ -29,59 +30,45 @@ UNKNOWN, SSHD, NO_TOKEN, FURTHER = "TC620", "TC621", "TC622", "TC623"
 DEFAULT: Final = "default"
 
 
-def check(model: Model) -> Findings:
+def check(model: Model) -> Iterator[Finding]:
     """Refuse an unknown transport, and kubexec for nodes that run sshd."""
     annotations = as_object(get(model.runtime.data, *ANNOTATIONS))
-    wrong = [(key, value) for key, value in annotations.items() if key.startswith(TRAINC)]
-    found = [_unknown(model, key, value) for key, value in wrong if key != TRANSPORT or value not in TRANSPORTS]
-    if not found and TRANSPORT in annotations and model.policy("mpi") is None:
-        message = f"{TRANSPORT} is for runtimes with mlPolicy.mpi"
-        found.append(report(UNKNOWN, model.runtime, (*ANNOTATIONS, TRANSPORT), message))
-    path = sshd_path(model) if by_kubexec(model) else None
-    return tuple(found) if path is None else (*found, _sshd(model, path, annotations))
+    for key, value in annotations.items():
+        path: Path = (*ANNOTATIONS, key)
+        if key.startswith(TRAINC) and key != TRANSPORT:
+            hint = suggest(key, (TRANSPORT,))
+            yield report(UNKNOWN, model.runtime, path, f"unknown annotation {key!r}", hint=hint)
+        elif key == TRANSPORT and value not in TRANSPORTS:
+            expected = " or ".join(TRANSPORTS)
+            yield report(UNKNOWN, model.runtime, path, "unknown transport", found=str(value), expected=expected)
+        elif key == TRANSPORT and not model.uses("mpi"):
+            yield report(UNKNOWN, model.runtime, path, f"{TRANSPORT} is for runtimes with mlPolicy.mpi")
+    sshd = sshd_path(model) if by_kubexec(model) else None
+    if sshd is not None:
+        source = "the runtime's annotation" if TRANSPORT in annotations else "trainc.yaml"
+        path = existing(model.runtime.data, ("spec", "template", *sshd))
+        yield report(SSHD, model.runtime, path, f"job 'node' runs sshd, but {source} sets transport kubexec")
 
 
-def _unknown(model: Model, key: str, value: Json) -> Finding:
-    path: Path = (*ANNOTATIONS, key)
-    if key != TRANSPORT:
-        hint = suggest(key, (TRANSPORT,))
-        return report(UNKNOWN, model.runtime, path, f"unknown annotation {key!r}", hint=hint)
-    expected = " or ".join(TRANSPORTS)
-    return report(UNKNOWN, model.runtime, path, "unknown transport", found=str(value), expected=expected)
-
-
-def _sshd(model: Model, path: Path, annotations: dict[str, Json]) -> Finding:
-    whose = "the runtime's annotation" if TRANSPORT in annotations else "trainc.yaml"
-    path = existing(model.runtime.data, ("spec", "template", *path))
-    return report(SSHD, model.runtime, path, f"job 'node' runs sshd, but {whose} sets transport kubexec")
-
-
-def check_objects(model: Model, objects: Objects) -> Findings:
+def check_objects(model: Model, objects: Objects) -> Iterator[Finding]:
     """Refuse a launcher without a token, and warn about other pods with its rights."""
     jobset = jobset_of(objects) if by_kubexec(model) else None
-    account = account_of(jobset.data) if jobset is not None else None
-    if jobset is None or account is None:
-        return ()
-    found = [_of_pod(model, jobset, name, path, account) for name, path, _ in replicated_pods(jobset.data)]
+    launcher = launcher_of(jobset.data) if jobset is not None else None
+    account = account_of(launcher[1]) if launcher is not None else None
+    if jobset is None or launcher is None or account is None:
+        return
+    for name, path, spec in replicated_pods(jobset.data):
+        token = spec.get(TOKEN)
+        if name == LAUNCHER and token is False:
+            message = "the launcher needs the token of its service account to run kubectl"
+            yield report_at(NO_TOKEN, model, jobset, (*path, TOKEN), message)
+        elif name != LAUNCHER and token is not False and (spec.get(ACCOUNT) or DEFAULT) == account:
+            message = f"the pods of job {name!r} have the launcher's service account and its token"
+            yield report_at(FURTHER, model, jobset, (*path, TOKEN), f"{message}, so they may exec into pods")
     if account == DEFAULT:
-        path = next(path for name, path, _ in replicated_pods(jobset.data) if name == LAUNCHER)
-        message = (
-            "the launcher has the default service account, so every pod without a service account may exec into pods"
-        )
-        found.append(report_at(FURTHER, model, jobset, (*path, ACCOUNT), message, found=account))
-    return tuple(finding for finding in found if finding is not None)
-
-
-def _of_pod(model: Model, jobset: Object, name: str, path: Path, account: str) -> Finding | None:
-    spec = as_object(get(jobset.data, *path))
-    token, at = spec.get(TOKEN), (*path, TOKEN)
-    if name == LAUNCHER:
-        message = "the launcher needs the token of its service account to run kubectl"
-        return report_at(NO_TOKEN, model, jobset, at, message) if token is False else None
-    if token is False or (spec.get(ACCOUNT) or DEFAULT) != account:
-        return None
-    message = f"the pods of job {name!r} have the launcher's service account and its token, so they may exec into pods"
-    return report_at(FURTHER, model, jobset, at, message)
+        message = "the launcher has the default service account"
+        message = f"{message}, so every pod without a service account may exec into pods"
+        yield report_at(FURTHER, model, jobset, (*launcher[0], ACCOUNT), message, found=account)
 
 
 # The pods of the JobSet: tokens, and kubectl.
@@ -92,42 +79,33 @@ FOLDER: Final = "/opt/kube"
 """The folder in which the scripts look for kubectl first."""
 
 VOLUME: Final = "mpi-kubectl"
-_JOBS: Final[Path] = ("spec", "replicatedJobs")
-_POD: Final[Path] = ("template", "spec", "template", "spec")
 _COPY: Final = f'cp -f "$(command -v kubectl)" {FOLDER}/kubectl && chmod 0555 {FOLDER}/kubectl'
 """-f: if the sandbox of a pod is created again, init containers run again with the existing folder."""
 
 
-def launcher_path(jobset: JsonObject) -> Path | None:
-    """Return the path of the launcher's pod spec, or None."""
-    return next((path for name, path, _ in replicated_pods(jobset) if name == LAUNCHER), None)
+def launcher_of(jobset: JsonObject) -> tuple[Path, JsonObject] | None:
+    """Return path and value of the launcher's pod spec, or None."""
+    return next(((path, spec) for name, path, spec in replicated_pods(jobset) if name == LAUNCHER), None)
 
 
-def account_of(jobset: JsonObject) -> str | None:
-    """Return the launcher's service account in the runtime, or None."""
-    for name, _, spec in replicated_pods(jobset):
-        if name == LAUNCHER:
-            return str(spec.get(ACCOUNT) or spec.get("serviceAccount") or "") or None
-    return None
+def account_of(launcher: JsonObject) -> str | None:
+    """Return the service account in the launcher's pod spec, or None."""
+    return str(launcher.get(ACCOUNT) or launcher.get("serviceAccount") or "") or None
 
 
-def shaped(jobset: JsonObject, account: str, image: str | None) -> JsonObject:
+def with_token(jobset: JsonObject, account: str, image: str | None) -> JsonObject:
     """Return the JobSet with a service account and its token in the launcher's pods, and no token in others.
 
     Pods keep their own setting of the token. ``image`` contains kubectl; None if the launcher's image does.
     """
-    jobs: list[Json] = [_job(job, account, image) for job in objects(get(jobset, *_JOBS))]
-    return {**jobset, "spec": {**as_object(jobset["spec"]), "replicatedJobs": jobs}}
-
-
-def _job(job: JsonObject, account: str, image: str | None) -> JsonObject:
-    pod_spec = as_object(get(job, *_POD))
-    if job.get("name") == LAUNCHER:
-        pod_spec = {TOKEN: True, **pod_spec, ACCOUNT: account}
-        pod_spec = pod_spec if image is None else _with_kubectl(pod_spec, image)
-    else:
-        pod_spec = {TOKEN: False, **pod_spec}
-    return put(job, _POD, pod_spec)
+    for name, path, spec in replicated_pods(jobset):
+        if name == LAUNCHER:
+            changed = {TOKEN: True, **spec, ACCOUNT: account}
+            changed = changed if image is None else _with_kubectl(changed, image)
+        else:
+            changed = {TOKEN: False, **spec}
+        jobset = put(jobset, path, changed)
+    return jobset
 
 
 def _with_kubectl(pod: JsonObject, image: str) -> JsonObject:
@@ -179,10 +157,11 @@ OPTION: Final = "transport"
 def shape(model: Model, objects: Objects) -> Objects:
     """Return the objects with the launcher's rights, and with the token only in its pods."""
     jobset = jobset_of(objects) if by_kubexec(model) else None
-    if jobset is None or launcher_path(jobset.data) is None:
+    launcher = launcher_of(jobset.data) if jobset is not None else None
+    if jobset is None or launcher is None:
         return objects
-    account = account_of(jobset.data)
-    data = shaped(jobset.data, account or kubexec_name(model), model.options.settings.transport.image or None)
+    account = account_of(launcher[1])
+    data = with_token(jobset.data, account or kubexec_name(model), model.options.settings.transport.image or None)
     added = (
         Object(each, lambda: origins_of(model, origin(model)))
         for each in rights(model, kubexec_name(model), _RULES, account)

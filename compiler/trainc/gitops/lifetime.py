@@ -10,32 +10,30 @@ from __future__ import annotations
 
 from typing import Final
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects, put
 from trainc.findings import Severity, report
 from trainc.gitops.base import Pass, jobset_of, with_jobset
-from trainc.inputs.settings import Settings
 from trainc.plugins.model import Findings, Model, Objects, Origin
 from trainc.plugins.origins import report_at
 
 FIELD: Final = "activeDeadlineSeconds"
-_PLACE: Path = ("spec", FIELD)
+_DEADLINE: Path = ("spec", FIELD)
+_JOBS: Path = ("spec", "replicatedJobs")
 _ENDING: Final = frozenset(("FailJobSet", "RestartJobSet"))
 """Actions of a failure policy after which, without restarts, a JobSet has failed."""
 
 
 def _with_deadline(model: Model, objs: Objects) -> Objects:
     """Return the objects with the TrainJob's deadline in each Job of the JobSet, unless the Job has a shorter one."""
-    seconds, jobset = get(model.job.data, *_PLACE), jobset_of(objs)
+    seconds, jobset = get(model.job.data, *_DEADLINE), jobset_of(objs)
     if not isinstance(seconds, int) or jobset is None or _not_equivalent(jobset.data) is not None:
         return objs
-    spec = as_object(jobset.data["spec"])
-    jobs: list[Json] = [_with_limit(job, seconds) for job in objects(spec.get("replicatedJobs"))]
-    return with_jobset(objs, {**jobset.data, "spec": {**spec, "replicatedJobs": jobs}})
-
-
-def _with_limit(job: JsonObject, seconds: int) -> JsonObject:
-    limit = get(job, "template", "spec", FIELD)
-    return put(job, ("template", "spec", FIELD), min(limit, seconds) if isinstance(limit, int) else seconds)
+    data = jobset.data
+    for index in range(len(as_list(get(data, *_JOBS)))):
+        path: Path = (*_JOBS, index, "template", "spec", FIELD)
+        limit = get(data, *path)
+        data = put(data, path, min(limit, seconds) if isinstance(limit, int) else seconds)
+    return with_jobset(objs, data)
 
 
 def _not_equivalent(jobset: JsonObject) -> str | None:
@@ -58,17 +56,14 @@ def _not_equivalent(jobset: JsonObject) -> str | None:
 def _check_deadline(model: Model, objs: Objects) -> Findings:
     """Refuse a deadline that the JobSet cannot enforce."""
     jobset = jobset_of(objs)
-    reason = _not_equivalent(jobset.data) if jobset is not None and get(model.job.data, *_PLACE) is not None else None
+    reason = (
+        _not_equivalent(jobset.data) if jobset is not None and get(model.job.data, *_DEADLINE) is not None else None
+    )
     if reason is None:
         return ()
     message = f"{FIELD} cannot be enforced without a Trainer controller: {reason}"
     hint = "remove it, or change the runtime; or ignore the deadline with severity TC312: warning in trainc.yaml"
-    return (report("TC312", model.job, _PLACE, message, severity=Severity.ERROR, hint=hint),)
-
-
-def _cause(model: Model, path: Path, root: Json) -> Origin:
-    """Return the origin of a Job's deadline: the TrainJob's."""
-    return Origin("input", model.job, _PLACE)
+    return (report("TC312", model.job, _DEADLINE, message, severity=Severity.ERROR, hint=hint),)
 
 
 # A finished JobSet with a TTL is deleted, and Argo CD or Flux creates it again.
@@ -76,22 +71,21 @@ def _cause(model: Model, path: Path, root: Json) -> Origin:
 _TTL: Path = ("spec", "ttlSecondsAfterFinished")
 
 
-def syncs_by_itself(settings: Settings) -> bool:
-    """Tell whether a missing object is created again automatically."""
-    return settings.target == "flux" or settings.argocd.automated
-
-
 def _check_ttl(model: Model, objects: Objects) -> Findings:
     """Refuse a JobSet with a TTL in a tree that is synced automatically."""
     jobset = jobset_of(objects)
     value = get(jobset.data, *_TTL) if jobset is not None else None
-    if jobset is None or value is None or not syncs_by_itself(model.options.settings):
+    settings = model.options.settings
+    by_flux = settings.target == "flux"
+    if jobset is None or value is None or not (by_flux or settings.argocd.automated):
         return ()
-    who = "Flux" if model.options.settings.target == "flux" else "Argo CD"
+    who = "Flux" if by_flux else "Argo CD"
     message = f"the JobSet is deleted {value} s after it finishes, and {who} then runs the job again"
-    hint = "remove it" if who == "Flux" else "remove it, or set argocd.automated: false in trainc.yaml"
+    hint = "remove it" if by_flux else "remove it, or set argocd.automated: false in trainc.yaml"
     return (report_at("TC610", model, jobset, _TTL, message, found=str(value), hint=hint),)
 
 
-DEADLINE: Final = Pass("deadline", _with_deadline, _cause, check_objects=_check_deadline)
+DEADLINE: Final = Pass(
+    "deadline", _with_deadline, lambda model, *_: Origin("input", model.job, _DEADLINE), check_objects=_check_deadline
+)
 TTL: Final = Pass("ttl", check_objects=_check_ttl)

@@ -9,7 +9,7 @@ that git shows a change as a change of one file.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -23,7 +23,7 @@ from trainc.gitops.base import RUN_NUMBER, Pass, jobset_of, option_path, run_of
 from trainc.gitops.immutable_configmaps import read_by_pods
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
-from trainc.plugins.model import Findings, Model, Object, Objects, Origin
+from trainc.plugins.model import Model, Objects, Origin
 from trainc.upstream import JOBSET_API, RUN, TRAINC
 
 _NAME: Path = ("metadata", "name")
@@ -56,52 +56,33 @@ def with_titles(model: Model, objects: Objects) -> Objects:
     """Return the objects with their titles, the names without run number and hash."""
     if model.name == model.title:
         return objects
-    return tuple(_with_title(model, obj) for obj in objects)
+    out = []
+    for obj in objects:
+        name = obj.stem or obj.name
+        named = name == model.name or name.startswith(f"{model.name}-")
+        out.append(replace(obj, title=model.title + name.removeprefix(model.name)) if named else obj)
+    return tuple(out)
 
 
-def _with_title(model: Model, obj: Object) -> Object:
-    name, rest = obj.stem or obj.name, ""
-    if name != model.name:
-        if not name.startswith(f"{model.name}-"):
-            return obj
-        rest = name[len(model.name) :]
-    return replace(obj, title=model.title + rest)
-
-
-def check(model: Model) -> Findings:
-    """Report invalid run numbers, unknown annotations of trainc, and names that Windows reserves."""
-    annotations = as_object(get(model.job.data, *_ANNOTATIONS))
-    wrong = tuple(_problem(model.job, key, value) for key, value in annotations.items() if _is_wrong(key, value))
-    return (*wrong, *_reserved(model))
-
-
-def _reserved(model: Model) -> Iterator[Finding]:
-    """Yield a warning for each folder of the job's output that cannot be checked out on Windows."""
-    names = (("namespace", model.namespace), ("name", model.title))
-    for key, name in names:
-        if _RESERVED.fullmatch(name):
-            yield report(
-                "TC023", model.job, ("metadata", key), f"Windows cannot create a folder called {name!r}", found=name
-            )
+def check(model: Model) -> Iterator[Finding]:
+    """Report invalid run numbers, unknown annotations of trainc, and folders that Windows cannot check out."""
+    for key, value in as_object(get(model.job.data, *_ANNOTATIONS)).items():
+        path = (*_ANNOTATIONS, key)
+        if key == RUN and not (isinstance(value, str) and RUN_NUMBER.fullmatch(value)):
+            message = f"{RUN}: {value!r} is not a valid run number"
+            yield report("TC609", model.job, path, message, found=f'"{value}"', expected=_RULE)
+        elif key.startswith(TRAINC) and key != RUN:
+            hint = suggest(key, (RUN,))
+            yield report("TC609", model.job, path, f"unknown annotation {key!r}", expected=RUN, hint=hint)
     environment, config = model.options.environment, model.options.config_document
-    if _RESERVED.fullmatch(environment) and config is not None:
-        message = f"Windows cannot create a folder called {environment!r}"
-        yield report("TC023", config, ("environments", environment), message, found=environment)
-
-
-def _is_wrong(key: str, value: Json) -> bool:
-    if key == RUN:
-        return not isinstance(value, str) or RUN_NUMBER.fullmatch(value) is None
-    return key.startswith(TRAINC)
-
-
-def _problem(job: Document, key: str, value: Json) -> Finding:
-    path = (*_ANNOTATIONS, key)
-    if key == RUN:
-        return report(
-            "TC609", job, path, f"{RUN}: {value!r} is not a valid run number", found=f'"{value}"', expected=_RULE
-        )
-    return report("TC609", job, path, f"unknown annotation {key!r}", expected=RUN, hint=suggest(key, (RUN,)))
+    names: tuple[tuple[Document | None, Path, str], ...] = (
+        (model.job, ("metadata", "namespace"), model.namespace),
+        (model.job, ("metadata", "name"), model.title),
+        (config, ("environments", environment), environment),
+    )
+    for document, path, name in names:
+        if document is not None and _RESERVED.fullmatch(name):
+            yield report("TC023", document, path, f"Windows cannot create a folder called {name!r}", found=name)
 
 
 # naming: content. The names of a job's objects end with eight digits of a hash of all immutable content.
@@ -114,6 +95,7 @@ MUTABLE: Final = frozenset(("suspend", "ttlSecondsAfterFinished", "coordinator")
 """Mutable fields of a JobSet's spec. failurePolicy and volumeClaimPolicies can only be added."""
 
 _CONTENT: Final = ("data", "binaryData")
+_CONFIG_MAP: Final = "ConfigMap"
 
 
 def uses_content_hash(model: Model) -> bool:
@@ -134,21 +116,17 @@ def named(model: Model, objects: Objects) -> Model:
     jobset = jobset_of(objects)
     if jobset is None:
         return model
-    return replace(model, name=f"{model.name}-{_digest(jobset.data, objects)}")
+    # Equal for two commits if the JobSet can be updated in place.
+    names = read_by_pods(jobset.data)
+    maps = {obj.name: obj.data for obj in objects if obj.kind == _CONFIG_MAP and obj.name in names}
+    content: list[Json] = [{key: data[key] for key in _CONTENT if key in data} for _, data in sorted(maps.items())]
+    return replace(model, name=f"{model.name}-{_hash([immutable_part(jobset.data), content])}")
 
 
 def added_characters(model: Model) -> int:
     """Return how many characters the run number and the hash add to the name of a TrainJob."""
     plain = replace(model, name=model.title)
     return len(numbered(plain).name) - len(plain.name) + (1 + _DIGITS if uses_content_hash(model) else 0)
-
-
-def _digest(jobset: JsonObject, objects: Objects) -> str:
-    """Return the hash, which is equal for two commits if the JobSet can be updated in place."""
-    names = read_by_pods(jobset)
-    maps = {obj.name: obj.data for obj in objects if obj.kind == "ConfigMap" and obj.name in names}
-    content: list[Json] = [{key: data[key] for key in _CONTENT if key in data} for _, data in sorted(maps.items())]
-    return _hash([immutable_part(jobset), content])
 
 
 def immutable_part(jobset: JsonObject) -> JsonObject:
@@ -179,7 +157,16 @@ def too_many_reruns(jobs: Iterable[DeployedJob], base: Base, options: Options) -
     naming = options.settings.naming
     if naming.mode != MODE or not base.revision:
         return ()
-    again = tuple(_renamed(jobs, _jobsets(base, options.environment)))
+    before: dict[tuple[str, str], Document] = {}  # by the namespace and name of their directory
+    for old in base.of_kind("JobSet")[0].values():
+        steps = old.source.name.removeprefix(f"{base.revision}:out/{options.environment}/").split("/")
+        if old.data.get("kind") == "JobSet" and len(steps) > 1:
+            before[steps[0], steps[1]] = old
+    again = []
+    for job in jobs:
+        was = before.get((job.namespace, job.name))
+        if was is not None and job.jobset is not None and get(was.data, *_NAME) != job.jobset:
+            again.append((job, was))
     if len(again) <= naming.max_reruns:
         return ()
     names = [f"{job.namespace}/{job.name}" for job, _ in again]
@@ -195,32 +182,10 @@ def too_many_reruns(jobs: Iterable[DeployedJob], base: Base, options: Options) -
     return (report("TC611", document, path, message, found=str(len(again)), expected=allowed, related=related),)
 
 
-def _renamed(
-    jobs: Iterable[DeployedJob], before: Mapping[tuple[str, str], Document]
-) -> Iterator[tuple[DeployedJob, Document]]:
-    for job in jobs:
-        old = before.get((job.namespace, job.name))
-        if old is not None and job.jobset is not None and get(old.data, *_NAME) != job.jobset:
-            yield job, old
-
-
-def _jobsets(base: Base, environment: str) -> Mapping[tuple[str, str], Document]:
-    """Return the JobSets at the base revision by the namespace and name of their directory."""
-    prefix = f"{base.revision}:out/{environment}/"
-    found: dict[tuple[str, str], Document] = {}
-    for document in base.of_kind("JobSet")[0].values():
-        steps = document.source.name.removeprefix(prefix).split("/")
-        if document.data.get("kind") == "JobSet" and len(steps) > 1:
-            found[steps[0], steps[1]] = document
-    return found
-
-
 # Names of immutable objects, which end with a hash of their content.
 
 LONGEST = 63
 """The longest name of a Job, since it is the value of a label of its pods."""
-
-_CONFIG_MAP = "ConfigMap"
 
 
 def with_hashes(model: Model, objs: Objects) -> Objects:
@@ -228,15 +193,20 @@ def with_hashes(model: Model, objs: Objects) -> Objects:
     if all(one.stem is None for one in objs):
         return objs
     maps = {one.name: _with_hash(one.data) for one in objs if one.stem is not None and one.kind == _CONFIG_MAP}
-    names = {old: str(get(data, "metadata", "name")) for old, data in maps.items()}
-    return tuple(_final(one, maps, names) for one in objs)
-
-
-def _final(one: Object, maps: Mapping[str, JsonObject], names: Mapping[str, str]) -> Object:
-    if one.stem is None:
-        return one
-    data = maps[one.name] if one.kind == _CONFIG_MAP else _with_hash(_mounting(one.data, names))
-    return replace(one, data=data)
+    out = []
+    for one in objs:
+        data = one.data
+        if one.stem is not None and one.kind == _CONFIG_MAP:
+            data = maps[one.name]
+        elif one.stem is not None:
+            path = ("spec", "template", "spec", "volumes")
+            volumes: list[Json] = []
+            for volume in objects(get(data, *path)):
+                final = get(maps.get(str(get(volume, "configMap", "name"))), "metadata", "name")
+                volumes.append(volume if final is None else put(volume, ("configMap", "name"), final))
+            data = _with_hash(put(data, path, volumes))
+        out.append(replace(one, data=data) if data is not one.data else one)
+    return tuple(out)
 
 
 def _with_hash(data: JsonObject) -> JsonObject:
@@ -247,25 +217,6 @@ def _with_hash(data: JsonObject) -> JsonObject:
     return {**data, "metadata": {**metadata, "name": start + end}}
 
 
-def _mounting(data: JsonObject, names: Mapping[str, str]) -> JsonObject:
-    """Return a Job with the final names of ConfigMaps in its volumes."""
-    path = ("spec", "template", "spec", "volumes")
-    return put(data, path, [_volume(volume, names) for volume in objects(get(data, *path))])
-
-
-def _volume(volume: JsonObject, names: Mapping[str, str]) -> JsonObject:
-    source = volume.get("configMap")
-    name = get(source, "name")
-    if not isinstance(source, dict) or not isinstance(name, str) or name not in names:
-        return volume
-    return {**volume, "configMap": {**source, "name": names[name]}}
-
-
-def _cause(model: Model, path: Path, root: Json) -> Origin:
-    """Return the origin of a name with a hash: this pass."""
-    return Origin("plugin", name="hash_suffix")
-
-
 def _hash(value: Json) -> str:
     """Return the first hexadecimal digits of the hash of a value."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
@@ -273,5 +224,5 @@ def _hash(value: Json) -> str:
 
 
 PASS: Final = Pass("naming", check=check)
-HASH_SUFFIX: Final = Pass("hash_suffix", with_hashes, _cause)
+HASH_SUFFIX: Final = Pass("hash_suffix", with_hashes, lambda *_: Origin("plugin", name="hash_suffix"))
 """The last pass that changes objects."""

@@ -49,19 +49,18 @@ def shape(model: Model, objects: Objects) -> Objects:
 def patched_companion(obj: Object, options: Options) -> Object:
     """Return a companion after the environment's patches, which are the origins of changed fields."""
     after = _patched(obj, options)
-    return replace(after, origins=lambda: _origins(obj, after, options)) if after.data != obj.data else obj
 
+    def origins() -> Mapping[Path, Origin]:
+        unpatched, patches, found = obj.origins(), _patches_of(after, options), {}
+        for path in paths(after.data):
+            old, new = get(obj.data, *path), get(after.data, *path)
+            same = old == new or (old is not None and isinstance(new, dict | list))
+            origin = nearest(unpatched, path) if same else _by_patch(options, patches, after.data, path)
+            if origin is not None:
+                found[path] = origin
+        return found
 
-def _origins(before: Object, after: Object, options: Options) -> Mapping[Path, Origin]:
-    """Return the origins of a patched object: for changed fields, the patch."""
-    unpatched, found = before.origins(), {}
-    for path in paths(after.data):
-        old, new = get(before.data, *path), get(after.data, *path)
-        same = old == new or (old is not None and isinstance(new, dict | list))
-        origin = nearest(unpatched, path) if same else _by_patch(options, _patches_of(after, options), after.data, path)
-        if origin is not None:
-            found[path] = origin
-    return found
+    return replace(after, origins=origins) if after.data != obj.data else obj
 
 
 def check(model: Model) -> Findings:
@@ -158,16 +157,12 @@ def _patched(obj: Object, options: Options) -> Object:
     data = obj.data
     for patch in _patches_of(obj, options):
         merged = _merged(data, patch.patch)
-        data = data if isinstance(merged, str) else _without_empty_metadata(merged)
+        if not isinstance(merged, str):
+            metadata = as_object(merged.get("metadata"))
+            # A server drops empty labels and annotations.
+            kept = {key: value for key, value in metadata.items() if value or key not in METADATA}
+            data = merged if kept == metadata else {**merged, "metadata": kept}
     return obj if data == obj.data else replace(obj, data=go_encoded(data))
-
-
-def _without_empty_metadata(data: JsonObject) -> JsonObject:
-    """Return an object without empty labels and annotations, which a server would drop."""
-    metadata = as_object(data.get("metadata"))
-    if all(metadata.get(key, True) for key in METADATA):
-        return data
-    return {**data, "metadata": {key: value for key, value in metadata.items() if value or key not in METADATA}}
 
 
 def _merged(data: JsonObject, patch: JsonObject) -> JsonObject | str:
@@ -221,16 +216,14 @@ def _trail(patch: Json, data: Json, path: Path) -> Path:
     trail: list[str | int] = []
     for step in path:
         data = get(data, step)
-        if isinstance(patch, list):
-            here: str | int | None = next(
-                (index for index, item in enumerate(patch) if _was_merged_into(item, data)), None
-            )
-        else:
-            here = step if step in as_object(patch) else None
-        if here is None:
+        items = patch if isinstance(patch, list) else []
+        matching: list[str | int] = [index for index, item in enumerate(items) if _was_merged_into(item, data)]
+        if step in as_object(patch):
+            matching = [step]
+        if not matching:
             break
-        trail.append(here)
-        patch = get(patch, here)
+        trail.append(matching[0])
+        patch = get(patch, matching[0])
     return tuple(trail)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
 from trainc.plugins.model import Object, Objects
 
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
@@ -32,12 +32,7 @@ def replicated_pods(jobset: JsonObject) -> Iterator[tuple[str, Path, JsonObject]
 
 def image_names(data: JsonObject) -> tuple[str, ...]:
     """Return the images of an object's pods, each once."""
-    found: list[Json] = []
-    for _, spec in pod_specs(data):
-        for kind in CONTAINERS:
-            if kind in spec:
-                found += [container.get("image") for container in objects(spec[kind])]
-    return tuple(dict.fromkeys(image for image in found if isinstance(image, str) and image))
+    return tuple(dict.fromkeys(image for _, image in images(data)))
 
 
 def images(data: JsonObject) -> Iterator[tuple[Path, str]]:
@@ -57,26 +52,11 @@ def with_pods(objs: Objects, change: Callable[[JsonObject], JsonObject]) -> Obje
 
 def _changed(obj: Object, change: Callable[[JsonObject], JsonObject]) -> Object:
     data = obj.data
-    if data["kind"] == "JobSet":
-        spec = as_object(data.get("spec"))
-        jobs = as_list(spec.get("replicatedJobs"))
-        after = [_changed_below(job, ("template", *_JOB), change) for job in jobs]
-        if not all(map(is_, after, jobs)):
-            return replace(obj, data={**data, "spec": {**spec, "replicatedJobs": after}})
-    elif data["kind"] == "Job" and (job := _changed_below(data, _JOB, change)) is not data:
-        return replace(obj, data=as_object(job))
-    return obj
-
-
-def _changed_below(owner: Json, path: tuple[str, ...], change: Callable[[JsonObject], JsonObject]) -> Json:
-    """Return a value with the pod spec at a path changed. An unchanged value keeps its identity."""
-    value = as_object(owner)
-    if not path:
-        after: Json = change(value)
-        return owner if after is value or after == value else after
-    before = value.get(path[0])
-    after = _changed_below(before, path[1:], change)
-    return owner if after is before else {**value, path[0]: after}
+    for path, spec in pod_specs(obj.data):
+        after = change(spec)
+        if after is not spec and after != spec:
+            data = put(data, path, after)
+    return obj if data is obj.data else replace(obj, data=data)
 
 
 def with_images(spec: JsonObject, change: Callable[[str], str]) -> JsonObject:

@@ -6,37 +6,26 @@ at the next self-heal, and a JobSet without the queue's label is not queued.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get
-from trainc.findings import report
+from trainc.findings import Finding
 from trainc.gitops.base import Pass, environment_origin, jobset_of, with_jobset
-from trainc.plugins.model import Findings, Model, Objects, Origin
+from trainc.plugins.model import Model, Objects, Origin
 from trainc.plugins.origins import report_at
 from trainc.upstream import KUEUE_LABELS, QUEUE_LABEL
 
 _SUSPEND: Path = ("spec", "suspend")
-MESSAGE = "suspend: true with a queue: Argo CD would stop the job whenever Kueue admits it"
 
 
-def check_queue(model: Model) -> Findings:
+def check_objects(model: Model, objects: Objects) -> Iterator[Finding]:
     """Refuse a suspended job with a queue: self-heal would stop it whenever Kueue admits it."""
-    if get(model.job.data, "spec", "suspend") is not True or not queued(model):
-        return ()
-    return (report("TC601", model.job, _SUSPEND, MESSAGE, found="suspend: true"),)
-
-
-def check_objects(model: Model, objects: Objects) -> Findings:
-    """Refuse a job that a patch of the environment suspends or adds to a queue, in the same way."""
     jobset = jobset_of(objects)
-    if jobset is None or get(jobset.data, *_SUSPEND) is not True or check_queue(model):
-        return ()
-    if get(jobset.data, "metadata", "labels", QUEUE_LABEL) is None:
-        return ()
-    return (report_at("TC601", model, jobset, _SUSPEND, MESSAGE, found="suspend: true"),)
-
-
-def queued(model: Model) -> bool:
-    """Tell whether the JobSet will have a queue's label."""
-    return QUEUE_LABEL in _kueue(model) or QUEUE_LABEL in model.labels
+    if jobset is None or get(jobset.data, *_SUSPEND) is not True:
+        return
+    if get(jobset.data, "metadata", "labels", QUEUE_LABEL) is not None:
+        message = "suspend: true with a queue: Argo CD would stop the job whenever Kueue admits it"
+        yield report_at("TC601", model, jobset, _SUSPEND, message, found="suspend: true")
 
 
 def shape(model: Model, objects: Objects) -> Objects:
@@ -55,8 +44,8 @@ def shape(model: Model, objects: Objects) -> Objects:
 
 def _kueue(model: Model) -> JsonObject:
     """Return Kueue's labels of the TrainJob, with the environment's queue as the default."""
-    wanted = {key: value for key, value in _labels(model).items() if key in KUEUE_LABELS}
-    queue = model.options.settings.queue
+    queue, labels = model.options.settings.queue, as_object(get(model.job.data, "metadata", "labels"))
+    wanted = {key: value for key, value in labels.items() if key in KUEUE_LABELS}
     return {QUEUE_LABEL: queue, **wanted} if queue else wanted
 
 
@@ -64,12 +53,8 @@ def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of a label: the TrainJob's own, or the environment's queue."""
     if path[:2] != ("metadata", "labels"):
         return Origin("default", name="trainc")
-    from_job = path == ("metadata", "labels") or path[-1] in _labels(model)
+    from_job = path == ("metadata", "labels") or get(model.job.data, *path) is not None
     return Origin("input", model.job, path) if from_job else environment_origin("queue", model)
 
 
-def _labels(model: Model) -> JsonObject:
-    return as_object(get(model.job.data, "metadata", "labels"))
-
-
-PASS = Pass("queue", shape, cause, check=check_queue, check_objects=check_objects)
+PASS = Pass("queue", shape, cause, check_objects=check_objects)

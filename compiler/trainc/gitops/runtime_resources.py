@@ -88,7 +88,9 @@ def share(
         if document.data["kind"] not in COMPANIONS or document.source not in used:
             continue
         if document.data["kind"] in CLUSTER_SCOPED:
-            findings.append(_for_administrators(document))
+            kind, name = document.data["kind"], str(get(document.data, *_NAME))
+            message = f"{kind} {name} is cluster-scoped: it is not emitted, an administrator must apply it"
+            findings.append(report("TC607", document, _NAME, message, found=name))
             continue
         home = str(get(document.data, "metadata", "namespace"))
         namespaces = used[document.source] if key in unplaced else {options.settings.namespaces.get(home, home)}
@@ -96,7 +98,9 @@ def share(
             one = Shared(patched_companion(_emitted(document, namespace, home, options), options), namespace, document)
             first = found.setdefault(identify(one.obj.data), one)
             if first.obj.data != one.obj.data:
-                findings.append(_duplicate(one, first.document))
+                message = f"{one.obj.kind} {one.namespace}/{one.obj.name} is defined twice, with different content"
+                related = (Related("first defined here", first.document, _NAME),)
+                findings.append(report("TC608", document, _NAME, message, related=related))
             elif first is one:
                 findings += problems(options, document, one.obj)
     return tuple(found[key] for key in sorted(found)), tuple(findings)
@@ -131,7 +135,11 @@ def unused_resources(
     for document in documents:
         if document.data["kind"] in COMPANIONS and document.source in files:
             found.setdefault(document.source, []).append(document)
-    return tuple(_unused(companions) for companions in found.values())
+    kinds = {source: ", ".join(dict.fromkeys(str(d.data["kind"]) for d in group)) for source, group in found.items()}
+    return tuple(
+        report(IDLE, group[0], ("kind",), f"{kinds[source]} of an unused runtime: not emitted")
+        for source, group in found.items()
+    )
 
 
 def unread_resources(
@@ -147,65 +155,47 @@ def unread_resources(
     """
     documents, files = tuple(documents), {runtime.source for runtime in runtimes}
     named = {(document.source.name, document.index) for document in unknown}
-    params = {
-        get(document.data, "spec", "paramKind", "kind") for document in documents if document.data["kind"] in POLICIES
-    }
+    policies = (document.data for document in documents if document.data["kind"] in POLICIES)
+    read = READ.union(str(get(policy, "spec", "paramKind", "kind")) for policy in policies)
     found = []
     for document in documents:
-        kind = document.data["kind"]
-        key = str(document.data["apiVersion"]).rpartition("/")[0], str(kind)
+        kind = str(document.data["kind"])
+        key = str(document.data["apiVersion"]).rpartition("/")[0], kind
         below = document.source.name.startswith(BELOW) and key not in defined
         reported = (document.source.name, document.index) in named or key in SUPERSEDED
-        if (document.source in files or below) and not reported and kind not in READ and kind not in params:
+        if (document.source in files or below) and not reported and kind not in read:
             message = f"trainc does not emit {kind} {get(document.data, *_NAME)}"
-            found.append(report(LEFT_OUT, document, ("kind",), message, found=str(kind)))
+            found.append(report(LEFT_OUT, document, ("kind",), message, found=kind))
     return tuple(found)
-
-
-def _unused(companions: list[Document]) -> Finding:
-    kinds = ", ".join(dict.fromkeys(str(document.data["kind"]) for document in companions))
-    return report(IDLE, companions[0], ("kind",), f"{kinds} of an unused runtime: not emitted")
-
-
-def _for_administrators(document: Document) -> Finding:
-    kind, name = document.data["kind"], get(document.data, *_NAME)
-    message = f"{kind} {name} is cluster-scoped: it is not emitted, an administrator must apply it"
-    return report("TC607", document, _NAME, message, found=str(name))
-
-
-def _duplicate(one: Shared, first: Document) -> Finding:
-    message = f"{one.obj.kind} {one.namespace}/{one.obj.name} is defined twice, with different content"
-    return report("TC608", one.document, _NAME, message, related=(Related("first defined here", first, _NAME),))
 
 
 def _emitted(document: Document, namespace: str, home: str, options: Options) -> Object:
     """Return a companion with its namespace, and with the defaults of a server."""
     data = document.data
     metadata = {**as_object(data["metadata"]), "namespace": namespace}
+    target = options.settings.target
     if data["kind"] == "PersistentVolumeClaim":
-        if options.settings.target == "argocd":
+        if target == "argocd":
             metadata["annotations"] = {**KEPT, **as_object(metadata.get("annotations"))}
         data = go_encoded({**data, "spec": {"volumeMode": "Filesystem", **as_object(data.get("spec"))}})
     if data["kind"] == "RoleBinding":
         data = _bound(data, namespace, home, options.settings.namespaces)
-    whole: JsonObject = {key: value for key, value in data.items() if key != "status"}
-    emitted: JsonObject = {**whole, "metadata": metadata}
-    if options.settings.target == "flux":
+    emitted: JsonObject = {key: value for key, value in data.items() if key != "status"} | {"metadata": metadata}
+    if target == "flux":
         emitted = flux.annotated(emitted)
-    return Object(emitted, lambda: _origins(document, emitted, namespace != home, options))
 
+    def origins() -> Mapping[Path, Origin]:
+        """Return the document as the origin, except for the namespace and added annotations."""
+        found = {path: Origin("input", document, path) for path in paths(emitted)}
+        for path in found:
+            if get(document.data, *path) is None and path[:2] == ("metadata", "annotations"):
+                added = option_origin(options, "target") if target == "flux" else Origin("plugin")
+                found[path] = replace(added, name=added.name or "companions")
+        if namespace != home:
+            found["metadata", "namespace"] = option_origin(options, "namespaces", home)
+        return found
 
-def _origins(document: Document, data: JsonObject, moved: bool, options: Options) -> Mapping[Path, Origin]:
-    """Return the origins of an emitted companion: its document, except for the namespace and added annotations."""
-    found = {path: Origin("input", document, path) for path in paths(data)}
-    for path in found:
-        if get(document.data, *path) is None and path[:2] == ("metadata", "annotations"):
-            added = option_origin(options, "target") if options.settings.target == "flux" else Origin("plugin")
-            found[path] = replace(added, name=added.name or "companions")
-    if moved:
-        home = str(get(document.data, "metadata", "namespace"))
-        found["metadata", "namespace"] = option_origin(options, "namespaces", home)
-    return found
+    return Object(emitted, origins)
 
 
 def _bound(data: JsonObject, namespace: str, home: str, renamed: Mapping[str, str]) -> JsonObject:

@@ -1,8 +1,8 @@
-"""The one table of field order: Kubernetes objects as people write them.
+"""The order of fields: Kubernetes objects as people write them.
 
-One rank a field name, whatever object it stands in, so the table reads from the outside of an object to the
-inside. Fields that it does not name come after those it does, by name. Maps whose keys are data, not fields
-(labels, limits, a ConfigMap's data), are ordered by key alone.
+A field name has one rank, in all objects, so the table goes from the outside of an object to the inside. Fields that
+are not in the table come last, by name. Maps whose keys are data, not fields (labels, limits, a ConfigMap's data), are
+ordered by key.
 """
 
 from __future__ import annotations
@@ -54,24 +54,10 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
 RANK: dict[str, int] = {name: rank for rank, name in enumerate(name for group in _GROUPS for name in group)}
 """The position of each field name in the order."""
 
-DATA_MAPS = frozenset(
-    {
-        "annotations",
-        "binaryData",
-        "capacity",
-        "data",
-        "hard",
-        "labels",
-        "limits",
-        "matchLabels",
-        "minResources",
-        "nodeSelector",
-        "overhead",
-        "requests",
-        "stringData",
-        "volumeAttributes",
-    }
-)
+DATA_MAPS = frozenset((
+    "annotations", "binaryData", "capacity", "data", "hard", "labels", "limits", "matchLabels", "minResources",
+    "nodeSelector", "overhead", "requests", "stringData", "volumeAttributes",
+))  # fmt: skip
 """Fields that hold maps whose keys are data."""
 
 

@@ -90,7 +90,7 @@ def go_json(value: Json, *, struct: bool = False) -> str:
     Keys are sorted, as those of a map are; those of a struct (``struct``, see gotypes.typed) keep their order.
     """
     if isinstance(value, dict):
-        keys = value if struct else sorted(value, key=_utf8)
+        keys = value if struct else sorted(value, key=lambda key: key.encode("utf-8", "surrogatepass"))
         return "{" + ",".join(f"{_text(key)}:{go_json(value[key], struct=struct)}" for key in keys) + "}"
     if isinstance(value, list):
         return "[" + ",".join(go_json(item, struct=struct) for item in value) + "]"
@@ -111,10 +111,6 @@ _TABLE = {
 
 def _text(text: str) -> str:
     return '"' + text.translate(_TABLE) + '"'
-
-
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 def decimal(value: Any) -> Decimal:

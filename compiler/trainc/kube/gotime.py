@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from trainc.basics.regex import lazy
-
 if TYPE_CHECKING:
-    from datetime import datetime, timedelta
+    from datetime import timedelta
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
-_STEPS = (
-    (lazy(r"[0-9]{4}"), "2006"),
-    (lazy("-"), "-"),
-    (lazy(r"[0-9]{2}"), "01"),
-    (lazy("-"), "-"),
-    (lazy(r"[0-9]{2}"), "02"),
-    (lazy("T"), "T"),
-    (lazy(r"[0-9]{2}"), "15"),
-    (lazy(":"), ":"),
-    (lazy(r"[0-9]{2}"), "04"),
-    (lazy(":"), ":"),
-    (lazy(r"[0-9]{2}"), "05"),
-    (lazy(r"(?:[.,][0-9]+)?"), ""),
-    (lazy(r"Z|[+-][0-9]{2}:[0-9]{2}"), "Z07:00"),
-)
+_ELEMENTS = ("2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05", "", "Z07:00")
+_PATTERNS = {"2006": "[0-9]{4}", "": "(?:[.,][0-9]+)?", "Z07:00": "Z|[+-][0-9]{2}:[0-9]{2}"}
+"""The elements that are neither two digits nor literal characters. The empty one is the fraction of a second."""
+
 _LIMITS = {"01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59), "05": ("second", 0, 59)}
 _CYCLE = 400
 """Years after which the calendar repeats; datetime begins at year 1, Go's times earlier."""
@@ -39,12 +27,13 @@ def normalize_time(text: str) -> str | None:
 
     Raises TimeError.
     """
-    from datetime import datetime, timedelta  # few documents hold a time
+    from calendar import monthrange  # few documents contain a time
+    from datetime import datetime, timedelta
 
     part = _split(text)
     years = _CYCLE if int(part["2006"]) < _CYCLE else 0
     moment = datetime(int(part["2006"]) + years, int(part["01"]), 1, int(part["15"]), int(part["04"]), int(part["05"]))
-    if not 1 <= int(part["02"]) <= _days(moment):
+    if not 1 <= int(part["02"]) <= monthrange(2000 + moment.year % _CYCLE, moment.month)[1]:
         raise TimeError(f"{_parsing(text)}: day out of range")
     year_after = moment.year >= 9999
     if year_after:
@@ -60,8 +49,9 @@ def normalize_time(text: str) -> str | None:
 def _split(text: str) -> dict[str, str]:
     """Return the elements of a time by their name in Go's layout."""
     parts, at = {}, 0
-    for pattern, element in _STEPS:
-        found = pattern.match(text, at)
+    for element in _ELEMENTS:
+        pattern = _PATTERNS.get(element, "[0-9]{2}" if element.isdigit() else element)
+        found = re.compile(pattern).match(text, at)
         if found is None:
             rest = f'cannot parse {_quote(text[at:])} as "{element}"'
             raise TimeError(f'{_parsing(text)} as "{_LAYOUT}": {rest}')
@@ -83,13 +73,6 @@ def _offset(zone: str, text: str) -> timedelta:
     if hours > 24 or minutes > 60:
         raise TimeError(f"{_parsing(text)}: time zone offset {'hour' if hours > 24 else 'minute'} out of range")
     return timedelta(hours=hours, minutes=minutes) * (-1 if zone[0] == "-" else 1)
-
-
-def _days(month: datetime) -> int:
-    from datetime import timedelta
-
-    following = month.replace(year=2000 + month.year % _CYCLE, day=28) + timedelta(days=4)
-    return (following - timedelta(days=following.day)).day
 
 
 def _parsing(text: str) -> str:

@@ -2,7 +2,7 @@
 
 data/gotypes.json is the table of structs, printed by tests/oracle/gotypes from
 the pinned modules: per struct its fields with kind, omission flags and patch
-strategy. From it one closure a struct is compiled, on first use. Keys are
+strategy. One closure per struct is compiled from it, on first use. Keys are
 matched case-sensitively: webhooks (controller-runtime's admission.Decoder) and
 cached reads both go through apimachinery's serializer, which does.
 """
@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, put
 from trainc.data import load_json
 from trainc.kube.gojson import float_literal, json_literal
 from trainc.kube.quantity import QuantityError, canonical
@@ -78,11 +78,9 @@ def is_struct(kind: str) -> bool:
 def decode(data: Json, type_name: str) -> Json:
     """Return the JSON that Go writes after reading data into a struct.
 
-    Unknown fields and zero ``omitempty`` fields go, zero fields without it
-    come (``resources: {}``, ``containers: null``), quantities and times take
-    Go's spelling; keys come sorted. What Go writes as it is, whole documents
-    and parts of them, is returned as the very value given. ``type_name`` is as
-    Go prints it (``v1alpha2.JobSetSpec``; KeyError if unknown). Raises
+    Unknown fields and zero fields with ``omitempty`` are removed, zero fields without it are added (``resources: {}``,
+    ``containers: null``), quantities and times get Go's spelling, and keys are sorted. Values that Go would not change
+    keep their identity. ``type_name`` is as Go prints it (``v1alpha2.JobSetSpec``; KeyError if unknown). Raises
     GoDecodeError.
     """
     codec = _codec(type_name)
@@ -97,10 +95,9 @@ def decode(data: Json, type_name: str) -> Json:
 def apply_configuration(data: Json, type_name: str) -> Json:
     """Return the apply configuration that Trainer makes of a typed object (pkg/apply FromTypedObjWithFields).
 
-    ``type_name`` is the typed struct's; its JSON is read once more into the
-    ApplyConfiguration struct, whose fields are all pointers with omitempty.
-    DefaultUnstructuredConverter, in between, omits what encoding/json omits.
-    Raises GoDecodeError.
+    ``type_name`` is that of the struct. Its JSON is read again into the ApplyConfiguration struct, whose fields are all
+    pointers with omitempty. DefaultUnstructuredConverter, in between, omits what encoding/json omits. Raises
+    GoDecodeError.
     """
     return decode(decode(data, type_name), type_name + _APPLY)
 
@@ -129,7 +126,8 @@ class _Mismatch(Exception):
         """Return Go's text (UnmarshalTypeError.Error), or that of the type's own decoder."""
         if not self.go_type:
             return self.text
-        where = f"Go struct field {_bare(self.struct)}.{'.'.join(reversed(self.names))}" if self.struct else "Go value"
+        field = ".".join((self.struct.rpartition(".")[2], *reversed(self.names)))
+        where = f"Go struct field {field}" if self.struct else "Go value"
         return f"json: cannot unmarshal {self.text} into {where} of type {self.go_type}"
 
 
@@ -137,8 +135,8 @@ def _error(first: _Mismatch, data: Json, codec: _Codec) -> GoDecodeError:
     """Return the error Go returns: the first fatal one, or else the first of all."""
     current = first
     while not current.fatal and current.steps:
-        # To Go a refused value is one that was not there, and so is null.
-        data = _without(data, current.steps[::-1])
+        # Go treats a refused value as if it were null.
+        data = put(as_object(data), tuple(current.steps[::-1]), None)
         try:
             codec.decode(data)
         except _Mismatch as mismatch:
@@ -149,20 +147,11 @@ def _error(first: _Mismatch, data: Json, codec: _Codec) -> GoDecodeError:
     return GoDecodeError(tuple(current.steps[::-1]), current.message(), current.go_type)
 
 
-def _without(data: Json, path: list[str | int]) -> Json:
-    if not path:
-        return {}
-    step, rest = path[0], path[1:]
-    if isinstance(data, dict) and isinstance(step, str):
-        return {**data, step: _without(data[step], rest) if rest else None}
-    assert isinstance(data, list) and isinstance(step, int), "a path of a mismatch exists"
-    return [*data[:step], _without(data[step], rest) if rest else None, *data[step + 1 :]]
-
-
 class _Codec(NamedTuple):
-    """``decode`` takes anything but null; ``zero`` makes the JSON of Go's zero value; ``omit`` tells zero ones by JSON.
+    """``decode`` reads any value except null. ``zero`` returns the JSON of Go's zero value.
 
-    ``absent`` tells, of a value in the input, whether it leaves Go's zero value behind (for omitzero).
+    ``omit``: omitempty drops zero and empty values of the kind. ``absent`` tells whether a value in the input results
+    in Go's zero value, for omitzero.
     """
 
     decode: Callable[[Json], Json]
@@ -177,23 +166,19 @@ _Run: TypeAlias = tuple[type | None, bool, Callable[[Json], Json], Callable[[Jso
 
 @cache
 def _codec(kind: str) -> _Codec:
-    """Compile a kind. ``omit``: omitempty drops the zero and empty values of such a kind once they are read."""
+    """Compile a kind."""
     if kind.startswith("*"):
         # A pointer to an empty value is not empty: only null is, and that is never read.
         return _Codec(_codec(kind[1:]).decode, _null, False, _is_null)
-    if kind.startswith("[]"):
-        return _Codec(_list(kind), _null, True, _is_null)
-    if kind.startswith("{}"):
-        return _Codec(_map(kind), _null, True, _is_null)
+    if kind.startswith(("[]", "{}")):
+        return _Codec(_collection(kind), _null, True, _is_null)
     if kind in _CUSTOM:
         return _CUSTOM[kind]
     base, _, named = kind.partition(":")
     if base in _INTEGERS:
         return _Codec(_integer(_INTEGERS[base], named or base), lambda: 0, True, _is_zero)
-    if base == "string":
-        return _Codec(_scalar(str, named or base), lambda: "", True, lambda value: value is None or value == "")
-    if base == "bool":
-        return _Codec(_scalar(bool, named or base), lambda: False, True, lambda value: value is None or value is False)
+    if base in _PLAIN:
+        return _scalar(_PLAIN[base], named or base)
     return _struct(kind)
 
 
@@ -243,12 +228,10 @@ def _struct(struct: str) -> _Codec:
                 continue
             plain, omit, decode_field, skip, embedded = run
             read: Json = value
-            if type(value) is plain:
-                pass
-            elif skip is not None and skip(value):
-                changed = True
-                continue
-            else:
+            if type(value) is not plain:
+                if skip is not None and skip(value):
+                    changed = True
+                    continue
                 try:
                     read = decode_field(value)
                 except _Mismatch as mismatch:
@@ -273,65 +256,42 @@ def _struct(struct: str) -> _Codec:
     return _Codec(decode_struct, lambda: decode_struct({}), False, absent)
 
 
-def _list(kind: str) -> Callable[[Json], Json]:
+def _collection(kind: str) -> Callable[[Json], Json]:
+    """Compile a list or a map."""
+    is_list = kind.startswith("[]")
     plain = _PLAIN.get(kind[2:].partition(":")[0])
 
-    def decode_list(data: Json) -> Json:
-        if not isinstance(data, list):
+    def decode_collection(data: Any) -> Json:
+        if not isinstance(data, list if is_list else dict):
             raise _Mismatch(_json_kind(data), _go_type(kind))
         item = _codec(kind[2:])
+        keys: list[Any] = list(range(len(data))) if is_list else sorted(data)
         result: list[Json] = []
-        changed = False
-        for value in data:
-            if type(value) is plain:
-                result.append(value)
-                continue
-            try:
-                read = item.decode(value) if value is not None else item.zero()
-            except _Mismatch as mismatch:
-                mismatch.inside(len(result))
-                raise
-            changed = changed or read is not value
-            result.append(read)
-        return result if changed else data
-
-    return decode_list
-
-
-def _map(kind: str) -> Callable[[Json], Json]:
-    plain = _PLAIN.get(kind[2:].partition(":")[0])
-
-    def decode_map(data: Json) -> Json:
-        if not isinstance(data, dict):
-            raise _Mismatch(_json_kind(data), _go_type(kind))
-        item = _codec(kind[2:])
-        result: JsonObject = {}
-        changed = False
-        keys = sorted(data)
+        changed = not is_list and keys != list(data)
         for key in keys:
-            value = data[key]
-            if type(value) is plain:
-                result[key] = value
-                continue
-            try:
-                read = item.decode(value) if value is not None else item.zero()
-            except _Mismatch as mismatch:
-                mismatch.inside(key)
-                raise
-            changed = changed or read is not value
-            result[key] = read
-        return result if changed or keys != list(data) else data
+            value = read = data[key]
+            if type(value) is not plain:
+                try:
+                    read = item.decode(value) if value is not None else item.zero()
+                except _Mismatch as mismatch:
+                    mismatch.inside(key)
+                    raise
+                changed = changed or read is not value
+            result.append(read)
+        if not changed:
+            return data
+        return result if is_list else dict(zip(keys, result, strict=True))
 
-    return decode_map
+    return decode_collection
 
 
-def _scalar(of: type, go_type: str) -> Callable[[Json], Json]:
+def _scalar(of: type, go_type: str) -> _Codec:
     def decode_scalar(data: Json) -> Json:
         if type(data) is not of:
             raise _Mismatch(_json_kind(data), go_type)
         return data
 
-    return decode_scalar
+    return _Codec(decode_scalar, of, True, lambda value: value is None or (type(value) is of and not value))
 
 
 def _integer(bits: int, go_type: str) -> Callable[[Json], Json]:
@@ -361,10 +321,6 @@ def _go_type(kind: str) -> str:
     """Spell the kind of a list or map as Go prints its type; the one such type with a name is that of quantities."""
     named = kind.rpartition(":")[2] if ":" in kind else kind.lstrip("[]{}")
     return "v1.ResourceList" if kind == "{}Quantity" else kind[:2].replace("{}", "map[string]") + named
-
-
-def _bare(struct: str) -> str:
-    return struct.rpartition(".")[2]
 
 
 def _quantity(data: Json) -> Json:

@@ -37,12 +37,9 @@ class _Meta(NamedTuple):
 def merge(original: Json, patch: Json, type_name: str) -> Json:
     """Return original with patch applied, both JSON of the struct called type_name (``v1alpha2.JobSetSpec``).
 
-    Mappings merge by key, lists by the struct's merge key or, without one, are
-    replaced; null removes; directives work as in Go. List order: items of the
-    patch in its order; an item that only the original has stands before the
-    next item of the patch that it preceded in the original.
-
-    Raises MergeError.
+    Mappings are merged by key, and lists by the struct's merge key, or replaced if there is none; null removes a
+    value; directives work as in Go. Items of a patched list have the patch's order, and an item that only the original
+    has comes before the next item of the patch that it preceded in the original. Raises MergeError.
     """
     if not isinstance(original, dict) or not isinstance(patch, dict):
         raise MergeError("invalid JSON document")
@@ -52,11 +49,7 @@ def merge(original: Json, patch: Json, type_name: str) -> Json:
 def merge_resources(base: JsonObject, override: JsonObject) -> JsonObject:
     """Return two ResourceRequirements merged: limits and requests by resource, claims by name.
 
-    Trainer's MergeResourceRequirements (pkg/util/trainingruntime). Its caller
-    passes a base without claims and copies only limits and requests from the
-    result, so setting resourcesPerNode loses all claims; that is the caller's.
-
-    Raises GoDecodeError and MergeError.
+    Source: MergeResourceRequirements (pkg/util/trainingruntime). Raises GoDecodeError and MergeError.
     """
     kind = gotypes.RESOURCE_REQUIREMENTS
     merged = merge(gotypes.decode(base, kind), gotypes.decode(override, kind), RESOURCES)
@@ -67,50 +60,44 @@ def merge_resources(base: JsonObject, override: JsonObject) -> JsonObject:
 
 def _merge_map(original: Mapping[str, Json], patch: Mapping[str, Json], kind: str) -> JsonObject:
     if _DIRECTIVE in patch:
-        return _directed(patch)
+        if patch[_DIRECTIVE] not in ("replace", "delete"):
+            raise _bad_directive(patch)
+        return {key: patch[key] for key in patch if key != _DIRECTIVE and patch[_DIRECTIVE] == "replace"}
     result = dict(original)
     change = dict(patch)
     _retain_keys(result, change)
     _ordered_lists(result, change, kind)
     # Go ranges over a map here; sorted, results are the same and errors are always the same one.
     for key in sorted(change):
-        value = change[key]
+        value, old = change[key], result.get(key)
         if key.startswith(_DELETE_FROM_LIST):
             _delete_from_list(result, _after(key, _DELETE_FROM_LIST), value)
         elif value is None:
             result.pop(key, None)
-        elif key not in result or not _same_kind(result[key], value):
-            _take(result, key, _without_nulls(value))
-        elif isinstance(value, dict):
-            result[key] = _merge_member_map(result[key], value, _meta(kind, key))
-        elif isinstance(value, list):
-            result[key] = _merge_member_list(result[key], value, _meta(kind, key, items=True))
+        elif key not in result or type(old) is not type(value):
+            value = _without_nulls(value)
+            if _is_directive(value):
+                result.pop(key, None)
+            else:
+                result[key] = _without_directives(value)
+        elif isinstance(value, dict) and isinstance(old, dict):
+            meta = _meta(kind, key)
+            result[key] = dict(value) if meta.strategy == "replace" else _merge_map(old, value, meta.kind)
+        elif isinstance(value, list) and isinstance(old, list):
+            result[key] = _merge_list(old, value, _meta(kind, key, items=True))
         else:
             result[key] = value
     return result
-
-
-def _directed(patch: Mapping[str, Json]) -> JsonObject:
-    """Return the result of a mapping with a $patch directive."""
-    directive = patch[_DIRECTIVE]
-    if directive == "replace":
-        return {key: value for key, value in patch.items() if key != _DIRECTIVE}
-    if directive == "delete":
-        return {}
-    raise _bad_directive(patch)
 
 
 def _retain_keys(result: JsonObject, change: JsonObject) -> None:
     """Apply $retainKeys: all other keys of the original are removed."""
     if _RETAIN_KEYS not in change:
         return
-    names = change.pop(_RETAIN_KEYS)
-    kept = names if isinstance(names, list) else None
-    if kept is None or any(
-        key not in kept
-        for key, value in change.items()
-        if value is not None and not key.startswith((_DELETE_FROM_LIST, _SET_ORDER))
-    ):
+    kept = change.pop(_RETAIN_KEYS)
+    directives = (_DELETE_FROM_LIST, _SET_ORDER)
+    changed = [key for key, value in change.items() if value is not None and not key.startswith(directives)]
+    if not isinstance(kept, list) or any(key not in kept for key in changed):
         raise MergeError("invalid patch format of retainKeys")
     for key in [key for key in result if key not in kept]:
         del result[key]
@@ -135,7 +122,7 @@ def _ordered_lists(result: JsonObject, change: JsonObject, kind: str) -> None:
         elif name not in result:
             merged = [_without_directives(item) for item in after if not _is_directive(item)]
         else:
-            merged = _merge_member_list(before, after, meta)
+            merged = _merge_list(before, after, meta)
         _one_type(before, after)
         result[name] = _in_order(merged, order, before, meta.merge_key)
         change.pop(name, None)
@@ -146,35 +133,41 @@ def _check_order(patch: list[Json], order: list[Json], merge_key: str) -> None:
     if not patch or not order:
         return
     items = [item for item in patch if not (merge_key and isinstance(item, dict) and item.get(_DIRECTIVE) == "delete")]
-    at = place = 0
-    # Directives other than delete are passed over, but not at the end: that is Go's loop.
-    while at < len(items) and place < len(order):
+    at = position = 0
+    # Directives other than delete are skipped, but not at the end: that is Go's loop.
+    while at < len(items) and position < len(order):
         if _is_directive(items[at]):
             at += 1
             continue
-        at += _equal(_key(items[at], merge_key), _key(order[place], merge_key))
-        place += 1
+        at += _equal(_key(items[at], merge_key), _key(order[position], merge_key))
+        position += 1
     if at < len(items):
         text = f"{printed(patch)}\n doesn't match {_SET_ORDER} list:\n{printed(order)}"
         raise MergeError(f"The order in patch list:\n{text}\n")
 
 
-def _merge_member_map(original: Json, patch: JsonObject, meta: _Meta) -> Json:
-    assert isinstance(original, dict), "kinds were compared"
-    return dict(patch) if meta.strategy == "replace" else _merge_map(original, patch, meta.kind)
-
-
-def _merge_member_list(original: Json, patch: list[Json], meta: _Meta) -> list[Json]:
-    assert isinstance(original, list), "kinds were compared"
+def _merge_list(original: list[Json], patch: list[Json], meta: _Meta) -> list[Json]:
     if meta.strategy != "merge" or not (original or patch):
         return list(patch)
-    maps = _one_type(original, patch)
-    if not maps:
-        return _in_order(_unique([*original, *patch]), patch, original, "")
-    if not meta.merge_key:
+    if not _one_type(original, patch):
+        unique: list[Json] = []
+        for item in (*original, *patch):
+            if _index(unique, item, "") is None:
+                unique.append(item)
+        return _in_order(unique, patch, original, "")
+    key = meta.merge_key
+    if not key:
         raise MergeError(f"cannot merge lists without merge key for {meta.kind}")
-    before, after = _special_items(original, patch, meta.merge_key)
-    return _in_order(_merge_items(before, after, meta), after, before, meta.merge_key)
+    before, after = _special_items(original, patch, key)
+    merged = list(before)
+    for item in after:
+        at = _index(merged, _key(item, key), key)
+        if at is None:
+            # Unchanged: Go removes nulls and directives from new fields, but not from new items.
+            merged.append(item)
+        else:
+            merged[at] = _merge_map(_mapping(merged[at]), _mapping(item), meta.kind)
+    return _in_order(merged, after, before, key)
 
 
 def _special_items(original: list[Json], patch: list[Json], key: str) -> tuple[list[Json], list[Json]]:
@@ -189,7 +182,7 @@ def _special_items(original: list[Json], patch: list[Json], key: str) -> tuple[l
             plain.append(item)
         elif directive == "delete":
             gone = _key(item, key)
-            before = [other for other in before if not (key in _mapping(other) and _equal(_mapping(other)[key], gone))]
+            before = [other for other in before if _index([_mapping(other)], gone, key) is None]
         elif directive == "replace":
             replace = True
         elif directive == "merge":
@@ -197,18 +190,6 @@ def _special_items(original: list[Json], patch: list[Json], key: str) -> tuple[l
         else:
             raise _bad_directive(item)
     return (plain, []) if replace else (before, plain)
-
-
-def _merge_items(original: list[Json], patch: list[Json], meta: _Meta) -> list[Json]:
-    merged = list(original)
-    for item in patch:
-        at = _index(merged, _key(item, meta.merge_key), meta.merge_key)
-        if at is None:
-            # As it is: Go cleans nulls and directives out of new fields, but not out of new items.
-            merged.append(item)
-        else:
-            merged[at] = _merge_map(_mapping(merged[at]), _mapping(item), meta.kind)
-    return merged
 
 
 def _in_order(merged: list[Json], patch: list[Json], original: list[Json], key: str) -> list[Json]:
@@ -219,33 +200,30 @@ def _in_order(merged: list[Json], patch: list[Json], original: list[Json], key: 
     rest: list[Json] = []
     for item in merged:
         (rest if _index(patch, _key(item, key), key) is None else patched).append(item)
-    return _interleave(_sorted_like(patched, patch, key), _sorted_like(rest, original, key), original, key)
-
-
-def _sorted_like(items: list[Json], order: list[Json], key: str) -> list[Json]:
-    """Sort items, stably, by their first position in order; items that are marked for deletion go last."""
-
-    def place(item: Json) -> tuple[bool, int]:
-        at = _index(order, _key(item, key), key)
-        return isinstance(item, dict) and item.get(_DIRECTIVE) == "delete", -1 if at is None else at
-
-    return sorted(items, key=place)
-
-
-def _interleave(patched: list[Json], rest: list[Json], original: list[Json], key: str) -> list[Json]:
-    """Merge two sorted lists: one of the rest comes first only before a patched item that followed it originally."""
+    patched, rest = _sorted_like(patched, patch, key), _sorted_like(rest, original, key)
+    # One of the rest comes first only before a patched item that followed it in the original.
     result: list[Json] = []
     at = 0
     for item in patched:
-        place = _index(original, _key(item, key), key)
-        while place is not None and at < len(rest):
+        position = _index(original, _key(item, key), key)
+        while position is not None and at < len(rest):
             other = _index(original, _key(rest[at], key), key)
-            if other is None or other >= place:
+            if other is None or other >= position:
                 break
             result.append(rest[at])
             at += 1
         result.append(item)
     return result + rest[at:]
+
+
+def _sorted_like(items: list[Json], order: list[Json], key: str) -> list[Json]:
+    """Sort items, stably, by their first index in order; items that are marked for deletion come last."""
+
+    def rank(item: Json) -> tuple[bool, int]:
+        at = _index(order, _key(item, key), key)
+        return isinstance(item, dict) and item.get(_DIRECTIVE) == "delete", -1 if at is None else at
+
+    return sorted(items, key=rank)
 
 
 def _delete_from_list(result: JsonObject, name: str, gone: Json) -> None:
@@ -255,13 +233,6 @@ def _delete_from_list(result: JsonObject, name: str, gone: Json) -> None:
         result.pop(name, None)
     elif isinstance(current, list) and isinstance(gone, list):
         result[name] = [item for item in current if not any(_equal(item, other) for other in gone)]
-
-
-def _take(result: JsonObject, key: str, value: Json) -> None:
-    if isinstance(value, dict) and _DIRECTIVE in value:
-        result.pop(key, None)
-    else:
-        result[key] = _without_directives(value)
 
 
 def _without_directives(value: Json) -> Json:
@@ -317,14 +288,6 @@ def _one_type(*lists: list[Json]) -> bool:
     return only is dict
 
 
-def _unique(items: list[Json]) -> list[Json]:
-    result: list[Json] = []
-    for item in items:
-        if not any(_equal(item, other) for other in result):
-            result.append(item)
-    return result
-
-
 def _index(items: list[Json], wanted: Json, key: str) -> int | None:
     """Return the first index of an item whose key (or, without a key, which itself) is wanted."""
     for at, item in enumerate(items):
@@ -346,10 +309,6 @@ def _key(item: Json, key: str) -> Json:
 def _equal(left: Json, right: Json) -> bool:
     """Compare as Go compares interfaces: 1, 1.0 and true are three values."""
     return type(left) is type(right) and left == right
-
-
-def _same_kind(left: Json, right: Json) -> bool:
-    return type(left) is type(right)
 
 
 def _mapping(value: Json) -> JsonObject:

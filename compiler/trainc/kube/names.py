@@ -1,16 +1,14 @@
 """Validates names, labels and annotations as Kubernetes does, with its texts.
 
-Source: k8s.io/apimachinery v0.36.2, pkg/util/validation, pkg/api/validate/content
-and pkg/api/validation. Lengths count bytes of UTF-8, as in Go. An empty tuple
-means valid. ``is_*`` return details, to be put behind a field and a value;
-``validate_*`` and ``is_domain_prefixed_path`` return whole errors.
+Source: k8s.io/apimachinery v0.36.2, pkg/util/validation, pkg/api/validate/content and pkg/api/validation. Lengths count
+bytes of UTF-8, as in Go. An empty tuple means valid. ``is_*`` return details, which follow a field and a value;
+``validate_*`` and ``is_domain_prefixed_path`` return complete errors.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 
 from trainc.kube.fielderror import invalid
 
@@ -57,9 +55,9 @@ Details = tuple[str, ...]
 def is_dns1123_label(value: str) -> Details:
     """Check a DNS label of RFC 1123: the rule for namespaces and containers."""
     details = _too_long(value, DNS1123_LABEL_MAX_LENGTH)
-    if _matches(_DNS1123_LABEL, value):
+    if re.fullmatch(_DNS1123_LABEL, value):
         return details
-    if _matches(_DNS1123_SUBDOMAIN, value):
+    if re.fullmatch(_DNS1123_SUBDOMAIN, value):
         return (*details, "must not contain dots")
     return (*details, _regex_error(_DNS1123_LABEL_TEXT, _DNS1123_LABEL, "my-name", "123-abc"))
 
@@ -72,7 +70,7 @@ def is_dns1123_subdomain(value: str) -> Details:
 def is_dns1035_label(value: str) -> Details:
     """Check a DNS label of RFC 1035, which must begin with a letter: the rule for Services."""
     details = _too_long(value, DNS1035_LABEL_MAX_LENGTH)
-    if _matches(_DNS1035_LABEL, value):
+    if re.fullmatch(_DNS1035_LABEL, value):
         return details
     return (*details, _regex_error(_DNS1035_LABEL_TEXT, _DNS1035_LABEL, "my-name", "abc-123"))
 
@@ -94,7 +92,7 @@ def is_qualified_name(value: str) -> Details:
         details.append("name part must be non-empty")
     elif _size(name) > QUALIFIED_NAME_MAX_LENGTH:
         details.append(f"name part must be no more than {QUALIFIED_NAME_MAX_LENGTH} bytes")
-    if not _matches(_QUALIFIED_NAME, name):
+    if not re.fullmatch(_QUALIFIED_NAME, name):
         details.append(f"name part {regex_error}")
     return tuple(details)
 
@@ -102,7 +100,7 @@ def is_qualified_name(value: str) -> Details:
 def is_valid_label_value(value: str) -> Details:
     """Check the value of a label; it may be empty."""
     details = _too_long(value, LABEL_VALUE_MAX_LENGTH, "bytes")
-    if _matches(_LABEL_VALUE, value):
+    if re.fullmatch(_LABEL_VALUE, value):
         return details
     return (*details, _regex_error(_LABEL_VALUE_TEXT, _LABEL_VALUE, "MyValue", "my_value", "12345"))
 
@@ -110,7 +108,7 @@ def is_valid_label_value(value: str) -> Details:
 def is_config_map_key(value: str) -> Details:
     """Check a key of a ConfigMap's or Secret's data."""
     details = _too_long(value, DNS1123_SUBDOMAIN_MAX_LENGTH)
-    if not _matches(_CONFIG_MAP_KEY, value):
+    if not re.fullmatch(_CONFIG_MAP_KEY, value):
         text = _regex_error(_CONFIG_MAP_KEY_TEXT, _CONFIG_MAP_KEY, "key.name", "KEY_NAME", "key-name")
         details = (*details, text)
     if value in (".", ".."):
@@ -129,7 +127,7 @@ def is_relaxed_env_var_name(value: str) -> Details:
 def is_valid_port_name(value: str) -> Details:
     """Check the name of a container's port (an IANA service name)."""
     details = _too_long(value, PORT_NAME_MAX_LENGTH)
-    if not _matches("[-a-z0-9]+", value):
+    if not re.fullmatch("[-a-z0-9]+", value):
         details = (*details, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not re.search("[a-z]", value):
         details = (*details, "must contain at least one letter (a-z)")
@@ -148,7 +146,7 @@ def is_domain_prefixed_path(field: str, value: str) -> Details:
     if not host or not path:
         return (invalid(field, value, 'must be a domain-prefixed path (such as "acme.io/foo")'),)
     errors = [invalid(field, host, detail) for detail in is_dns1123_subdomain(host)]
-    if not _matches(_HTTP_PATH, path):
+    if not re.fullmatch(_HTTP_PATH, path):
         errors.append(invalid(field, path, _regex_error("Invalid path", _HTTP_PATH)))
     return tuple(errors)
 
@@ -187,7 +185,7 @@ def validate_annotations(annotations: Mapping[str, str], field: str) -> Details:
 
 
 def _dns1123_subdomain_form(value: str) -> Details:
-    if _matches(_DNS1123_SUBDOMAIN, value):
+    if re.fullmatch(_DNS1123_SUBDOMAIN, value):
         return ()
     return (_regex_error(_DNS1123_SUBDOMAIN_TEXT, _DNS1123_SUBDOMAIN, "example.com"),)
 
@@ -199,15 +197,6 @@ def _too_long(value: str, limit: int, unit: str = "characters") -> Details:
 
 def _size(value: str) -> int:
     return len(value) if value.isascii() else len(value.encode("utf-8", "replace"))
-
-
-def _matches(pattern: str, value: str) -> bool:
-    return _matcher(pattern)(value) is not None
-
-
-@cache
-def _matcher(pattern: str) -> Callable[[str], re.Match[str] | None]:
-    return re.compile(pattern).fullmatch
 
 
 def _regex_error(text: str, pattern: str, *examples: str) -> str:

@@ -1,17 +1,17 @@
 """Pods: the defaults of the Jobs and pods that controllers create, and the requests of a pod.
 
-Sources: k8s.io/kubernetes v1.34 pkg/apis/core/v1/defaults.go, pkg/apis/batch/v1/defaults.go (and what is generated of
-the defaults in their types), the admission plugins DefaultTolerationSeconds and ServiceAccount, and PodRequests of
-k8s.io/component-helpers v0.36.2 (resource) without any option. Objects come as Go writes them (kube/gotypes.py). Of
-volume types, those that a cluster of today has.
+Sources: k8s.io/kubernetes v1.34 pkg/apis/core/v1/defaults.go, pkg/apis/batch/v1/defaults.go (and the code generated
+from the defaults in their types), the admission plugins DefaultTolerationSeconds and ServiceAccount, and PodRequests of
+k8s.io/component-helpers v0.36.2 (resource) without any option. Objects must be as Go writes them (kube/gotypes.py).
+Volume types that clusters no longer support are omitted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, objects
 from trainc.kube.quantity import Quantity, from_json
 
 _MODE: Final = 0o644
@@ -38,6 +38,7 @@ _VOLUMES: Final[Mapping[str, JsonObject]] = {
 _CLAIM: Final[JsonObject] = {"volumeMode": "Filesystem"}
 _PROBE: Final[JsonObject] = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 _HTTP: Final[JsonObject] = {"path": "/", "scheme": "HTTP"}
+_FIELD_REFERENCE: Final[JsonObject] = {"apiVersion": "v1"}
 _POD_LEVEL = frozenset({"cpu", "memory"})
 _HUGE_PAGES = "hugepages-"
 
@@ -62,16 +63,13 @@ def default_job(job: JsonObject) -> JsonObject:
         "template": {**template, "spec": default_template(as_object(template.get("spec")))},
     }
     if isinstance(policy := filled.get("podFailurePolicy"), dict) and "rules" in policy:
-        filled["podFailurePolicy"] = {**policy, "rules": [_failure_rule(rule) for rule in objects(policy["rules"])]}
+        rules: list[Json] = []
+        for rule in objects(policy["rules"]):
+            conditions = objects(rule.get("onPodConditions"))
+            found: list[Json] = [{**each, "status": each.get("status") or "True"} for each in conditions]
+            rules.append({**rule, "onPodConditions": found} if "onPodConditions" in rule else rule)
+        filled["podFailurePolicy"] = {**policy, "rules": rules}
     return {**job, "spec": filled}
-
-
-def _failure_rule(given: JsonObject) -> JsonObject:
-    """Return a rule whose conditions have status True by default."""
-    if "onPodConditions" not in given:
-        return given
-    asked: list[Json] = [{**each, "status": each.get("status") or "True"} for each in objects(given["onPodConditions"])]
-    return {**given, "onPodConditions": asked}
 
 
 def default_template(spec: JsonObject) -> JsonObject:
@@ -93,23 +91,26 @@ def default_pod(spec: JsonObject) -> JsonObject:
     filled.setdefault("serviceAccount", filled["serviceAccountName"])
     for field in _CONTAINERS:
         if field in filled:
-            found = map(_requesting, objects(filled[field]))
-            filled[field] = [_on_host(each) if filled.get("hostNetwork") is True else each for each in found]
-    filled["tolerations"] = _tolerations(objects(filled.get("tolerations")))
+            on_host = filled.get("hostNetwork") is True
+            filled[field] = [_pod_container(container, on_host) for container in objects(filled[field])]
+    existing = objects(filled.get("tolerations"))
+    missing = (taint for taint in _TAINTS if not any(_tolerates(each, taint) for each in existing))
+    rule: JsonObject = {"operator": "Exists", "effect": _NO_EXECUTE, "tolerationSeconds": 300}
+    filled["tolerations"] = [*existing, *({"key": taint, **rule} for taint in missing)]
     return filled
 
 
-def _container(given: JsonObject) -> JsonObject:
+def _container(container: JsonObject) -> JsonObject:
     filled: JsonObject = {
         "terminationMessagePath": "/dev/termination-log",
         "terminationMessagePolicy": "File",
-        "imagePullPolicy": "Always" if _is_latest(str(given.get("image", ""))) else "IfNotPresent",
-        **given,
+        "imagePullPolicy": "Always" if _is_latest(str(container.get("image", ""))) else "IfNotPresent",
+        **container,
     }
     if "ports" in filled:
         filled["ports"] = [{"protocol": "TCP", **port} for port in objects(filled["ports"])]
     if "env" in filled:
-        filled["env"] = [_referring(variable, "valueFrom") for variable in objects(filled["env"])]
+        filled["env"] = [_variable(variable) for variable in objects(filled["env"])]
     for field in _PROBES:
         if isinstance(probe := filled.get(field), dict):
             filled[field] = _within(_within({**_PROBE, **probe}, "httpGet", _HTTP), "grpc", {"service": ""})
@@ -118,21 +119,28 @@ def _container(given: JsonObject) -> JsonObject:
     return filled
 
 
+def _variable(variable: JsonObject) -> JsonObject:
+    source = variable.get("valueFrom")
+    if not isinstance(source, dict):
+        return variable
+    return {**variable, "valueFrom": _within(source, "fieldRef", _FIELD_REFERENCE)}
+
+
 def _is_latest(image: str) -> bool:
-    """Tell whether an image has neither digest nor a tag but latest."""
+    """Tell whether an image has the tag latest, or neither a tag nor a digest."""
     name, _, digest = image.partition("@")
     _, colon, tag = name.rpartition("/")[2].partition(":")
     return tag == "latest" if colon else not digest
 
 
-def _volume(given: JsonObject) -> JsonObject:
-    filled: JsonObject = given if len(given) > 1 else {**given, "emptyDir": {}}
+def _volume(volume: JsonObject) -> JsonObject:
+    filled: JsonObject = volume if len(volume) > 1 else {**volume, "emptyDir": {}}
     for field, values in _VOLUMES.items():
         filled = _within(filled, field, values)
-    filled = _items(filled, "downwardAPI")
+    filled = _downward_items(filled)
     if isinstance(projected := filled.get("projected"), dict) and "sources" in projected:
         sources: list[Json] = [
-            _within(_items(source, "downwardAPI"), "serviceAccountToken", {"expirationSeconds": 3600})
+            _within(_downward_items(source), "serviceAccountToken", {"expirationSeconds": 3600})
             for source in objects(projected["sources"])
         ]
         filled = {**filled, "projected": {**projected, "sources": sources}}
@@ -140,48 +148,30 @@ def _volume(given: JsonObject) -> JsonObject:
     return {**filled, "ephemeral": {"volumeClaimTemplate": _within(claim, "spec", _CLAIM)}} if claim else filled
 
 
-def _items(given: JsonObject, field: str) -> JsonObject:
-    value = given.get(field)
+def _downward_items(volume: JsonObject) -> JsonObject:
+    """Return a volume, or a source of a projected one, with defaults in the items of downwardAPI."""
+    value = volume.get("downwardAPI")
     if not isinstance(value, dict) or "items" not in value:
-        return given
-    return {**given, field: {**value, "items": [_referring(item) for item in objects(value["items"])]}}
+        return volume
+    items: list[Json] = [_within(item, "fieldRef", _FIELD_REFERENCE) for item in objects(value["items"])]
+    return {**volume, "downwardAPI": {**value, "items": items}}
 
 
-def _referring(given: JsonObject, field: str = "") -> JsonObject:
-    """Return the values that may refer to a field of the pod, directly or in one of their fields."""
-    if not field:
-        return _within(given, "fieldRef", {"apiVersion": "v1"})
-    value = given.get(field)
-    return {**given, field: _referring(value)} if isinstance(value, dict) else given
+def _within(data: JsonObject, field: str, defaults: JsonObject) -> JsonObject:
+    """Return an object with defaults in one of its fields, if it has that field."""
+    value = data.get(field)
+    return {**data, field: {**defaults, **value}} if isinstance(value, dict) else data
 
 
-def _within(given: JsonObject, field: str, values: JsonObject) -> JsonObject:
-    """Return an object with defaults in one of its fields, if it has that."""
-    value = given.get(field)
-    return {**given, field: {**values, **value}} if isinstance(value, dict) else given
-
-
-def _requesting(container: JsonObject) -> JsonObject:
-    """Return a container whose requests default to its limits."""
+def _pod_container(container: JsonObject, on_host: bool) -> JsonObject:
+    """Return a container of a pod: requests default to limits, and on the host's network host ports to ports."""
+    filled = {**container}
     resources = as_object(container.get("resources"))
-    limits = as_object(resources.get("limits"))
-    if not limits:
-        return container
-    requests: JsonObject = {**limits, **as_object(resources.get("requests"))}
-    return {**container, "resources": {**resources, "requests": requests}}
-
-
-def _on_host(container: JsonObject) -> JsonObject:
-    if "ports" not in container:
-        return container
-    ports: list[Json] = [{"hostPort": port.get("containerPort"), **port} for port in objects(container["ports"])]
-    return {**container, "ports": ports}
-
-
-def _tolerations(given: list[JsonObject]) -> list[Json]:
-    missing = (taint for taint in _TAINTS if not any(_tolerates(each, taint) for each in given))
-    rule: JsonObject = {"operator": "Exists", "effect": _NO_EXECUTE, "tolerationSeconds": 300}
-    return [*given, *({"key": taint, **rule} for taint in missing)]
+    if limits := as_object(resources.get("limits")):
+        filled["resources"] = {**resources, "requests": {**limits, **as_object(resources.get("requests"))}}
+    if on_host and "ports" in container:
+        filled["ports"] = [{"hostPort": port.get("containerPort"), **port} for port in objects(container["ports"])]
+    return filled
 
 
 def _tolerates(toleration: JsonObject, taint: str) -> bool:
@@ -191,31 +181,18 @@ def _tolerates(toleration: JsonObject, taint: str) -> bool:
 def pod_requests(pod_spec: Json) -> ResourceList:
     """Return the requests of a PodSpec by resource, names sorted; limits do not count.
 
-    Containers and sidecars (init containers that restart always) run together
-    and add up. An init container runs beside the sidecars started before it,
-    and the largest such moment counts. Pod-level requests for cpu, memory and
-    huge pages replace the sum; the overhead is added last.
+    The requests of containers and sidecars (init containers that restart always) are added up. An init container runs
+    at the same time as the sidecars that started before it, and the largest such sum counts. Pod-level requests for
+    cpu, memory and huge pages replace the sum; the overhead is added last.
 
-    Raises QuantityError for a request that is no quantity.
+    Raises QuantityError for an invalid request.
     """
     total: ResourceList = {}
-    for container in _containers(pod_spec, "containers"):
+    for container in as_list(get(pod_spec, "containers")):
         _add(total, _resources(get(container, "resources", "requests")))
-    _add_init_containers(total, pod_spec)
-    on_pod = {
-        name: quantity
-        for name, quantity in _resources(get(pod_spec, "resources", "requests")).items()
-        if name in _POD_LEVEL or name.startswith(_HUGE_PAGES)
-    }
-    total.update(on_pod)
-    _add(total, _resources(get(pod_spec, "overhead")))
-    return {name: total[name] for name in sorted(total)}
-
-
-def _add_init_containers(total: ResourceList, pod_spec: Json) -> None:
     sidecars: ResourceList = {}
     peak: ResourceList = {}
-    for container in _containers(pod_spec, "initContainers"):
+    for container in as_list(get(pod_spec, "initContainers")):
         requests = _resources(get(container, "resources", "requests"))
         if get(container, "restartPolicy") == "Always":
             _add(total, requests)
@@ -225,11 +202,11 @@ def _add_init_containers(total: ResourceList, pod_spec: Json) -> None:
             _add(requests, sidecars)
             _raise(peak, requests)
     _raise(total, peak)
-
-
-def _containers(pod_spec: Json, key: str) -> Iterator[Json]:
-    containers = get(pod_spec, key)
-    yield from containers if isinstance(containers, list) else ()
+    for name, quantity in _resources(get(pod_spec, "resources", "requests")).items():
+        if name in _POD_LEVEL or name.startswith(_HUGE_PAGES):
+            total[name] = quantity
+    _add(total, _resources(get(pod_spec, "overhead")))
+    return {name: total[name] for name in sorted(total)}
 
 
 def _resources(value: Json) -> ResourceList:

@@ -1,8 +1,7 @@
 """Resource quantities, exactly as in k8s.io/apimachinery v0.36.2 (pkg/api/resource).
 
-A quantity is ``unscaled * 10**scale`` together with the format it was written
-in. Go holds small ones in an int64 and others in an inf.Dec; the two round and
-overflow differently, so ``wide`` remembers which of them Go would have.
+A quantity is ``unscaled * 10**scale`` with the format in which it was written. Go holds small ones in an int64 and
+others in an inf.Dec (``wide``), which round and overflow differently.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ SUFFIX_ERROR = "unable to parse quantity's suffix"
 NANO, MILLI = -9, -3
 _FAST_DIGITS = 18
 _MAX_SHIFT = 100_000
-"""Powers of ten past this are refused, for Go would compute them until it runs out of memory; and so many digits."""
+"""The largest power of ten, and the most digits: with more, Go would run out of memory."""
 
 _SCANNED = lazy(r"([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
 _EXPONENT = lazy(r"[+-]?[0-9]+", re.ASCII)
@@ -63,10 +62,9 @@ class Format(StrEnum):
 
 
 class Quantity(msgspec.Struct, frozen=True, eq=False):
-    """An exact number with a format. Equal, and hashed, by value; immutable.
+    """An exact number with a format. Equality and hash ignore the format.
 
-    ``text`` is the spelling that Go reuses when it writes the quantity back,
-    or empty where Go writes the canonical one.
+    ``text`` is the spelling that Go reuses when it writes the quantity; empty if Go writes the canonical one.
     """
 
     unscaled: int = 0
@@ -128,7 +126,11 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
             if factor == 0:
                 return Quantity(0, 0, self.format)
             product = self.unscaled * factor
-            if fits(product) and _mul_stays_narrow(product, self.scale):
+            if self.scale < 0:
+                narrow = fits(product) and product % ten(-self.scale) == 0
+            else:
+                narrow = self.scale <= _FAST_DIGITS and fits(product * ten(self.scale))
+            if narrow:
                 return replace(self, unscaled=product, text="")
         return replace(self, unscaled=self.unscaled * factor, wide=True, text="")
 
@@ -144,8 +146,8 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
 def parse(text: str) -> Quantity:
     """Read a quantity as ParseQuantity does.
 
-    Raises QuantityError with Go's message; also, where Go would run out of
-    memory, for exponents past 100,000 that come with more digits than an int64 has; and for more than 100,000 digits.
+    Raises QuantityError with Go's message. Also raises it where Go would run out of memory: for exponents beyond
+    100,000 with more digits than an int64 has, and for more than 100,000 digits.
     """
     if text == "0":
         return Quantity(0, 0, Format.DECIMAL_SI, text="0")
@@ -252,7 +254,9 @@ def _canonical(quantity: Quantity) -> str:
         return "0"
     style = quantity.format or Format.DECIMAL_EXPONENT
     if style is Format.BINARY_SI:
-        if (whole := _whole(quantity)) is not None and abs(whole) >= 1024:
+        tens = ten(abs(quantity.scale))
+        whole, rest = (quantity.unscaled * tens, 0) if quantity.scale >= 0 else divmod(quantity.unscaled, tens)
+        if not rest and abs(whole) >= 1024:
             times = 0
             while whole % 1024 == 0:
                 whole, times = whole // 1024, times + 1
@@ -265,14 +269,6 @@ def _canonical(quantity: Quantity) -> str:
         # Go drops an exponent that has no suffix: "1000E" is written "1".
         return write_digits(number) + _DECIMAL_SUFFIX.get(exponent, "")
     return write_digits(number) + (f"e{exponent}" if exponent else "")
-
-
-def _whole(quantity: Quantity) -> int | None:
-    """Return the value if it is an integer."""
-    if quantity.scale >= 0:
-        return quantity.unscaled * ten(quantity.scale)
-    whole, rest = divmod(quantity.unscaled, ten(-quantity.scale))
-    return None if rest else whole
 
 
 def _scaled(quantity: Quantity, scale: int) -> int:
@@ -321,12 +317,6 @@ def _sum(left: Quantity, right: Quantity, sign: int) -> Quantity:
     one, other = left.unscaled * ten(left.scale - low), right.unscaled * ten(right.scale - low) * sign
     narrow = not left.wide and not right.wide and fits(one) and fits(other) and fits(one + other)
     return Quantity(one + other, low, style, wide=not narrow)
-
-
-def _mul_stays_narrow(product: int, scale: int) -> bool:
-    if scale >= 0:
-        return scale <= _FAST_DIGITS and fits(product * ten(scale))
-    return product % ten(-scale) == 0
 
 
 def _magnitude(quantity: Quantity) -> int:

@@ -17,7 +17,7 @@ import msgspec
 
 from trainc.inputs.source import Document
 from trainc.pipeline.content import Job, bytes_of
-from trainc.pipeline.context import Prepared
+from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor, compile_job, in_order
 from trainc.pipeline.jobresults import Documents, JobResult, UnknownDocument, decode, encode
 
@@ -43,13 +43,13 @@ def forked(workers: int | None = None) -> Executor:
     Without fork (Windows), jobs are compiled in this process. Raises ChildProcessError if a process ends unexpectedly.
     """
 
-    def execute(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
+    def execute(context: Context, documents: Iterable[Document]) -> Iterable[Job]:
         given = tuple(documents)
         count = _cores() if workers is None else workers
         few = FEW if workers is None else 2
         if count < 2 or len(given) < few or not hasattr(os, "fork"):
-            return in_order(prepared, given)
-        return _shared(prepared, given, min(count, len(given)))
+            return in_order(context, given)
+        return _shared(context, given, min(count, len(given)))
 
     return execute
 
@@ -59,13 +59,13 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _shared(prepared: Prepared, documents: Sequence[Document], count: int) -> Iterator[Job]:
+def _shared(context: Context, documents: Sequence[Document], count: int) -> Iterator[Job]:
     from multiprocessing.connection import Pipe, wait
 
-    others, parts = Documents(prepared), ranges(len(documents), count)
+    others, parts = Documents(context), ranges(len(documents), count)
 
     def compiled(number: int) -> bytes:
-        return pack(in_order(prepared, documents[slice(*parts[number])]), others)
+        return pack(in_order(context, documents[slice(*parts[number])]), others)
 
     tasks, numbers = os.pipe()
     os.write(numbers, b"".join(number.to_bytes(_NUMBER, "big") for number in range(len(parts))))
@@ -91,7 +91,7 @@ def _shared(prepared: Prepared, documents: Sequence[Document], count: int) -> It
                 given = documents[slice(*parts[int.from_bytes(result[:_NUMBER], "big")])]
                 packed = result[_NUMBER:]
                 # A failure there is repeated here, where it is reported.
-                yield from unpack(packed, given, others, prepared) if packed else in_order(prepared, given)
+                yield from unpack(packed, given, others, context) if packed else in_order(context, given)
     finally:
         for worker, pid in workers.items():
             worker.close()
@@ -138,10 +138,10 @@ def _packed(job: Job, documents: Documents) -> JobResult | None:
         return None
 
 
-def unpack(data: bytes, jobs: Sequence[Document], documents: Documents, prepared: Prepared) -> Iterator[Job]:
+def unpack(data: bytes, jobs: Sequence[Document], documents: Documents, context: Context) -> Iterator[Job]:
     """Yield the jobs of a chunk; those that could not be sent are compiled here."""
     for result, document in zip(msgspec.msgpack.decode(data, type=list[JobResult | None]), jobs, strict=True):
-        yield compile_job(prepared, document) if result is None else decode(result, document, documents)
+        yield compile_job(context, document) if result is None else decode(result, document, documents)
 
 
 def lost(what: str, why: str) -> ChildProcessError:

@@ -21,7 +21,7 @@ from trainc.inputs.source import Document, Source
 from trainc.parallel.forked import lost, pack, ranges, unpack
 from trainc.pipeline.compile import load_all
 from trainc.pipeline.content import Job
-from trainc.pipeline.context import Keep, Prepared
+from trainc.pipeline.context import Context, Keep
 from trainc.pipeline.job import Executor, compile_job, in_order
 from trainc.pipeline.jobresults import Documents
 from trainc.project.config import parse, parse_lock
@@ -43,20 +43,20 @@ class Shipment(msgspec.Struct, frozen=True):
     sources: tuple[Text, ...]
 
     @classmethod
-    def of(cls, prepared: Prepared) -> Shipment:
+    def of(cls, context: Context) -> Shipment:
         """Return the texts that the ranks of a run need."""
-        options = prepared.options
-        sources = {document.source.name: document.source for document in prepared.documents.others}
+        options = context.options
+        sources = {document.source.name: document.source for document in context.documents.others}
         return cls(
             options.environment,
-            prepared.keep.value,
+            context.keep.value,
             _text_of(options.config_document),
             _text_of(options.lock.document),
             tuple(map(_text, options.crds)),
             tuple(_text(source) for _, source in sorted(sources.items())),
         )
 
-    def prepared(self) -> Prepared:
+    def context(self) -> Context:
         """Return the same context for jobs as on rank 0."""
         config, _ = parse(_source(self.config))
         lock, _ = parse_lock(_source(self.lock))
@@ -64,7 +64,7 @@ class Shipment(msgspec.Struct, frozen=True):
         options = replace(config, lock=lock).options(self.environment, crds)
         loaded = load_all(Source(*text) for text in self.sources)
         given, _ = classify(loaded.documents)
-        return Prepared.of(given, loaded.documents, loaded.sources, options, Keep(self.keep))
+        return Context.of(given, loaded.documents, loaded.sources, options, Keep(self.keep))
 
 
 class Ranks:
@@ -84,7 +84,7 @@ class Ranks:
             _shipments[:] = [shipment]
             with self._pool():
                 pass
-            _prepared.cache_clear()
+            _context.cache_clear()
         self._end()
 
     def close(self) -> None:
@@ -101,26 +101,26 @@ class Ranks:
     def executor(self) -> Executor:
         """Return the executor of rank 0; with one rank alone, jobs are compiled there. Raises ChildProcessError."""
 
-        def execute(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
+        def execute(context: Context, documents: Iterable[Document]) -> Iterable[Job]:
             given = tuple(documents)
             own = [document for document in given if WORD in document.source.decoded()]
             sent = [document for document in given if WORD not in document.source.decoded()]
             if self.size < 2 or not sent:
-                return in_order(prepared, given)
-            return (*self._shared(prepared, sent), *in_order(prepared, own))
+                return in_order(context, given)
+            return (*self._shared(context, sent), *in_order(context, own))
 
         return execute
 
-    def _shared(self, prepared: Prepared, documents: Sequence[Document]) -> Iterator[Job]:
-        others = Documents(prepared)
+    def _shared(self, context: Context, documents: Sequence[Document]) -> Iterator[Job]:
+        others = Documents(context)
         parts = ranges(len(documents), self.size - 1)
         tasks = [[(_text(d.source), d.index) for d in documents[begin:end]] for begin, end in parts]
-        self.world.bcast(Shipment.of(prepared), root=0)
+        self.world.bcast(Shipment.of(context), root=0)
         with self._pool() as pool:
             for (begin, end), answer in zip(parts, pool.map(chunk, tasks), strict=True):
                 if isinstance(answer, str):
                     raise lost("an MPI rank", answer)
-                yield from unpack(answer, documents[begin:end], others, prepared)
+                yield from unpack(answer, documents[begin:end], others, context)
 
     def _pool(self) -> Any:
         from mpi4py.futures import MPICommExecutor
@@ -133,16 +133,16 @@ _shipments: list[Shipment] = []
 
 
 @cache
-def _prepared() -> tuple[Prepared, Documents]:
-    prepared = _shipments[-1].prepared()
-    return prepared, Documents(prepared)
+def _context() -> tuple[Context, Documents]:
+    context = _shipments[-1].context()
+    return context, Documents(context)
 
 
 def chunk(task: Sequence[tuple[Text, int]]) -> bytes | str:
     """Compile documents on a rank, each given by its source and index. Returns a text for an error."""
     try:
-        prepared, others = _prepared()
-        return pack((compile_job(prepared, _document(text, index)) for text, index in task), others)
+        context, others = _context()
+        return pack((compile_job(context, _document(text, index)) for text, index in task), others)
     except Exception as error:  # noqa: BLE001 - rank 0 reports it
         return f"on {platform.node()}: {type(error).__name__}: {error}"
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ from trainc.gitops.summary import Summary, summarize
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import Content, Job
-from trainc.pipeline.context import Keep, Prepared
+from trainc.pipeline.context import Context, Keep
 from trainc.pipeline.job import Executor, in_order
 from trainc.pipeline.layout import shared_files
 from trainc.plugins.model import Object
@@ -45,19 +45,19 @@ class Build(Struct, frozen=True):
 
     ``jobs`` are sorted by namespace and name. ``findings`` are sorted, each listed once even if several jobs have it.
     ``files`` maps paths below out/ to their content; it is empty if any finding is an error.
-    ``left`` are the TrainJobs that the environment excludes, which are not compiled. ``shared`` are companions of
+    ``excluded`` are the TrainJobs that the environment excludes, which are not compiled. ``shared`` are companions of
     runtimes, shared by all jobs of a namespace. ``unused`` are runtimes that no job references.
-    ``silenced`` are the findings that comments suppress. ``own`` are the findings that belong to no job.
+    ``silenced`` are the findings that comments suppress. ``input_findings`` belong to no job.
     """
 
     jobs: tuple[Job, ...]
     findings: tuple[Finding, ...]
     files: Mapping[str, Content]
-    left: tuple[Document, ...] = ()
+    excluded: tuple[Document, ...] = ()
     shared: tuple[Shared, ...] = ()
     unused: tuple[Document, ...] = ()
     silenced: tuple[Silenced, ...] = ()
-    own: tuple[Finding, ...] = ()
+    input_findings: tuple[Finding, ...] = ()
 
     @property
     def objects(self) -> tuple[Object, ...]:
@@ -65,7 +65,7 @@ class Build(Struct, frozen=True):
         return (*(one.obj for one in self.shared), *(obj for job in self.jobs for obj in job.objects))
 
     @property
-    def made(self) -> tuple[Summary, ...]:
+    def summaries(self) -> tuple[Summary, ...]:
         """The summaries of all objects, in emit order."""
         return _summaries(self.jobs, self.shared)
 
@@ -105,30 +105,41 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
     """Compile every TrainJob of the loaded documents; ``execute`` compiles the individual jobs."""
     documents, findings = classify(loaded.documents)
     findings += tuple(superseded(loaded.documents, faithful=options.faithful))
-    prepared = Prepared.of(documents, loaded.documents, loaded.sources, options, keep)
+    context = Context.of(documents, loaded.documents, loaded.sources, options, keep)
     chosen = split(documents.jobs, options.settings)
-    jobs = tuple(sorted(execute(prepared, chosen.included), key=_order))
-    shared, of_resources = _runtime_resources(prepared, loaded.documents, jobs)
-    jobs = tuple(_with_known_accounts(job, shared) for job in jobs)
-    deployed = tuple(map(_deployed, jobs))
+    jobs = tuple(sorted(execute(context, chosen.included), key=_order))
+    shared, of_resources = _runtime_resources(context, loaded.documents, jobs)
+    companions = tuple(one.obj for one in shared)
+    jobs = tuple(
+        replace(job, findings=still_unknown(job.findings, job.namespace, companions))
+        if job.summaries and job.findings
+        else job
+        for job in jobs
+    )
+    names = [next((obj.name for obj in job.summaries if obj.kind == JOBSET), None) for job in jobs]
+    pairs = zip(jobs, names, strict=True)
+    deployed = tuple(DeployedJob(job.namespace, job.name, job.document, jobset) for job, jobset in pairs)
     of_inputs = [
-        *(*loaded.findings, *findings, *prepared.findings),
-        *(*name_collisions(deployed, options), *too_many_reruns(deployed, prepared.base, options), *of_resources),
+        *(*loaded.findings, *findings, *context.findings),
+        *(*name_collisions(deployed, options), *too_many_reruns(deployed, context.base, options), *of_resources),
         # A job without objects may be the target of a patch.
-        *(patches_without_target(_summaries(jobs, shared), options) if all(job.made for job in jobs) else ()),
-        *_check_other_inputs(prepared, shared),
+        *(patches_without_target(_summaries(jobs, shared), options) if all(job.summaries for job in jobs) else ()),
+        *_check_other_inputs(context, shared),
     ]
     rows = [JobFindings(f"{job.namespace}/{job.name}", job.findings) for job in jobs]
-    final = prepared.report_rules.finish(of_inputs, rows, _unused_sources(documents.runtimes, jobs))
+    # Most findings in the sources of unused runtimes are not detected.
+    used = {job.runtime.source for job in jobs if job.runtime is not None}
+    unused = frozenset(runtime.source for runtime in documents.runtimes) - used
+    final = context.report_rules.finish(of_inputs, rows, unused)
     jobs = tuple(map(_with_findings, jobs, final.of_jobs))
     build = Build(
         jobs,
         tuple(sorted(final.findings, key=sort_key)),
         files={},
-        left=chosen.excluded,
-        unused=prepared.runtimes.unused(job.document for job in jobs),
+        excluded=chosen.excluded,
+        unused=context.runtimes.unused(job.document for job in jobs),
         silenced=final.silenced,
-        own=final.of_inputs,
+        input_findings=final.of_inputs,
     )
     if has_errors(build.findings):
         return build
@@ -143,55 +154,36 @@ def _order(job: Job) -> tuple[str, str, str, int]:
 
 
 def _summaries(jobs: Iterable[Job], shared: Iterable[Shared]) -> tuple[Summary, ...]:
-    return (*(summarize(one.obj) for one in shared), *(obj for job in jobs for obj in job.made))
-
-
-def _with_known_accounts(job: Job, shared: Iterable[Shared]) -> Job:
-    """Return a job without findings on accounts that companions create in its namespace, unless it has errors."""
-    if not job.made or not job.findings:
-        return job
-    return replace(job, findings=still_unknown(job.findings, job.namespace, (one.obj for one in shared)))
-
-
-def _deployed(job: Job) -> DeployedJob:
-    return DeployedJob(
-        job.namespace, job.name, job.document, next((o.name for o in job.made if o.kind == JOBSET), None)
-    )
+    return (*(summarize(one.obj) for one in shared), *(obj for job in jobs for obj in job.summaries))
 
 
 def _runtime_resources(
-    prepared: Prepared, documents: Iterable[Document], jobs: tuple[Job, ...]
+    context: Context, documents: Iterable[Document], jobs: tuple[Job, ...]
 ) -> tuple[tuple[Shared, ...], tuple[Finding, ...]]:
     """Return the companions of the runtimes in use, and the findings on all companions."""
-    known, options = prepared.documents, prepared.options
+    known, options = context.documents, context.options
     uses = [Use(job.runtime, job.namespace) for job in jobs if job.runtime is not None]
     findings = [*unused_resources(known.cluster.values(), known.runtimes, uses, faithful=options.faithful)]
     if options.faithful:
         return (), tuple(findings)
-    unknown = [finding.document for finding in prepared.companions.findings if finding.code == "TC008"]
-    findings += unread_resources(known.cluster.values(), known.runtimes, unknown, prepared.companions.registry.given)
+    unknown = [finding.document for finding in context.companions.findings if finding.code == "TC008"]
+    findings += unread_resources(known.cluster.values(), known.runtimes, unknown, context.companions.registry.given)
     unplaced = without_namespace(known.cluster.values(), documents)
-    shared, found = share(prepared.cluster, unplaced, uses, options)
-    return shared, (*findings, *found, *collisions(shared, (obj for job in jobs for obj in job.made)))
+    shared, found = share(context.cluster, unplaced, uses, options)
+    return shared, (*findings, *found, *collisions(shared, (obj for job in jobs for obj in job.summaries)))
 
 
-def _check_other_inputs(prepared: Prepared, shared: Iterable[Shared]) -> Iterable[Finding]:
+def _check_other_inputs(context: Context, shared: Iterable[Shared]) -> Iterable[Finding]:
     """Check the other documents against policies and the base revision, emitted companions in their final form."""
     emitted = {(one.document.source.name, one.document.index) for one in shared}
-    documents = prepared.companions.documents
+    documents = context.companions.documents
     others = (document for document in documents if (document.source.name, document.index) not in emitted)
     checked = (*others, *(replace(one.document, data=one.obj.data) for one in shared))
-    return (finding for document in checked for finding in prepared.check_input(document))
+    return (finding for document in checked for finding in context.check_input(document))
 
 
 def _with_findings(job: Job, findings: tuple[Finding, ...]) -> Job:
     """Return a job with its final findings, and without objects if any of them is an error."""
     if has_errors(findings):
-        return replace(job, findings=findings, objects=(), made=(), files=())
+        return replace(job, findings=findings, objects=(), summaries=(), files=())
     return replace(job, findings=findings) if findings or job.findings else job
-
-
-def _unused_sources(runtimes: Iterable[Document], jobs: Iterable[Job]) -> Collection[Source]:
-    """Return the sources of unused runtimes, in which most findings are not detected."""
-    used = {job.runtime.source for job in jobs if job.runtime is not None}
-    return frozenset(runtime.source for runtime in runtimes).difference(used)

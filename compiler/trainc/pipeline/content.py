@@ -29,7 +29,7 @@ Content: TypeAlias = bytes | Digest
 class Job(msgspec.Struct, frozen=True):
     """A compiled TrainJob. It has no objects if any of its findings, or of its runtime's, is an error.
 
-    ``namespace`` is that of its objects, ``made`` are their summaries, and ``files`` their paths, from the root of the
+    ``namespace`` is that of its objects, ``summaries`` describe them, and ``files`` their paths, from the root of the
     repository, and contents. ``Keep`` says which of them a run keeps.
     """
 
@@ -39,7 +39,7 @@ class Job(msgspec.Struct, frozen=True):
     runtime: Document | None = None
     objects: Objects = ()
     findings: tuple[Finding, ...] = ()
-    made: tuple[Summary, ...] = ()
+    summaries: tuple[Summary, ...] = ()
     files: tuple[tuple[str, Content], ...] = ()
 
 

@@ -5,7 +5,7 @@ Jobs are independent, so they can be compiled in any order, in other processes, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ class Keep(Enum):
     SUMMARIES = "summaries"
 
 
-class Prepared(msgspec.Struct, frozen=True, eq=False):
+class Context(msgspec.Struct, frozen=True, eq=False):
     """The context of a run. ``findings`` are those on everything except jobs.
 
     ``cluster`` holds the documents that represent objects in the cluster, as it would store them if the kind is known.
@@ -57,7 +57,7 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
     @classmethod
     def of(
         cls, documents: Documents, loaded: Iterable[Document], sources: Iterable[Source], options: Options, keep: Keep
-    ) -> Prepared:
+    ) -> Context:
         """Admit everything that is not a job. ``documents`` are those ``loaded`` from ``sources``, by kind."""
         companions = admit_companions(documents.cluster.values(), options.crds, faithful=options.faithful)
         cluster = {**documents.cluster, **{identity(document): document for document in companions.documents}}
@@ -70,17 +70,22 @@ class Prepared(msgspec.Struct, frozen=True, eq=False):
             update_rules = UpdateRules(base, companions.registry)
         runtimes = Runtimes.admit(documents.runtimes, options, base)
         report_rules = ReportRules.of((*sources, *options.crds), loaded, options, comments)
-        run = cls(documents, companions, cluster, base, policies, update_rules, runtimes, report_rules, options, keep)
-        run = replace(run, runtimes=runtimes.with_findings(run.check_input))
-        rules = (finding for rules in (policies, update_rules) if rules is not None for finding in rules.findings)
-        return replace(run, findings=(*companions.findings, *rules, *run.runtimes.findings))
+        context = cls(
+            documents, companions, cluster, base, policies, update_rules, runtimes, report_rules, options, keep
+        )
+        context = replace(context, runtimes=runtimes.with_findings(context.check_input))
+        of_rules = (finding for rules in context.rules for finding in rules.findings)
+        return replace(context, findings=(*companions.findings, *of_rules, *context.runtimes.findings))
+
+    @property
+    def rules(self) -> Iterator[Policies | UpdateRules]:
+        """The policies and the rules for updates, if the run has them."""
+        return (rules for rules in (self.policies, self.update_rules) if rules is not None)
 
     def check_input(self, document: Document) -> tuple[Finding, ...]:
         """Check an input, as a cluster stores it, against the policies and the base revision."""
-        rules = (rules for rules in (self.policies, self.update_rules) if rules is not None)
-        return tuple(dict.fromkeys(finding for each in rules for finding in each.of_input(document)))
+        return tuple(dict.fromkeys(finding for rules in self.rules for finding in rules.of_input(document)))
 
     def check_objects(self, model: Model, objects: Objects) -> tuple[Finding, ...]:
         """Check the objects of a job against the policies and the base revision."""
-        rules = (rules for rules in (self.policies, self.update_rules) if rules is not None)
-        return tuple(dict.fromkeys(finding for each in rules for finding in each.of_objects(model, objects)))
+        return tuple(dict.fromkeys(finding for rules in self.rules for finding in rules.of_objects(model, objects)))

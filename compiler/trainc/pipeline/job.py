@@ -22,7 +22,7 @@ from trainc.kube.gotypes import GoDecodeError
 from trainc.kube.merge import MergeError
 from trainc.kube.quantity import QuantityError
 from trainc.pipeline.content import Job
-from trainc.pipeline.context import Keep, Prepared
+from trainc.pipeline.context import Context, Keep
 from trainc.pipeline.controller import check_controller
 from trainc.pipeline.layout import files
 from trainc.pipeline.objects import build
@@ -65,93 +65,97 @@ class State(Struct, frozen=True):
         return replace(self, findings=(*self.findings, *findings), **changes)
 
 
-def compile_job(run: Prepared, document: Document) -> Job:
+def compile_job(context: Context, document: Document) -> Job:
     """Compile one job, with its files and summaries as far as the run keeps them."""
-    job = _compile(run, document)
-    summaries = tuple(map(summarize, job.objects))
-    written = () if run.keep is Keep.SUMMARIES else tuple(files(job, run.options))
-    return replace(job, objects=job.objects if run.keep is Keep.OBJECTS else (), made=summaries, files=written)
-
-
-def _compile(run: Prepared, document: Document) -> Job:
-    """Compile one job. A bug in trainc becomes a finding, so that the other jobs are still compiled."""
     home, name = (str(get(document.data, "metadata", key)) for key in ("namespace", "name"))
-    job = Job(run.options.settings.namespaces.get(home, home), name, document)
-    state = State(document)
+    job = Job(context.options.settings.namespaces.get(home, home), name, document)
     try:
-        for stage in STAGES:
-            state = stage(run, state)
-            if state.stopped:
-                break
+        state = _compile(context, document)
     except QuantityError:
-        return replace(job, findings=(_sum_too_large(document),))
-    except Exception as error:  # noqa: BLE001 - named TC902, and tests fail on it
+        path: Path = ("spec", "trainer", "resourcesPerNode")
+        path = ("spec", "runtimeRef") if get(document.data, *path) is None else path
+        message = "the sum of the pods' resource requests has more than 100,000 digits"
+        return replace(job, findings=(report("TC109", document, path, message, stage="build"),))
+    except Exception as error:  # noqa: BLE001 - a bug of trainc: the other jobs are still compiled, and tests fail
         message = f"{type(error).__name__}: {error}"
         return replace(job, findings=(report("TC902", document, ("metadata", "name"), message),))
+    job = replace(job, runtime=state.runtime, objects=state.objects, findings=state.findings)
+    summaries = tuple(map(summarize, job.objects))
+    written = () if context.keep is Keep.SUMMARIES else tuple(files(job, context.options))
+    return replace(job, objects=job.objects if context.keep is Keep.OBJECTS else (), summaries=summaries, files=written)
+
+
+def _compile(context: Context, document: Document) -> State:
+    state = State(document)
+    for stage in STAGES:
+        state = stage(context, state)
+        if state.stopped:
+            break
     findings = (*state.findings, *state.by_policies)
-    if state.stopped and run.options.faithful:
+    if state.stopped and context.options.faithful:
         findings = _until_first_refusal(findings)
-    objects = () if state.stopped or run.report_rules.stops(findings) else state.objects
-    return replace(job, runtime=state.runtime, objects=objects, findings=findings)
+    objects = () if state.stopped or context.report_rules.stops(findings) else state.objects
+    return replace(state, objects=objects, findings=findings)
 
 
-Executor = Callable[[Prepared, Iterable[Document]], Iterable[Job]]
+Executor = Callable[[Context, Iterable[Document]], Iterable[Job]]
 """Compiles each job once, and yields the results in any order."""
 
 
-def in_order(prepared: Prepared, documents: Iterable[Document]) -> Iterable[Job]:
+def in_order(context: Context, documents: Iterable[Document]) -> Iterable[Job]:
     """Compile the jobs one by one, in this process."""
-    return (compile_job(prepared, document) for document in documents)
+    return (compile_job(context, document) for document in documents)
 
 
-def _admit(run: Prepared, state: State) -> State:
+def _admit(context: Context, state: State) -> State:
     """Prune, default and validate the TrainJob, and evaluate the policies. Unknown fields do not stop the job."""
-    admitted = admit_document(state.job, "crd", "webhook", faithful=run.options.faithful)
+    admitted = admit_document(state.job, "crd", "webhook", faithful=context.options.faithful)
     if any(f.severity is Severity.ERROR and f.code != "TC101" for f in admitted.findings):
         return state.then(admitted.findings, job=admitted.document, stopped=True)
-    policies = run.check_input(admitted.document)
+    policies = context.check_input(admitted.document)
     return state.then(admitted.findings, job=admitted.document, by_policies=policies)
 
 
-def _find_runtime(run: Prepared, state: State) -> State:
+def _find_runtime(context: Context, state: State) -> State:
     if refused := check_kind(state.job):
         return state.then(refused, stopped=True)
-    found = run.runtimes.find(state.job)
+    found = context.runtimes.find(state.job)
     if isinstance(found, Finding):
         return state.then((found,), stopped=True)
-    return state.then(found.findings, runtime=found.document, stopped=run.report_rules.stops(found.findings))
+    return state.then(found.findings, runtime=found.document, stopped=context.report_rules.stops(found.findings))
 
 
-def _join(run: Prepared, state: State) -> State:
+def _join(context: Context, state: State) -> State:
     """Merge the runtime, its patches and the TrainJob's trainer into one model."""
     job, runtime = state.job, state.runtime
     assert runtime is not None
     state = state.then(warn_deprecated(job, runtime))
     try:
-        return state.then(model=numbered(join(job, runtime, run.documents.cluster, run.options)))
-    except (GoDecodeError, MergeError) as error:
-        return state.then((_unmergeable(state.job, error),), stopped=True)
+        return state.then(model=numbered(join(job, runtime, context.documents.cluster, context.options)))
+    except (GoDecodeError, MergeError) as error:  # upstream then dereferences a nil model
+        message, path = f"the runtime patches cannot be merged: {error}", ("spec", "runtimePatches")
+        return state.then((report("TC310", job, path, message, stage="webhook", upstream=PANIC),), stopped=True)
 
 
-def _check(run: Prepared, state: State) -> State:
+def _check(context: Context, state: State) -> State:
     """Check the model, before objects are built."""
     model = state.model
     assert model is not None
     found = (*plugins.check(model), *check_controller(model), *check_model(model))
     state = state.then(found if model.options.faithful else (*found, *passes.check(model)))
-    return state.then(stopped=run.report_rules.stops(state.findings))
+    return state.then(stopped=context.report_rules.stops(state.findings))
 
 
-def _build(run: Prepared, state: State) -> State:
+def _build(context: Context, state: State) -> State:
     """Build the objects, and evaluate the policies for them."""
     model = state.model
     assert model is not None
     objects, found = build(model)
     state = state.then((*found, *check_result(model, objects)), objects=objects)
-    return state if run.report_rules.stops(state.findings) else state.then(run.check_objects(model, objects))
+    return state if context.report_rules.stops(state.findings) else state.then(context.check_objects(model, objects))
 
 
-STAGES: tuple[Callable[[Prepared, State], State], ...] = (_admit, _find_runtime, _join, _check, _build)
+STAGES: tuple[Callable[[Context, State], State], ...] = (_admit, _find_runtime, _join, _check, _build)
 """The stages of a job. A stage that sets ``stopped`` is the last one."""
 
 
@@ -162,18 +166,3 @@ def _until_first_refusal(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
         return findings
     first = REFUSALS[min(refused)]
     return tuple(f for f in findings if f.stage in (first, None) or f.severity is not Severity.ERROR)
-
-
-def _sum_too_large(document: Document) -> Finding:
-    """Return the finding on resource requests with a sum that is too large to be written."""
-    path: Path = ("spec", "trainer", "resourcesPerNode")
-    if get(document.data, *path) is None:
-        path = ("spec", "runtimeRef")
-    message = "the sum of the pods' resource requests has more than 100,000 digits"
-    return report("TC109", document, path, message, stage="build")
-
-
-def _unmergeable(document: Document, error: Exception) -> Finding:
-    """Return the finding on runtime patches that cannot be merged, after which upstream dereferences a nil model."""
-    message = f"the runtime patches cannot be merged: {error}"
-    return report("TC310", document, ("spec", "runtimePatches"), message, stage="webhook", upstream=PANIC)

@@ -17,10 +17,10 @@ from trainc.findings import Finding, Related, Severity
 from trainc.gitops.summary import Summary
 from trainc.inputs.source import Document
 from trainc.pipeline.content import Content, Job
-from trainc.pipeline.context import Prepared
+from trainc.pipeline.context import Context
 from trainc.pipeline.runtimes import BUILTIN, admit_builtin, builtin_names
 
-Place: TypeAlias = tuple[str, int]
+DocumentId: TypeAlias = tuple[str, int]
 """The name of a document's source, and the index of the document in it."""
 
 
@@ -37,33 +37,25 @@ class DocumentPosition(msgspec.Struct, frozen=True, omit_defaults=True, gc=False
     offset: int = 0
 
 
-class StoredRelated(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A second position of a finding."""
-
-    message: str
-    place: DocumentPosition
-    path: Path = ()
-
-
 class StoredFinding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A finding, with a reference to its document."""
 
     code: str
     severity: Severity
     message: str
-    place: DocumentPosition
+    position: DocumentPosition
     path: Path = ()
     found: str | None = None
     expected: str | None = None
     hint: str | None = None
-    related: tuple[StoredRelated, ...] = ()
+    related: tuple[tuple[str, DocumentPosition, Path], ...] = ()
     stage: str | None = None
     upstream: str | None = None
 
-    def is_about(self, place: Place) -> bool:
+    def is_about(self, document: DocumentId) -> bool:
         """Tell whether the finding, or a related position, is in a document."""
-        places = (self.place, *(other.place for other in self.related))
-        return any((one.source, one.index) == place for one in places)
+        positions = (self.position, *(position for _, position, _ in self.related))
+        return any((position.source, position.index) == document for position in positions)
 
 
 class JobResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -71,7 +63,7 @@ class JobResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     namespace: str
     name: str
-    runtime: Place | None
+    runtime: DocumentId | None
     findings: tuple[StoredFinding, ...] = ()
     objects: tuple[Summary, ...] = ()
     files: tuple[tuple[str, bytes], ...] = ()
@@ -80,26 +72,26 @@ class JobResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 class Documents:
     """The documents of a run that are not jobs, by reference. Built-in runtimes are added when they are looked up."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, context: Context) -> None:
         """Collect the documents."""
-        options = prepared.options
+        options = context.options
         beside = (options.config_document, options.lock.document)
-        self.by_place = {place_of(document): document for document in beside if document is not None}
-        self.by_place |= {place_of(document): document for document in prepared.documents.others}
+        self.by_id = {document_id(document): document for document in beside if document is not None}
+        self.by_id |= {document_id(document): document for document in context.documents.others}
 
-    def find(self, place: Place) -> Document:
+    def find(self, wanted: DocumentId) -> Document:
         """Return the document with a reference. Raises UnknownDocument."""
-        if (found := self.by_place.get(place)) is not None:
+        if (found := self.by_id.get(wanted)) is not None:
             return found
-        if place[0].startswith(BUILTIN):
+        if wanted[0].startswith(BUILTIN):
             for name in builtin_names():
                 runtime = admit_builtin(name)
-                if runtime is not None and place_of(runtime.document) == place:
-                    return self.by_place.setdefault(place, runtime.document)
-        raise UnknownDocument(place[0])
+                if runtime is not None and document_id(runtime.document) == wanted:
+                    return self.by_id.setdefault(wanted, runtime.document)
+        raise UnknownDocument(wanted[0])
 
 
-def place_of(document: Document) -> Place:
+def document_id(document: Document) -> DocumentId:
     """Return the reference to a document."""
     return document.source.name, document.index
 
@@ -109,30 +101,29 @@ def encode(job: Job, documents: Documents, store: Callable[[Content], bytes]) ->
 
     Raises UnknownDocument for a finding in a document that ``decode`` could not find.
     """
-    job_place = place_of(job.document)
+    own_id = document_id(job.document)
 
-    def place(document: Document) -> DocumentPosition:
-        found = place_of(document)
-        if found != job_place:
+    def position(document: Document) -> DocumentPosition:
+        found, marks = document_id(document), document.marks
+        if found != own_id:
             documents.find(found)
-        marks = document.marks
-        return (
-            DocumentPosition(*found, marks.path, marks.offset) if isinstance(marks, Moved) else DocumentPosition(*found)
-        )
+        if isinstance(marks, Moved):
+            return DocumentPosition(*found, marks.path, marks.offset)
+        return DocumentPosition(*found)
 
     def finding(one: Finding) -> StoredFinding:
-        related = tuple(StoredRelated(other.message, place(other.document), other.path) for other in one.related)
-        fields = asdict(one) | {"related": related, "place": place(one.document)}
+        related = tuple((other.message, position(other.document), other.path) for other in one.related)
+        fields = asdict(one) | {"related": related, "position": position(one.document)}
         return StoredFinding(**{name: fields[name] for name in StoredFinding.__struct_fields__})
 
     if job.runtime is not None:
-        place(job.runtime)
+        position(job.runtime)
     return JobResult(
         namespace=job.namespace,
         name=job.name,
-        runtime=None if job.runtime is None else place_of(job.runtime),
+        runtime=None if job.runtime is None else document_id(job.runtime),
         findings=tuple(map(finding, job.findings)),
-        objects=job.made,
+        objects=job.summaries,
         files=tuple((name, store(content)) for name, content in job.files),
     )
 
@@ -144,16 +135,16 @@ def decode(
 
     Raises UnknownDocument for a finding in a document that no longer exists.
     """
-    job_place = place_of(document)
+    own_id = document_id(document)
 
-    def find(place: DocumentPosition) -> Document:
-        at = place.source, place.index
-        found = document if at == job_place else documents.find(at)
-        return found if place.string is None else within(found, place.string, place.offset)
+    def find(position: DocumentPosition) -> Document:
+        wanted = position.source, position.index
+        found = document if wanted == own_id else documents.find(wanted)
+        return found if position.string is None else within(found, position.string, position.offset)
 
     def finding(one: StoredFinding) -> Finding:
-        related = tuple(Related(other.message, find(other.place), other.path) for other in one.related)
-        fields = asdict(one) | {"related": related, "document": find(one.place)}
+        related = tuple(Related(message, find(position), path) for message, position, path in one.related)
+        fields = asdict(one) | {"related": related, "document": find(one.position)}
         return Finding(**{name: fields[name] for name in Finding.__struct_fields__})
 
     return Job(
@@ -162,6 +153,6 @@ def decode(
         document=document,
         runtime=None if result.runtime is None else documents.find(result.runtime),
         findings=tuple(map(finding, result.findings)),
-        made=result.objects,
+        summaries=result.objects,
         files=tuple((name, restore(content)) for name, content in result.files),
     )

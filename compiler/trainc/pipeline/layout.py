@@ -12,7 +12,7 @@ from trainc.gitops.runtime_resources import FOLDER, Shared
 from trainc.inputs.options import Options
 from trainc.pipeline.content import HEADER, Job
 from trainc.pipeline.runtimes import BUILTIN
-from trainc.plugins.model import Object, Objects
+from trainc.plugins.model import Objects
 
 if TYPE_CHECKING:
     from trainc.gitops.argocd import Tree
@@ -61,20 +61,13 @@ def file_names(objects: Objects) -> list[str]:
 
     File names have neither run number nor hash, so a changed object keeps its file.
     """
-    names = list(map(_plain, objects))
-    if len(set(names)) == len(names):
-        return [f"{name}.yaml" for name in names]
+    names = [f"{obj.kind.lower()}-{obj.plain}" for obj in objects]
     count = Counter(names)
-    return [f"{_plain(obj) if count[_plain(obj)] == 1 else _grouped(obj)}.yaml" for obj in objects]
-
-
-def _plain(obj: Object) -> str:
-    return f"{obj.kind.lower()}-{obj.plain}"
-
-
-def _grouped(obj: Object) -> str:
-    group = str(obj.data["apiVersion"]).rpartition("/")[0]
-    return f"{obj.kind.lower()}.{group}-{obj.plain}"
+    for index, obj in enumerate(objects):
+        if count[names[index]] > 1:
+            group = str(obj.data["apiVersion"]).rpartition("/")[0]
+            names[index] = f"{obj.kind.lower()}.{group}-{obj.plain}"
+    return [f"{name}.yaml" for name in names]
 
 
 # Argo CD's and Flux's own objects, which `trainc argocd` prints and render writes.
@@ -104,11 +97,17 @@ def argocd_files(trees: Iterable[Tree]) -> dict[str, bytes]:
     for tree in trees:
         if tree.settings.argocd.write:
             folders.setdefault(tree.settings.argocd.write, []).append(tree)
-    return {
-        f"{folder}/{name}": emit_file(data, _SETTINGS_HEADER)
-        for folder, found in sorted(folders.items())
-        for name, data in _named(argocd_objects(found))
-    }
+    files = {}
+    for folder, found in sorted(folders.items()):
+        objs = argocd_objects(found)
+        several = len({get(data, "metadata", "namespace") for data in objs}) > 1
+        for data in objs:
+            kind, name = str(data["kind"]).lower(), str(get(data, "metadata", "name"))
+            if several:
+                name = f"{get(data, 'metadata', 'namespace')}.{name}"
+            subfolder = "argocd-cm/" if kind == "configmap" else ""
+            files[f"{folder}/{subfolder}{kind}-{name}.yaml"] = emit_file(data, _SETTINGS_HEADER)
+    return files
 
 
 def flux_files(objs: Iterable[tuple[str | None, JsonObject]]) -> dict[str, bytes]:
@@ -118,14 +117,3 @@ def flux_files(objs: Iterable[tuple[str | None, JsonObject]]) -> dict[str, bytes
         for folder, data in objs
         if folder is not None
     }
-
-
-def _named(objs: tuple[JsonObject, ...]) -> list[tuple[str, JsonObject]]:
-    """Return a file name for each object, with the namespace if there are several."""
-    several = len({get(data, "metadata", "namespace") for data in objs}) > 1
-    named = []
-    for data in objs:
-        kind, namespace = str(data["kind"]).lower(), str(get(data, "metadata", "namespace"))
-        name = f"{namespace}.{get(data, 'metadata', 'name')}" if several else str(get(data, "metadata", "name"))
-        named.append((f"{'argocd-cm/' if kind == 'configmap' else ''}{kind}-{name}.yaml", data))
-    return named

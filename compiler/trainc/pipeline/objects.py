@@ -48,7 +48,10 @@ def _build(model: Model) -> tuple[Objects, list[Finding]]:
         objs = with_jobset(objs, data)
         jobset = jobset_of(objs)
         assert jobset is not None, "only its data was replaced"
-        refusals = refusals if faithful else _each_once(refusals)
+        if not faithful:
+            # Without rules that are not checked, and with one of the names that the JobSet's name makes too long.
+            too_long = [each for each in refusals if each.code == _NAME_TOO_LONG]
+            refusals = tuple(each for each in refusals if each.code != UNCHECKED and each not in too_long[:-1])
         findings += [_refusal(model, jobset, refusal) for refusal in refusals]
         findings += () if refusals else check_objects(model, jobset)
     if faithful or has_errors(findings):
@@ -76,12 +79,6 @@ def _claims(model: Model, jobset: Object) -> Mapping[str, Json]:
     names = [f"{get(template, 'metadata', 'name') or ''}-{jobset.name}" for template in templates]
     existing = {name: model.cluster.get((_CLAIM, model.home, name)) for name in names}
     return {name: document.data.get("spec") for name, document in existing.items() if document is not None}
-
-
-def _each_once(refusals: tuple[Fault, ...]) -> tuple[Fault, ...]:
-    """Leave out that rules are not checked, and all but one of the names that the JobSet's name makes too long."""
-    too_long = [each for each in refusals if each.code == _NAME_TOO_LONG]
-    return tuple(each for each in refusals if each.code != UNCHECKED and each not in too_long[:-1])
 
 
 def _name_too_long(model: Model, jobset: Object, finding: Finding) -> Finding:

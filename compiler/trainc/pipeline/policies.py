@@ -91,12 +91,15 @@ class Policies(Struct, frozen=True, eq=False):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Findings on policies that a server refuses, and on Deny bindings without params."""
-        return (*self.policies.findings, *(self._without_params(*pair) for pair in self.policies.without_params()))
-
-    def _without_params(self, policy: Document, binding: Document) -> Finding:
-        message = f"policy {_name(policy)!r} with binding {_name(binding)!r} is undecided: its params were not found"
         severity = Severity.WARNING if self.faithful else None
-        return report(LACKING, binding, ("spec", "paramRef"), message, hint=_PARAMS_HINT, severity=severity)
+        found = list(self.policies.findings)
+        for policy, binding in self.policies.without_params():
+            message = (
+                f"policy {_name(policy)!r} with binding {_name(binding)!r} is undecided: its params were not found"
+            )
+            path = ("spec", "paramRef")
+            found.append(report(LACKING, binding, path, message, hint=_PARAMS_HINT, severity=severity))
+        return tuple(found)
 
     def of_input(self, document: Document) -> tuple[Finding, ...]:
         """Evaluate the policies for an input, as a cluster stores it."""
@@ -118,14 +121,9 @@ class Policies(Struct, frozen=True, eq=False):
                 from trainc.checks.created_pods import created_objects
 
                 for child in created_objects(obj.data):
-                    found += self._of_child(model, obj, child)
+                    locate = partial(_locate_child, model, obj, child)
+                    found += self._decided(child.data, None, locate, child.unknown)
         return tuple(found)
-
-    def _of_child(self, model: Model, obj: Object, child: CreatedObject) -> tuple[Finding, ...]:
-        def locate(path: Path) -> tuple[Document, Path]:
-            return source_of(model, obj, existing(obj.data, (*child.template, *path)))
-
-        return self._decided(child.data, None, locate, child.unknown)
 
     def _decided(
         self,
@@ -144,18 +142,17 @@ class Policies(Struct, frozen=True, eq=False):
         elif old is not None:
             request = replace(request, operation="UPDATE", old_object=old)
         decisions = self.policies.decide(request)
-        earlier = self.earlier.decide(request, decisions) if self.earlier is not None else ()
-        if not decisions and not earlier:
-            return notes
-        from trainc.admission.policy import without_secrets
+        found = [(self.policies, decisions, "")]
+        if self.earlier is not None:
+            found.append((self.earlier.policies, self.earlier.decide(request, decisions), self.earlier.revision))
+        findings = [*notes]
+        for policies, decided, revision in found:
+            if decided:
+                from trainc.admission.policy import without_secrets
 
-        found: list[Finding] = [*notes]
-        for decision in without_secrets(request, decisions, self.policies.decide) if decisions else ():
-            found += _findings(decision, request.kind, locate, self.faithful)
-        if earlier and self.earlier is not None:
-            for decision in without_secrets(request, earlier, self.earlier.policies.decide):
-                found += _findings(decision, request.kind, locate, self.faithful, self.earlier.revision)
-        return tuple(found)
+                for decision in without_secrets(request, decided, policies.decide):
+                    findings += _findings(decision, request.kind, locate, self.faithful, revision)
+        return tuple(findings)
 
 
 class Earlier(Struct, frozen=True, eq=False):
@@ -204,6 +201,10 @@ class Earlier(Struct, frozen=True, eq=False):
         )
 
 
+def _locate_child(model: Model, obj: Object, child: CreatedObject, path: Path) -> tuple[Document, Path]:
+    return source_of(model, obj, existing(obj.data, (*child.template, *path)))
+
+
 def with_cluster_namespace(data: JsonObject, namespaces: Mapping[str, str]) -> JsonObject:
     """Return an input with the namespace that it has in the cluster."""
     home = get(data, "metadata", "namespace")
@@ -236,7 +237,7 @@ def _resource(registry: Registry, api_version: str, kind: str) -> Resource | Non
     return registry.find(*split_version(api_version), kind)
 
 
-def policy_names(decision: Decision) -> str:
+def _policy_names(decision: Decision) -> str:
     """Return the names of a policy and its binding, as a server writes them."""
     policy = f"policy {_name(decision.policy)!r}"
     return policy if decision.binding is None else f"{policy} with binding {_name(decision.binding)!r}"
@@ -251,45 +252,30 @@ def _findings(decision: Decision, kind: str, locate: Locate, faithful: bool, rev
 
     ``revision`` is that of the policy, if it is not a current one.
     """
+    refused = decision.action == "Deny"
     if decision.outcome == "undecided":
-        return (_undecided(decision, faithful),)
+        # At the policy, so that it is the same for every object; an error if a missing document would decide a Deny.
+        helps = decision.path[-1:] == ("namespaceSelector",) or decision.message.startswith(_OF_NAMESPACE)
+        code = LACKING if helps and refused else UNDECIDED
+        severity = None if code == LACKING and not faithful else Severity.WARNING if refused else Severity.NOTE
+        message = f"{_policy_names(decision)} is undecided: {decision.message}"
+        hint = _HINT if helps else None
+        return (report(code, *_position(decision), message, hint=hint, severity=severity),)
     if decision.outcome not in _FAILED:
         return ()  # an annotation that a server would record: nothing to fix
     code, verb = _CODES[decision.action]
     misconfigured = decision.at_binding or decision.path == _PARAM_KIND
-    document, path = _position(decision) if misconfigured else locate(decision.object_path)
+    position = _position(decision) if misconfigured else locate(decision.object_path)
     origin = f" of {revision}" if revision else ""
     message = f"policy {_name(decision.policy)!r}{origin} {verb} the {kind}: {decision.message}"
-    refused = decision.action == "Deny"
-    related = () if misconfigured else (Related(policy_names(decision), *_position(decision)),)
-    return (
-        report(
-            code,
-            document,
-            path,
-            message,
-            related=related,
-            stage=STAGE if refused else None,
-            upstream=decision.upstream or None,
-        ),
-    )
-
-
-def _undecided(decision: Decision, faithful: bool) -> Finding:
-    """Return a finding at the policy, so that it is the same for every object.
-
-    It is an error for a Deny action that a missing document would decide.
-    """
-    helps = decision.path[-1:] == ("namespaceSelector",) or decision.message.startswith(_OF_NAMESPACE)
-    denies = decision.action == "Deny"
-    code = LACKING if helps and denies else UNDECIDED
-    severity = None if code == LACKING and not faithful else Severity.WARNING if denies else Severity.NOTE
-    message = f"{policy_names(decision)} is undecided: {decision.message}"
-    return report(code, *_position(decision), message, hint=_HINT if helps else None, severity=severity)
+    related = () if misconfigured else (Related(_policy_names(decision), *_position(decision)),)
+    stage, upstream = STAGE if refused else None, decision.upstream or None
+    return (report(code, *position, message, related=related, stage=stage, upstream=upstream),)
 
 
 def _position(decision: Decision) -> tuple[Document, Path]:
-    at_binding = decision.at_binding and decision.binding is not None
-    document = decision.binding if at_binding and decision.binding is not None else decision.policy
+    document = decision.policy
+    if decision.at_binding and decision.binding is not None:
+        document = decision.binding
     path = existing(document.data, decision.path)
     return (document if decision.position is None else within(document, path, decision.position)), path

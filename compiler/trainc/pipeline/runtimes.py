@@ -54,12 +54,10 @@ class Runtimes(Struct, frozen=True):
 
     def with_findings(self, check: Callable[[Document], tuple[Finding, ...]]) -> Runtimes:
         """Return the runtimes with the findings of ``check`` on those that a cluster would store."""
-        checked = {
-            key: admitted
-            if _refused(admitted)
-            else replace(admitted, findings=(*admitted.findings, *check(admitted.document)))
-            for key, admitted in self.given.items()
-        }
+        checked = dict(self.given)
+        for key, admitted in self.given.items():
+            if not _refused(admitted):
+                checked[key] = replace(admitted, findings=(*admitted.findings, *check(admitted.document)))
         return Runtimes(checked, self.options, self.base)
 
     def find(self, job: Document) -> Admitted | Finding:
@@ -67,22 +65,15 @@ class Runtimes(Struct, frozen=True):
         key = reference(job, self.options.settings.runtimes)
         if (found := self.given.get(key)) is not None:
             return found
-        if not self.options.faithful and key[0].endswith("/ClusterTrainingRuntime"):
-            built_in = admit_builtin(key[2])
-            if built_in is not None:
-                return built_in
-        return self._removed(key, not_found(job, key, self.given, self.options.faithful))
-
-    def _removed(self, key: Key, finding: Finding) -> Finding:
-        """Return the finding on a missing runtime, with the base revision if the runtime existed there.
-
-        In a cluster, a finalizer keeps a runtime as long as a TrainJob uses it.
-        """
+        if not self.options.faithful and (built_in := _builtin_of(key)) is not None:
+            return built_in
+        finding = not_found(job, key, self.given, self.options.faithful)
         version, namespace, name = key
         kind = version.rpartition("/")[2]
         old = self.base.input(TRAINER_GROUP, kind, namespace, name)
         if old is None:
             return finding
+        # In a cluster, a finalizer keeps a runtime as long as a TrainJob uses it.
         message = f"{kind} {name!r} was removed, but this job uses it"
         hint = "restore it, or change the job to another runtime first"
         related = Related(f"defined at {self.base.revision}", old, ("metadata", "name"))
@@ -91,16 +82,16 @@ class Runtimes(Struct, frozen=True):
     def unused(self, jobs: Iterable[Document]) -> tuple[Document, ...]:
         """Return the given runtimes that no TrainJob references, except those equal to built-in ones."""
         named = {reference(job, self.options.settings.runtimes) for job in jobs}
-        return tuple(
-            admitted.document
-            for key, admitted in self.given.items()
-            if key not in named and not _is_builtin(key, admitted.document)
-        )
+        found = []
+        for key, admitted in self.given.items():
+            built_in = None if key in named else _builtin_of(key)
+            if key not in named and (built_in is None or built_in.document.data != admitted.document.data):
+                found.append(admitted.document)
+        return tuple(found)
 
 
-def _is_builtin(key: Key, document: Document) -> bool:
-    built_in = admit_builtin(key[2]) if key[0].endswith("/ClusterTrainingRuntime") else None
-    return built_in is not None and built_in.document.data == document.data
+def _builtin_of(key: Key) -> Admitted | None:
+    return admit_builtin(key[2]) if key[0].endswith(f"/{CLUSTER_WIDE}") else None
 
 
 def without_jobs(unused: Sequence[Iterable[Document]]) -> tuple[Finding, ...]:
@@ -117,40 +108,33 @@ def without_jobs(unused: Sequence[Iterable[Document]]) -> tuple[Finding, ...]:
 
 @cache
 def admit_builtin(name: str) -> Admitted | None:
-    """Return a built-in runtime as a cluster stores it, or None."""
-    document = builtin(name)
-    return None if document is None else admit_runtime(document, Options())
+    """Return a built-in runtime as a cluster stores it, or None. Findings show the text that trainc writes for it."""
+    if name not in _builtin_objects():
+        return None
+    file, data = _builtin_objects()[name]
+    (document,), _ = load(Source(BUILTIN + file, emit(data)))
+    return admit_runtime(document, Options())
 
 
 def admit_runtime(document: Document, options: Options) -> Admitted:
     """Return a runtime as the cluster stores it, after its CRD and its webhook."""
-    admitted = _admit_extended(document) if not options.faithful else _admit(document, faithful=True)
+    implementation = get(document.data, *IMPLEMENTATION_PATH)
+    extended = not options.faithful and implementation in EXTENSIONS
+    if extended:  # the CRD refuses extensions of trainc
+        document = replace(document, data=put(document.data, IMPLEMENTATION_PATH, "OpenMPI"))
+    admitted = admit_document(document, "runtime-crd", "runtime-webhook", faithful=options.faithful)
+    if extended:
+        data = put(admitted.document.data, IMPLEMENTATION_PATH, implementation)
+        admitted = replace(admitted, document=replace(admitted.document, data=data))
     if _refused(admitted):
         return admitted
     found = (*validate_runtime(admitted.document), *check_listed(admitted.document))
-    return Admitted(admitted.document, (*admitted.findings, *found))
+    return replace(admitted, findings=(*admitted.findings, *found))
 
 
 def _refused(admitted: Admitted) -> bool:
     """Tell whether the runtime has errors other than unknown fields, so that it cannot be used."""
     return any(finding.severity is Severity.ERROR and finding.code != "TC101" for finding in admitted.findings)
-
-
-def _admit(document: Document, *, faithful: bool) -> Admitted:
-    return admit_document(document, "runtime-crd", "runtime-webhook", faithful=faithful)
-
-
-def _admit_extended(document: Document) -> Admitted:
-    """Admit a runtime with an MPI implementation that may be an extension of trainc, which the CRD refuses."""
-    implementation = get(document.data, *IMPLEMENTATION_PATH)
-    if implementation not in EXTENSIONS:
-        return _admit(document, faithful=False)
-    stand_in = replace(document, data=put(document.data, IMPLEMENTATION_PATH, "OpenMPI"))
-    admitted = _admit(stand_in, faithful=False)
-    return Admitted(
-        replace(admitted.document, data=put(admitted.document.data, IMPLEMENTATION_PATH, implementation)),
-        admitted.findings,
-    )
 
 
 # References to runtimes.
@@ -170,22 +154,17 @@ def check_kind(job: Document) -> tuple[Finding, ...]:
     group, kind = (get(job.data, "spec", "runtimeRef", key) for key in ("apiGroup", "kind"))
     if group == TRAINER_GROUP and kind in RUNTIMES:
         return ()
-    if get(job.data, "spec", "runtimeRef") is None:
-        return (_no_reference(job),)
+    if get(job.data, "spec", "runtimeRef") is None:  # a TrainJob without a spec, which the CRD accepts
+        expected = "spec.runtimeRef, such as {name: torch-distributed}"
+        # Admission drops a spec that is null, but the text has one.
+        position: Path = ("spec",) if ("spec",) in job.marks() else ()
+        text = "unsupported runtime: "
+        return (refused("TC302", job, position, text, "spec.runtimeRef is missing", expected=expected),)
     shown = f"{kind or ''}.{group}" if group else str(kind or "")
     path = ("spec", "runtimeRef", "kind" if group == TRAINER_GROUP else "apiGroup")
     text = f"unsupported runtime: {shown}"
     expected = " or ".join(f"{kind}.{TRAINER_GROUP}" for kind in RUNTIMES)
     return (refused("TC302", job, path, text, text, found=shown, expected=expected),)
-
-
-def _no_reference(job: Document) -> Finding:
-    """Return the finding on a TrainJob without a spec, which the CRD accepts."""
-    expected = "spec.runtimeRef, such as {name: torch-distributed}"
-    path: Path = ("spec",)
-    if path not in job.marks():  # admission drops a spec that is null, but the text has one
-        path = ()
-    return refused("TC302", job, path, "unsupported runtime: ", "spec.runtimeRef is missing", expected=expected)
 
 
 def not_found(job: Document, wanted: Key, known: Iterable[Key], faithful: bool) -> Finding:
@@ -199,20 +178,12 @@ def not_found(job: Document, wanted: Key, known: Iterable[Key], faithful: bool) 
     detail = f"{kind}.{TRAINER_GROUP} {quote(name)} not found"
     detail = f"{detail}: specified {what} must be created before the TrainJob is created"
     text = invalid(field, typed(get(job.data, "spec", "runtimeRef"), "v1alpha1.RuntimeRef"), detail)
-    existing = {
-        *known,
-        *((f"{TRAINER_API}/{CLUSTER_WIDE}", "", each) for each in (() if faithful else builtin_names())),
-    }
-    return refused(
-        "TC301",
-        job,
-        ("spec", "runtimeRef", "name"),
-        text,
-        f"{kind} {name!r} not found{reason}",
-        found=name,
-        hint=_elsewhere(job, wanted, existing)
-        or suggest_by_words(name, (key[2] for key in existing if key[:2] == (version, namespace))),
-    )
+    existing = set(known)
+    existing.update((f"{TRAINER_API}/{CLUSTER_WIDE}", "", each) for each in (() if faithful else builtin_names()))
+    similar = (key[2] for key in existing if key[:2] == (version, namespace))
+    hint = _elsewhere(job, wanted, existing) or suggest_by_words(name, similar)
+    path, message = ("spec", "runtimeRef", "name"), f"{kind} {name!r} not found{reason}"
+    return refused("TC301", job, path, text, message, found=name, hint=hint)
 
 
 def _elsewhere(job: Document, wanted: Key, existing: Set[Key]) -> str | None:
@@ -239,13 +210,3 @@ def _builtin_objects() -> Mapping[str, tuple[str, JsonObject]]:
 def builtin_names() -> tuple[str, ...]:
     """Return the names of the built-in runtimes."""
     return tuple(_builtin_objects())
-
-
-@cache
-def builtin(name: str) -> Document | None:
-    """Return a built-in runtime, or None. Its text, which findings show, is the object as trainc writes it."""
-    if name not in _builtin_objects():
-        return None
-    file, data = _builtin_objects()[name]
-    documents, _ = load(Source(BUILTIN + file, emit(data)))
-    return documents[0]

@@ -7,6 +7,7 @@ renamed or removed are not compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -49,7 +50,7 @@ _Locate = Callable[[Change], tuple[Document, Path]]
 """Returns the input that caused a change."""
 
 
-class _Refusal(NamedTuple):
+class Refusal(NamedTuple):
     """A refusal of changes to an object: code and stage, our message and the cluster's, and the changes."""
 
     code: str
@@ -76,40 +77,52 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         They are warnings for TrainJobs and runtimes, which trainc compiles, and errors for other kinds. A TrainJob with
         another run number may change.
         """
-        old = self.base.input(*identify(document.data))
-        if old is not None and identify(document.data)[:2] == ("", "ConfigMap"):
-            return tuple(self._immutable(document.data, old, lambda one: (document, existing(document.data, one.path))))
-        resource = self._resource(document.data) if old is not None else None
-        if old is None or resource is None or not has_rules(resource.schema) or _is_new_run(document, old):
+        new = document.data
+        old = self.base.input(*identify(new))
+        if old is not None and identify(new)[:2] == ("", "ConfigMap"):
+            return tuple(self._immutable(new, old, lambda change: (document, existing(new, change.path))))
+        resource = self._resource(new) if old is not None else None
+        new_run = old is not None and new["kind"] == TRAINJOB and run_of(document) != run_of(old)
+        if old is None or resource is None or not has_rules(resource.schema) or new_run:
             return ()
         stored = as_stored(resource, old)
         if isinstance(stored, Finding):
             return (stored,)
         try:
-            new, before = _mutated(document.data, stored)
-            refusals = [*_by_rules(resource, new, before, ""), *_by_trainer(new, before)]
+            before = stored if new["kind"] != TRAINJOB else rewritten(stored)  # by Trainer's mutating webhook
+            after = new if new["kind"] != TRAINJOB else rewritten(new, before)
+            refusals = list(_by_rules(resource, after, before, ""))
+            if new["kind"] == TRAINJOB:
+                for changed in trainjob_changes(after, before):
+                    found = tuple(changes(changed.new, changed.old, changed.path))
+                    refusals.append(Refusal(WEBHOOK, "", changed.message, changed.upstream, found))
         except GoDecodeError as error:  # in the old object, since the new one was decoded before
             return (broken(old, error.path, error.message),)
-        rewrites = stored != before or document.data != new
-        return tuple(self._of_input(document, old, (new, before), refusal, rewrites) for refusal in refusals)
+        findings = []
+        for refusal in refusals:
+            first = refusal.changes[0]
+            same_text = same(get(new, *first.path), get(old.data, *first.old_path))
+            hint = _REWRITTEN if same_text and (stored != before or new != after) else None
+            severity = Severity.WARNING if new["kind"] in _ADVISORY else None
+            source = document, existing(new, first.path)
+            findings.append(self._finding(refusal, source, old, (after, before), hint=hint, severity=severity))
+        return tuple(findings)
 
     def of_objects(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
         """Return findings on refused changes of a job's JobSet and ConfigMaps, at their sources."""
         found: list[Finding] = []
         for obj in objects:
-            if obj.kind == "JobSet":
-                found += self._jobset(model, obj)
-            elif obj.kind == "ConfigMap":
-                found += self._config_map(model, obj)
+            old = self.base.emitted(*identify(obj.data)) if obj.kind in ("JobSet", "ConfigMap") else None
+            if old is not None and obj.kind == "JobSet":
+                found += self._jobset(model, obj, old)
+            elif old is not None:
+                locate = partial(self._source_of_content, model, obj)
+                found += self._immutable(obj.data, old, locate, new_run_hint(model.job))
         return tuple(found)
 
-    def _config_map(self, model: Model, obj: Object) -> Iterator[Finding]:
-        """Yield the finding on a changed ConfigMap of a job, at the first change of the inputs."""
-        old = self.base.emitted(*identify(obj.data))
-        if old is not None:
-            hint = new_run_hint(model.job)
-            locate = lambda change: self._first_change(model) or self._cause(model, obj, change)  # noqa: E731
-            yield from self._immutable(obj.data, old, locate, hint)
+    def _source_of_content(self, model: Model, obj: Object, change: Change) -> tuple[Document, Path]:
+        """Return the source of a change of a ConfigMap: the first change of the inputs, if there is one."""
+        return self._first_change(model) or self._cause(model, obj, change)
 
     def _immutable(
         self, data: JsonObject, old: Document, locate: _Locate, hint: str | None = None
@@ -128,18 +141,15 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
             upstream=", ".join(f.upstream for f in forbidden),
         )
 
-    def _jobset(self, model: Model, obj: Object) -> Iterator[Finding]:
-        old = self.base.emitted(*identify(obj.data))
+    def _jobset(self, model: Model, obj: Object, old: Document) -> Iterator[Finding]:
         resource = self._resource(obj.data)
-        if old is None or resource is None:
+        if resource is None:
             return
         stored = as_stored(resource, old, created=True)
         if isinstance(stored, Finding):
             yield stored
             return
-        refusals = list(_by_rules(resource, obj.data, stored, "jobset-crd"))
-        reported = tuple(change.name for refusal in refusals for change in refusal.changes)
-        refusals += _by_jobset(obj.data, stored, reported)
+        refusals = jobset_refusals(resource, obj.data, stored)
         hint, data = new_run_hint(model.job), (obj.data, stored)
         for refusal in refusals:
             for source, caused in self._by_cause(model, obj, refusal.changes):
@@ -147,18 +157,9 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
                 before = tuple(self._cause_before(*source))
                 yield self._finding(of_cause, source, old, data, "the JobSet is refused: ", hint=hint, related=before)
 
-    def _of_input(
-        self, document: Document, old: Document, data: tuple[JsonObject, JsonObject], refusal: _Refusal, rewrites: bool
-    ) -> Finding:
-        first = refusal.changes[0]
-        same_text = rewrites and same(get(document.data, *first.path), get(old.data, *first.old_path))
-        severity = Severity.WARNING if document.data["kind"] in _ADVISORY else None
-        source = document, existing(document.data, first.path)
-        return self._finding(refusal, source, old, data, hint=_REWRITTEN if same_text else None, severity=severity)
-
     def _finding(
         self,
-        refusal: _Refusal,
+        refusal: Refusal,
         source: tuple[Document, Path],
         old: Document,
         data: tuple[JsonObject, JsonObject],
@@ -256,20 +257,21 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         return self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
 
 
-def _is_new_run(document: Document, old: Document) -> bool:
-    """Tell whether a TrainJob has another run number, so that its objects are new ones."""
-    return document.data["kind"] == TRAINJOB and run_of(document) != run_of(old)
+def jobset_refusals(resource: Resource, new: JsonObject, old: JsonObject) -> list[Refusal]:
+    """Return what the CRD's rules, and then the webhook, refuse about the update of a JobSet, each change once.
+
+    Both are JobSets as a cluster stores them. Raises GoDecodeError for other data.
+    """
+    refusals = list(_by_rules(resource, new, old, "jobset-crd"))
+    reported = {change.name for refusal in refusals for change in refusal.changes}
+    for changed in jobset_changes(new, old):
+        others = changes(changed.new, changed.old, changed.path)
+        if found := tuple(change for change in others if change.name not in reported):
+            refusals.append(Refusal(WEBHOOK, "jobset-webhook", changed.message, changed.upstream, found))
+    return refusals
 
 
-def _mutated(new: JsonObject, old: JsonObject) -> tuple[JsonObject, JsonObject]:
-    """Return both versions of a document after Trainer's mutating webhook."""
-    if new["kind"] != TRAINJOB:
-        return new, old
-    before = rewritten(old)
-    return rewritten(new, before), before
-
-
-def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) -> Iterator[_Refusal]:
+def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) -> Iterator[Refusal]:
     """Yield the failures of the CRD's rules, except at or above other errors of the new object."""
     new = standard(new)
     skip = tuple(violation.path for violation in admit(resource, new).violations if violation.blocking)
@@ -281,7 +283,7 @@ def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) 
         found = tuple(changes(get(new, *path), get(old, *before), path, before))
         found = found or (Change(path, before, path, get(new, *path), get(old, *before)),)
         found = _to_blame(resource, (new, old), skip, failure, found)
-        yield _Refusal(RULE, stage, failure.message, failure.upstream or "", found)
+        yield Refusal(RULE, stage, failure.message, failure.upstream or "", found)
 
 
 def _to_blame(
@@ -295,31 +297,12 @@ def _to_blame(
     if not 1 < len(found) <= _TRIED:
         return found
     new, old = data
-    failed = (failure.path, failure.rule)
-    tries = [(change, as_object(undone(new, change))) for change in found]
-    source_of = [
-        change
-        for change, tried in tries
-        if failed not in [(each.path, each.rule) for each in failures(resource.schema, tried, old, skip)]
-    ]
-    return tuple(source_of) or found
-
-
-def _by_trainer(new: JsonObject, old: JsonObject) -> Iterator[_Refusal]:
-    if new["kind"] == TRAINJOB:
-        for changed in trainjob_changes(new, old):
-            found = tuple(changes(changed.new, changed.old, changed.path))
-            yield _Refusal(WEBHOOK, "", changed.message, changed.upstream, found)
-
-
-def _by_jobset(new: JsonObject, old: JsonObject, reported: tuple[Path, ...]) -> Iterator[_Refusal]:
-    """Yield the refusals of JobSet's webhook, except at the ``reported`` paths."""
-    for changed in jobset_changes(new, old):
-        found = tuple(
-            change for change in changes(changed.new, changed.old, changed.path) if change.name not in reported
-        )
-        if found:
-            yield _Refusal(WEBHOOK, "jobset-webhook", changed.message, changed.upstream, found)
+    causes = []
+    for change in found:
+        others = failures(resource.schema, as_object(undone(new, change)), old, skip)
+        if all((each.path, each.rule) != (failure.path, failure.rule) for each in others):
+            causes.append(change)
+    return tuple(causes) or found
 
 
 def _named(found: tuple[Change, ...]) -> str:

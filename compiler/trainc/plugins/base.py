@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -14,42 +14,33 @@ from trainc.findings import Finding, report
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import typed
 from trainc.kube.quantity import Quantity, from_json
-from trainc.plugins.model import Findings, Model, Object, Objects
+from trainc.plugins.model import Model, Object, Objects
 from trainc.upstream import ANCESTOR_LABEL, FIXES, NODE, TRAINER, TRAINER_VERSION
 
-
-def _nothing(model: Model) -> tuple[()]:
-    return ()
-
-
-def _unchanged(model: Model) -> Model:
-    return model
+POD_SPEC: Final = ("template", "spec", "template", "spec")
+"""The path of the pod spec in a replicated job."""
 
 
 class Plugin(Struct, frozen=True):
     """A plugin of Trainer, under upstream's name.
 
-    ``check`` returns findings on what webhook or build would refuse, and warnings. ``shape`` applies the policy and is
-    idempotent. ``build`` returns the objects, in the order in which they are emitted.
+    ``policy`` is the path in the runtime's spec of the policy that it implements, without which it is not called,
+    unless it is ``for_all_jobs``. ``check`` returns findings on what webhook or build would refuse, and warnings.
+    ``shape`` applies the policy and is idempotent. ``build`` returns the objects, in the order in which they are
+    emitted.
     """
 
     name: str
-    check: Callable[[Model], Findings] = _nothing
-    shape: Callable[[Model], Model] = _unchanged
-    build: Callable[[Model], Objects] = _nothing
+    policy: tuple[str, ...]
+    for_all_jobs: bool = False
+    check: Callable[[Model], Iterable[Finding]] = lambda model: ()
+    shape: Callable[[Model], Model] = lambda model: model
+    build: Callable[[Model], Objects] = lambda model: ()
 
 
 def literal(name: str, value: str) -> JsonObject:
     """Return an environment variable with a value."""
-    return _number(name, value) if value.isdigit() else {"name": name, "value": value}
-
-
-# Jobs share these variables, so that schema and YAML of each are worked out once: 1,000 jobs take 1.02 without it.
-
-
-@lru_cache(maxsize=1024)
-def _number(name: str, value: str) -> JsonObject:
-    return last({"name": name, "value": value})
+    return {"name": name, "value": value}
 
 
 @cache
@@ -60,7 +51,7 @@ def from_field(name: str, field_path: str) -> JsonObject:
 
 def environment(variables: list[Json]) -> tuple[JsonObject, ...]:
     """Return variables of a TrainJob as Trainer copies them into a container (V2)."""
-    return tuple(_variable(v) for v in variables if isinstance(v, dict))
+    return tuple(_variable(variable) for variable in objects(variables))
 
 
 def _variable(variable: JsonObject) -> JsonObject:
@@ -91,23 +82,27 @@ def node_resources(model: Model) -> JsonObject:
     if isinstance(per_node, dict):
         return per_node
     for job in model.jobs:
-        if get(job, "name") != NODE and get(job, "template", "metadata", "labels", ANCESTOR_LABEL) != TRAINER:
-            continue
-        for container in pod_containers(job):
-            resources = container.get("resources")
-            if container.get("name") == NODE and isinstance(resources, dict):
-                return resources
+        if job.get("name") == NODE or ancestor(job) == TRAINER:
+            for container in node_containers(job):
+                if isinstance(resources := container.get("resources"), dict):
+                    return resources
     return {}
+
+
+def ancestor(job: Json) -> str | None:
+    """Return the value of a replicated job's ancestor label, or None."""
+    value = get(job, "template", "metadata", "labels", ANCESTOR_LABEL)
+    return value if isinstance(value, str) else None
 
 
 def pod_containers(job: Json, kind: str = "containers") -> list[JsonObject]:
     """Return the containers (or initContainers) of a replicated job."""
-    value = job
-    for step in ("template", "spec", "template", "spec", kind):
-        if not isinstance(value, dict):
-            return []
-        value = value.get(step)
-    return [] if value is None else objects(value)
+    return objects(get(job, *POD_SPEC, kind))
+
+
+def node_containers(job: Json) -> list[JsonObject]:
+    """Return the containers ``node`` of a replicated job."""
+    return [container for container in pod_containers(job) if container.get("name") == NODE]
 
 
 def quantities(resources: JsonObject, kind: str) -> dict[str, Quantity]:
@@ -122,13 +117,9 @@ def is_gpu(resource: str) -> bool:
 
 def gpu_count(resources: JsonObject) -> int:
     """Return the number of GPUs of a node: in requests, or in limits if that is 0."""
-    count = _gpus(quantities(resources, "requests"))
-    limit = _gpus(quantities(resources, "limits"))
+    found = (quantities(resources, kind) for kind in ("requests", "limits"))
+    count, limit = (next((q.value() for name, q in each.items() if is_gpu(name)), 0) for each in found)
     return limit if count == 0 and limit > 0 else count
-
-
-def _gpus(found: dict[str, Quantity]) -> int:
-    return next((q.value() for name, q in found.items() if is_gpu(name)), 0)
 
 
 def typed_env(model: Model) -> Json:
@@ -155,10 +146,9 @@ def refused(
     return report(code, document, path, message, stage=stage, upstream=upstream, **more)
 
 
-def known_bug(fix: str, document: Document, path: Path, message: str, remedy: str | None = None) -> Findings:
+def known_bug(fix: str, document: Document, path: Path, message: str, remedy: str | None = None) -> Finding:
     """Return the warning about a known upstream bug; ``remedy`` is the hint if the fix is enabled but cannot help."""
-    entry = FIXES[fix]
-    return (report(entry.code, document, path, message, hint=remedy or fix_hint(fix)),)
+    return report(FIXES[fix].code, document, path, message, hint=remedy or fix_hint(fix))
 
 
 def fix_hint(fix: str) -> str:
@@ -166,12 +156,11 @@ def fix_hint(fix: str) -> str:
     return f"known bug of Trainer {TRAINER_VERSION}: see fix {fix!r} in docs/fixes.md"
 
 
-def secret_must_exist(model: Model, name: str, keys: str) -> Findings:
-    """Return the warning about a mounted Secret that is not among the documents; ``keys`` describes its content."""
-    if ("v1/Secret", model.home, name) in model.cluster:
-        return ()
-    message = f"Secret {model.namespace}/{name} must exist: trainc never writes a private key"
-    return (report("TC408", model.job, ("metadata", "name"), message, hint=keys),)
+def secret_must_exist(model: Model, name: str, keys: str) -> Iterator[Finding]:
+    """Yield the warning about a mounted Secret that is not among the documents; ``keys`` describes its content."""
+    if ("v1/Secret", model.home, name) not in model.cluster:
+        message = f"Secret {model.namespace}/{name} must exist: trainc never writes a private key"
+        yield report("TC408", model.job, ("metadata", "name"), message, hint=keys)
 
 
 def manifest(model: Model, api_version: str, kind: str, name: str, **fields: Json) -> JsonObject:

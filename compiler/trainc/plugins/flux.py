@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get, objects
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects
+from trainc.data import load_text
 from trainc.findings import Finding
 from trainc.kube.fielderror import invalid
 from trainc.kube.gojson import int32, trim_space
@@ -15,14 +19,16 @@ from trainc.plugins.base import (
     config_map,
     gpu_count,
     known_bug,
+    node_containers,
     node_resources,
-    pod_containers,
     refused,
     secret_must_exist,
 )
-from trainc.plugins.model import Container, Findings, Model, Objects, PodSet, replace_named
-from trainc.plugins.templates import filled
+from trainc.plugins.model import Container, Model, Objects, PodSet, replace_named
 from trainc.upstream import NODE, TRAINER_VERSION
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 # The two scripts of a Flux job.
 #
@@ -43,8 +49,7 @@ SETTINGS = {
 def settings(model: Model) -> dict[str, str]:
     """Return the settings from the variables of the TrainJob, else of the runtime, else the defaults."""
     found = dict(SETTINGS)
-    trainer_set = model.trainer_set
-    container = trainer_set.container(NODE) if trainer_set else None
+    container = _node(model)
     for variable in container.env if container else ():
         if variable.get("name") in found and isinstance(variable.get("value"), str):
             found[str(variable["name"])] = str(variable["value"])
@@ -55,19 +60,32 @@ def settings(model: Model) -> dict[str, str]:
     return found
 
 
+def _node(model: Model) -> Container | None:
+    """Return container node of the trainer's pod set, or None."""
+    return model.trainer_set.container(NODE) if model.trainer_set else None
+
+
+def filled(name: str, **values: str) -> str:
+    """Render a template of the package. Raises jinja2.UndefinedError for a missing value."""
+    return _template(name).render(values)
+
+
+@cache
+def _template(name: str) -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)
+    return environment.from_string(load_text(f"templates/{name}"))
+
+
 def index_range(size: int) -> str:
     """Return the indexes from 0 in Flux' notation: 0, or 0-3 for four (F2: 0--1 for none)."""
     return "0" if size == 1 else f"0-{int32(size - 1)}"
 
 
-def host_list(model: Model, nodes: int) -> str:
-    """Return the hosts in Flux' notation: <job>-node-0-[0-3]."""
-    return f"{model.name}-{NODE}-0-[{index_range(nodes)}]"
-
-
 def init_script(model: Model, nodes: int) -> str:
     """Return the text of init.sh."""
-    hosts = host_list(model, nodes)
+    hosts = f"{model.name}-{NODE}-0-[{index_range(nodes)}]"
     found = settings(model)
     broker = filled(
         "flux-broker.toml.j2",
@@ -127,38 +145,48 @@ def wrapped_command(model: Model) -> str:
 
     With the fix, the args default to the runtime's, as in any container.
     """
-    trainer_set = model.trainer_set
-    container = trainer_set.container(NODE) if trainer_set else None
+    container = _node(model)
     words = model.trainer_value("command")
     command = words if isinstance(words, list) else list(container.command if container else ())
     args = model.trainer_list("args")
     if model.fixed(FIX) and model.trainer_value("args") is None:
-        args = _runtime_args(model)
+        job = model.replicated_job(model.trainer_set.name if model.trainer_set else NODE)
+        args = as_list(get(next(iter(node_containers(job)), None), "args"))
     return trim_space(" ".join(str(word) for word in (*command, *args)))
 
 
-def _runtime_args(model: Model) -> list[Json]:
-    """Return the args of container node of the trainer's job, from the runtime and its patches."""
-    name = model.trainer_set.name if model.trainer_set else NODE
-    job = next((job for job in model.jobs if get(job, "name") == name), None)
-    container = next((c for c in pod_containers(job) if c.get("name") == NODE), None)
-    return as_list(get(container, "args"))
-
-
-def check(model: Model) -> Findings:
-    """Return findings on what the webhook refuses, and on jobs for which upstream panics (T2)."""
-    policy = model.policy("flux")
-    if policy is None:
-        return ()
-    findings = [*_check_processes(model, policy), *_check_installer(model), *_check_panics(model)]
-    findings += secret_must_exist(model, certificate_name(model), "it needs the key curve.cert, created by flux keygen")
-    return (*findings, *_check_args(model))
+def check(model: Model) -> Iterator[Finding]:
+    """Yield findings on what the webhook refuses, on jobs for which upstream panics (T2), and on lost args."""
+    count = model.num_proc_per_node
+    processes = count if count is not None else as_object(model.policy("flux")).get("numProcPerNode")
+    if isinstance(processes, int) and processes < 1:
+        detail = "must be greater than or equal to 1 for Flux TrainJob"
+        text = invalid("spec.trainer.numProcPerNode", processes, detail)
+        document = model.runtime if count is None else model.job
+        path: Path = ("spec", "mlPolicy", "flux") if count is None else ("spec", "trainer")
+        more = {"found": str(processes), "expected": "1 or more"}
+        yield refused("TC405", document, (*path, "numProcPerNode"), text, detail, **more)
+    node = model.pod_set(NODE)
+    if node is not None and any(container.name == INSTALLER for container in node.init_containers):
+        detail = f"InitContainer '{INSTALLER}' is reserved"
+        text = invalid("spec.trainer.initContainers", INSTALLER, detail)
+        yield refused("TC405", model.runtime, ("spec", "template"), text, detail, found=INSTALLER)
+    if model.num_nodes is None:
+        missing = "spec.trainer" if model.trainer is None else "spec.trainer.numNodes"
+        detail = f"Flux needs {missing}: Trainer {TRAINER_VERSION} panics without it"
+        path = ("spec",) if model.trainer is None else ("spec", "trainer")
+        hint = "set spec.trainer.numNodes; mlPolicy.numNodes does not help"
+        yield refused("TC405", model.job, path, PANIC, detail, stage="build", hint=hint)
+    yield from secret_must_exist(model, certificate_name(model), "it needs the key curve.cert, created by flux keygen")
+    if not model.fixed(FIX) and any(container.get("args") for container in node_containers(model.replicated_job(NODE))):
+        index = next(index for index, job in enumerate(model.jobs) if job.get("name") == NODE)
+        path = ("spec", "template", "spec", "replicatedJobs", index)
+        message = "Trainer replaces the command, but the runtime's args remain and are passed to Flux' entrypoint"
+        yield known_bug(FIX, model.runtime, path, message)
 
 
 def shape(model: Model) -> Model:
     """Wrap the command, and add the installer, volumes and mounts to job node."""
-    if model.policy("flux") is None:
-        return model
     command = ("/bin/bash", f"{CONFIG_DIRECTORY}/entrypoint.sh", wrapped_command(model))
     shaped = (_pod_set(model, p) if p.name == NODE else p for p in model.pod_sets)
     args = () if model.fixed(FIX) else None  # None keeps the runtime's
@@ -167,13 +195,10 @@ def shape(model: Model) -> Model:
 
 def build(model: Model) -> Objects:
     """Return the ConfigMap with the scripts."""
-    policy = model.policy("flux")
-    if policy is None:
-        return ()
     nodes = model.num_nodes or 0
     processes = model.num_proc_per_node
     if processes is None:
-        default = policy["numProcPerNode"]
+        default = as_object(model.policy("flux"))["numProcPerNode"]
         assert isinstance(default, int)
         processes = default
     scripts = {
@@ -207,61 +232,11 @@ def _pod_set(model: Model, pod_set: PodSet) -> PodSet:
         {"name": "shared-memory", "emptyDir": {"medium": "Memory"}},
         {"name": "flux-curve", "secret": {"secretName": certificate_name(model), "defaultMode": 0o400}},
     )
-    if any(c.name == INSTALLER for c in pod_set.init_containers):
-        init_containers = replace_named(pod_set.init_containers, installer)
-    else:
-        init_containers = (*pod_set.init_containers, installer)
+    init_containers = replace_named(pod_set.init_containers, installer)
+    if installer not in init_containers:
+        init_containers = (*init_containers, installer)
     containers = tuple(c.with_mounts(*mounts) if c.name == NODE else c for c in pod_set.containers)
     return replace(pod_set, init_containers=init_containers, containers=containers)
 
 
-def _check_processes(model: Model, policy: JsonObject) -> list[Finding]:
-    count = model.num_proc_per_node
-    processes = count if count is not None else policy.get("numProcPerNode")
-    if not isinstance(processes, int) or processes >= 1:
-        return []
-    detail = "must be greater than or equal to 1 for Flux TrainJob"
-    text = invalid("spec.trainer.numProcPerNode", processes, detail)
-    path: Path = ("spec", "mlPolicy", "flux") if count is None else ("spec", "trainer")
-    document = model.runtime if count is None else model.job
-    more = {"found": str(processes), "expected": "1 or more"}
-    return [refused("TC405", document, (*path, "numProcPerNode"), text, detail, **more)]
-
-
-def _check_installer(model: Model) -> list[Finding]:
-    detail = f"InitContainer '{INSTALLER}' is reserved"
-    text = invalid("spec.trainer.initContainers", INSTALLER, detail)
-    return [
-        refused("TC405", model.runtime, ("spec", "template"), text, detail, found=INSTALLER)
-        for pod_set in model.pod_sets
-        if pod_set.name == NODE
-        for container in pod_set.init_containers
-        if container.name == INSTALLER
-    ]
-
-
-def _check_panics(model: Model) -> list[Finding]:
-    if model.num_nodes is not None:
-        return []
-    missing = "spec.trainer" if model.trainer is None else "spec.trainer.numNodes"
-    detail = f"Flux needs {missing}: Trainer {TRAINER_VERSION} panics without it"
-    path = ("spec",) if model.trainer is None else ("spec", "trainer")
-    hint = "set spec.trainer.numNodes; mlPolicy.numNodes does not help"
-    return [refused("TC405", model.job, path, PANIC, detail, stage="build", hint=hint)]
-
-
-def _check_args(model: Model) -> Findings:
-    if model.fixed(FIX):
-        return ()
-    for index, job in enumerate(model.jobs):
-        if get(job, "name") == NODE and any(c.get("args") for c in pod_containers(job) if c.get("name") == NODE):
-            return known_bug(
-                FIX,
-                model.runtime,
-                ("spec", "template", "spec", "replicatedJobs", index),
-                "Trainer replaces the command, but the runtime's args remain and are passed to Flux' entrypoint",
-            )
-    return ()
-
-
-PLUGIN = Plugin("Flux", check, shape, build)
+PLUGIN = Plugin("Flux", ("mlPolicy", "flux"), check=check, shape=shape, build=build)

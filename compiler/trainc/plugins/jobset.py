@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.findings import Finding, Severity, report, suggest
@@ -10,7 +10,9 @@ from trainc.kube.fielderror import invalid
 from trainc.kube.gotypes import typed
 from trainc.kube.names import is_domain_prefixed_path
 from trainc.plugins.base import (
+    POD_SPEC,
     Plugin,
+    ancestor,
     environment,
     fix_hint,
     is_gpu,
@@ -20,10 +22,9 @@ from trainc.plugins.base import (
     pod_containers,
     refused,
 )
-from trainc.plugins.model import Container, Findings, Model, Object, Objects, PodSet, upsert_mounts, upsert_named
-from trainc.plugins.ports import upsert_ports, upsert_ports_by_number
+from trainc.plugins.model import Container, Model, Object, Objects, PodSet, upsert
+from trainc.plugins.ports import upsert_ports
 from trainc.upstream import (
-    ANCESTOR_LABEL,
     DATASET_INITIALIZER,
     FIXES,
     JOBSET_API,
@@ -41,74 +42,64 @@ PATCHES = "spec.runtimePatches"
 NO_ENV = (DATASET_INITIALIZER, MODEL_INITIALIZER, NODE)
 
 
-def check(model: Model) -> Findings:
-    """Return the findings in upstream's order: initializers, then patches; then the known bugs."""
-    return (
-        *_check_initializer(model, "dataset", DATASET_INITIALIZER),
-        *_check_initializer(model, "model", MODEL_INITIALIZER),
-        *_check_patches(model),
-        *_unnamed_ports(model),
-        *_two_sources(model),
-        *_trainer_omitted(model),
-        *_master_address(model),
-        *_two_gpus(model),
-    )
+def check(model: Model) -> Iterator[Finding]:
+    """Yield the findings in upstream's order: initializers, then patches; then the known bugs."""
+    yield from _check_initializer(model, "dataset", DATASET_INITIALIZER)
+    yield from _check_initializer(model, "model", MODEL_INITIALIZER)
+    yield from _check_patches(model)
+    yield from _lost_ports(model)
+    yield from _two_sources(model)
+    yield from _known_bugs(model)
+    yield from _two_gpus(model)
 
 
 def _check_initializer(model: Model, field: str, name: str) -> Iterator[Finding]:
-    if not isinstance(get(model.job.data, "spec", "initializer", field), dict):
+    """Report an initializer whose job, container or mount is missing."""
+    initializer = get(model.job.data, "spec", "initializer", field)
+    if not isinstance(initializer, dict):
         return
-    missing, code = _missing_part(model, name), "TC306"
-    if missing == "job":
+    jobs = [job for job in model.jobs if job.get("name") == name]
+    containers, others = (
+        [c for job in jobs for c in pod_containers(job, kind) if c.get("name") == name]
+        for kind in ("containers", "initContainers")
+    )
+    mounts = [mount.get("name") for container in containers for mount in objects(container.get("volumeMounts"))]
+    code, hint = "TC306", None
+    if not jobs:
         detail = f"must have {name} job when trainJob is configured with input {field}Config"
-    elif missing == "container":
+    elif not containers and not others:
         detail = f"must have container with name - {name} in the {name} job"
-    elif missing == "mount":
-        cached = field == "dataset" and _goes_to_cache(model)
-        if cached and model.fixed(CACHE_FIX):
-            return
-        detail = f"must have volumeMount with name - {INITIALIZER_MOUNT} in container {name} of the {name} job"
-        if cached:
-            code = FIXES[CACHE_FIX].code
-    else:
+    elif INITIALIZER_MOUNT in mounts:
         return
+    else:
+        detail = f"must have volumeMount with name - {INITIALIZER_MOUNT} in container {name} of the {name} job"
+        if field == "dataset" and str(initializer.get("storageUri")).startswith("cache://"):  # it needs no volume
+            if model.fixed(CACHE_FIX):
+                return
+            code, hint = FIXES[CACHE_FIX].code, fix_hint(CACHE_FIX)
     reference = typed(get(model.job.data, "spec", "runtimeRef"), "v1alpha1.RuntimeRef")
-    path = ("spec", "initializer", field)
     text = invalid("spec.runtimeRef", reference, detail)
-    hint = None if code == "TC306" else fix_hint(CACHE_FIX)
+    path = ("spec", "initializer", field)
     yield refused(code, model.job, path, text, detail, severity=Severity.ERROR, hint=hint)
-
-
-def _missing_part(model: Model, name: str) -> str | None:
-    """Return the missing part of an initializer: its job, its container or its mount; None if it is complete."""
-    found = [job for job in model.jobs if job.get("name") == name]
-    if not found:
-        return "job"
-    containers = [c for job in found for c in pod_containers(job) if c.get("name") == name]
-    others = (c for job in found for c in pod_containers(job, "initContainers"))
-    if not containers and all(c.get("name") != name for c in others):
-        return "container"
-    mounts = [get(mount, "name") for c in containers for mount in as_list(c.get("volumeMounts"))]
-    return None if INITIALIZER_MOUNT in mounts else "mount"
-
-
-def _goes_to_cache(model: Model) -> bool:
-    """Tell whether the dataset is streamed from a cache, so that no volume is needed."""
-    uri = get(model.job.data, "spec", "initializer", "dataset", "storageUri")
-    return isinstance(uri, str) and uri.startswith("cache://")
 
 
 def _check_patches(model: Model) -> Iterator[Finding]:
     patches = get(model.job.data, "spec", "runtimePatches")
     for index, patch in enumerate(as_list(patches)):
-        manager = get(patch, "manager")
+        manager = str(get(patch, "manager") or "")
         path: Path = ("spec", "runtimePatches", index)
-        for text in is_domain_prefixed_path(f"{PATCHES}.manager", str(manager or "")):
-            yield refused("TC307", model.job, (*path, "manager"), text, _detail(text), found=str(manager))
+        for text in is_domain_prefixed_path(f"{PATCHES}.manager", manager):
+            detail = text.rsplit('": ', 1)[-1] if '": ' in text else text.split(": ", 1)[-1]
+            yield refused("TC307", model.job, (*path, "manager"), text, detail, found=manager)
         job_path = (*path, "trainingRuntimeSpec", "template", "spec", "replicatedJobs")
         for i, job in enumerate(as_list(get(patch, *job_path[3:]))):
             yield from _check_names(model, job, (*job_path, i))
-            yield from _check_env(model, job, (*job_path, i))
+            for number, container in enumerate(pod_containers(job)):
+                if container.get("name") in NO_ENV and container.get("env"):
+                    detail = f"must not have envs for the {', '.join(NO_ENV)} containers"
+                    text = invalid(PATCHES, typed(patches, "v1alpha1.RuntimePatch"), detail)
+                    where = (*job_path, i, *POD_SPEC, "containers", number, "env")
+                    yield refused("TC308", model.job, where, text, detail)
 
 
 def _check_names(model: Model, patch: Json, path: Path) -> Iterator[Finding]:
@@ -119,16 +110,15 @@ def _check_names(model: Model, patch: Json, path: Path) -> Iterator[Finding]:
         message = f"the runtime has no replicated job {name!r}"
         yield _unknown(model, (*path, "name"), message, jobs, suggest(name, jobs))
         return
-    pod_path = ("template", "spec", "template", "spec")
     containers = {kind: [str(c.get("name")) for c in pod_containers(jobs[name], kind)] for kind in KINDS}
     for kind, other in (KINDS, KINDS[::-1]):
         for index, container in enumerate(pod_containers(patch, kind)):
             found = str(container.get("name"))
             if found not in containers[kind]:
-                message = f"job {name!r} of the runtime has no {KINDS_CALLED[kind]} {found!r}"
+                what = "container" if kind == "containers" else "init container"
+                message = f"job {name!r} of the runtime has no {what} {found!r}"
                 hint = f"it is in {other}" if found in containers[other] else suggest(found, containers[kind])
-                where = (*path, *pod_path, kind, index, "name")
-                yield _unknown(model, where, message, containers[kind], hint)
+                yield _unknown(model, (*path, *POD_SPEC, kind, index, "name"), message, containers[kind], hint)
 
 
 def _unknown(model: Model, path: Path, message: str, names: Collection[str], hint: str | None) -> Finding:
@@ -139,64 +129,45 @@ def _unknown(model: Model, path: Path, message: str, names: Collection[str], hin
 
 
 KINDS = ("initContainers", "containers")
-KINDS_CALLED = {"initContainers": "init container", "containers": "container"}
 
 
-def _check_env(model: Model, patch: Json, path: Path) -> Iterator[Finding]:
-    detail = f"must not have envs for the {', '.join(NO_ENV)} containers"
-    pod_path = ("template", "spec", "template", "spec")
-    for index, container in enumerate(pod_containers(patch)):
-        if container.get("name") in NO_ENV and container.get("env"):
-            shown = typed(get(model.job.data, "spec", "runtimePatches"), "v1alpha1.RuntimePatch")
-            where = (*path, *pod_path, "containers", index, "env")
-            yield refused("TC308", model.job, where, invalid(PATCHES, shown, detail), detail)
-
-
-def _unnamed_ports(model: Model) -> Iterator[Finding]:
-    if model.fixed("unnamed-ports"):
-        return
-    injects = any(model.policy(kind) is not None for kind in ("torch", "jax", "xgboost"))
-    for index, message in _lost_ports(model.jobs, injects):
-        path = ("spec", "template", "spec", "replicatedJobs", index)
-        yield from known_bug("unnamed-ports", model.runtime, path, message)
-
-
-def _lost_ports(jobs: list[JsonObject], injects: bool) -> Iterator[tuple[int, str]]:
-    """Yield index and message for each container whose ports Trainer loses. ``injects``: the trainer gets a port."""
-    for index, job in enumerate(jobs):
-        trains = get(job, "template", "metadata", "labels", ANCESTOR_LABEL) == TRAINER and injects
+def _lost_ports(model: Model) -> Iterator[Finding]:
+    """Warn about each container whose ports Trainer loses."""
+    for index, job in enumerate(model.jobs if not model.fixed("unnamed-ports") else ()):
+        trains = ancestor(job) == TRAINER and model.uses("torch", "jax", "xgboost")
         for container in (c for kind in KINDS for c in pod_containers(job, kind)):
-            if not container.get("ports"):
-                continue
             port = TRAINER_PORT if trains and container.get("name") == NODE else None
             if _ports(container, port, by_number=False) == _ports(container, port, by_number=True):
                 continue
-            what = f"container {container.get('name')!r} of job {job.get('name')!r} has ports"
+            message = f"container {container.get('name')!r} of job {job.get('name')!r} has ports"
             unnamed = [p for p in objects(container.get("ports")) if p.get("name") is None]
             if len(unnamed) > 1 or (port is not None and any(p.get("containerPort") != port for p in unnamed)):
-                message = f"{what} without a name, which Trainer treats as the same port"
+                message += " without a name, which Trainer treats as the same port"
             else:
-                message = f"{what} with the same number, which Trainer treats as the same port: a name is lost"
-            yield index, message
+                message += " with the same number, which Trainer treats as the same port: a name is lost"
+            path = ("spec", "template", "spec", "replicatedJobs", index)
+            yield known_bug("unnamed-ports", model.runtime, path, message)
 
 
 def _ports(container: JsonObject, port: int | None, *, by_number: bool) -> tuple[JsonObject, ...]:
     """Return the ports in the JobSet: those of the container, inserted twice, and the trainer's port."""
     ports = objects(container.get("ports"))
+    if not ports:
+        return ()
     new: list[JsonObject] = [] if port is None else [{"containerPort": port}]
     return upsert_ports(ports, upsert_ports(ports, new, by_number=by_number), by_number=by_number)
 
 
 def _two_sources(model: Model) -> Iterator[Finding]:
     """Report volumes with which no pod can be created; warnings in faithful output, since upstream accepts them."""
-    severity = model.severity or Severity.ERROR
+    fix = "volume-source-replaced"
     for job, volumes in patched_sources(model).items():
         for name, sources in volumes.items():
-            message = f"volume {name!r} of job {job!r} has two sources after the patches: "
-            message += " and ".join(sources)
-            hint = f"{fix_hint('volume-source-replaced')}; or choose another name for the new volume"
-            code = FIXES["volume-source-replaced"].code
-            yield report(code, model.job, ("spec", "runtimePatches"), message, severity=severity, hint=hint)
+            message = f"volume {name!r} of job {job!r} has two sources after the patches: {' and '.join(sources)}"
+            hint = f"{fix_hint(fix)}; or choose another name for the new volume"
+            severity = model.severity or Severity.ERROR
+            path = ("spec", "runtimePatches")
+            yield report(FIXES[fix].code, model.job, path, message, severity=severity, hint=hint)
 
 
 def patched_sources(model: Model) -> dict[str, dict[str, list[str]]]:
@@ -224,29 +195,22 @@ def _volume_sources(spec: JsonObject) -> dict[str, dict[str, list[str]]]:
     return found
 
 
-def _trainer_omitted(model: Model) -> Findings:
-    policy = next((kind for kind in ("torch", "jax", "xgboost") if model.policy(kind) is not None), None)
-    if policy is None or model.trainer is not None:  # with the fix, it is never None
-        return ()
-    message = f"without spec.trainer, the job gets no variables and no port for {policy}; add 'trainer: {{}}'"
-    return known_bug("trainer-omitted", model.job, ("spec",), message)
-
-
-def _master_address(model: Model) -> Findings:
-    trainer_set = model.trainer_set
-    sets_it = any(model.policy(kind) is not None for kind in ("torch", "jax", "xgboost"))
+def _known_bugs(model: Model) -> Iterator[Finding]:
+    """Warn about missing variables of torch, JAX and XGBoost, and about a wrong address of rank 0 in them."""
+    policy = next((kind for kind in ("torch", "jax", "xgboost") if model.uses(kind)), None)
+    if policy is not None and model.trainer is None:  # with the fix, it is never None
+        message = f"without spec.trainer, the job gets no variables and no port for {policy}; add 'trainer: {{}}'"
+        yield known_bug("trainer-omitted", model.job, ("spec",), message)
     injected = model.trainer is not None or get(model.ml_policy, "torch", "envInjection", "targets")
-    if model.fixed("master-address") or not sets_it or trainer_set is None or not injected:
-        return ()
-    if model.master == model.rank0:
-        return ()
-    message = f"the variables set the address of rank 0 to {model.master}, but its pod is {model.rank0}"
-    return known_bug("master-address", model.runtime, ("spec", "template", "spec"), message)
+    correct = model.fixed("master-address") or model.master == model.rank0
+    if policy is not None and model.trainer_set is not None and injected and not correct:
+        message = f"the variables set the address of rank 0 to {model.master}, but its pod is {model.rank0}"
+        yield known_bug("master-address", model.runtime, ("spec", "template", "spec"), message)
 
 
 def _two_gpus(model: Model) -> Iterator[Finding]:
     """Warn if Trainer would use one of several GPU resources at random (X3)."""
-    if not any(model.policy(kind) is not None for kind in ("torch", "mpi", "xgboost", "flux")):
+    if not model.uses("torch", "mpi", "xgboost", "flux"):
         return
     resources = node_resources(model)
     for kind in ("requests", "limits"):
@@ -257,11 +221,6 @@ def _two_gpus(model: Model) -> Iterator[Finding]:
             path: Path = ("spec", "trainer", "resourcesPerNode", kind) if from_job else ("spec", "template", "spec")
             yield report("TC409", model.job if from_job else model.runtime, path, message)
             return
-
-
-def _detail(text: str) -> str:
-    """Return the detail of an error, the text after the value."""
-    return text.rsplit('": ', 1)[-1] if '": ' in text else text.split(": ", 1)[-1]
 
 
 # The JobSet plugin: assembles the JobSet from the shaped model.
@@ -284,19 +243,13 @@ def build(model: Model) -> Objects:
     if is_running(model):
         return ()
     metadata: JsonObject = {"name": model.name, "namespace": model.namespace}
-    if model.labels:
-        metadata["labels"] = dict(model.labels)
-    if model.annotations:
-        metadata["annotations"] = dict(model.annotations)
+    for key, found in (("labels", model.labels), ("annotations", model.annotations)):
+        if found:
+            metadata[key] = dict(found)
     spec: JsonObject = {**model.spec, "suspend": get(model.job.data, "spec", "suspend") is True}
     if model.pod_sets:
-        jobs = model.spec["replicatedJobs"]
-        assert isinstance(jobs, list)
-        spec["replicatedJobs"] = [
-            _replicated_job(model, job, pod_set)
-            for job, pod_set in zip(jobs, model.pod_sets, strict=True)
-            if isinstance(job, dict)
-        ]
+        pairs = zip(model.jobs, model.pod_sets, strict=True)
+        spec["replicatedJobs"] = [_replicated_job(model, job, pod_set) for job, pod_set in pairs]
     return (Object({"apiVersion": JOBSET_API, "kind": "JobSet", "metadata": metadata, "spec": spec}),)
 
 
@@ -305,9 +258,16 @@ def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObjec
     template = as_object(job.get("template"))
     spec = as_object(template.get("spec"))
     pod = as_object(spec.get("template"))
-    pod = {**pod, "spec": _pod_spec(model, as_object(pod.get("spec")), pod_set)}
-    pod["metadata"] = _pod_metadata(model, pod_set, as_object(pod.get("metadata")))
-    spec = {**spec, "template": pod, "parallelism": pod_set.count, "completions": pod_set.count}
+    metadata = as_object(pod.get("metadata"))
+    for key, more in (("labels", model.pod_labels), ("annotations", model.pod_annotations)):
+        if more and pod_set.name not in model.ungrouped:
+            metadata = {**metadata, key: {**as_object(metadata.get(key)), **more}}
+    spec = {
+        **spec,
+        "template": {**pod, "metadata": metadata, "spec": _pod_spec(model, as_object(pod.get("spec")), pod_set)},
+        "parallelism": pod_set.count,
+        "completions": pod_set.count,
+    }
     out: JsonObject = {**job, "template": {**template, "spec": spec}}
     if pod_set.ancestor in _SINGLE:
         out["replicas"] = 1
@@ -317,26 +277,17 @@ def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObjec
 def _pod_spec(model: Model, spec: JsonObject, pod_set: PodSet) -> JsonObject:
     out = {**spec}
     if pod_set.volumes:
-        out["volumes"] = [*upsert_named(objects(spec.get("volumes")), pod_set.volumes)]
-    finish = _finisher(model, pod_set)
+        out["volumes"] = [*upsert(objects(spec.get("volumes")), pod_set.volumes, "name")]
     by_number = model.fixed("unnamed-ports")
     for kind, containers in (("containers", pod_set.containers), ("initContainers", pod_set.init_containers)):
-        if containers:
-            templates = objects(spec.get(kind))
-            out[kind] = [
-                finish(kind, _container(templates[i] if i < len(templates) else {"name": c.name}, c, by_number))
-                for i, c in enumerate(containers)
-            ]
-    return out
-
-
-def _pod_metadata(model: Model, pod_set: PodSet, metadata: JsonObject) -> JsonObject:
-    if not model.pod_labels and not model.pod_annotations:
-        return metadata
-    out = {**metadata}
-    for key, more in (("labels", model.pod_labels), ("annotations", model.pod_annotations)):
-        if more and pod_set.name not in model.ungrouped:
-            out[key] = {**as_object(out.get(key)), **more}
+        templates = objects(spec.get(kind))
+        found: list[Json] = []
+        for index, container in enumerate(containers):
+            template: JsonObject = templates[index] if index < len(templates) else {"name": container.name}
+            data = _container(template, container, by_number)
+            found.append(_with_job_fields(model, pod_set, data) if kind == "containers" else data)
+        if found:
+            out[kind] = found
     return out
 
 
@@ -347,63 +298,40 @@ def _container(template: JsonObject, container: Container, by_number: bool) -> J
     if container.image:
         out["image"] = container.image
     if container.env:
-        out["env"] = [*upsert_named(objects(template.get("env")), container.env)]
+        out["env"] = [*upsert(objects(template.get("env")), container.env, "name")]
     if container.ports:
-        upsert = upsert_ports_by_number if by_number else upsert_ports
-        out["ports"] = [*upsert(objects(template.get("ports")), container.ports)]
+        out["ports"] = [*upsert_ports(objects(template.get("ports")), container.ports, by_number=by_number)]
     if container.volume_mounts:
-        out["volumeMounts"] = [*upsert_mounts(objects(template.get("volumeMounts")), container.volume_mounts)]
+        out["volumeMounts"] = [*upsert(objects(template.get("volumeMounts")), container.volume_mounts, "mountPath")]
     return out
 
 
-def _finisher(model: Model, pod_set: PodSet) -> Callable[[str, JsonObject], JsonObject]:
-    """Return a function that applies the TrainJob's own fields to a container, after all plugins."""
+def _with_job_fields(model: Model, pod_set: PodSet, container: JsonObject) -> JsonObject:
+    """Return a container with the TrainJob's own fields, which it gets after all plugins."""
+    name, out = container.get("name"), {**container}
+    variables: tuple[JsonObject, ...] = ()
     initializer = get(model.job.data, "spec", "initializer", INITIALIZERS.get(pod_set.ancestor or "", ""))
-    as_node = get(model.ml_policy, "mpi", "runLauncherAsNode") is True and pod_set.name == NODE
-
-    def finish(kind: str, container: JsonObject) -> JsonObject:
-        if kind != "containers":
-            return container
-        name = container.get("name")
-        if name == pod_set.ancestor and isinstance(initializer, dict):
-            return _initializer(container, initializer)
-        if name == NODE and pod_set.ancestor == TRAINER:
-            container = _trainer(model, container)
-        if name == NODE and (pod_set.ancestor == TRAINER or as_node):
-            container = _with_env(container, *environment(model.trainer_list("env")))
-        return container
-
-    return finish
-
-
-def _initializer(container: JsonObject, initializer: JsonObject) -> JsonObject:
-    uri, env, secret = initializer.get("storageUri"), initializer.get("env"), initializer.get("secretRef")
-    variables = environment(env if isinstance(env, list) else [])
-    if isinstance(uri, str):
-        variables = (literal("STORAGE_URI", uri), *variables)
-    out = _with_env(container, *variables)
-    if isinstance(secret, dict):
-        reference: Json = {"secretRef": {"name": secret.get("name") or ""}}
-        out = {**out, "envFrom": [*objects(out.get("envFrom")), reference]}
+    if name == pod_set.ancestor and isinstance(initializer, dict):
+        variables = environment(as_list(initializer.get("env")))
+        if isinstance(uri := initializer.get("storageUri"), str):
+            variables = (literal("STORAGE_URI", uri), *variables)
+        if isinstance(secret := initializer.get("secretRef"), dict):
+            reference: Json = {"secretRef": {"name": secret.get("name") or ""}}
+            out["envFrom"] = [*objects(out.get("envFrom")), reference]
+    elif name == NODE:
+        trains = pod_set.ancestor == TRAINER
+        if trains and isinstance(image := model.trainer_value("image"), str):
+            out["image"] = image
+        for key, words in (("command", model.command), ("args", model.args)):
+            if trains and words is not None:
+                out[key] = [*words]
+                if not words:  # V4: an empty list removes the runtime's
+                    del out[key]
+        if trains or (pod_set.name == NODE and get(model.ml_policy, "mpi", "runLauncherAsNode") is True):
+            variables = environment(model.trainer_list("env"))
+    if variables:
+        out["env"] = [*upsert(objects(out.get("env")), variables, "name")]
     return out
 
 
-def _trainer(model: Model, container: JsonObject) -> JsonObject:
-    out = {**container}
-    if isinstance(image := model.trainer_value("image"), str):
-        out["image"] = image
-    for key, words in (("command", model.command), ("args", model.args)):
-        if words is not None:
-            out[key] = [*words]
-            if not words:  # V4: an empty list removes the runtime's
-                del out[key]
-    return out
-
-
-def _with_env(container: JsonObject, *variables: JsonObject) -> JsonObject:
-    if not variables:
-        return container
-    return {**container, "env": [*upsert_named(objects(container.get("env")), variables)]}
-
-
-PLUGIN = Plugin("JobSet", check=check, build=build)
+PLUGIN = Plugin("JobSet", ("template",), for_all_jobs=True, check=check, build=build)

@@ -17,12 +17,12 @@ from trainc.inputs.source import Document
 from trainc.kube.gotypes import JOB_SET_SPEC, JOB_SET_SPEC_PATCH, apply_configuration, decode
 from trainc.kube.merge import merge, merge_resources
 from trainc.kube.pods import ResourceList, pod_requests
+from trainc.plugins.base import POD_SPEC, ancestor, pod_containers
 from trainc.plugins.model import Container, Model, PodSet
-from trainc.upstream import ANCESTOR_LABEL, LAUNCHER, NODE, TRAINER
+from trainc.upstream import LAUNCHER, NODE, TRAINER
 
 Cluster = Mapping[tuple[str, str, str], Document]
 
-_POD_SPEC = ("template", "spec", "template", "spec")
 LED = ("torch", "jax", "xgboost")
 """The policies that pass the address of rank 0 to every process, in variables of the trainer's container."""
 
@@ -36,15 +36,13 @@ _MAX_CACHED = 20_000
 def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -> Model:
     """Return the model of an admitted TrainJob and its admitted runtime."""
     spec = as_object(get(job.data, "spec"))
-    runtime_spec = as_object(get(runtime.data, "spec"))
-    ml_policy = runtime_spec.get("mlPolicy")
-    pod_group_policy = runtime_spec.get("podGroupPolicy")
+    ml_policy = as_object(get(runtime.data, "spec", "mlPolicy"))
     trainer = spec.get("trainer")
     home = str(get(job.data, "metadata", "namespace") or "default")
     if trainer is None and options.fixed("trainer-omitted") and any(get(ml_policy, kind) is not None for kind in LED):
         trainer = {}
     replacing = options.fixed("volume-source-replaced")
-    by_launcher = options.fixed("mpi-num-nodes") and get(ml_policy, "mpi") is not None
+    by_launcher = options.fixed("mpi-num-nodes") and ml_policy.get("mpi") is not None
     merged = json.dumps((spec.get("runtimePatches"), get(trainer, "resourcesPerNode")))
     found = (_cached_template if len(merged) < _MAX_CACHED else _template)(runtime, merged, replacing, by_launcher)
     if isinstance(trainer, dict) and isinstance(found.resources, dict):
@@ -61,8 +59,8 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
         labels=found.labels,
         annotations=found.annotations,
         trainer=trainer if isinstance(trainer, dict) else None,
-        ml_policy=ml_policy if isinstance(ml_policy, dict) else None,
-        pod_group_policy=pod_group_policy if isinstance(pod_group_policy, dict) else None,
+        ml_policy=ml_policy,
+        pod_group_policy=as_object(get(runtime.data, "spec", "podGroupPolicy")),
         cluster=cluster,
         command=_words(trainer, "command"),
         args=_words(trainer, "args"),
@@ -99,7 +97,7 @@ def _template(runtime: Document, merged: str, replacing: bool, by_launcher: bool
     written = _with_resources(written, resources, ml_policy)
     pods = zip(objects(applied.get("replicatedJobs")), objects(written.get("replicatedJobs")), strict=True)
     pod_sets = tuple(
-        _pod_set(job, ml_policy, by_launcher, pod_requests(get(as_written, *_POD_SPEC))) for job, as_written in pods
+        _pod_set(job, ml_policy, by_launcher, pod_requests(get(as_written, *POD_SPEC))) for job, as_written in pods
     )
     return _Template(
         unpatched,
@@ -151,7 +149,7 @@ def _with_one_source(merged: JsonObject, patch: JsonObject) -> JsonObject:
     patched_volumes = {
         (job.get("name"), volume.get("name")): {"name", *volume}
         for job in objects(patch.get("replicatedJobs"))
-        for volume in objects(get(job, *_POD_SPEC, "volumes"))
+        for volume in objects(get(job, *POD_SPEC, "volumes"))
         if len(volume) > 1
     }
     if not patched_volumes:
@@ -163,8 +161,8 @@ def _with_one_source(merged: JsonObject, patch: JsonObject) -> JsonObject:
 
     jobs: list[Json] = []
     for job in objects(merged.get("replicatedJobs")):
-        volumes = objects(get(job, *_POD_SPEC, "volumes"))
-        jobs.append(put(job, (*_POD_SPEC, "volumes"), [volume_of(job, v) for v in volumes]) if volumes else job)
+        volumes = objects(get(job, *POD_SPEC, "volumes"))
+        jobs.append(put(job, (*POD_SPEC, "volumes"), [volume_of(job, v) for v in volumes]) if volumes else job)
     return {**merged, "replicatedJobs": jobs}
 
 
@@ -182,32 +180,20 @@ def _with_resources(spec: JsonObject, resources: Json, ml_policy: Json) -> JsonO
     as_node = get(ml_policy, "mpi", "runLauncherAsNode") is True
     jobs: list[Json] = []
     for job in objects(spec.get("replicatedJobs")):
-        chosen = ancestor(job) == TRAINER or (as_node and job.get("name") == NODE)
-        jobs.append(_job_with_resources(job, resources) if chosen else job)
+        names = [container.get("name") for container in pod_containers(job)]
+        if NODE in names and (ancestor(job) == TRAINER or (as_node and job.get("name") == NODE)):
+            path = (*POD_SPEC, "containers", names.index(NODE), "resources")
+            existing = as_object(get(job, *path))
+            merged = merge_resources({key: existing[key] for key in KEPT if key in existing}, resources)
+            jobs.append(put(job, path, {key: merged[key] for key in KEPT if key in merged}))
+        else:
+            jobs.append(job)
     return {**spec, "replicatedJobs": jobs} if jobs else spec
-
-
-def _job_with_resources(job: JsonObject, resources: JsonObject) -> JsonObject:
-    containers = get(job, *_POD_SPEC, "containers")
-    merged: list[Json] = [*objects(containers)]
-    index = next((i for i, container in enumerate(merged) if get(container, "name") == NODE), None)
-    if index is not None:
-        container = as_object(merged[index])
-        existing = as_object(container.get("resources"))
-        found = merge_resources({key: existing[key] for key in KEPT if key in existing}, resources)
-        merged[index] = {**container, "resources": {key: found[key] for key in KEPT if key in found}}
-    return put(job, (*_POD_SPEC, "containers"), merged) if merged else job
-
-
-def ancestor(job: Json) -> str | None:
-    """Return the value of a replicated job's ancestor label, or None."""
-    value = get(job, "template", "metadata", "labels", ANCESTOR_LABEL)
-    return value if isinstance(value, str) else None
 
 
 def _pod_set(job: JsonObject, ml_policy: Json, by_launcher: bool, requests: ResourceList) -> PodSet:
     """Return the pod set of a replicated job. ``by_launcher``: mlPolicy.numNodes does not count launchers."""
-    pod_spec = as_object(get(job, *_POD_SPEC))
+    pod_spec = as_object(get(job, *POD_SPEC))
     parallelism = get(job, "template", "spec", "parallelism")
     counted = not (by_launcher and job.get("name") == LAUNCHER)
     if ancestor(job) == TRAINER and isinstance(ml_policy, dict) and counted:

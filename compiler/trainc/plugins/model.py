@@ -13,7 +13,7 @@ from trainc.findings import Finding, Severity
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.kube.quantity import Quantity
-from trainc.plugins.ports import upsert_ports, upsert_ports_by_number
+from trainc.plugins.ports import upsert_ports
 from trainc.upstream import NODE, TRAINER
 
 
@@ -40,10 +40,6 @@ class Origin(Struct, frozen=True, eq=False):
         return (self.kind, self.document, self.path, self.name)
 
 
-def _no_origins() -> Mapping[Path, Origin]:
-    return {}
-
-
 class Object(Struct, frozen=True, eq=False):
     """A Kubernetes object to emit. ``origins()`` maps paths to origins; the nearest ancestor applies.
 
@@ -52,7 +48,7 @@ class Object(Struct, frozen=True, eq=False):
     """
 
     data: JsonObject
-    origins: Callable[[], Mapping[Path, Origin]] = _no_origins
+    origins: Callable[[], Mapping[Path, Origin]] = dict
     stem: str | None = None
     title: str | None = None
 
@@ -89,16 +85,11 @@ class Container(Struct, frozen=True):
 
     def with_env(self, *variables: JsonObject) -> Container:
         """Return the container with each variable replacing that of the same name, or appended."""
-        return replace(self, env=upsert_named(self.env, variables))
+        return replace(self, env=upsert(self.env, variables, "name"))
 
     def with_mounts(self, *mounts: JsonObject) -> Container:
         """Return the container with each mount replacing that with the same mountPath, or appended."""
-        return replace(self, volume_mounts=upsert_mounts(self.volume_mounts, mounts))
-
-    def with_port(self, port: int, *, by_number: bool = False) -> Container:
-        """Return the container with an unnamed port, inserted as by upsert_ports."""
-        upsert = upsert_ports_by_number if by_number else upsert_ports
-        return replace(self, ports=upsert(self.ports, ({"containerPort": port},)))
+        return replace(self, volume_mounts=upsert(self.volume_mounts, mounts, "mountPath"))
 
 
 class PodSet(Struct, frozen=True):
@@ -118,10 +109,7 @@ class PodSet(Struct, frozen=True):
 
     def container(self, name: str) -> Container | None:
         """Return the container of that name, or None."""
-        for container in self.containers:
-            if container.name == name:
-                return container
-        return None
+        return next((container for container in self.containers if container.name == name), None)
 
     def with_container(self, container: Container) -> PodSet:
         """Return the set with the first container of that name replaced; init containers come second."""
@@ -131,7 +119,7 @@ class PodSet(Struct, frozen=True):
 
     def with_volumes(self, *volumes: JsonObject) -> PodSet:
         """Return the set with each volume replacing that of the same name, or appended."""
-        return replace(self, volumes=upsert_named(self.volumes, volumes))
+        return replace(self, volumes=upsert(self.volumes, volumes, "name"))
 
 
 class Model(Struct, frozen=True):
@@ -158,8 +146,8 @@ class Model(Struct, frozen=True):
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     trainer: JsonObject | None
-    ml_policy: JsonObject | None
-    pod_group_policy: JsonObject | None
+    ml_policy: JsonObject
+    pod_group_policy: JsonObject
     cluster: Mapping[tuple[str, str, str], Document]
     command: tuple[str, ...] | None = None
     args: tuple[str, ...] | None = None
@@ -177,28 +165,17 @@ class Model(Struct, frozen=True):
         return Severity.WARNING if self.options.faithful else None
 
     def policy(self, name: str) -> JsonObject | None:
-        """Return one source of the ML policy (torch, mpi, jax, xgboost, flux), or None."""
-        value = self.ml_policy.get(name) if self.ml_policy else None
+        """Return a policy of the runtime: torch, mpi, jax, xgboost, flux, coscheduling or volcano; None without it."""
+        value = self.ml_policy.get(name, self.pod_group_policy.get(name))
         return value if isinstance(value, dict) else None
 
-    def pod_group(self, name: str) -> JsonObject | None:
-        """Return one source of the pod group policy (coscheduling, volcano), or None."""
-        value = self.pod_group_policy.get(name) if self.pod_group_policy else None
-        return value if isinstance(value, dict) else None
+    def uses(self, *names: str) -> bool:
+        """Tell whether the runtime has one of these policies."""
+        return any(self.policy(name) is not None for name in names)
 
     def pod_set(self, name: str) -> PodSet | None:
         """Return the pod set of that name, or None."""
-        for pod_set in self.pod_sets:
-            if pod_set.name == name:
-                return pod_set
-        return None
-
-    def ancestor(self, ancestor: str) -> PodSet | None:
-        """Return the first pod set with that ancestor label, or None."""
-        for pod_set in self.pod_sets:
-            if pod_set.ancestor == ancestor:
-                return pod_set
-        return None
+        return next((pod_set for pod_set in self.pod_sets if pod_set.name == name), None)
 
     def with_pod_set(self, pod_set: PodSet) -> Model:
         """Return the model with the first pod set of that name replaced."""
@@ -208,6 +185,10 @@ class Model(Struct, frozen=True):
     def jobs(self) -> list[JsonObject]:
         """The replicated jobs of the spec."""
         return objects(self.spec.get("replicatedJobs"))
+
+    def replicated_job(self, name: str) -> JsonObject | None:
+        """Return the first replicated job of that name, or None."""
+        return next((job for job in self.jobs if job.get("name") == name), None)
 
     def counted(self) -> Model:
         """Return the model with spec.trainer.numNodes, if set, as the count of the trainer's pod set."""
@@ -219,7 +200,12 @@ class Model(Struct, frozen=True):
     @property
     def trainer_set(self) -> PodSet | None:
         """The trainer's pod set: the first one with the ancestor label trainer."""
-        return self.ancestor(TRAINER)
+        return next((pod_set for pod_set in self.pod_sets if pod_set.ancestor == TRAINER), None)
+
+    @property
+    def trainer_count(self) -> int:
+        """The number of the trainer's pods; 1 without a pod set of the trainer."""
+        return self.trainer_set.count if self.trainer_set is not None else 1
 
     @property
     def trainer_container(self) -> Container | None:
@@ -227,10 +213,17 @@ class Model(Struct, frozen=True):
         found = self.trainer_set
         return found.container(NODE) if found and self.trainer is not None else None
 
-    def with_trainer_container(self, container: Container) -> Model:
-        """Return the model with the trainer's container replaced."""
-        found = self.trainer_set
-        return self if found is None else self.with_pod_set(found.with_container(container))
+    def with_trainer_env(self, *variables: JsonObject, port: int | None = None) -> Model:
+        """Return the model with variables, and a port, in the trainer's container if there is one."""
+        found, container = self.trainer_set, self.trainer_container
+        if found is None or container is None:
+            return self
+        container = container.with_env(*variables)
+        if port is not None:
+            new: list[JsonObject] = [{"containerPort": port}]
+            ports = upsert_ports(container.ports, new, by_number=self.fixed("unnamed-ports"))
+            container = replace(container, ports=ports)
+        return self.with_pod_set(found.with_container(container))
 
     def trainer_value(self, name: str) -> Json:
         """Return a field of spec.trainer, or None."""
@@ -281,17 +274,7 @@ class Model(Struct, frozen=True):
 Findings = tuple[Finding, ...]
 
 
-def upsert_named(items: Iterable[JsonObject], new: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
-    """Return environment variables or volumes with each new one replacing that of the same name, or appended."""
-    return _upsert(items, new, "name")
-
-
-def upsert_mounts(items: Iterable[JsonObject], new: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
-    """Return volume mounts with each new one replacing that with the same mountPath, or appended."""
-    return _upsert(items, new, "mountPath")
-
-
-def _upsert(items: Iterable[JsonObject], new: Iterable[JsonObject], key: str) -> tuple[JsonObject, ...]:
+def upsert(items: Iterable[JsonObject], new: Iterable[JsonObject], key: str) -> tuple[JsonObject, ...]:
     """Return items with each new one replacing the first with the same key, or appended."""
     out = list(items)
     indexes: dict[Json, int] = {}  # Go's types allow only strings or nothing as keys here

@@ -8,12 +8,9 @@ from trainc.plugins.model import Model
 
 def shape(model: Model) -> Model:
     """Apply spec.trainer.numNodes and spec.trainer.env."""
-    if any(model.policy(kind) is not None for kind in ("torch", "mpi", "jax")):
+    if model.uses("torch", "mpi", "jax"):
         return model
-    model = model.counted()
-    if (container := model.trainer_container) is not None:
-        model = model.with_trainer_container(container.with_env(*environment(model.trainer_list("env"))))
-    return model
+    return model.counted().with_trainer_env(*environment(model.trainer_list("env")))
 
 
-PLUGIN = Plugin("PlainML", shape=shape)
+PLUGIN = Plugin("PlainML", ("mlPolicy",), for_all_jobs=True, shape=shape)

@@ -1,56 +1,54 @@
-"""The size and the resources of a gang, for both gang schedulers."""
+"""CoScheduling (scheduler-plugins) and Volcano: their PodGroups, and the pods of a gang."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from trainc.basics.jsonvalues import Json, JsonObject, get, objects
+from msgspec.structs import replace
+
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects
+from trainc.findings import Finding
+from trainc.inputs.source import Document
+from trainc.kube.fielderror import invalid, quote
 from trainc.kube.gojson import int32
 from trainc.kube.quantity import Quantity
-from trainc.plugins.base import known_bug, manifest
-from trainc.plugins.model import Findings, Model, Object, PodSet
-from trainc.upstream import DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER
+from trainc.plugins.base import POD_SPEC, Plugin, known_bug, manifest, refused
+from trainc.plugins.model import Model, Object, Objects, PodSet
+from trainc.upstream import (
+    COSCHEDULING_API,
+    DATASET_INITIALIZER,
+    MODEL_INITIALIZER,
+    POD_GROUP_LABEL,
+    TRAINER,
+    VOLCANO_API,
+    VOLCANO_GROUP,
+    VOLCANO_QUEUE,
+)
 
 FIX = "gang-min-member"
 
 
-def members(model: Model, *, after_another: bool = False) -> tuple[int, dict[str, Json]]:
+def members(model: Model, *, after_another: bool = False) -> tuple[int, JsonObject]:
     """Return the number of pods over all pod sets, and their requests summed (S1, S2).
 
     Replicas do not multiply the count, and initializers count, too. Go multiplies quantities beyond 64 bits in place,
     so with both schedulers, the second one reads multiplied quantities. With the fix, only pods that start
     together count, including replicas.
     """
-    if model.fixed(FIX):
-        return _together(model)
+    fixed = model.fixed(FIX)
+    counted = gang(model).counted if fixed else frozenset(pod_set.name for pod_set in model.pod_sets)
     total: dict[str, Quantity] = {}
     count = 0
-    for pod_set in model.pod_sets:
-        count = int32(count + pod_set.count)
-        for name, quantity in pod_set.requests.items():
-            share = quantity.mul(pod_set.count)
-            if after_another and quantity.wide:
-                share = share.mul(pod_set.count)
-            total[name] = total.get(name, Quantity()).add(share)
-    return count, _canonical(total)
-
-
-def _together(model: Model) -> tuple[int, dict[str, Json]]:
-    """Return the number of pods that start together, and their requests summed."""
-    total: dict[str, Quantity] = {}
-    count = 0
-    counted = gang(model).counted
     for pod_set in (each for each in model.pod_sets if each.name in counted):
-        pods = pod_set.count * _replicas(pod_set)
+        pods = pod_set.count * (_replicas(pod_set) if fixed else 1)
         count += pods
         for name, quantity in pod_set.requests.items():
-            total[name] = total.get(name, Quantity()).add(quantity.mul(pods))
-    return count, _canonical(total)
-
-
-def _canonical(total: Mapping[str, Quantity]) -> dict[str, Json]:
-    return {name: total[name].canonical() for name in sorted(total)}
+            share = quantity.mul(pods)
+            if after_another and quantity.wide and not fixed:
+                share = share.mul(pods)
+            total[name] = total.get(name, Quantity()).add(share)
+    return count if fixed else int32(count), {name: total[name].canonical() for name in sorted(total)}
 
 
 def _replicas(pod_set: PodSet) -> int:
@@ -58,49 +56,53 @@ def _replicas(pod_set: PodSet) -> int:
     return 1 if pod_set.ancestor in (TRAINER, DATASET_INITIALIZER, MODEL_INITIALIZER) else pod_set.replicas
 
 
-def ungrouped(model: Model) -> frozenset[str]:
-    """Return the pod sets outside of the group; none without the fix."""
-    return gang(model).outside if model.fixed(FIX) else frozenset()
+def check_members(model: Model) -> Iterator[Finding]:
+    """Warn if minMember is not the number of pods that start together (S1, S2)."""
+    if model.fixed(FIX):
+        return
+    found = gang(model)
+    both = model.uses("coscheduling") and model.uses("volcano")
+    several = (pod_set for pod_set in model.pod_sets if pod_set.count > 1)
+    if found.outside:
+        message = (
+            "minMember counts all pods of the JobSet, including those that start only when the initializers are"
+            " complete: the gang can never be satisfied"
+        )
+    elif len(found.counted) < len(model.pod_sets):
+        message = (
+            "minMember counts all pods of the JobSet, including those that start only when others are ready: the gang"
+            " can never be satisfied"
+        )
+    elif any(_replicas(pod_set) != 1 for pod_set in model.pod_sets):
+        message = (
+            "minMember counts the pods of one replica of each job: the gang starts before there is room for all of its"
+            " pods"
+        )
+    elif both and any(quantity.wide for pod_set in several for quantity in pod_set.requests.values()):
+        message = "minResources of the second PodGroup counts the pods twice, since a quantity exceeds 64 bits"
+    else:
+        return
+    yield known_bug(FIX, model.runtime, ("spec", "podGroupPolicy"), message)
 
 
-def pod_group(model: Model, api_version: str, spec: JsonObject) -> Object:
-    """Return a PodGroup with the job's name."""
-    return Object(manifest(model, api_version, "PodGroup", model.name, spec=spec))
-
-
-def pod_group_exists(model: Model, api_version: str) -> bool:
+def _exists(model: Model, api_version: str) -> bool:
     """Tell whether the PodGroup exists in the cluster and is not updated, since the TrainJob is not suspended."""
     found = model.cluster.get((f"{api_version}/PodGroup", model.home, model.name))
     return found is not None and get(model.job.data, "spec", "suspend") is not True
 
 
-def _counted_twice(model: Model) -> bool:
-    """Tell whether the second of two schedulers multiplies a quantity again."""
-    if any(model.pod_group(kind) is None for kind in ("coscheduling", "volcano")):
-        return False
-    return any(quantity.wide for each in model.pod_sets if each.count > 1 for quantity in each.requests.values())
+def _pod_group(model: Model, api_version: str, spec: JsonObject, *, after_another: bool = False) -> Objects:
+    if _exists(model, api_version):
+        return ()
+    count, resources = members(model, after_another=after_another)
+    spec = {"minMember": count, "minResources": resources, **spec}
+    return (Object(manifest(model, api_version, "PodGroup", model.name, spec=spec)),)
 
 
-def check_members(model: Model) -> Findings:
-    """Warn if minMember is not the number of pods that start together (S1, S2)."""
-    if model.fixed(FIX):
-        return ()
-    found = gang(model)
-    if found.outside:
-        what = "counts all pods of the JobSet, including those that start only when the initializers are complete"
-        effect = "the gang can never be satisfied"
-    elif len(found.counted) < len(model.pod_sets):
-        what = "counts all pods of the JobSet, including those that start only when others are ready"
-        effect = "the gang can never be satisfied"
-    elif any(_replicas(pod_set) != 1 for pod_set in model.pod_sets):
-        what = "counts the pods of one replica of each job"
-        effect = "the gang starts before there is room for all of its pods"
-    elif _counted_twice(model):
-        message = "minResources of the second PodGroup counts the pods twice, since a quantity exceeds 64 bits"
-        return known_bug(FIX, model.runtime, ("spec", "podGroupPolicy"), message)
-    else:
-        return ()
-    return known_bug(FIX, model.runtime, ("spec", "podGroupPolicy"), f"minMember {what}: {effect}")
+def _grouped(model: Model, **metadata: Mapping[str, str]) -> Model:
+    """Return the model with labels or annotations for every pod; with the fix, only for those that run together."""
+    outside = gang(model).outside if model.fixed(FIX) else frozenset()
+    return replace(model, **metadata, ungrouped=outside)
 
 
 # The gang: the pods that must be scheduled at once.
@@ -140,7 +142,8 @@ def _waits(model: Model) -> tuple[Mapping[str, frozenset[str]], Mapping[str, fro
     before: dict[str, frozenset[str]] = {}
     in_order = get(model.spec, "startupPolicy", "startupPolicyOrder") == IN_ORDER
     for job in model.jobs:
-        waits = _dependencies(job, before)
+        found = {str(wait.get("name")): str(wait.get("status")) for wait in objects(job.get("dependsOn"))}
+        waits = {name: status for name, status in found.items() if name in before}
         named = frozenset(waits) | (frozenset(before) if in_order else frozenset())
         name = str(job.get("name"))
         ready[name] = frozenset(other for other in named if waits.get(other, READY) == READY)
@@ -148,7 +151,84 @@ def _waits(model: Model) -> tuple[Mapping[str, frozenset[str]], Mapping[str, fro
     return ready, before
 
 
-def _dependencies(job: JsonObject, earlier: Mapping[str, object]) -> dict[str, str]:
-    """Return a job's dependencies on earlier jobs, with their status."""
-    found = {str(wait.get("name")): str(wait.get("status")) for wait in objects(job.get("dependsOn"))}
-    return {name: status for name, status in found.items() if name in earlier}
+# CoScheduling.
+
+
+def _shape_coscheduling(model: Model) -> Model:
+    return _grouped(model, pod_labels={**model.pod_labels, POD_GROUP_LABEL: model.name})
+
+
+def _build_coscheduling(model: Model) -> Objects:
+    timeout = as_object(model.policy("coscheduling"))["scheduleTimeoutSeconds"]
+    return _pod_group(model, COSCHEDULING_API, {"scheduleTimeoutSeconds": timeout})
+
+
+# Volcano.
+
+SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
+
+
+def priority_classes(model: Model) -> list[tuple[Path, str]]:
+    """Return the priority classes of the replicated jobs, with their paths in the runtime."""
+    found: list[tuple[Path, str]] = []
+    for index, job in enumerate(model.jobs):
+        path = (*POD_SPEC, "priorityClassName")
+        if isinstance(name := get(job, *path), str):
+            found.append((("spec", "template", "spec", "replicatedJobs", index, *path), name))
+    return found
+
+
+def _queue_position(model: Model) -> tuple[Document, Path]:
+    """Return the position of the queue: in the last runtime patch with one, else in the runtime."""
+    annotation = ("template", "metadata", "annotations", VOLCANO_QUEUE)
+    patches = as_list(get(model.job.data, "spec", "runtimePatches"))
+    for index in reversed(range(len(patches))):
+        if get(patches[index], "trainingRuntimeSpec", *annotation) is not None:
+            return model.job, ("spec", "runtimePatches", index, "trainingRuntimeSpec", *annotation)
+    return model.runtime, ("spec", *annotation)
+
+
+def _check_volcano(model: Model) -> Iterator[Finding]:
+    """Refuse an empty queue and unknown priority classes (S3)."""
+    yield from check_members(model)
+    if model.annotations.get(VOLCANO_QUEUE) == "":
+        detail = "Volcano queue name must not be empty"
+        text = invalid(f"spec.annotations[{VOLCANO_QUEUE}]", "", detail)
+        yield refused("TC406", *_queue_position(model), text, detail)
+    for path, name in priority_classes(model):
+        if name in SYSTEM_CLASSES:
+            return  # upstream stops the check here
+        if ("scheduling.k8s.io/v1/PriorityClass", "", name) not in model.cluster:
+            detail = f"PriorityClass {quote(name)} doesn't exist:"
+            detail = f"{detail} PriorityClass.scheduling.k8s.io {quote(name)} not found"
+            text = invalid("spec.templateSpec.priorityClassName", name, detail)
+            hint = "add the PriorityClass as a document, for example to the runtime's file"
+            yield refused("TC406", model.runtime, path, text, detail, found=name, hint=hint)
+
+
+def _shape_volcano(model: Model) -> Model:
+    return _grouped(model, pod_annotations={**model.pod_annotations, VOLCANO_GROUP: model.name})
+
+
+def _build_volcano(model: Model) -> Objects:
+    spec: JsonObject = {}
+    if VOLCANO_QUEUE in model.annotations:
+        spec["queue"] = model.annotations[VOLCANO_QUEUE]
+    for _, name in priority_classes(model):
+        spec["priorityClassName"] = name
+    if isinstance(topology := as_object(model.policy("volcano")).get("networkTopology"), dict):
+        spec["networkTopology"] = {key: topology[key] for key in ("mode", "highestTierAllowed")}
+    second = model.uses("coscheduling") and not _exists(model, COSCHEDULING_API)
+    return _pod_group(model, VOLCANO_API, spec, after_another=second)
+
+
+COSCHEDULING = Plugin(
+    "CoScheduling",
+    ("podGroupPolicy", "coscheduling"),
+    check=check_members,
+    shape=_shape_coscheduling,
+    build=_build_coscheduling,
+)
+VOLCANO = Plugin(
+    "Volcano", ("podGroupPolicy", "volcano"), check=_check_volcano, shape=_shape_volcano, build=_build_volcano
+)

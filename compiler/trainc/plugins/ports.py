@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from heapq import heappop, heappush
 
 from trainc.basics.jsonvalues import JsonObject
@@ -37,9 +36,6 @@ def upsert_ports(
         index = min(_first(key, indexes.get(key, []), out, keys) for key in keys(item))
         put(index, {**out[index], **item} if by_number and index < len(out) else item)
     return tuple(out)
-
-
-upsert_ports_by_number = partial(upsert_ports, by_number=True)
 
 
 def _first(key: object, indexes: list[int], ports: list[JsonObject], keys: Keys) -> int:

@@ -12,9 +12,9 @@ from trainc.findings import Finding
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.gojson import trim_space
 from trainc.kube.gotypes import typed
-from trainc.plugins.base import gpu_count, known_bug, node_resources, pod_containers, refused
-from trainc.plugins.model import Findings, Model
-from trainc.upstream import ANCESTOR_LABEL, NODE, TRAINER, TRAINER_PORT
+from trainc.plugins.base import ancestor, gpu_count, known_bug, node_containers, node_resources, refused
+from trainc.plugins.model import Model
+from trainc.upstream import TRAINER, TRAINER_PORT
 
 ENTRYPOINT = ["tune", "run"]
 LLAMA_1B, LLAMA_3B, LLAMA_70B, QWEN = "llama3_2/1B", "llama3_2/3B", "llama3_3/70B", "qwen2_5/1.5B"
@@ -51,31 +51,25 @@ def arguments(model: Model) -> list[str]:
     return [a for a in model.trainer_list("args") if isinstance(a, str)]
 
 
-def _enabled(args: list[str], setting: str) -> bool:
-    pairs = (arg.partition("=") for arg in args if "=" in arg)
-    return any(setting in name and trim_space(value).lower() == "true" for name, _, value in pairs)
-
-
-def uses_qlora(args: list[str]) -> bool:
-    """Tell whether the base model is quantized, which DoRA overrides."""
-    return not _enabled(args, "model.use_dora") and _enabled(args, "model.quantize_base")
-
-
-def uses_lora(args: list[str]) -> bool:
-    """Tell whether LoRA modules are configured."""
-    return any("model.lora_attn_modules" in arg for arg in args)
+def lora(args: list[str]) -> str | None:
+    """Return qlora if the base model is quantized, lora if LoRA modules are configured, or None."""
+    pairs = [arg.partition("=") for arg in args if "=" in arg]
+    enabled = [name for name, _, value in pairs if trim_space(value).lower() == "true"]
+    dora, quantized = (any(key in name for name in enabled) for key in ("model.use_dora", "model.quantize_base"))
+    if quantized and not dora:  # DoRA overrides quantization
+        return "qlora"
+    return "lora" if any("model.lora_attn_modules" in arg for arg in args) else None
 
 
 def recipe(model: Model, nodes: int, procs: int | str, gpus: int) -> tuple[str, str]:
     """Return torchtune's recipe and the configuration, such as llama3_2/1B_lora."""
-    args = arguments(model)
     single = nodes == 1 and (procs == 1 or gpus == 1)
-    if nodes == 1 and (uses_qlora(args) or uses_lora(args)):
-        kind, suffix = "lora_finetune", "_qlora" if uses_qlora(args) else "_lora"
+    if nodes == 1 and (found := lora(arguments(model))):
+        kind, suffix = "lora_finetune", f"_{found}"
     else:
         kind, suffix = "full_finetune", "_full_multinode" if nodes > 1 else "_full"
-    where = "_single_device" if single else "_distributed"
-    return kind + where, model_name(runtime_name(model)) + suffix + ("_single_device" if single else "")
+    end = "_single_device" if single else "_distributed"
+    return kind + end, model_name(runtime_name(model)) + suffix + ("_single_device" if single else "")
 
 
 def runtime_name(model: Model) -> str:
@@ -90,7 +84,8 @@ def command(model: Model, nodes: int, procs: int | str) -> tuple[str, ...]:
     rendezvous = [f"--rdzv_endpoint={model.master}:{TRAINER_PORT}"] if many else []
     name, config = recipe(model, nodes, procs, gpus)
     managed = [word for word in _runtime_words(model) if word.split("=")[0] in MANAGED]
-    return (*ENTRYPOINT, *rendezvous, name, "--config", config, *managed, *_dataset(model))
+    dataset = [f"{name}={value}" for name, value in _dataset(model).items()]
+    return (*ENTRYPOINT, *rendezvous, name, "--config", config, *managed, *dataset)
 
 
 def _runtime_words(model: Model) -> list[str]:
@@ -98,15 +93,14 @@ def _runtime_words(model: Model) -> list[str]:
     return [
         word
         for job in model.jobs
-        if get(job, "template", "metadata", "labels", ANCESTOR_LABEL) == TRAINER
-        for container in pod_containers(job)
-        if container.get("name") == NODE
+        if ancestor(job) == TRAINER
+        for container in node_containers(job)
         for word in as_list(container.get("command"))
         if isinstance(word, str)
     ]
 
 
-def _dataset(model: Model) -> list[str]:
+def _dataset(model: Model) -> dict[str, str]:
     """Return the settings of the dataset that the initializer downloads; none without the fix.
 
     They are those of the runtime's command, which Trainer drops, with another path. The file extension of the URI
@@ -114,12 +108,12 @@ def _dataset(model: Model) -> list[str]:
     settings of the runtime.
     """
     if not model.fixed(FIX):
-        return []
+        return {}
     if uses_runtimes_dataset(model):
-        return [f"{name}={value}" for name, value in _runtime_dataset(model).items()]
+        return _runtime_dataset(model)
     path = _dataset_path(model)
     if path is None:
-        return []
+        return {}
     file_format = FORMATS.get(path.rpartition(".")[2].lower()) if "." in path else None
     settings = {"dataset": INSTRUCTIONS, "dataset.source": "parquet", **_runtime_dataset(model)}
     settings.pop("dataset.data_dir", None)
@@ -127,7 +121,7 @@ def _dataset(model: Model) -> list[str]:
     if file_format is not None:
         settings["dataset.source"] = file_format
     settings["dataset.data_files" if file_format else "dataset.data_dir"] = "/".join(filter(None, (FOLDER, path)))
-    return [f"{name}={value}" for name, value in settings.items()]
+    return settings
 
 
 def _runtime_dataset(model: Model) -> dict[str, str]:
@@ -153,9 +147,7 @@ def _dataset_path(model: Model) -> str | None:
     name; from hf the whole repository, with the rest of the URI as a path in it. A cached dataset is not downloaded.
     """
     uri = get(model.job.data, *_URI)
-    if not isinstance(uri, str) or not uri or uri.startswith("cache://"):
-        return None
-    if _has_dataset_arguments(model):
+    if not isinstance(uri, str) or not uri or uri.startswith("cache://") or _has_dataset_arguments(model):
         return None
     scheme, _, rest = uri.partition("://")
     path = rest.strip("/")
@@ -165,28 +157,16 @@ def _dataset_path(model: Model) -> str | None:
     return name if name.rpartition(".")[2].lower() in FORMATS and "." in name else ""
 
 
-def check(model: Model, procs: int | str) -> Iterator[Finding]:
+def check(model: Model) -> Iterator[Finding]:
     """Yield findings on torchtune jobs that Trainer refuses, and on lost datasets."""
     name = model_name(runtime_name(model))
     nodes = 1 if model.num_nodes is None else model.num_nodes
+    procs = "auto" if model.num_proc_per_node is None else model.num_proc_per_node
     if name not in MODELS:
         detail = f"must have a supported pretrained model, invalid model configured: {name}"
         yield _refuse(model, _RUNTIME, runtime_name(model), detail)
     if nodes > 1 and name != LLAMA_70B:
         yield _refuse(model, _NODES, nodes, f"must be 1 for {name} model")
-    yield from _check_qlora(model, name, nodes, procs)
-    args = arguments(model)
-    if nodes > 1 and (uses_lora(args) or uses_qlora(args)):
-        yield _refuse(model, _NODES, nodes, "LoRA fine-tuning is not supported for multi-node training in TorchTune")
-    for index, arg in enumerate(args):
-        key = arg.split("=")[0]
-        if key in MANAGED:
-            detail = f"must not set immutable config {quote(key)} in trainer args; it is managed by the runtime"
-            yield _refuse(model, ("spec", "trainer", "args", index), arg, detail)
-    yield from _check_dataset(model)
-
-
-def _check_qlora(model: Model, name: str, nodes: int, procs: int | str) -> Iterator[Finding]:
     _, config = recipe(model, nodes, procs, gpu_count(node_resources(model)))
     if "_qlora" in config and name == QWEN:
         yield _refuse(model, _RUNTIME, runtime_name(model), f"QLoRA is not supported for {name} model")
@@ -197,27 +177,30 @@ def _check_qlora(model: Model, name: str, nodes: int, procs: int | str) -> Itera
         gpu = f"must have gpu resource with value 1 for {name} model when using QLoRA"
         yield _refuse(model, ("spec", "trainer", "numProcPerNode"), procs, one)
         yield _refuse(model, ("spec", "trainer", "resourcesPerNode"), shown, gpu)
+    args = arguments(model)
+    if nodes > 1 and lora(args):
+        yield _refuse(model, _NODES, nodes, "LoRA fine-tuning is not supported for multi-node training in TorchTune")
+    for index, arg in enumerate(args):
+        key = arg.split("=")[0]
+        if key in MANAGED:
+            detail = f"must not set immutable config {quote(key)} in trainer args; it is managed by the runtime"
+            yield _refuse(model, ("spec", "trainer", "args", index), arg, detail)
+    yield from _check_dataset(model)
 
 
-def _check_dataset(model: Model) -> Findings:
+def _check_dataset(model: Model) -> Iterator[Finding]:
     uri = get(model.job.data, *_URI)
     if uses_runtimes_dataset(model) and not model.fixed(FIX):
         lost = ", ".join(_runtime_dataset(model))
         message = f"Trainer drops the runtime's {lost}, so torchtune trains on its default dataset"
-        return known_bug(FIX, model.job, ("spec", "trainer", "command"), message)
+        yield known_bug(FIX, model.job, ("spec", "trainer", "command"), message)
     if not isinstance(uri, str) or not uri or _has_dataset_arguments(model):
-        return ()
+        return
     cached = _dataset_path(model) is None
-    if model.fixed(FIX) and not cached:
-        return ()
-    remedy = "a dataset in the cache (cache://) has no path: use one that torchtune can read"
-    return known_bug(
-        FIX,
-        model.job,
-        _URI,
-        "torchtune gets no argument for this dataset and trains on its default one: set dataset.* in spec.trainer.args",
-        remedy if cached else None,  # the fix has nothing to add
-    )
+    if cached or not model.fixed(FIX):
+        message = "torchtune gets no argument for this dataset and trains on its default one"
+        remedy = "a dataset in the cache (cache://) has no path: use one that torchtune can read" if cached else None
+        yield known_bug(FIX, model.job, _URI, f"{message}: set dataset.* in spec.trainer.args", remedy)
 
 
 def _refuse(model: Model, path: Path, value: Json, detail: str) -> Finding:

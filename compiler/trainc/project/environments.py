@@ -143,7 +143,7 @@ def compile_for(
     if set(config.environments) == set(builds):
         found += _ruled(_of_the_whole(tuple(builds.values()), partly=bool(partly)), config, standard)
     found += _ruled(standard.weakened if standard is not None else (), config, standard)
-    found += without_idle([build.own for build in made], partly)
+    found += without_idle([build.input_findings for build in made], partly)
     found = list(cache.placed(found))
     # A finding is about the input, so environments repeat it.
     once = {(sort_key(finding), finding.path, finding.hint): finding for finding in reversed(found)}
@@ -152,7 +152,7 @@ def compile_for(
         jobs={name: build.jobs for name, (_, build) in builds.items()},
         files={name: data for build in made for name, data in build.files.items()},
         findings=tuple(sorted(collapse(once.values(), jobs), key=sort_key)),
-        made={name: build.made for name, (_, build) in builds.items()},
+        made={name: build.summaries for name, (_, build) in builds.items()},
         silenced=_silenced(made),
     )
 
@@ -182,13 +182,13 @@ def _ruled(findings: Iterable[Finding], config: Config, standard: Standard | Non
 def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> Iterator[Finding]:
     """Yield findings that require all environments, and most of them all of jobs/."""
     made = [build for _, build in builds]
-    yield from jobs_without_environment([build.left for build in made])
+    yield from jobs_without_environment([build.excluded for build in made])
     if not partly and not any(has_errors(build.findings) for build in made):
         yield from without_jobs([build.unused for build in made])
         for options, build in builds:
-            yield from unknown_names((*(job.document for job in build.jobs), *build.left), options)
-        yield from unused_registries((options, build.made) for options, build in builds)
-        yield from lock_notes((options, build.made) for options, build in builds)
+            yield from unknown_names((*(job.document for job in build.jobs), *build.excluded), options)
+        yield from unused_registries((options, build.summaries) for options, build in builds)
+        yield from lock_notes((options, build.summaries) for options, build in builds)
 
 
 def without_idle(builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source]) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from trainc.documents.compare import counterpart
 from trainc.gitops import passes
 from trainc.gitops.base import JOBSET, name_path, namespace_origin
 from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
-from trainc.plugins import PLUGINS, built, shaped
+from trainc.plugins import PLUGINS, built, enabled, shaped
 from trainc.plugins.jobset import build as build_jobset
 from trainc.plugins.join import join, patched
 from trainc.plugins.model import Model, Object, Objects, Origin
@@ -26,17 +26,7 @@ from trainc.provenance.blame import Cause, Step, blame
 from trainc.schema import admit, resource
 from trainc.upstream import JOBSET_API, VOLCANO_QUEUE
 
-POLICIES = {
-    "CoScheduling": ("podGroupPolicy", "coscheduling"),
-    "Volcano": ("podGroupPolicy", "volcano"),
-    "Flux": ("mlPolicy", "flux"),
-    "JAX": ("mlPolicy", "jax"),
-    "MPI": ("mlPolicy", "mpi"),
-    "Torch": ("mlPolicy", "torch"),
-    "XGBoost": ("mlPolicy", "xgboost"),
-    "PlainML": ("mlPolicy",),
-    "JobSet": ("template",),
-}
+POLICIES = {plugin.name: plugin.policy for plugin in PLUGINS}
 """The policy in the runtime's spec that enables each plugin."""
 
 TYPES = "JobSet API types"
@@ -120,7 +110,7 @@ def _steps_of_jobset(model: Model, variants: Sequence[Model]) -> list[Step]:
     found = [_template(model), *_patches(model)]
     found.append(Step(_bare(model, model.spec), lambda path, root: _resources(model, path)))
     found.append(Step(_jobset(model), partial(_shaped, model, "JobSet")))
-    for plugin in PLUGINS:
+    for plugin in enabled(model):
         before, model = model, plugin.shape(model)
         if model is not before:
             found.append(Step(_jobset(model), partial(_shaped, model, plugin.name)))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import JsonObject
+from trainc.basics.jsonvalues import JsonObject, as_object
 from trainc.plugins.base import literal
 from trainc.plugins.model import Container, Model, PodSet
 from trainc.upstream import LAUNCHER, NODE
@@ -152,8 +152,7 @@ class Address(NamedTuple):
 
 def host_sets(model: Model) -> tuple[PodSet, ...]:
     """Return the pod sets in the hostfile, in the runtime's order (M2)."""
-    policy = model.policy("mpi")
-    with_launcher = policy is not None and policy.get("runLauncherAsNode") is True
+    with_launcher = as_object(model.policy("mpi")).get("runLauncherAsNode") is True
     return tuple(p for p in model.pod_sets if p.name == NODE or (with_launcher and p.name == LAUNCHER))
 
 

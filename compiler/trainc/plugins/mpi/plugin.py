@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, as_list, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, objects
 from trainc.basics.regex import lazy
-from trainc.findings import report
+from trainc.findings import Finding, report
 from trainc.kube.fielderror import invalid
 from trainc.kube.gojson import int32
 from trainc.plugins.base import (
@@ -19,13 +20,13 @@ from trainc.plugins.base import (
     gpu_count,
     known_bug,
     literal,
+    node_containers,
     node_resources,
-    pod_containers,
     refused,
     secret_must_exist,
     typed_env,
 )
-from trainc.plugins.model import Container, Findings, Model, Objects, PodSet
+from trainc.plugins.model import Container, Model, Objects, PodSet
 from trainc.plugins.mpi.implementations import (
     HOSTFILE,
     HOSTFILE_DIRECTORY,
@@ -54,12 +55,6 @@ from trainc.plugins.mpi.transport import (
 from trainc.upstream import LAUNCHER, NODE, TRAINER
 
 HOSTFILE_VOLUME = "mpi-hostfile"
-_ITEMS: Final[list[Json]] = [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}]
-
-
-def hostfile_volume(model: Model) -> JsonObject:
-    """Return the volume with the hostfile."""
-    return {"name": HOSTFILE_VOLUME, "configMap": {"name": f"{model.name}-mpi-hostfile", "items": _ITEMS}}
 
 
 def slots(model: Model, policy: JsonObject) -> int:
@@ -90,50 +85,46 @@ def nodes(model: Model) -> int | None:
     """
     if model.num_nodes is not None or not model.fixed("mpi-num-nodes") or not counts_launchers(model):
         return model.num_nodes
-    count = model.ml_policy.get("numNodes") if model.ml_policy else None
-    node = next((job for job in model.jobs if job.get("name") == NODE), None)
+    count, node = model.ml_policy.get("numNodes"), model.replicated_job(NODE)
     if not isinstance(count, int) or (count == 1 and get(node, "template", "spec", "parallelism") is not None):
         return None
     return count
 
 
-def check(model: Model) -> Findings:
-    """Return findings on what webhook and build refuse, and on known bugs."""
-    policy = model.policy("mpi")
-    if policy is None:
-        return ()
-    findings = [*_check_launcher(model, policy), *_check_reserved(model, policy)]
-    findings += _check_implementation(model, policy)
-    findings += check_known_hosts(model, policy)
+def check(model: Model) -> Iterator[Finding]:
+    """Yield findings on what webhook and build refuse, and on known bugs."""
+    policy = as_object(model.policy("mpi"))
+    yield from _check_launcher(model, policy)
+    yield from _check_reserved(model, policy)
+    launcher = model.pod_set(LAUNCHER)
+    if implementation_of(policy) is None and launcher is not None and launcher.container(NODE) is not None:
+        text = "MPI implementation for 0x... doesn't supported"  # M4: the launcher needs its variables
+        message = "unknown mpiImplementation: Trainer accepts it, but cannot build the job"
+        more = {"found": str(policy.get("mpiImplementation")), "expected": "one of " + ", ".join(IMPLEMENTATIONS)}
+        yield refused("TC404", model.runtime, IMPLEMENTATION_PATH, text, message, stage="build", **more)
+    yield from check_known_hosts(model, policy)
     if (count := host_count(counted(model, policy))) > MAX_HOSTS:
         detail = f"the hostfile would have {count} lines, more than {MAX_HOSTS}"
-        path = ("spec", "trainer", "numNodes")
-        findings.append(refused("TC407", model.job, path, detail, detail, stage="build"))
+        yield refused("TC407", model.job, ("spec", "trainer", "numNodes"), detail, detail, stage="build")
     if model.options.faithful:  # else gitops/keys creates the Secret
-        findings += secret_must_exist(model, secret_name(model), secret_keys(model, policy))
-    return (*findings, *known_bugs(model, policy))
+        yield from secret_must_exist(model, secret_name(model), secret_keys(model, policy))
+    yield from _known_bugs(model, policy)
 
 
 def shape(model: Model) -> Model:
     """Set counts and slots; add volumes, mounts and the launcher's variables."""
-    policy = model.policy("mpi")
-    if policy is None:
-        return model
+    policy = as_object(model.policy("mpi"))
     model = counted(model, policy)
     policy = {**policy, "numProcPerNode": slots(model, policy)}
-    model = replace(model, ml_policy={**(model.ml_policy or {}), "mpi": policy})
+    model = replace(model, ml_policy={**model.ml_policy, "mpi": policy})
     shaped = (_pod_set(model, policy, p) if p.name in (NODE, LAUNCHER) else p for p in model.pod_sets)
     return replace(model, pod_sets=tuple(shaped))
 
 
 def build(model: Model) -> Objects:
     """Return the ConfigMap with the hostfile, and for kubectl exec with the scripts."""
-    policy = model.policy("mpi")
-    if policy is None:
-        return ()
-    implementation = implementation_of(policy)
-    count = policy["numProcPerNode"]
-    assert isinstance(count, int)
+    policy = as_object(model.policy("mpi"))
+    implementation, count = implementation_of(policy), slots(model, policy)
     text = hostfile(model, implementation, count) if implementation else ""
     if by_kubexec(model):
         return (kubexec_map(model, text, count),)
@@ -141,32 +132,29 @@ def build(model: Model) -> Objects:
 
 
 def _pod_set(model: Model, policy: JsonObject, pod_set: PodSet) -> PodSet:
+    launches = pod_set.name == LAUNCHER
     if by_kubexec(model):
         pod_set = pod_set.with_volumes(kubexec_volume(model, pod_set.name))
+        mounts: list[JsonObject] = [{"name": KUBEXEC_VOLUME, "mountPath": HOSTFILE_DIRECTORY}]
     else:
         pod_set = pod_set.with_volumes(ssh_volume(model, policy, pod_set.name))
-        if pod_set.name == LAUNCHER:
-            pod_set = pod_set.with_volumes(hostfile_volume(model))
-    containers = (_container(model, policy, pod_set.name, c) if c.name == NODE else c for c in pod_set.containers)
-    return replace(pod_set, containers=tuple(containers))
-
-
-def _container(model: Model, policy: JsonObject, job: str, container: Container) -> Container:
-    if by_kubexec(model):
-        container = container.with_mounts({"name": KUBEXEC_VOLUME, "mountPath": HOSTFILE_DIRECTORY})
-    else:
-        container = container.with_mounts({"name": SSH_VOLUME, "mountPath": str(policy["sshAuthMountPath"])})
-    if job != LAUNCHER:
-        return container
-    if not by_kubexec(model):
-        container = container.with_mounts({"name": HOSTFILE_VOLUME, "mountPath": HOSTFILE_DIRECTORY})
+        mounts = [{"name": SSH_VOLUME, "mountPath": str(policy["sshAuthMountPath"])}]
+        if launches:
+            items: list[Json] = [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}]
+            source: JsonObject = {"name": f"{model.name}-mpi-hostfile", "items": items}
+            pod_set = pod_set.with_volumes({"name": HOSTFILE_VOLUME, "configMap": source})
+            mounts.append({"name": HOSTFILE_VOLUME, "mountPath": HOSTFILE_DIRECTORY})
+    containers = (c.with_mounts(*mounts) if c.name == NODE else c for c in pod_set.containers)
     implementation = _implementation(model, policy)
-    count = policy["numProcPerNode"]
-    assert isinstance(count, int)
-    if implementation is None:
-        return container
-    variables = implementation.environment(container, count, ssh_arguments(model, policy))
-    return forwarded(model, implementation, container.with_env(*variables))
+    if launches and implementation is not None:
+        ssh, count = ssh_arguments(model, policy), slots(model, policy)
+        containers = (
+            forwarded(model, implementation, c.with_env(*implementation.environment(c, count, ssh)))
+            if c.name == NODE
+            else c
+            for c in containers
+        )
+    return replace(pod_set, containers=tuple(containers))
 
 
 def _implementation(model: Model, policy: JsonObject) -> Implementation | None:
@@ -174,11 +162,11 @@ def _implementation(model: Model, policy: JsonObject) -> Implementation | None:
     return implementation_of(policy, prrte=model.fixed("openmpi5-variables"), kubexec=by_kubexec(model))
 
 
-def _check_launcher(model: Model, policy: JsonObject) -> Findings:
+def _check_launcher(model: Model, policy: JsonObject) -> Iterator[Finding]:
     count = 1 if model.num_nodes is None else model.num_nodes
     missing = [name for name in (LAUNCHER, NODE) if model.pod_set(name) is None]
     if model.trainer is None or count < 2 or policy.get("runLauncherAsNode") is not True or not missing:
-        return ()
+        return
     detail = (
         "must have 1 when MPI trainingRuntime with enabled runLauncherAsNode does not have either launcher and node"
     )
@@ -188,54 +176,21 @@ def _check_launcher(model: Model, policy: JsonObject) -> Findings:
     add = " and ".join(f"a replicated job {name!r} with a container {NODE!r}" for name in missing)
     alone = ", or set numNodes: 1: with runLauncherAsNode the launcher then trains alone" if missing == [NODE] else ""
     path, hint = ("spec", "trainer", "numNodes"), f"add {add} to the runtime{alone}"
-    return (refused("TC404", model.job, path, text, message, found=str(count), hint=hint),)
+    yield refused("TC404", model.job, path, text, message, found=str(count), hint=hint)
 
 
-def _check_reserved(model: Model, policy: JsonObject) -> Findings:
-    if not model.trainer_list("env"):
-        return ()
+def _check_reserved(model: Model, policy: JsonObject) -> Iterator[Finding]:
+    """Refuse variables that Trainer, a fix or the transport sets."""
+    names, path = set(env_names(model)), ("spec", "trainer", "env")
     reserved = IMPLEMENTATIONS["OpenMPI"].reserved
-    implementation = IMPLEMENTATIONS.get(str(policy.get("mpiImplementation")))
-    if implementation is not None:
+    if (implementation := implementation_of(policy)) is not None:
         reserved |= implementation.reserved
-    found = sorted({name for name in env_names(model) if name in reserved})
-    if not found:
-        return _check_added(model, policy, reserved)
-    detail = f"must not have reserved envs, invalid envs configured: [{' '.join(found)}]"
-    text = invalid("spec.trainer.env", typed_env(model), detail)
-    return (refused("TC401", model.job, ("spec", "trainer", "env"), text, detail),)
-
-
-def _check_added(model: Model, policy: JsonObject, reserved: frozenset[str]) -> Findings:
-    """Refuse variables that a fix or the transport sets."""
-    implementation = _implementation(model, policy)
-    added = sorted(set(env_names(model)) & (implementation.reserved - reserved)) if implementation else []
-    if not added:
-        return ()
-    by = "transport kubexec" if by_kubexec(model) else "fix 'openmpi5-variables'"
-    text = f"must not have envs that {by} sets"
-    return (report("TC401", model.job, ("spec", "trainer", "env"), text, found=" ".join(added)),)
-
-
-def _check_implementation(model: Model, policy: JsonObject) -> Findings:
-    """Refuse an unknown implementation where the launcher would need its variables (M4)."""
-    launcher = model.pod_set(LAUNCHER)
-    needed = launcher is not None and launcher.container(NODE) is not None
-    if not needed or implementation_of(policy) is not None:
-        return ()
-    expected = "one of " + ", ".join(IMPLEMENTATIONS)
-    return (
-        refused(
-            "TC404",
-            model.runtime,
-            IMPLEMENTATION_PATH,
-            "MPI implementation for 0x... doesn't supported",
-            "unknown mpiImplementation: Trainer accepts it, but cannot build the job",
-            stage="build",
-            found=str(policy.get("mpiImplementation")),
-            expected=expected,
-        ),
-    )
+    if found := sorted(names & reserved):
+        detail = f"must not have reserved envs, invalid envs configured: [{' '.join(found)}]"
+        yield refused("TC401", model.job, path, invalid("spec.trainer.env", typed_env(model), detail), detail)
+    elif (extended := _implementation(model, policy)) and (added := sorted(names & extended.reserved)):
+        by = "transport kubexec" if by_kubexec(model) else "fix 'openmpi5-variables'"
+        yield report("TC401", model.job, path, f"must not have envs that {by} sets", found=" ".join(added))
 
 
 # The known bugs.
@@ -243,12 +198,32 @@ def _check_implementation(model: Model, policy: JsonObject) -> Findings:
 POLICY = ("spec", "mlPolicy", "mpi")
 
 
-def known_bugs(model: Model, policy: JsonObject) -> Findings:
-    """Return a warning for each known bug that affects the job."""
-    general = (*_launcher_as_node(model, policy), *_num_nodes(model), *_env_to_workers(model, policy))
-    if by_kubexec(model):  # without ssh, and Open MPI 5 gets its variables
-        return general
-    return (*_openmpi5(model, policy), *general, *_key_mode(model), *_known_hosts(model, policy))
+def _known_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
+    """Yield a warning for each known bug that affects the job."""
+    by_ssh = not by_kubexec(model)
+    as_node, nodes = policy.get("runLauncherAsNode") is True, model.ml_policy.get("numNodes")
+    if by_ssh and policy.get("mpiImplementation") == "OpenMPI" and not model.fixed("openmpi5-variables"):
+        message = (
+            "Open MPI 5 and newer ignore the OMPI_MCA_orte_* variables: with such an image every rank runs in the"
+            " launcher's pod and the job still succeeds"
+        )
+        yield known_bug("openmpi5-variables", model.runtime, (*POLICY, "mpiImplementation"), message)
+    if as_node and model.num_nodes == 1 and not model.fixed("launcher-counts-as-node"):
+        message = "with runLauncherAsNode one node becomes two hosts: the launcher and one worker"
+        yield known_bug("launcher-counts-as-node", model.job, ("spec", "trainer", "numNodes"), message)
+    if nodes not in (None, 1) and counts_launchers(model) and not model.fixed("mpi-num-nodes"):
+        message = f"mlPolicy.numNodes goes to the launcher, which gets {nodes} pods, and not to job node"
+        yield known_bug("mpi-num-nodes", model.runtime, ("spec", "mlPolicy", "numNodes"), message)
+    implementation = implementation_of(policy)
+    if names := not_forwarded(model, implementation) if implementation is not None else []:
+        some = "" if names == env_names(model) else f"of these variables {' and '.join(names)} reach"
+        target = "launcher's and the node's containers" if as_node else "launcher only"
+        shell = "ssh" if by_ssh else "kubectl exec"
+        message = f"{some or 'these variables reach'} the {target}; {shell} and mpirun do not forward them to the ranks"
+        remedy = "name them on mpirun's command line: -x NAME" if model.fixed(ENV_FIX) else None
+        yield known_bug(ENV_FIX, model.job, ("spec", "trainer", "env"), f"{message} on other hosts", remedy)
+    if by_ssh:
+        yield from _ssh_bugs(model, policy)
 
 
 def counts_launchers(model: Model) -> bool:
@@ -257,77 +232,24 @@ def counts_launchers(model: Model) -> bool:
     return launcher is not None and launcher.ancestor == TRAINER
 
 
-def _openmpi5(model: Model, policy: JsonObject) -> Findings:
-    if policy.get("mpiImplementation") != "OpenMPI" or model.fixed("openmpi5-variables"):
-        return ()
-    return known_bug(
-        "openmpi5-variables",
-        model.runtime,
-        (*POLICY, "mpiImplementation"),
-        "Open MPI 5 and newer ignore the OMPI_MCA_orte_* variables: with such an image every rank runs in the"
-        " launcher's pod and the job still succeeds",
-    )
-
-
-def _launcher_as_node(model: Model, policy: JsonObject) -> Findings:
-    fixed = model.fixed("launcher-counts-as-node")
-    if policy.get("runLauncherAsNode") is not True or model.num_nodes != 1 or fixed:
-        return ()
-    return known_bug(
-        "launcher-counts-as-node",
-        model.job,
-        ("spec", "trainer", "numNodes"),
-        "with runLauncherAsNode one node becomes two hosts: the launcher and one worker",
-    )
-
-
-def _num_nodes(model: Model) -> Findings:
-    nodes = model.ml_policy.get("numNodes") if model.ml_policy else None
-    if nodes in (None, 1) or not counts_launchers(model) or model.fixed("mpi-num-nodes"):
-        return ()
-    return known_bug(
-        "mpi-num-nodes",
-        model.runtime,
-        ("spec", "mlPolicy", "numNodes"),
-        f"mlPolicy.numNodes goes to the launcher, which gets {nodes} pods, and not to job node",
-    )
-
-
-def _env_to_workers(model: Model, policy: JsonObject) -> Findings:
-    implementation = implementation_of(policy)
-    if implementation is None or not (names := not_forwarded(model, implementation)):
-        return ()
-    these = "these variables reach" if names == env_names(model) else f"of these variables {' and '.join(names)} reach"
-    where = "launcher's and the node's containers" if policy.get("runLauncherAsNode") is True else "launcher only"
-    shell = "kubectl exec" if by_kubexec(model) else "ssh"
-    message = f"{these} the {where}; {shell} and mpirun do not forward them to the ranks on other hosts"
-    remedy = "name them on mpirun's command line: -x NAME" if model.fixed("env-to-workers") else None
-    return known_bug("env-to-workers", model.job, ("spec", "trainer", "env"), message, remedy)
-
-
-def _key_mode(model: Model) -> Findings:
+def _ssh_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
     rooted = next((name for name in (LAUNCHER, NODE) if may_be_root(model, name)), None)
-    if rooted is None or model.fixed("ssh-key-mode"):
-        return ()
-    index = next(index for index, job in enumerate(model.jobs) if job.get("name") == rooted)
-    return known_bug(
-        "ssh-key-mode",
-        model.runtime,
-        ("spec", "template", "spec", "replicatedJobs", index),
-        "id_rsa is mounted with mode 0640, which ssh refuses if the container runs as root without fsGroup",
-    )
-
-
-def _known_hosts(model: Model, policy: JsonObject) -> Findings:
+    if rooted is not None and not model.fixed("ssh-key-mode"):
+        index = next(index for index, job in enumerate(model.jobs) if job.get("name") == rooted)
+        message = "id_rsa is mounted with mode 0640, which ssh refuses if the container runs as root without fsGroup"
+        path = ("spec", "template", "spec", "replicatedJobs", index)
+        yield known_bug("ssh-key-mode", model.runtime, path, message)
     if strict(model, policy):
-        return ()
+        return
     message = "no known_hosts is mounted: ssh either skips the check of host keys (StrictHostKeyChecking no) or fails"
-    if not model.fixed("ssh-known-hosts"):
-        return known_bug("ssh-known-hosts", model.runtime, POLICY, message)
-    message += "; the nodes' command line does not configure sshd with the job's key (-h .../id_rsa)"
-    mount = str(policy.get("sshAuthMountPath")).rstrip("/")
-    remedy = f"add the argument -h {mount}/id_rsa to sshd of job {NODE} in the runtime, so that ssh checks host keys"
-    return known_bug("ssh-known-hosts", model.runtime, POLICY, message, remedy)
+    remedy = None
+    if model.fixed("ssh-known-hosts"):
+        message += "; the nodes' command line does not configure sshd with the job's key (-h .../id_rsa)"
+        mount = str(policy.get("sshAuthMountPath")).rstrip("/")
+        remedy = (
+            f"add the argument -h {mount}/id_rsa to sshd of job {NODE} in the runtime, so that ssh checks host keys"
+        )
+    yield known_bug("ssh-known-hosts", model.runtime, POLICY, message, remedy)
 
 
 # The variables of a TrainJob that mpirun forwards to ranks on other hosts.
@@ -374,31 +296,26 @@ def _forwarded_entries(model: Model) -> tuple[str, ...]:
     launcher = model.pod_set(LAUNCHER)
     if LIST.partition("_MCA_")[2] in _command_line(model) or launcher is None or launcher.ancestor != TRAINER:
         return ()
-    entries = (_entry(variable) for variable in objects(model.trainer_list("env")))
-    return tuple(entry for entry in entries if entry is not None)
-
-
-def _entry(variable: JsonObject) -> str | None:
-    """Return the entry that forwards a variable, or None if that is impossible.
-
-    With NAME, mpirun uses its own variable, but the empty string for a value that contains =. With NAME=VALUE, the
-    value ends at the first semicolon.
-    """
-    name, value = str(variable.get("name")), variable.get("value")
-    if not _PLAIN.fullmatch(name):
-        return None
-    if not isinstance(value, str) or SEPARATOR not in value:
-        return f"{name}=$({name})"
-    return name if "=" not in value else None
+    entries = []
+    for variable in objects(model.trainer_list("env")):
+        # With NAME, mpirun uses its own variable, but the empty string for a value that contains =. With NAME=VALUE,
+        # the value ends at the first semicolon. Other names, and values with both characters, cannot be forwarded.
+        name, value = str(variable.get("name")), variable.get("value")
+        if not _PLAIN.fullmatch(name):
+            continue
+        if not isinstance(value, str) or SEPARATOR not in value:
+            entries.append(f"{name}=$({name})")
+        elif "=" not in value:
+            entries.append(name)
+    return tuple(entries)
 
 
 def _runtime_list(model: Model) -> Json:
     """Return the list that the runtime sets for the launcher, or None."""
-    for job in model.jobs:
-        for container in pod_containers(job) if job.get("name") == LAUNCHER else ():
-            for variable in objects(container.get("env")) if container.get("name") == NODE else ():
-                if variable.get("name") == LIST:
-                    return variable.get("value") or ""
+    for container in node_containers(model.replicated_job(LAUNCHER)):
+        for variable in objects(container.get("env")):
+            if variable.get("name") == LIST:
+                return variable.get("value") or ""
     return None
 
 
@@ -409,11 +326,10 @@ def _exported(model: Model) -> list[str]:
 
 def _command_line(model: Model) -> str:
     """Return command and arguments of the launcher, the TrainJob's or the runtime's."""
-    job = next((job for job in model.jobs if job.get("name") == LAUNCHER), None)
-    container = next((c for c in pod_containers(job) if c.get("name") == NODE), {})
+    container: JsonObject = next(iter(node_containers(model.replicated_job(LAUNCHER))), {})
     fields = (("command", model.command), ("args", model.args))
     words = (word for key, value in fields for word in (value if value is not None else as_list(container.get(key))))
     return " ".join(map(str, words))
 
 
-PLUGIN = Plugin("MPI", check, shape, build)
+PLUGIN = Plugin("MPI", ("mlPolicy", "mpi"), check=check, shape=shape, build=build)

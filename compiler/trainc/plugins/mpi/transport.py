@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get
 from trainc.data import load_text
-from trainc.findings import report
-from trainc.plugins.base import config_map, pod_containers
-from trainc.plugins.model import Findings, Model, Object
+from trainc.findings import Finding, report
+from trainc.plugins.base import POD_SPEC, config_map, node_containers, pod_containers
+from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.implementations import HOSTFILE, SSH_ARGUMENTS, addresses
 from trainc.plugins.mpi.implementations import KUBEXEC as KUBEXEC_SCRIPT
 from trainc.upstream import LAUNCHER, NODE, TRANSPORT
@@ -22,21 +22,15 @@ TRANSPORTS: Final = (SSH, KUBEXEC)
 ANNOTATIONS: Final[Path] = ("metadata", "annotations")
 
 
-def transport_of(model: Model) -> str:
-    """Return ssh or kubexec: from the runtime's annotation, else the environment. In faithful output always ssh."""
-    if model.options.faithful:
-        return SSH
-    annotation = get(model.runtime.data, *ANNOTATIONS, TRANSPORT)
-    return (
-        annotation
-        if isinstance(annotation, str) and annotation in TRANSPORTS
-        else model.options.settings.transport.mode
-    )
-
-
 def by_kubexec(model: Model) -> bool:
-    """Tell whether the job is an MPI job whose launcher runs kubectl exec."""
-    return model.policy("mpi") is not None and transport_of(model) == KUBEXEC
+    """Tell whether the job is an MPI job whose launcher runs kubectl exec.
+
+    The runtime's annotation decides, else the environment. In faithful output no launcher does.
+    """
+    if model.options.faithful or not model.uses("mpi"):
+        return False
+    annotation = get(model.runtime.data, *ANNOTATIONS, TRANSPORT)
+    return (annotation if annotation in TRANSPORTS else model.options.settings.transport.mode) == KUBEXEC
 
 
 def command_line(container: JsonObject) -> tuple[str, ...]:
@@ -49,8 +43,7 @@ def sshd_path(model: Model) -> Path | None:
     for index, job in enumerate(model.jobs):
         for number, container in enumerate(pod_containers(job) if job.get("name") == NODE else ()):
             if runs_sshd(command_line(container)):
-                pod: Path = ("spec", "replicatedJobs", index, "template", "spec", "template", "spec")
-                return (*pod, "containers", number)
+                return ("spec", "replicatedJobs", index, *POD_SPEC, "containers", number)
     return None
 
 
@@ -104,16 +97,16 @@ def strict(model: Model, policy: JsonObject) -> bool:
     return model.fixed(FIX) and serves_own_key(model) and not any(map(str.isspace, _mount(policy)))
 
 
-def check_known_hosts(model: Model, policy: JsonObject) -> Findings:
+def check_known_hosts(model: Model, policy: JsonObject) -> Iterator[Finding]:
     """Warn about a Secret among the documents without a mounted item, without which no pod starts."""
     name = model.options.settings.ssh_keys.secret or secret_name(model)
     secret = model.cluster.get(("v1/Secret", model.namespace, name))
     if secret is None or not strict(model, policy):
-        return ()
-    if any(KNOWN_HOSTS in as_object(secret.data.get(field)) for field in ("data", "stringData")):
-        return ()
-    message = f"Secret {model.namespace}/{name} has no key {KNOWN_HOSTS}, which fix {FIX!r} mounts: no pod will start"
-    return (report("TC408", secret, ("metadata", "name"), message, hint=secret_keys(model, policy)),)
+        return
+    if not any(KNOWN_HOSTS in as_object(secret.data.get(field)) for field in ("data", "stringData")):
+        message = f"Secret {model.namespace}/{name} has no key {KNOWN_HOSTS}, which fix {FIX!r} mounts"
+        hint = secret_keys(model, policy)
+        yield report("TC408", secret, ("metadata", "name"), f"{message}: no pod will start", hint=hint)
 
 
 def _mount(policy: JsonObject) -> str:
@@ -126,23 +119,19 @@ def may_be_root(model: Model, job: str) -> bool:
     For root, ssh refuses a key that its group may read. With an fsGroup, the kubelet makes it readable for the group
     regardless of the mode. Other users do not own the file, and ssh checks only the modes of the owner's files.
     """
-    found = _replicated(model, job)
-    context = get(found, "template", "spec", "template", "spec", "securityContext")
+    found = model.replicated_job(job)
+    context = get(found, *POD_SPEC, "securityContext")
     if found is None or get(context, "fsGroup") is not None:
         return False
-    users = [get(c, "securityContext", "runAsUser") for c in pod_containers(found) if c.get("name") == NODE]
+    users = [get(container, "securityContext", "runAsUser") for container in node_containers(found)]
     return any((user if user is not None else get(context, "runAsUser")) in (None, 0) for user in users)
 
 
 def serves_own_key(model: Model) -> bool:
     """Tell whether the nodes' sshd has the Secret's private key, or a copy, as its host key on the command line."""
-    nodes = (c for c in pod_containers(_replicated(model, NODE)) if c.get("name") == NODE)
+    nodes = node_containers(model.replicated_job(NODE))
     words = tuple(word for container in nodes for word in command_line(container))
     return any(key.rpartition("/")[2] == PRIVATE_KEY for key in _host_keys(words))
-
-
-def _replicated(model: Model, name: str) -> JsonObject | None:
-    return next((job for job in model.jobs if job.get("name") == name), None)
 
 
 @lru_cache(maxsize=256)
@@ -181,14 +170,15 @@ _BEFORE_COMMANDS = ("exec", "--", "then", "do", "else", "{")
 def runs_sshd(words: tuple[str, ...]) -> bool:
     """Tell whether a command line, or a shell script in it, runs sshd, with or without its path."""
     tokens = _shell_words(words)
-    return any(_runs(tokens[index - 1] if index else "", token) for index, token in enumerate(tokens))
-
-
-def _runs(before: str, word: str) -> bool:
-    folder, slash, _ = word.rpartition("/")
-    if not _is_sshd(word) or slash:
-        return _is_sshd(word) and folder.endswith("bin")  # not /run/sshd, its folder
-    return before in _BEFORE_COMMANDS or not before.strip(OPERATORS)
+    for before, word in zip(("", *tokens), tokens, strict=False):
+        folder, slash, _ = word.rpartition("/")
+        if _is_sshd(word) and slash:
+            found = folder.endswith("bin")  # not /run/sshd, its folder
+        else:
+            found = _is_sshd(word) and (before in _BEFORE_COMMANDS or not before.strip(OPERATORS))
+        if found:
+            return True
+    return False
 
 
 def _is_sshd(word: str) -> bool:
