@@ -13,10 +13,10 @@ from trainc.cel.checker import check
 from trainc.cel.declarations import Checked, Environment
 from trainc.cel.environments import VARIABLES, admission, refusal
 from trainc.cel.escaping import unescape
-from trainc.cel.issues import CompileError, Issue, display
+from trainc.cel.issues import CompileError, Issue, PlanError, display
 from trainc.cel.maps import MISSING
 from trainc.cel.parser import parse
-from trainc.cel.program import PlanError, Program, plan
+from trainc.cel.program import Program
 from trainc.cel.types import Type, struct
 from trainc.cel.values import Container, EvalError, Undecided, Value
 from trainc.cel.work import PER_COST, Exhausted
@@ -62,7 +62,7 @@ def compile_expression(
         checked = check(tree, environment, strict=strict)
         if allowed and (reason := refusal(checked.type, allowed)) is not None:
             return Problem(wrong_type or reason)
-        return Compiled(checked, plan(checked, environment))
+        return Compiled(checked, Program(checked, environment))
     except PlanError as error:
         return Problem(f"{what or 'program '}instantiation failed: {error.message}", error.issues[0].position)
     except CompileError as error:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from operator import length_hint
 from types import TracebackType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from trainc.cel.cost import actual_size
-from trainc.cel.dispatch import mismatch
 from trainc.cel.equality import equal
 from trainc.cel.gotext import shown
 from trainc.cel.maps import MISSING, find, from_entries, inserted, is_list, is_map, items, key_form, keys
@@ -43,6 +42,11 @@ LOOK_UP: Final = (KeyError, TypeError, AttributeError, EvalError)
 """Raised by Python for a selection from a value that is not a dict or lacks the key."""
 
 TOO_DEEP: Final = "the expression or its values are nested too deeply"
+
+
+def mismatch(function: str, args: Sequence[Value]) -> EvalError:
+    """Return cel-go's error for arguments that fit no overload."""
+    return EvalError(f"no such overload: {function}({', '.join(type_name(type_of(arg)) for arg in args)})")
 
 
 # Lookup of fields, keys and indexes (interpreter/attributes.go, cel-go v0.26.0).
@@ -85,13 +89,6 @@ def _index(key: Value) -> int:
     raise EvalError(f"unsupported index type '{type_name(type_of(key))}' in list")
 
 
-def check_key(key: Value) -> Value:
-    """Return a key or index. Raises EvalError for an invalid class."""
-    if key.__class__ in KEYS:
-        return key
-    raise EvalError(f"invalid qualifier type: {type_name(type_of(key))}")
-
-
 def native(value: Value) -> Value:
     """Return a value after its conversion to Go and back, as cel-go does with the value of an optional variable.
 
@@ -130,9 +127,6 @@ UNUSUAL: Final = frozenset((EvalError, Undecided, MISSING.__class__, Optional))
 ONE: Final = frozenset((int, bool, float, type(None)))
 """The classes of values whose size counts as 1."""
 
-Step: TypeAlias = tuple[Value, int]
-"""A key, and the position of the selection."""
-
 
 def exceeded(cost: int, limit: int) -> Exceeded:
     """Return the failure of exceeding the cost limit, or else the work budget."""
@@ -148,11 +142,8 @@ def failed(error: BaseException) -> EvalError | Undecided:
     return EvalError(MESSAGE if isinstance(error, Exhausted) else TOO_DEEP)
 
 
-def located(error: EvalError | Undecided, meter: Meter | None = None) -> EvalError | Undecided:
-    """Return a failure with its position, found by the line of generated code that raised it.
-
-    ``meter``: the failure is absorbed; calls that it interrupted before they were charged cost 1 each.
-    """
+def located(error: EvalError | Undecided) -> EvalError | Undecided:
+    """Return a failure with its position, found by the line of generated code that raised it."""
     trace: TracebackType | None = error.__traceback__
     assert trace is not None, "it was raised"
     code, line = trace.tb_frame.f_globals, trace.tb_lineno
@@ -160,19 +151,15 @@ def located(error: EvalError | Undecided, meter: Meter | None = None) -> EvalErr
         if trace.tb_frame.f_globals is code:
             line = trace.tb_lineno
         trace = trace.tb_next
-    position, pending = code["MARKS"][line]
-    if meter is not None:
-        meter[COST] += pending
     if isinstance(error, Undecided) or error.position is not None:
         return again(error)
-    return EvalError(error.message, position)
+    return EvalError(error.message, code["POSITIONS"][line])
 
 
-def worse(before: EvalError | Undecided | None, error: EvalError | Undecided, meter: Meter) -> EvalError | Undecided:
+def worse(before: EvalError | Undecided | None, error: EvalError | Undecided) -> EvalError | Undecided:
     """Return the failure to report: the first Undecided, else the first error."""
-    found = located(error, meter)
     if before is None or (isinstance(error, Undecided) and not isinstance(before, Undecided)):
-        return found
+        return located(error)
     return before
 
 
@@ -200,56 +187,59 @@ def rewrapped(value: Optional, position: int) -> Optional:
         return Optional(EvalError(error.message, position))
 
 
-def unwrapped(value: Optional) -> Value:
-    """Return the value of an optional for a selection; MISSING if it is empty."""
-    return native(value.value) if value.present else MISSING
+def unwrapped(value: Value, start: tuple[str, int] = ("", 0)) -> Value:
+    """Return the value to select from: that of an optional, MISSING if it is empty.
 
-
-def select(meter: Meter, value: Value, start: Step, path: Sequence[Step]) -> Value:
-    """Return the result of selecting a chain of fields from a variable. Raises EvalError.
-
-    ``start``: the variable's name and position. The code has charged the whole path; the unreached rest is refunded.
+    ``start``: the name and position of a variable. Raises the variable's failure.
     """
-    if value.__class__ in UNUSUAL and value.__class__ is not Optional:
-        meter[COST] -= len(path)
-        return bare(value, *start)
+    if value.__class__ is Optional:
+        return native(value.value) if value.present else MISSING
+    return bare(value, *start) if value.__class__ in UNUSUAL else value
+
+
+def wrapped(value: Value) -> Optional:
+    """Return the result of an optional selection."""
+    return NONE if value is MISSING else Optional(value)
+
+
+def select(
+    meter: Meter, value: Value, start: tuple[str, int], path: Sequence[tuple[str, int]], test: bool = False
+) -> Value:
+    """Return the result of selecting fields from a variable; ``test``: whether there is one. Raises EvalError.
+
+    ``start``: the variable's name and position; ``path``: fields and their positions, which the code has charged.
+    """
+    meter[COST] -= len(path)
     optional = value.__class__ is Optional
-    if optional:
-        value = unwrapped(value)
-    for at, (key, position) in enumerate(path):
+    value = unwrapped(value, start)
+    for field, position in path:
         try:
-            found = look_up(value, key) if value is not MISSING else MISSING
+            value = step(meter, value, field, optional, test)
         except EvalError as error:
             raise EvalError(error.message, position) from None
-        if found is MISSING:
-            meter[COST] -= len(path) - at - (not optional)
-            if optional:
-                return NONE
-            raise EvalError(_absent(value, key), position)
-        value = found
-    return Optional(value) if optional else value
+    if optional:
+        return value is not MISSING if test else wrapped(value)
+    return value
 
 
-def present(meter: Meter, value: Value, start: Step, key: str) -> bool:
-    """Report whether a value has a field, as has() does."""
-    if value.__class__ is Optional:
-        value = unwrapped(value)
-        if value is MISSING or look_up(value, key) is MISSING:
-            meter[COST] -= 1
-            return False
-        return True
-    if value.__class__ in UNUSUAL:
-        bare(value, *start)
-    return look_up(value, key) is not MISSING
+def step(meter: Meter, value: Value, key: Value, optional: bool, test: bool = False) -> Value:
+    """Return the result of one selection, MISSING if it is optional and there is none; ``test``: whether there is one.
 
-
-def _absent(value: Value, key: Value) -> str:
-    return f"{'index out of bounds' if is_list(value) else 'no such key'}: {shown(key)}"
-
-
-def absent(value: Value, key: Value) -> EvalError:
-    """Return the error of a missing key or index."""
-    return EvalError(_absent(value, key))
+    Raises EvalError.
+    """
+    if value is MISSING:
+        return MISSING
+    if key.__class__ not in KEYS:
+        raise EvalError(f"invalid qualifier type: {type_name(type_of(key))}")
+    meter[COST] += 1
+    found = look_up(value, key)
+    if test and not optional:
+        return found is not MISSING
+    if found is MISSING:
+        if not optional:
+            raise EvalError(f"{'index out of bounds' if is_list(value) else 'no such key'}: {shown(key)}")
+        meter[COST] -= 1
+    return found
 
 
 def elements(value: Value) -> Iterable[Value]:
@@ -360,16 +350,17 @@ def insert_all(entries: dict[object, tuple[Value, Value]], update: Value, meter:
         insert(entries, key, value)
 
 
+_FUNCTIONS: Final = (
+    *(EvalError, Optional, bare, compare, elements, equality_cost, exceeded, failed, from_entries, insert, insert_all),
+    *(inside, length_hint, list_of, located, map_of, member, mismatch, pairs, pay, rewrapped, select, step, unwrapped),
+    *(worse, wrapped),
+)
 NAMES: Final[Mapping[str, Any]] = {
-    **{each.__name__: each for each in (exceeded, Optional, EvalError, check_key, from_entries, length_hint, look_up)},
-    **{each.__name__: each for each in (failed, located, worse, bare, rewrapped, unwrapped, inside, select, present)},
-    **{each.__name__: each for each in (absent, elements, pairs, compare, mismatch, pay, equality_cost, member)},
-    **{each.__name__: each for each in (list_of, map_of, insert, insert_all)},
+    **{each.__name__: each for each in _FUNCTIONS},
     "ABSORBED": ABSORBED,
     "FAILURES": FAILURES,
     "LOOK_UP": LOOK_UP,
     "MISSING": MISSING,
-    "NONE": NONE,
     "NO_OVERLOAD": NO_OVERLOAD,
     "ONE": ONE,
     "UNSET": UNSET,

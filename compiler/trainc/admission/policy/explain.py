@@ -15,7 +15,8 @@ from trainc.basics.jsonvalues import JsonObject, Path, existing, get
 from trainc.cel.ast import Call, Comprehension, Ident, Literal, Node, Select, children
 from trainc.cel.composition import Compiled, Problem, Variable, Variables
 from trainc.cel.declarations import Checked
-from trainc.cel.program import Outcome, PlanError, Program, plan
+from trainc.cel.issues import PlanError
+from trainc.cel.program import Outcome, Program
 from trainc.cel.rules import selections
 from trainc.cel.types import DYN
 from trainc.cel.values import Value
@@ -252,7 +253,7 @@ class _Explainer:
     def _planned(self, node: Node, checked: Checked) -> Program | None:
         part = Checked(node, checked.types.get(node, DYN), checked.types, checked.references)
         try:
-            return plan(part, self._environment)
+            return Program(part, self._environment)
         except PlanError:
             return None
 
