@@ -268,7 +268,7 @@ def _qualified(writer: Writer, base: str, qualifiers: tuple[_Qualifier, ...], st
             test = qualifier.test and key.constant
             writer.put(f"{value} = step(f, {value}, {key.text}, {optional}, {test})")
         writer.position = before
-    writer.put(f"if {optional}: {value} = wrapped({value})")
+    writer.put(f"if {optional}: {value} = NONE if {value} is MISSING else Optional({value})")
     return Term(value)
 
 

@@ -58,13 +58,13 @@ KEYS: Final = frozenset((str, int, Uint, bool, float))
 def look_up(value: Value, key: Value) -> Value:
     """Return ``value.key`` or ``value[key]``, or MISSING if there is none, as in a scalar.
 
-    Raises EvalError for an invalid index.
+    Raises EvalError for an invalid key or index.
     """
+    if key.__class__ not in KEYS:
+        raise EvalError(f"invalid qualifier type: {type_name(type_of(key))}")
     if is_map(value):
         return find(value, key)
-    if is_list(value):
-        return element(value, key)
-    return MISSING
+    return element(value, key) if is_list(value) else MISSING
 
 
 def element(value: Value, key: Value) -> Value:
@@ -197,11 +197,6 @@ def unwrapped(value: Value, start: tuple[str, int] = ("", 0)) -> Value:
     return bare(value, *start) if value.__class__ in UNUSUAL else value
 
 
-def wrapped(value: Value) -> Optional:
-    """Return the result of an optional selection."""
-    return NONE if value is MISSING else Optional(value)
-
-
 def select(
     meter: Meter, value: Value, start: tuple[str, int], path: Sequence[tuple[str, int]], test: bool = False
 ) -> Value:
@@ -217,9 +212,11 @@ def select(
             value = step(meter, value, field, optional, test)
         except EvalError as error:
             raise EvalError(error.message, position) from None
-    if optional:
-        return value is not MISSING if test else wrapped(value)
-    return value
+    if not optional:
+        return value
+    if test:
+        return value is not MISSING
+    return NONE if value is MISSING else Optional(value)
 
 
 def step(meter: Meter, value: Value, key: Value, optional: bool, test: bool = False) -> Value:
@@ -229,10 +226,8 @@ def step(meter: Meter, value: Value, key: Value, optional: bool, test: bool = Fa
     """
     if value is MISSING:
         return MISSING
-    if key.__class__ not in KEYS:
-        raise EvalError(f"invalid qualifier type: {type_name(type_of(key))}")
     meter[COST] += 1
-    found = look_up(value, key)
+    found = value.get(key, MISSING) if value.__class__ is dict and key.__class__ is str else look_up(value, key)
     if test and not optional:
         return found is not MISSING
     if found is MISSING:
@@ -353,7 +348,7 @@ def insert_all(entries: dict[object, tuple[Value, Value]], update: Value, meter:
 _FUNCTIONS: Final = (
     *(EvalError, Optional, bare, compare, elements, equality_cost, exceeded, failed, from_entries, insert, insert_all),
     *(inside, length_hint, list_of, located, map_of, member, mismatch, pairs, pay, rewrapped, select, step, unwrapped),
-    *(worse, wrapped),
+    *(worse,),
 )
 NAMES: Final[Mapping[str, Any]] = {
     **{each.__name__: each for each in _FUNCTIONS},
@@ -361,6 +356,7 @@ NAMES: Final[Mapping[str, Any]] = {
     "FAILURES": FAILURES,
     "LOOK_UP": LOOK_UP,
     "MISSING": MISSING,
+    "NONE": NONE,
     "NO_OVERLOAD": NO_OVERLOAD,
     "ONE": ONE,
     "UNSET": UNSET,
