@@ -44,7 +44,7 @@ from trainc.cel.unification import is_optional
 from trainc.cel.values import Value, type_of
 from trainc.cel.wellknown import make_message
 from trainc.cel.work import BUDGET, Panic
-from trainc.cel.writer import Steps, Term, Writer, joined, require_bool
+from trainc.cel.writer import CHECK, Steps, Term, Writer, joined, require_bool
 
 Function: TypeAlias = Callable[[Mapping[str, Value], int], tuple[Value, int, int]]
 
@@ -363,8 +363,6 @@ def _message(writer: Writer, node: Message) -> Steps:
 
 # Loops: expansions of macros (macros.py). Iterations also count as work (work.py).
 
-_CHECK: Final = "if c > L or w > B: raise exceeded(c, L)"
-
 
 def _comprehension(writer: Writer, node: Comprehension) -> Steps:
     if not isinstance(node.condition, Literal):
@@ -380,7 +378,7 @@ def _loop(writer: Writer, node: Comprehension, iterated: str) -> Iterator[None]:
     header = f"for {', '.join(each.text for each in variables.values())} in {iterated}:"
     with writer.block(header), writer.scoped(variables):
         writer.put(f"w += {_weight(node)}")
-        writer.put(_CHECK)
+        writer.put(CHECK)
         yield
 
 

@@ -19,7 +19,7 @@ from trainc.cel.parser import parse
 from trainc.cel.program import Program
 from trainc.cel.types import Type, struct
 from trainc.cel.values import Container, EvalError, Undecided, Value
-from trainc.cel.work import PER_COST, Exhausted
+from trainc.cel.work import MESSAGE, PER_COST, Exceeded
 
 MOST = 10_000_000
 """The largest budget: RuntimeCELCostBudget of k8s.io/apiserver pkg/apis/cel/config.go."""
@@ -158,7 +158,7 @@ class Variables(Container):
         if isinstance(made, Problem):
             return EvalError(f'composited variable "{name}" fails to compile: {made.text}')
         if self.charged > MOST:
-            raise Exhausted
+            raise Exceeded(MESSAGE)
         value, cost, work = made.program.run(self.names)
         self.cost += cost
         self.charged += max(cost, work // PER_COST)

@@ -1,7 +1,7 @@
 """The functions that the generated code of an expression calls (codegen.py).
 
 A failure is a Python exception: EvalError for an error of the expression, Undecided for a result that is
-not available offline. ``&&``, ``||`` and loops catch both; nothing catches Panic and Exhausted.
+not available offline. ``&&``, ``||`` and loops catch both; nothing catches Panic.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from trainc.cel.values import (
     Value,
     type_of,
 )
-from trainc.cel.work import CHARACTERS, COST, MESSAGE, TOO_EXPENSIVE, Exceeded, Exhausted, Meter, Panic, spend
+from trainc.cel.work import CHARACTERS, COST, MESSAGE, TOO_EXPENSIVE, Exceeded, Meter, Panic, spend
 
 ABSORBED: Final = (EvalError, Undecided)
 """The failures that ``&&`` and ``||`` absorb."""
 
-FAILURES: Final = (*ABSORBED, Panic, Exhausted, RecursionError)
+FAILURES: Final = (*ABSORBED, Panic, RecursionError)
 
 LOOK_UP: Final = (KeyError, TypeError, AttributeError, EvalError)
 """Raised by Python for a selection from a value that is not a dict or lacks the key."""
@@ -69,24 +69,18 @@ def look_up(value: Value, key: Value) -> Value:
 
 def element(value: Value, key: Value) -> Value:
     """Return an element of a list, or MISSING. Raises EvalError for an index that is not an integer."""
-    index = _index(key)
+    kind = key.__class__
+    index = key.value if kind is Uint else key
+    # Go rejects both ends of int64 as doubles: overflow.go, doubleToInt64Checked.
+    if kind is float and key.is_integer() and -(2.0**63) < key < 2.0**63:
+        index = int(key)
+    elif kind is float or (kind is Uint and index > INT_MAX):
+        raise EvalError(f"unsupported index value {shown(key)} in list")
+    elif kind is not int and kind is not Uint:
+        raise EvalError(f"unsupported index type '{type_name(type_of(key))}' in list")
     if not 0 <= index < len(value):
         return MISSING
     return value[index] if value.__class__ is list else value.get(key, MISSING)
-
-
-def _index(key: Value) -> int:
-    kind = key.__class__
-    if kind is int:
-        return int(key)
-    if kind is Uint and key.value <= INT_MAX:
-        return int(key.value)
-    # Go rejects both ends of int64 as doubles: overflow.go, doubleToInt64Checked.
-    if kind is float and key.is_integer() and -(2.0**63) < key < 2.0**63:
-        return int(key)
-    if kind is Uint or kind is float:
-        raise EvalError(f"unsupported index value {shown(key)} in list")
-    raise EvalError(f"unsupported index type '{type_name(type_of(key))}' in list")
 
 
 def native(value: Value) -> Value:
@@ -114,11 +108,7 @@ _NATIVE_TYPES: Final = {
 """Go's types of the values of Kubernetes' libraries; named formats are not converted."""
 
 
-class _Unset:
-    __slots__ = ()
-
-
-UNSET: Final = _Unset()
+UNSET: Final = object()
 """The value of a bound name before it is first read."""
 
 UNUSUAL: Final = frozenset((EvalError, Undecided, MISSING.__class__, Optional))
@@ -128,18 +118,11 @@ ONE: Final = frozenset((int, bool, float, type(None)))
 """The classes of values whose size counts as 1."""
 
 
-def exceeded(cost: int, limit: int) -> Exceeded:
-    """Return the failure of exceeding the cost limit, or else the work budget."""
-    return Exceeded(TOO_EXPENSIVE if cost > limit else MESSAGE)
-
-
 def failed(error: BaseException) -> EvalError | Undecided:
     """Return the result of an evaluation that ends with an exception."""
-    if isinstance(error, ABSORBED):
+    if isinstance(error, EvalError | Undecided):
         return located(error)
-    if isinstance(error, Panic):
-        return EvalError(error.message)
-    return EvalError(MESSAGE if isinstance(error, Exhausted) else TOO_DEEP)
+    return EvalError(error.message if isinstance(error, Panic) else TOO_DEEP)
 
 
 def located(error: EvalError | Undecided) -> EvalError | Undecided:
@@ -298,13 +281,10 @@ def list_of(values: Sequence[Value], optional: Sequence[bool]) -> list[Value]:
     """Return ``[a, ?b]``."""
     found = []
     for value, questioned in zip(values, optional, strict=True):
-        if questioned:
-            if not isinstance(value, Optional):
-                words = "cannot initialize optional list element from non-optional value"
-                raise EvalError(f"{words} {shown(value)}")
-            found += [value.value] if value.present else []
-        else:
-            found.append(value)
+        if questioned and not isinstance(value, Optional):
+            raise EvalError(f"cannot initialize optional list element from non-optional value {shown(value)}")
+        if not questioned or value.present:
+            found.append(value.value if questioned else value)
     return found
 
 
@@ -313,19 +293,15 @@ def map_of(names: Sequence[Value], values: Sequence[Value], optional: Sequence[b
     entries: dict[object, tuple[Value, Value]] = {}
     for key, value, questioned in zip(names, values, optional, strict=True):
         form = key_form(key)
-        found = _entry(key, value) if questioned else value
-        if found is MISSING:
-            entries.pop(form, None)
+        if questioned and not isinstance(value, Optional):
+            raise EvalError(f"cannot initialize optional entry '{shown(key)}' from non-optional value {shown(value)}")
+        if not questioned:
+            entries[form] = (key, value)
+        elif value.present:
+            entries[form] = (key, value.value)
         else:
-            entries[form] = (key, found)
+            entries.pop(form, None)
     return from_entries(entries)
-
-
-def _entry(key: Value, value: Value) -> Value:
-    """Return the value of an optional entry, MISSING if it is empty. Raises EvalError."""
-    if isinstance(value, Optional):
-        return value.value if value.present else MISSING
-    raise EvalError(f"cannot initialize optional entry '{shown(key)}' from non-optional value {shown(value)}")
 
 
 def insert(entries: dict[object, tuple[Value, Value]], key: Value, value: Value) -> None:
@@ -346,7 +322,7 @@ def insert_all(entries: dict[object, tuple[Value, Value]], update: Value, meter:
 
 
 _FUNCTIONS: Final = (
-    *(EvalError, Optional, bare, compare, elements, equality_cost, exceeded, failed, from_entries, insert, insert_all),
+    *(EvalError, Exceeded, Optional, bare, compare, elements, equality_cost, failed, from_entries, insert, insert_all),
     *(inside, length_hint, list_of, located, map_of, member, mismatch, pairs, pay, rewrapped, select, step, unwrapped),
     *(worse,),
 )
@@ -355,10 +331,12 @@ NAMES: Final[Mapping[str, Any]] = {
     "ABSORBED": ABSORBED,
     "FAILURES": FAILURES,
     "LOOK_UP": LOOK_UP,
+    "MESSAGE": MESSAGE,
     "MISSING": MISSING,
     "NONE": NONE,
     "NO_OVERLOAD": NO_OVERLOAD,
     "ONE": ONE,
+    "TOO_EXPENSIVE": TOO_EXPENSIVE,
     "UNSET": UNSET,
     "UNUSUAL": UNUSUAL,
 }

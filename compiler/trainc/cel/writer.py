@@ -174,10 +174,11 @@ class Writer:
 
 
 _DECLARATION: Final = "nonlocal"
-_END: Final = """\
+CHECK: Final = "if c > L or w > B: raise Exceeded(TOO_EXPENSIVE if c > L else MESSAGE)"
+_END: Final = f"""\
         w += B - f[1]; c += f[0]
-        if c > L or w > B: raise exceeded(c, L)
-        return {}, c, w
+        {CHECK}
+        return {{}}, c, w
     except FAILURES as e:
         return failed(e), c, w + B - f[1]
 """
