@@ -223,29 +223,15 @@ def _variable(writer: Writer, node: Node, name: str, qualifiers: tuple[_Qualifie
         return (yield from _qualified(writer, text, qualifiers, start))
     writer.charge(QUALIFIER * len(fields))
     path = [(str(each.key.value), each.position) for each in fields if isinstance(each.key, Literal)]
-    if fields[-1].test:
-        base, key, found = _fields(writer, text, path[:-1], start), writer.constant(path[-1][0]), writer.name()
-        writer.put(f"try: {found} = {base}.get({key}, MISSING) is not MISSING")
-        writer.put(f"except LOOK_UP: {found} = select(f, {base}, {start}, {writer.constant(path[-1:])}, True)")
-        return Term(found, bool)
-    base = _fields(writer, text, path, start)
+    test = fields[-1].test
+    keys = [writer.constant(key) for key, _ in path]
+    found, selected = writer.name(), text + "".join(f"[{key}]" for key in keys[: len(keys) - test])
+    usual = f"{selected}.get({keys[-1]}, MISSING) is not MISSING" if test else selected
+    writer.put(f"try: {found} = {usual}")
+    writer.put(f"except LOOK_UP: {found} = select(f, {text}, {start}, {writer.constant(path)}, {test})")
     if len(fields) == len(qualifiers):
-        return Term(base)
-    return (yield from _qualified(writer, base, qualifiers[len(fields) :], start))
-
-
-def _fields(writer: Writer, variable: str, path: list[tuple[str, int]], start: str) -> str:
-    """Write a selection of fields from a variable, reusing earlier ones; return the name of the result."""
-    keys = [variable, *(key for key, _ in path)]
-    done = next(end for end in range(len(keys), 0, -1) if end == 1 or tuple(keys[:end]) in writer.chains)
-    base = variable if done == 1 else writer.chains[tuple(keys[:done])]
-    if done == len(keys):
-        return base
-    name, fields = writer.name(), "".join(f"[{writer.constant(key)}]" for key in keys[done:])
-    writer.put(f"try: {name} = {base}{fields}")
-    writer.put(f"except LOOK_UP: {name} = select(f, {base}, {start}, {writer.constant(path[done - 1 :])})")
-    writer.chains[tuple(keys)] = name
-    return name
+        return Term(found, bool if test else None)
+    return (yield from _qualified(writer, found, qualifiers[len(fields) :], start))
 
 
 def _qualified(writer: Writer, base: str, qualifiers: tuple[_Qualifier, ...], start: str = "") -> Steps:

@@ -180,19 +180,17 @@ def unwrapped(value: Value, start: tuple[str, int] = ("", 0)) -> Value:
     return bare(value, *start) if value.__class__ in UNUSUAL else value
 
 
-def select(
-    meter: Meter, value: Value, start: tuple[str, int], path: Sequence[tuple[str, int]], test: bool = False
-) -> Value:
-    """Return the result of selecting fields from a variable; ``test``: whether there is one. Raises EvalError.
+def select(meter: Meter, value: Value, start: tuple[str, int], path: Sequence[tuple[str, int]], test: bool) -> Value:
+    """Return the result of selecting fields from a variable; ``test``: whether the last one exists. Raises EvalError.
 
     ``start``: the variable's name and position; ``path``: fields and their positions, which the code has charged.
     """
     meter[COST] -= len(path)
     optional = value.__class__ is Optional
     value = unwrapped(value, start)
-    for field, position in path:
+    for at, (field, position) in enumerate(path, 1):
         try:
-            value = step(meter, value, field, optional, test)
+            value = step(meter, value, field, optional, test and at == len(path))
         except EvalError as error:
             raise EvalError(error.message, position) from None
     if not optional:

@@ -54,14 +54,6 @@ class Variable(Struct, eq=False):
     kind: type | None = None
 
 
-class _Block(Struct, eq=False):
-    """An indented block. ``chains``: variables with the fields that have been selected from them before it."""
-
-    start: int = 0
-    cost: int = 0
-    chains: dict[tuple[str, ...], str] = {}
-
-
 class Writer:
     """The generated function."""
 
@@ -72,7 +64,7 @@ class Writer:
         self.position = 0
         self.constants: dict[str, Value] = {}
         self._lines: list[tuple[str, int]] = []
-        self._blocks = [_Block()]
+        self._costs = [0]
         self._functions: list[list[tuple[str, int]]] = []
         self._names = 0
         self._variables = 0
@@ -80,11 +72,11 @@ class Writer:
 
     def put(self, line: str) -> None:
         """Add a line."""
-        self._lines.append(("    " * len(self._blocks) + line, self.position))
+        self._lines.append(("    " * len(self._costs) + line, self.position))
 
     def charge(self, cost: int) -> None:
         """Add a fixed cost to the current block."""
-        self._blocks[-1].cost += cost
+        self._costs[-1] += cost
 
     def name(self) -> str:
         """Return a new name."""
@@ -123,44 +115,39 @@ class Writer:
         """Return the term of a constant."""
         return Term(self.constant(value), value.__class__, value)
 
-    @property
-    def chains(self) -> dict[tuple[str, ...], str]:
-        """Chains of fields that have been read before the next line, and the names that hold them."""
-        return self._blocks[-1].chains
-
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
         """Write a block, which adds its fixed cost when it runs."""
         self.put(header)
-        opened = _Block(len(self._lines), 0, dict(self.chains))
-        self._blocks.append(opened)
+        start = len(self._lines)
+        self._costs.append(0)
         self.put("pass")
         yield
-        if opened.cost:
-            self._lines[opened.start] = ("    " * len(self._blocks) + f"c += {opened.cost}", 0)
-        self._blocks.pop()
+        if self._costs[-1]:
+            self._lines[start] = ("    " * len(self._costs) + f"c += {self._costs[-1]}", 0)
+        self._costs.pop()
 
     @property
     def deep(self) -> bool:
         """Whether the next lines need an inner function."""
-        return len(self._blocks) > _DEEPEST
+        return len(self._costs) > _DEEPEST
 
     @contextmanager
     def function(self, name: str) -> Iterator[None]:
         """Write an inner function, which shares the variables."""
-        outer = self._lines, self._blocks
-        self._lines, self._blocks = [], [_Block()]
+        outer = self._lines, self._costs
+        self._lines, self._costs = [], [0]
         with self.block(f"def {name}():"):
             yield
         header, *body = self._lines
         self._functions.append([header, (_DECLARATION, 0), *body])
-        self._lines, self._blocks = outer
+        self._lines, self._costs = outer
 
     def text(self, result: str) -> tuple[str, list[int]]:
         """Return the whole function, and the position of each line."""
         variables = [f"v{number + 1}" for number in range(self._variables)]
         free = {each.text: self.constant(name) for name, each in self.scope.items()}
-        lines = [("def run(names, L):", 0), (f"    f = [0, B, L]; w = 0; c = {self._blocks[0].cost}", 0)]
+        lines = [("def run(names, L):", 0), (f"    f = [0, B, L]; w = 0; c = {self._costs[0]}", 0)]
         if self._functions:
             lines += [(f"    {' = '.join(variables)} = UNSET", 0)] if variables else []
         shared = f"        nonlocal {', '.join(['c', 'w', *variables])}"
