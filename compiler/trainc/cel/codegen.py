@@ -379,10 +379,10 @@ def _weight(loop: Comprehension) -> int:
 
 
 def _iterated(node: Comprehension, range_: Term) -> str:
-    """Return the expression of what a loop iterates over."""
+    """Return the Python expression of what a loop iterates over."""
     if node.iter_var2:
         return f"pairs({range_.text})"
-    return range_.text if range_.kind is list else f"elements({range_.text})"
+    return f"{range_.text} if {range_.text}.__class__ is list else elements({range_.text})"
 
 
 def _searched(writer: Writer, node: Comprehension) -> Steps:

@@ -114,9 +114,6 @@ UNSET: Final = object()
 UNUSUAL: Final = frozenset((EvalError, Undecided, MISSING.__class__, Optional))
 """The classes of variables that bare has to convert."""
 
-ONE: Final = frozenset((int, bool, float, type(None)))
-"""The classes of values whose size counts as 1."""
-
 
 def failed(error: BaseException) -> EvalError | Undecided:
     """Return the result of an evaluation that ends with an exception."""
@@ -220,7 +217,7 @@ def step(meter: Meter, value: Value, key: Value, optional: bool, test: bool = Fa
 
 def elements(value: Value) -> Iterable[Value]:
     """Return the values of a loop variable. Raises EvalError unless value is a list or map."""
-    if value.__class__ is list or value.__class__ is dict:
+    if value.__class__ is dict:
         return value
     if isinstance(value, KeyedMap):
         return keys(value)
@@ -333,7 +330,6 @@ NAMES: Final[Mapping[str, Any]] = {
     "MISSING": MISSING,
     "NONE": NONE,
     "NO_OVERLOAD": NO_OVERLOAD,
-    "ONE": ONE,
     "TOO_EXPENSIVE": TOO_EXPENSIVE,
     "UNSET": UNSET,
     "UNUSUAL": UNUSUAL,
