@@ -7,7 +7,7 @@ Nodes compare and hash by identity: tables of types and references are keyed by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from typing import Any, TypeAlias, TypeVar, Union
 
 import msgspec
@@ -161,29 +161,16 @@ def postorder(root: Node) -> list[Node]:
 def copied(root: Node, entry_position: int) -> Node:
     """Copy a tree as cel-go's macros do: positions are kept, but entries of maps and messages move."""
     copies: dict[Node, Node] = {}
+
+    def copy(part: Any, moved: bool) -> Any:
+        if isinstance(part, tuple):
+            return tuple(copy(each, moved) for each in part)
+        if not isinstance(part, Entry):
+            return copies.get(part, part)
+        key = replace(part.key, position=entry_position) if moved else copies[part.key]
+        return Entry(entry_position, key, copies[part.value], part.optional)
+
     for node in postorder(root):
-        copies[node] = _copy(node, copies, entry_position)
+        fields = (getattr(node, name) for name in node.__struct_fields__)
+        copies[node] = type(node)(*(copy(part, isinstance(node, Message)) for part in fields))
     return copies[root]
-
-
-def _copy(node: Node, copies: Mapping[Node, Node], entry_position: int) -> Node:
-    match node:
-        case Select():
-            return replace(node, operand=copies[node.operand])
-        case Call():
-            target = None if node.target is None else copies[node.target]
-            return replace(node, target=target, args=tuple(copies[arg] for arg in node.args))
-        case ListLiteral():
-            return replace(node, elements=tuple(copies[element] for element in node.elements))
-        case MapLiteral() | Message():
-            at = entry_position
-            entries = [
-                replace(each, position=at, key=copies[each.key], value=copies[each.value]) for each in node.entries
-            ]
-            if isinstance(node, Message):
-                entries = [replace(each, key=replace(each.key, position=at)) for each in entries]
-            return replace(node, entries=tuple(entries))
-        case Comprehension():
-            parts = ("iter_range", "accu_init", "condition", "step", "result")
-            return replace(node, **{name: copies[getattr(node, name)] for name in parts})
-    return replace(node)

@@ -25,8 +25,7 @@ from trainc.cel.environments import base, free
 from trainc.cel.issues import CompileError, display, location
 from trainc.cel.maps import make_map
 from trainc.cel.parser import parse
-from trainc.cel.planner import PlanError
-from trainc.cel.program import Program, plan
+from trainc.cel.program import Program
 from trainc.cel.types import Kind, Type
 from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
 
@@ -59,7 +58,7 @@ class KubernetesRunner(Runner):
         if not isinstance(ast, KubernetesExpression):
             ast = _compile(_Source().transform(ast), environment)
         self.text = ast.text
-        self.program: Program = _located(self.text, lambda: plan(ast.checked, ast.declarations))
+        self.program: Program = _located(self.text, lambda: Program(ast.checked, ast.declarations))
 
     def evaluate(self, activation: Context) -> celtypes.Value:
         """Return the value for variables. Raises CELEvalError."""
@@ -114,7 +113,7 @@ def _located(text: str, step: Callable[[], T]) -> T:
     """Run a step of compilation; raises CELParseError with the position."""
     try:
         return step()
-    except (CompileError, PlanError) as error:
+    except CompileError as error:
         line, column = _position(text, min(issue.position for issue in error.issues))
         raise CELParseError(display(text, error.issues), line=line, column=column) from error
 

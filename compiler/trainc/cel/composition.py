@@ -13,13 +13,13 @@ from trainc.cel.checker import check
 from trainc.cel.declarations import Checked, Environment
 from trainc.cel.environments import VARIABLES, admission, refusal
 from trainc.cel.escaping import unescape
-from trainc.cel.issues import CompileError, Issue, display
+from trainc.cel.issues import CompileError, Issue, PlanError, display
 from trainc.cel.maps import MISSING
 from trainc.cel.parser import parse
-from trainc.cel.program import PlanError, Program, plan
+from trainc.cel.program import Program
 from trainc.cel.types import Type, struct
 from trainc.cel.values import Container, EvalError, Undecided, Value
-from trainc.cel.work import PER_COST, Exhausted
+from trainc.cel.work import MESSAGE, PER_COST, Exceeded
 
 MOST = 10_000_000
 """The largest budget: RuntimeCELCostBudget of k8s.io/apiserver pkg/apis/cel/config.go."""
@@ -62,7 +62,7 @@ def compile_expression(
         checked = check(tree, environment, strict=strict)
         if allowed and (reason := refusal(checked.type, allowed)) is not None:
             return Problem(wrong_type or reason)
-        return Compiled(checked, plan(checked, environment))
+        return Compiled(checked, Program(checked, environment))
     except PlanError as error:
         return Problem(f"{what or 'program '}instantiation failed: {error.message}", error.issues[0].position)
     except CompileError as error:
@@ -158,7 +158,7 @@ class Variables(Container):
         if isinstance(made, Problem):
             return EvalError(f'composited variable "{name}" fails to compile: {made.text}')
         if self.charged > MOST:
-            raise Exhausted
+            raise Exceeded(MESSAGE)
         value, cost, work = made.program.run(self.names)
         self.cost += cost
         self.charged += max(cost, work // PER_COST)

@@ -20,6 +20,14 @@ class CompileError(Exception):
         self.issues = issues
 
 
+class PlanError(CompileError):
+    """An expression that passes the check but cannot be planned; ``message`` is cel-go's."""
+
+    def __init__(self, position: int, message: str) -> None:
+        super().__init__((Issue(position, message),))
+        self.message = message
+
+
 REPORTED = 100
 SNIPPET = 16_384
 """Longer lines, in bytes, are not shown."""

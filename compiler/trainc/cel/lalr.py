@@ -6,9 +6,9 @@ Tokens are those of cel-go's lexer (v0.26.0, parser/gen/CEL.g4).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
@@ -18,12 +18,8 @@ FILE = "cel_grammar.json"
 END = "$END"
 """The terminal at the end of the text."""
 
-Action: TypeAlias = Callable[..., Any] | None
-"""Computes the value of a rule from those of its symbols; None if the rule has the value of its only symbol."""
-
-
-CONSTANTS = ("INT_LIT", "UINT_LIT", "FLOAT_LIT", "STRING_LIT", "MLSTRING_LIT", "BYTES_LIT", "BOOL_LIT", "NULL_LIT")
-OPERAND_ENDS = frozenset((*CONSTANTS, "IDENT", "ESC_IDENT", "RPAR", "RSQB", "RBRACE"))
+_CONSTANTS = ("INT_LIT", "UINT_LIT", "FLOAT_LIT", "STRING_LIT", "MLSTRING_LIT", "BYTES_LIT", "BOOL_LIT", "NULL_LIT")
+OPERAND_ENDS = frozenset((*_CONSTANTS, "IDENT", "ESC_IDENT", "RPAR", "RSQB", "RBRACE"))
 """Terminals after which a minus is a subtraction."""
 SIGNED = ("INT_LIT", "FLOAT_LIT")
 
@@ -80,12 +76,13 @@ def tables() -> Tables:
     )
 
 
-def scan(text: str, automaton: Tables) -> list[Token]:
-    """Return the tokens without white space and comments.
+def scan(text: str) -> list[Token]:
+    """Return the tokens without white space and comments, and END after them.
 
     The last one is BROKEN if a character starts no token.
     """
     tokens: list[Token] = []
+    automaton = tables()
     symbols, keywords, scanner = automaton.symbols, automaton.keywords, automaton.scanner
     position, end = 0, len(text)
     while position < end:
@@ -102,7 +99,7 @@ def scan(text: str, automaton: Tables) -> list[Token]:
         elif kind != SKIP:
             tokens.append(Token(kind, position, spelling))
         position = found.end()
-    return tokens
+    return [*tokens, Token(END, end, "")]
 
 
 def _is_signed(before: Sequence[Token]) -> bool:
@@ -128,27 +125,16 @@ class UnexpectedToken(Exception):
         self.states = states
 
 
-Actions: TypeAlias = tuple[Action, ...]
-"""The actions of a builder, one for each rule."""
-
-
-def actions(automaton: Tables, builder: type, renaming: frozenset[str]) -> Actions:
-    """Return the method of a builder for each rule, by the rule's name.
-
-    A rule of one symbol needs a method only if its name is in ``renaming``.
-    """
-    return tuple(getattr(builder, name) if size > 1 or name in renaming else None for name, size in automaton.rules)
-
-
-def drive(automaton: Tables, tokens: Sequence[Token], length: int, builder: object, built_by: Actions) -> Any:
+def drive(tokens: Sequence[Token], builder: object, renaming: frozenset[str]) -> Any:
     """Return the value of the start rule; raises UnexpectedToken at the first token that no rule accepts.
 
-    ``built_by``: the `actions` of the builder's class. The value of a terminal is its token. ``length``: of the text,
-    where the end token is.
+    The value of a terminal is its token. That of a rule is what the builder's method of the same name returns for the
+    values of its symbols; a rule of one symbol has the value of that symbol, unless its name is in ``renaming``.
     """
+    automaton = tables()
     table, gotos, rules = automaton.actions, automaton.gotos, automaton.rules
     states, values = [automaton.start], list[Any]()
-    for token in (*tokens, Token(END, length, "")):
+    for token in tokens:
         kind, before = token.kind, states.copy()
         while (step := table[states[-1]].get(kind)) is None or step < 0:
             if step is None:
@@ -158,16 +144,16 @@ def drive(automaton: Tables, tokens: Sequence[Token], length: int, builder: obje
             name, size = rules[-1 - step]
             del states[-size:]
             states.append(gotos[states[-1]][name])
-            if (action := built_by[-1 - step]) is not None:
-                values[-size:] = [action(builder, *values[-size:])]
+            if size > 1 or name in renaming:
+                values[-size:] = [getattr(builder, name)(*values[-size:])]
         states.append(step)
         values.append(token)
     raise AssertionError("the end token ends the loop")
 
 
-def accepts(automaton: Tables, states: Sequence[int], kind: str) -> bool:
+def accepts(states: Sequence[int], kind: str) -> bool:
     """Report whether a terminal may follow in a stack of states."""
-    stack = list(states)
+    automaton, stack = tables(), list(states)
     while (step := automaton.actions[stack[-1]].get(kind)) is not None and step < 0:
         name, size = automaton.rules[-1 - step]
         del stack[-size:]

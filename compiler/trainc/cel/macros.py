@@ -6,6 +6,7 @@ Sources: parser/macro.go, cel/library.go (optMap, optFlatMap), ext/comprehension
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TypeAlias
 
 import msgspec
@@ -34,6 +35,10 @@ COPIED_NODES = 50_000
 """The limit of nodes that optMap and optFlatMap copy in one expression: in a chain each doubles its receiver."""
 
 
+Names: TypeAlias = tuple[str, str]
+"""The variables of a macro; the second is empty if there is only one."""
+
+
 class MacroError(Exception):
     """A macro with invalid arguments."""
 
@@ -60,20 +65,12 @@ class Maker(msgspec.Struct, frozen=True):
         """Return a constant."""
         return Literal(self.position, value)
 
-    def ident(self, name: str) -> Ident:
-        """Return a name."""
+    def ident(self, name: str = ACCUMULATOR) -> Ident:
+        """Return a name, by default that of the accumulator of a fold."""
         return Ident(self.position, name)
 
-    def accumulator(self) -> Ident:
-        """Return the accumulator of a fold."""
-        return Ident(self.position, ACCUMULATOR)
-
-    def call(self, function: str, *args: Node) -> Call:
-        """Return a call of a function or operator."""
-        return Call(self.position, function, None, args)
-
-    def member(self, function: str, target: Node, *args: Node) -> Call:
-        """Return a call of a member."""
+    def call(self, function: str, *args: Node, target: Node | None = None) -> Call:
+        """Return a call of a function, an operator or a member."""
         return Call(self.position, function, target, args)
 
     def list(self, *elements: Node) -> ListLiteral:
@@ -81,28 +78,16 @@ class Maker(msgspec.Struct, frozen=True):
         return ListLiteral(self.position, elements)
 
     def fold(
-        self,
-        over: Node,
-        variables: tuple[str, str],
-        init: Node,
-        step: Node,
-        *,
-        condition: Node | None = None,
-        result: Node | None = None,
+        self, over: Node, names: Names, init: Node, step: Node, *, going: Node | None = None, result: Node | None = None
     ) -> Comprehension:
         """Return a fold into the accumulator; by default over the whole range, with the accumulator as result."""
-        condition = condition or self.literal(True)
-        names = (*variables, ACCUMULATOR)
-        return Comprehension(
-            self.position, over, *names, init, condition, step, result or self.accumulator(), self.name
-        )
+        going, result = going or self.literal(True), result or self.ident()
+        return Comprehension(self.position, over, *names, ACCUMULATOR, init, going, step, result, self.name)
 
-    def bind(self, name: str, value: Node, body: Node, reference: Node | None = None) -> Comprehension:
+    def bind(self, name: str, value: Node, body: Node) -> Comprehension:
         """Return ``body`` with a name bound to a value: a fold over an empty list."""
-        nothing, reference = self.list(), reference or self.ident(name)
-        return Comprehension(
-            self.position, nothing, UNUSED, "", name, value, self.literal(False), reference, body, self.name
-        )
+        nothing, never, bound = self.list(), self.literal(False), self.ident(name)
+        return Comprehension(self.position, nothing, UNUSED, "", name, value, never, bound, body, self.name)
 
     def copy(self, node: Node) -> Node:
         """Copy a tree; raises MacroError if too many nodes are copied."""
@@ -116,114 +101,74 @@ Expander: TypeAlias = Callable[[Maker, Node, tuple[Node, ...]], Node]
 """Expands a macro by its target and arguments; raises MacroError."""
 
 
-def _variable(node: Node, wanted: str) -> str:
-    if not isinstance(node, Ident):
-        raise MacroError(node.position, wanted)
-    if node.name in RESERVED_ACCUMULATORS:
-        raise MacroError(node.position, "iteration variable overwrites accumulator variable")
-    return node.name
-
-
-def _one(args: tuple[Node, ...]) -> tuple[str, str]:
-    return _variable(args[0], "argument must be a simple name"), ""
-
-
-def _two(args: tuple[Node, ...]) -> tuple[str, str]:
-    names = []
-    for node in args[:2]:
+def _names(args: tuple[Node, ...], wanted: str = "argument must be a simple name") -> Names:
+    """Return the names of one or two variables; the second is empty if there is only one."""
+    found = []
+    for node in args:
         if not isinstance(node, Ident):
-            raise MacroError(node.position, "argument must be a simple name")
-        names.append(node.name)
-    if names[0] == names[1]:
-        raise MacroError(args[1].position, f"duplicate variable name: {names[0]}")
-    for node in args[:2]:
-        _variable(node, "")
-    return names[0], names[1]
+            raise MacroError(node.position, wanted)
+        found.append(node.name)
+    if len(found) == 2 and found[0] == found[1]:
+        raise MacroError(args[1].position, f"duplicate variable name: {found[0]}")
+    for node, name in zip(args, found, strict=True):
+        if name in RESERVED_ACCUMULATORS:
+            raise MacroError(node.position, "iteration variable overwrites accumulator variable")
+    return found[0], found[1] if len(found) == 2 else ""
 
 
-Variables: TypeAlias = Callable[[tuple[Node, ...]], tuple[str, str]]
+def _search(make: Maker, target: Node, args: tuple[Node, ...], ending: bool) -> Node:
+    """Expand exists(), which ends when a predicate is true, or all(), which ends when one is false."""
+    names, found = _names(args[:-1]), make.ident()
+    going = make.call("@not_strictly_false", make.call("!_", found) if ending else found)
+    step = make.call("_||_" if ending else "_&&_", make.ident(), args[-1])
+    return make.fold(target, names, make.literal(not ending), step, going=going)
 
 
-def _search(variables: Variables, ending: bool) -> Expander:
-    """Return exists(), which ends when a predicate is true, or all(), which ends when one is false."""
-
-    def expand(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
-        names, found = variables(args), make.accumulator()
-        going = make.call("@not_strictly_false", make.call("!_", found) if ending else found)
-        step = make.call("_||_" if ending else "_&&_", make.accumulator(), args[-1])
-        return make.fold(target, names, make.literal(not ending), step, condition=going)
-
-    return expand
-
-
-def _exists_one(variables: Variables) -> Expander:
-    def expand(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
-        names = variables(args)
-        more = make.call("_+_", make.accumulator(), make.literal(1))
-        step = make.call("_?_:_", args[-1], more, make.accumulator())
-        result = make.call("_==_", make.accumulator(), make.literal(1))
-        return make.fold(target, names, make.literal(0), step, result=result)
-
-    return expand
-
-
-def _collect(variables: Variables, empty: Callable[[Maker], Node], add: Callable[..., Node]) -> Expander:
-    """Return a macro that builds a list or a map. Its last argument is the value, preceded by an optional condition."""
-
-    def expand(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
-        names = variables(args)
-        step, conditions = add(make, names[0], args[-1]), args[2 if names[1] else 1 : -1]
-        return make.fold(target, names, empty(make), _when(make, conditions, step))
-
-    return expand
+def _exists_one(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
+    names = _names(args[:-1])
+    step = _when(make, args[-1:], make.call("_+_", make.ident(), make.literal(1)))
+    result = make.call("_==_", make.ident(), make.literal(1))
+    return make.fold(target, names, make.literal(0), step, result=result)
 
 
 def _when(make: Maker, conditions: tuple[Node, ...], step: Node) -> Node:
     """Return a step that applies only if the condition, if any, holds."""
-    return make.call("_?_:_", conditions[0], step, make.accumulator()) if conditions else step
+    return make.call("_?_:_", conditions[0], step, make.ident()) if conditions else step
 
 
-def _item(args: tuple[Node, ...]) -> tuple[str, str]:
-    return _variable(args[0], "argument is not an identifier"), ""
-
-
-def _append(make: Maker, _: str, value: Node) -> Node:
-    return make.call("_+_", make.accumulator(), make.list(value))
-
-
-def _empty_map(make: Maker) -> Node:
-    return MapLiteral(make.position, ())
+def _map(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
+    """Expand a macro of one variable that builds a list; its last argument may follow a condition."""
+    names = _names(args[:1], "argument is not an identifier")
+    step = make.call("_+_", make.ident(), make.list(args[-1]))
+    return make.fold(target, names, make.list(), _when(make, args[1:-1], step))
 
 
 def _filter(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
-    names = _item(args)
-    return make.fold(target, names, make.list(), _when(make, args[1:], _append(make, "", args[0])))
+    return _map(make, target, (*args, args[0]))
 
 
-_map = _collect(_item, Maker.list, _append)
-_transform_list = _collect(_two, Maker.list, _append)
-_transform_map = _collect(
-    _two, _empty_map, lambda make, key, value: make.call(MAP_INSERT, make.accumulator(), make.ident(key), value)
-)
-_transform_map_entry = _collect(
-    _two, _empty_map, lambda make, _, entries: make.call(MAP_INSERT, make.accumulator(), entries)
-)
+def _transform(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
+    """Expand a macro of two variables that builds a list or a map; its last argument may follow a condition."""
+    names, value = _names(args[:2]), args[-1]
+    empty: Node = MapLiteral(make.position, ())
+    if make.name == "transformList":
+        empty, step = make.list(), make.call("_+_", make.ident(), make.list(value))
+    elif make.name == "transformMap":
+        step = make.call(MAP_INSERT, make.ident(), make.ident(names[0]), value)
+    else:
+        step = make.call(MAP_INSERT, make.ident(), value)
+    return make.fold(target, names, empty, _when(make, args[2:-1], step))
 
 
-def _opt_map(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
-    return _optional(make, target, args, lambda bound: make.call("optional.of", bound))
-
-
-def _opt_flat_map(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
-    return _optional(make, target, args, lambda bound: bound)
-
-
-def _optional(make: Maker, target: Node, args: tuple[Node, ...], wrap: Callable[[Node], Node]) -> Node:
+def _optional(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
+    """Expand optMap(), or optFlatMap(), whose result is an optional already."""
     name = args[0]
     if not isinstance(name, Ident):
         raise MacroError(name.position, f"{make.name}() variable name must be a simple identifier")
-    bound = make.bind(name.name, make.member("value", make.copy(target)), args[1])
-    return make.call("_?_:_", make.member("hasValue", target), wrap(bound), make.call("optional.none"))
+    bound: Node = make.bind(name.name, make.call("value", target=make.copy(target)), args[1])
+    if make.name == "optMap":
+        bound = make.call("optional.of", bound)
+    return make.call("_?_:_", make.call("hasValue", target=target), bound, make.call("optional.none"))
 
 
 def _sort_by(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
@@ -231,32 +176,24 @@ def _sort_by(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
         message = "sortBy can only be applied to a list, identifier, comprehension, call or select expression"
         raise MacroError(target.position, message)
     keys = _map(replace(make, name="map"), make.ident(SORT_INPUT), args)
-    return make.bind(SORT_INPUT, target, make.member("@sortByAssociatedKeys", make.ident(SORT_INPUT), keys))
+    sorted_ = make.call("@sortByAssociatedKeys", keys, target=make.ident(SORT_INPUT))
+    return make.bind(SORT_INPUT, target, sorted_)
 
 
+_EXPANDERS: Mapping[Expander, tuple[tuple[str, int], ...]] = {
+    partial(_search, ending=False): (("all", 2), ("all", 3)),
+    partial(_search, ending=True): (("exists", 2), ("exists", 3)),
+    _exists_one: (("exists_one", 2), ("exists_one", 3), ("existsOne", 3)),
+    _map: (("map", 2), ("map", 3)),
+    _filter: (("filter", 2),),
+    _transform: tuple((f"transform{made}", count) for made in ("List", "Map", "MapEntry") for count in (3, 4)),
+    _optional: (("optMap", 2), ("optFlatMap", 2)),
+    _sort_by: (("sortBy", 2),),
+}
 RECEIVER_MACROS: Mapping[tuple[str, int], Expander] = {
-    ("all", 2): _search(_one, ending=False),
-    ("all", 3): _search(_two, ending=False),
-    ("exists", 2): _search(_one, ending=True),
-    ("exists", 3): _search(_two, ending=True),
-    ("exists_one", 2): _exists_one(_one),
-    ("exists_one", 3): _exists_one(_two),
-    ("existsOne", 3): _exists_one(_two),
-    ("map", 2): _map,
-    ("map", 3): _map,
-    ("filter", 2): _filter,
-    ("transformList", 3): _transform_list,
-    ("transformList", 4): _transform_list,
-    ("transformMap", 3): _transform_map,
-    ("transformMap", 4): _transform_map,
-    ("transformMapEntry", 3): _transform_map_entry,
-    ("transformMapEntry", 4): _transform_map_entry,
-    ("optMap", 2): _opt_map,
-    ("optFlatMap", 2): _opt_flat_map,
-    ("sortBy", 2): _sort_by,
+    macro: expand for expand, macros in _EXPANDERS.items() for macro in macros
 }
 """By name and number of arguments; ``has``, the only macro that is not a member, is separate."""
-
 
 MACROS = frozenset((*RECEIVER_MACROS, ("has", 1)))
 """The macros of stored expressions, and those of them that new ones lack."""

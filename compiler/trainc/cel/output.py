@@ -27,7 +27,7 @@ from trainc.cel.values import (
     Uint,
     Value,
 )
-from trainc.cel.work import Exhausted, Meter, spend
+from trainc.cel.work import Exceeded, Meter, spend
 
 _MOST = 500_000
 """The limit of written list elements and map entries."""
@@ -40,7 +40,7 @@ def plain(value: Value) -> Json:
     """Return a value as JSON. Raises EvalError for one too large or too deep to be written."""
     try:
         return _write(value, [0, _MOST, 0])
-    except Exhausted:
+    except Exceeded:
         raise EvalError("the value is too large to be written") from None
     except RecursionError:
         raise EvalError("the value is nested too deeply to be written") from None

@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from itertools import accumulate
 
-from trainc.cel import build
 from trainc.cel.ast import Call, Node, Select, children, postorder
+from trainc.cel.build import RENAMING, Builder
 from trainc.cel.issues import CompileError, Issue
-from trainc.cel.lalr import (
-    BROKEN,
-    END,
-    Actions,
-    Tables,
-    Token,
-    UnexpectedToken,
-    accepts,
-    actions,
-    drive,
-    scan,
-    tables,
-)
+from trainc.cel.lalr import BROKEN, END, Token, UnexpectedToken, accepts, drive, scan
 from trainc.cel.literals import ESCAPE, ONE_CHARACTER_ESCAPES
 
 WHOLE = -1
@@ -40,13 +27,12 @@ def parse(text: str, macros: frozenset[tuple[str, int]]) -> Node:
     if len(text) > CODE_POINTS:
         message = f"expression code point size exceeds limit: size: {len(text)}, limit {CODE_POINTS}"
         raise CompileError((Issue(WHOLE, message),))
-    automaton = tables()
-    tokens = scan(text, automaton)
-    builder = build.Builder(macros)
+    tokens = scan(text)
+    builder = Builder(macros)
     try:
-        root: Node = drive(automaton, tokens, len(text), builder, _building(automaton))
+        root: Node = drive(tokens, builder, RENAMING)
     except UnexpectedToken as error:
-        raise CompileError((syntax_error(text, automaton, tokens, error),)) from None
+        raise CompileError((_syntax_error(text, tokens, error),)) from None
     if issues := _nesting(root, tokens) or builder.issues:
         raise CompileError(tuple(issues))
     return root
@@ -69,17 +55,12 @@ def _nesting(root: Node, tokens: Sequence[Token]) -> list[Issue]:
     return [Issue(WHOLE, "max recursion depth exceeded")] if heights[root] > LIMIT else []
 
 
-@cache
-def _building(automaton: Tables) -> Actions:
-    return actions(automaton, build.Builder, build.RENAMING)
-
-
 # Syntax errors: only the first one, in our own words. cel-go rejects the same expressions in ANTLR's.
 
-PREFIX = "Syntax error: "
 DOUBLED = {"&": "&&", "|": "||", "=": "=="}
 BRACKETS = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 FOLLOWING = {
+    "PLUS": "an operator",
     "COMMA": "','",
     "COLON": "':'",
     "RPAR": "')'",
@@ -87,48 +68,45 @@ FOLLOWING = {
     "RBRACE": "'}'",
     END: "the end of the expression",
 }
-"""Terminals besides operators that may follow an operand."""
+"""Terminals that may follow an operand; where a plus may, other operators may, too."""
 SHOWN = 30
 """The number of characters of a token in a message."""
 
 
-def syntax_error(text: str, automaton: Tables, tokens: Sequence[Token], error: UnexpectedToken) -> Issue:
+def _syntax_error(text: str, tokens: Sequence[Token], error: UnexpectedToken) -> Issue:
     """Return the first syntax error of a text with these tokens."""
-    if error.token.kind == BROKEN:
-        return _broken(text, error.token)
-    position, message = _unexpected(automaton, tokens, error)
-    return Issue(position, PREFIX + message)
+    token = error.token
+    if token.kind != BROKEN:
+        position, message = _unexpected(tokens, error)
+    elif token.text in ("'", '"'):
+        position, message = _string(text, token)
+    elif token.text in DOUBLED:
+        position, message = token.start, f"unexpected '{token.text}', did you mean '{DOUBLED[token.text]}'?"
+    else:
+        position, message = token.start, f"unexpected character {_quoted(token)}"
+    return Issue(position, f"Syntax error: {message}")
 
 
-def _broken(text: str, token: Token) -> Issue:
-    """Describe a character that starts no token."""
-    if token.text in ("'", '"'):
-        return _string(text, token)
-    if token.text in DOUBLED:
-        return Issue(token.start, f"{PREFIX}unexpected '{token.text}', did you mean '{DOUBLED[token.text]}'?")
-    return Issue(token.start, f"{PREFIX}unexpected character {_quoted(token)}")
-
-
-def _string(text: str, quote: Token) -> Issue:
+def _string(text: str, quote: Token) -> tuple[int, str]:
     """Describe an unclosed string, or the invalid escape sequence in it."""
     position = quote.start + 1
     while position < len(text) and text[position] not in "\r\n":
         if text[position] == "\\" and (escape := ESCAPE.match(text, position)):
             if len(escape[1]) == 1 and escape[1] not in ONE_CHARACTER_ESCAPES:
-                return Issue(position, f"{PREFIX}invalid escape sequence '{_shown(escape[0])}'")
+                return position, f"invalid escape sequence '{_shown(escape[0])}'"
             position = escape.end()
         else:
             position += 1
-    return Issue(quote.start, f"{PREFIX}the string is not closed")
+    return quote.start, "the string is not closed"
 
 
-def _unexpected(automaton: Tables, tokens: Sequence[Token], error: UnexpectedToken) -> tuple[int, str]:
-    """Return the position of an unexpected token, and the message."""
+def _unexpected(tokens: Sequence[Token], error: UnexpectedToken) -> tuple[int, str]:
+    """Describe an unexpected token."""
     token = error.token
     before = [each for each in tokens if each.start < token.start]
     if not error.states:
         return token.start, "a type name is expected before '{'"
-    wanted = _wanted(automaton, error.states)
+    wanted = _wanted(error.states)
     if wanted.startswith("an operator") and token.kind == END and (opened := _open_bracket(before)):
         return opened.start, f"'{opened.text}' is not closed"
     found = f", found {_quoted(token)}" if token.kind != END else ""
@@ -136,16 +114,12 @@ def _unexpected(automaton: Tables, tokens: Sequence[Token], error: UnexpectedTok
     return token.start, f"expected {wanted}{after}{found}"
 
 
-def _wanted(automaton: Tables, states: Sequence[int]) -> str:
+def _wanted(states: Sequence[int]) -> str:
     """Describe what may follow in a state."""
-    if accepts(automaton, states, "INT_LIT"):
-        return "an expression"
-    if accepts(automaton, states, "ESC_IDENT"):
-        return "a field name"
-    if accepts(automaton, states, "IDENT"):
-        return "a name"
-    wanted = ["an operator"] if accepts(automaton, states, "PLUS") else []
-    wanted += (name for kind, name in FOLLOWING.items() if accepts(automaton, states, kind))
+    for kind, name in (("INT_LIT", "an expression"), ("ESC_IDENT", "a field name"), ("IDENT", "a name")):
+        if accepts(states, kind):
+            return name
+    wanted = [name for kind, name in FOLLOWING.items() if accepts(states, kind)]
     return " or ".join(filter(None, (", ".join(wanted[:-1]), wanted[-1])))
 
 

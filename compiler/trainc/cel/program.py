@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import msgspec
 
-from trainc.cel.codegen import Function, make
+from trainc.cel.codegen import Function, generate
 from trainc.cel.declarations import Checked, Environment
-from trainc.cel.plan import Interpretable
-from trainc.cel.planner import PlanError, Slots, plan_tree
 from trainc.cel.values import EvalError, Undecided, Value
 from trainc.cel.work import PER_COST
-
-__all__ = ["LIMIT", "Outcome", "PlanError", "Program", "plan"]
 
 LIMIT = 1_000_000
 """The cost limit of one expression: PerCallLimit of k8s.io/apiserver pkg/apis/cel/config.go."""
@@ -41,19 +37,21 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Program:
-    """A compiled expression; it can be evaluated repeatedly and by several threads at once."""
+    """A compiled expression; it can be evaluated repeatedly and by several threads at once.
 
-    __slots__ = ("_function", "_plan", "_variables")
+    Raises PlanError for an invalid constant such as int("x").
+    """
 
-    def __init__(self, planned: Interpretable, slots: Slots) -> None:
-        self._plan = planned
-        self._variables = slots.variables
+    __slots__ = ("_function", "_source")
+
+    def __init__(self, checked: Checked, environment: Environment) -> None:
+        self._source = generate(checked, environment)
         self._function: Function | None = None
 
     @property
-    def names(self) -> Iterator[str]:
+    def names(self) -> tuple[str, ...]:
         """The names of its variables."""
-        return iter(self._variables)
+        return self._source.variables
 
     def evaluate(self, variables: Names, limit: int = LIMIT) -> Outcome:
         """Evaluate with the values of variables; an EvalError or Undecided fails where it is used.
@@ -70,11 +68,5 @@ class Program:
     def run(self, variables: Names, limit: int = LIMIT) -> tuple[Value, int, int]:
         """Return the value, or an EvalError or Undecided in its place, with cost and work."""
         if self._function is None:  # most expressions of a policy are never evaluated
-            self._function = make(self._plan, self._variables)
+            self._function = self._source.compiled()
         return self._function(variables, limit)
-
-
-def plan(checked: Checked, environment: Environment) -> Program:
-    """Return the program of an expression. Raises PlanError for an invalid constant such as int("x")."""
-    slots = Slots()
-    return Program(plan_tree(checked, environment, slots), slots)

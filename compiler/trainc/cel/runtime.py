@@ -1,7 +1,7 @@
 """The functions that the generated code of an expression calls (codegen.py).
 
 A failure is a Python exception: EvalError for an error of the expression, Undecided for a result that is
-not available offline. ``&&``, ``||`` and loops catch both; nothing catches Panic and Exhausted.
+not available offline. ``&&``, ``||`` and loops catch both; nothing catches Panic.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from operator import length_hint
 from types import TracebackType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from trainc.cel.cost import actual_size
-from trainc.cel.dispatch import mismatch
 from trainc.cel.equality import equal
 from trainc.cel.gotext import shown
 from trainc.cel.maps import MISSING, find, from_entries, inserted, is_list, is_map, items, key_form, keys
@@ -32,17 +31,22 @@ from trainc.cel.values import (
     Value,
     type_of,
 )
-from trainc.cel.work import CHARACTERS, COST, MESSAGE, TOO_EXPENSIVE, Exceeded, Exhausted, Meter, Panic, spend
+from trainc.cel.work import CHARACTERS, COST, MESSAGE, TOO_EXPENSIVE, Exceeded, Meter, Panic, spend
 
 ABSORBED: Final = (EvalError, Undecided)
 """The failures that ``&&`` and ``||`` absorb."""
 
-FAILURES: Final = (*ABSORBED, Panic, Exhausted, RecursionError)
+FAILURES: Final = (*ABSORBED, Panic, RecursionError)
 
 LOOK_UP: Final = (KeyError, TypeError, AttributeError, EvalError)
 """Raised by Python for a selection from a value that is not a dict or lacks the key."""
 
 TOO_DEEP: Final = "the expression or its values are nested too deeply"
+
+
+def mismatch(function: str, args: Sequence[Value]) -> EvalError:
+    """Return cel-go's error for arguments that fit no overload."""
+    return EvalError(f"no such overload: {function}({', '.join(type_name(type_of(arg)) for arg in args)})")
 
 
 # Lookup of fields, keys and indexes (interpreter/attributes.go, cel-go v0.26.0).
@@ -54,42 +58,29 @@ KEYS: Final = frozenset((str, int, Uint, bool, float))
 def look_up(value: Value, key: Value) -> Value:
     """Return ``value.key`` or ``value[key]``, or MISSING if there is none, as in a scalar.
 
-    Raises EvalError for an invalid index.
+    Raises EvalError for an invalid key or index.
     """
+    if key.__class__ not in KEYS:
+        raise EvalError(f"invalid qualifier type: {type_name(type_of(key))}")
     if is_map(value):
         return find(value, key)
-    if is_list(value):
-        return element(value, key)
-    return MISSING
+    return element(value, key) if is_list(value) else MISSING
 
 
 def element(value: Value, key: Value) -> Value:
     """Return an element of a list, or MISSING. Raises EvalError for an index that is not an integer."""
-    index = _index(key)
+    kind = key.__class__
+    index = key.value if kind is Uint else key
+    # Go rejects both ends of int64 as doubles: overflow.go, doubleToInt64Checked.
+    if kind is float and key.is_integer() and -(2.0**63) < key < 2.0**63:
+        index = int(key)
+    elif kind is float or (kind is Uint and index > INT_MAX):
+        raise EvalError(f"unsupported index value {shown(key)} in list")
+    elif kind is not int and kind is not Uint:
+        raise EvalError(f"unsupported index type '{type_name(type_of(key))}' in list")
     if not 0 <= index < len(value):
         return MISSING
     return value[index] if value.__class__ is list else value.get(key, MISSING)
-
-
-def _index(key: Value) -> int:
-    kind = key.__class__
-    if kind is int:
-        return int(key)
-    if kind is Uint and key.value <= INT_MAX:
-        return int(key.value)
-    # Go rejects both ends of int64 as doubles: overflow.go, doubleToInt64Checked.
-    if kind is float and key.is_integer() and -(2.0**63) < key < 2.0**63:
-        return int(key)
-    if kind is Uint or kind is float:
-        raise EvalError(f"unsupported index value {shown(key)} in list")
-    raise EvalError(f"unsupported index type '{type_name(type_of(key))}' in list")
-
-
-def check_key(key: Value) -> Value:
-    """Return a key or index. Raises EvalError for an invalid class."""
-    if key.__class__ in KEYS:
-        return key
-    raise EvalError(f"invalid qualifier type: {type_name(type_of(key))}")
 
 
 def native(value: Value) -> Value:
@@ -117,42 +108,22 @@ _NATIVE_TYPES: Final = {
 """Go's types of the values of Kubernetes' libraries; named formats are not converted."""
 
 
-class _Unset:
-    __slots__ = ()
-
-
-UNSET: Final = _Unset()
+UNSET: Final = object()
 """The value of a bound name before it is first read."""
 
 UNUSUAL: Final = frozenset((EvalError, Undecided, MISSING.__class__, Optional))
 """The classes of variables that bare has to convert."""
 
-ONE: Final = frozenset((int, bool, float, type(None)))
-"""The classes of values whose size counts as 1."""
-
-Step: TypeAlias = tuple[Value, int]
-"""A key, and the position of the selection."""
-
-
-def exceeded(cost: int, limit: int) -> Exceeded:
-    """Return the failure of exceeding the cost limit, or else the work budget."""
-    return Exceeded(TOO_EXPENSIVE if cost > limit else MESSAGE)
-
 
 def failed(error: BaseException) -> EvalError | Undecided:
     """Return the result of an evaluation that ends with an exception."""
-    if isinstance(error, ABSORBED):
+    if isinstance(error, EvalError | Undecided):
         return located(error)
-    if isinstance(error, Panic):
-        return EvalError(error.message)
-    return EvalError(MESSAGE if isinstance(error, Exhausted) else TOO_DEEP)
+    return EvalError(error.message if isinstance(error, Panic) else TOO_DEEP)
 
 
-def located(error: EvalError | Undecided, meter: Meter | None = None) -> EvalError | Undecided:
-    """Return a failure with its position, found by the line of generated code that raised it.
-
-    ``meter``: the failure is absorbed; calls that it interrupted before they were charged cost 1 each.
-    """
+def located(error: EvalError | Undecided) -> EvalError | Undecided:
+    """Return a failure with its position, found by the line of generated code that raised it."""
     trace: TracebackType | None = error.__traceback__
     assert trace is not None, "it was raised"
     code, line = trace.tb_frame.f_globals, trace.tb_lineno
@@ -160,19 +131,15 @@ def located(error: EvalError | Undecided, meter: Meter | None = None) -> EvalErr
         if trace.tb_frame.f_globals is code:
             line = trace.tb_lineno
         trace = trace.tb_next
-    position, pending = code["MARKS"][line]
-    if meter is not None:
-        meter[COST] += pending
     if isinstance(error, Undecided) or error.position is not None:
         return again(error)
-    return EvalError(error.message, position)
+    return EvalError(error.message, code["POSITIONS"][line])
 
 
-def worse(before: EvalError | Undecided | None, error: EvalError | Undecided, meter: Meter) -> EvalError | Undecided:
+def worse(before: EvalError | Undecided | None, error: EvalError | Undecided) -> EvalError | Undecided:
     """Return the failure to report: the first Undecided, else the first error."""
-    found = located(error, meter)
     if before is None or (isinstance(error, Undecided) and not isinstance(before, Undecided)):
-        return found
+        return located(error)
     return before
 
 
@@ -200,61 +167,57 @@ def rewrapped(value: Optional, position: int) -> Optional:
         return Optional(EvalError(error.message, position))
 
 
-def unwrapped(value: Optional) -> Value:
-    """Return the value of an optional for a selection; MISSING if it is empty."""
-    return native(value.value) if value.present else MISSING
+def unwrapped(value: Value, start: tuple[str, int] = ("", 0)) -> Value:
+    """Return the value to select from: that of an optional, MISSING if it is empty.
 
-
-def select(meter: Meter, value: Value, start: Step, path: Sequence[Step]) -> Value:
-    """Return the result of selecting a chain of fields from a variable. Raises EvalError.
-
-    ``start``: the variable's name and position. The code has charged the whole path; the unreached rest is refunded.
+    ``start``: the name and position of a variable. Raises the variable's failure.
     """
-    if value.__class__ in UNUSUAL and value.__class__ is not Optional:
-        meter[COST] -= len(path)
-        return bare(value, *start)
+    if value.__class__ is Optional:
+        return native(value.value) if value.present else MISSING
+    return bare(value, *start) if value.__class__ in UNUSUAL else value
+
+
+def select(meter: Meter, value: Value, start: tuple[str, int], path: Sequence[tuple[str, int]], test: bool) -> Value:
+    """Return the result of selecting fields from a variable; ``test``: whether the last one exists. Raises EvalError.
+
+    ``start``: the variable's name and position; ``path``: fields and their positions, which the code has charged.
+    """
+    meter[COST] -= len(path)
     optional = value.__class__ is Optional
-    if optional:
-        value = unwrapped(value)
-    for at, (key, position) in enumerate(path):
+    value = unwrapped(value, start)
+    for at, (field, position) in enumerate(path, 1):
         try:
-            found = look_up(value, key) if value is not MISSING else MISSING
+            value = step(meter, value, field, optional, test and at == len(path))
         except EvalError as error:
             raise EvalError(error.message, position) from None
-        if found is MISSING:
-            meter[COST] -= len(path) - at - (not optional)
-            if optional:
-                return NONE
-            raise EvalError(_absent(value, key), position)
-        value = found
-    return Optional(value) if optional else value
+    if not optional:
+        return value
+    if test:
+        return value is not MISSING
+    return NONE if value is MISSING else Optional(value)
 
 
-def present(meter: Meter, value: Value, start: Step, key: str) -> bool:
-    """Report whether a value has a field, as has() does."""
-    if value.__class__ is Optional:
-        value = unwrapped(value)
-        if value is MISSING or look_up(value, key) is MISSING:
-            meter[COST] -= 1
-            return False
-        return True
-    if value.__class__ in UNUSUAL:
-        bare(value, *start)
-    return look_up(value, key) is not MISSING
+def step(meter: Meter, value: Value, key: Value, optional: bool, test: bool = False) -> Value:
+    """Return the result of one selection, MISSING if it is optional and there is none; ``test``: whether there is one.
 
-
-def _absent(value: Value, key: Value) -> str:
-    return f"{'index out of bounds' if is_list(value) else 'no such key'}: {shown(key)}"
-
-
-def absent(value: Value, key: Value) -> EvalError:
-    """Return the error of a missing key or index."""
-    return EvalError(_absent(value, key))
+    Raises EvalError.
+    """
+    if value is MISSING:
+        return MISSING
+    meter[COST] += 1
+    found = value.get(key, MISSING) if value.__class__ is dict and key.__class__ is str else look_up(value, key)
+    if test and not optional:
+        return found is not MISSING
+    if found is MISSING:
+        if not optional:
+            raise EvalError(f"{'index out of bounds' if is_list(value) else 'no such key'}: {shown(key)}")
+        meter[COST] -= 1
+    return found
 
 
 def elements(value: Value) -> Iterable[Value]:
     """Return the values of a loop variable. Raises EvalError unless value is a list or map."""
-    if value.__class__ is list or value.__class__ is dict:
+    if value.__class__ is dict:
         return value
     if isinstance(value, KeyedMap):
         return keys(value)
@@ -313,13 +276,10 @@ def list_of(values: Sequence[Value], optional: Sequence[bool]) -> list[Value]:
     """Return ``[a, ?b]``."""
     found = []
     for value, questioned in zip(values, optional, strict=True):
-        if questioned:
-            if not isinstance(value, Optional):
-                words = "cannot initialize optional list element from non-optional value"
-                raise EvalError(f"{words} {shown(value)}")
-            found += [value.value] if value.present else []
-        else:
-            found.append(value)
+        if questioned and not isinstance(value, Optional):
+            raise EvalError(f"cannot initialize optional list element from non-optional value {shown(value)}")
+        if not questioned or value.present:
+            found.append(value.value if questioned else value)
     return found
 
 
@@ -328,19 +288,15 @@ def map_of(names: Sequence[Value], values: Sequence[Value], optional: Sequence[b
     entries: dict[object, tuple[Value, Value]] = {}
     for key, value, questioned in zip(names, values, optional, strict=True):
         form = key_form(key)
-        found = _entry(key, value) if questioned else value
-        if found is MISSING:
-            entries.pop(form, None)
+        if questioned and not isinstance(value, Optional):
+            raise EvalError(f"cannot initialize optional entry '{shown(key)}' from non-optional value {shown(value)}")
+        if not questioned:
+            entries[form] = (key, value)
+        elif value.present:
+            entries[form] = (key, value.value)
         else:
-            entries[form] = (key, found)
+            entries.pop(form, None)
     return from_entries(entries)
-
-
-def _entry(key: Value, value: Value) -> Value:
-    """Return the value of an optional entry, MISSING if it is empty. Raises EvalError."""
-    if isinstance(value, Optional):
-        return value.value if value.present else MISSING
-    raise EvalError(f"cannot initialize optional entry '{shown(key)}' from non-optional value {shown(value)}")
 
 
 def insert(entries: dict[object, tuple[Value, Value]], key: Value, value: Value) -> None:
@@ -360,18 +316,21 @@ def insert_all(entries: dict[object, tuple[Value, Value]], update: Value, meter:
         insert(entries, key, value)
 
 
+_FUNCTIONS: Final = (
+    *(EvalError, Exceeded, Optional, bare, compare, elements, equality_cost, failed, from_entries, insert, insert_all),
+    *(inside, length_hint, list_of, located, map_of, member, mismatch, pairs, pay, rewrapped, select, step, unwrapped),
+    *(worse,),
+)
 NAMES: Final[Mapping[str, Any]] = {
-    **{each.__name__: each for each in (exceeded, Optional, EvalError, check_key, from_entries, length_hint, look_up)},
-    **{each.__name__: each for each in (failed, located, worse, bare, rewrapped, unwrapped, inside, select, present)},
-    **{each.__name__: each for each in (absent, elements, pairs, compare, mismatch, pay, equality_cost, member)},
-    **{each.__name__: each for each in (list_of, map_of, insert, insert_all)},
+    **{each.__name__: each for each in _FUNCTIONS},
     "ABSORBED": ABSORBED,
     "FAILURES": FAILURES,
     "LOOK_UP": LOOK_UP,
+    "MESSAGE": MESSAGE,
     "MISSING": MISSING,
     "NONE": NONE,
     "NO_OVERLOAD": NO_OVERLOAD,
-    "ONE": ONE,
+    "TOO_EXPENSIVE": TOO_EXPENSIVE,
     "UNSET": UNSET,
     "UNUSUAL": UNUSUAL,
 }

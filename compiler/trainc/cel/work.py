@@ -35,10 +35,6 @@ MESSAGE: Final = "the expression does too much work"
 TOO_EXPENSIVE: Final = "operation cancelled: actual cost limit exceeded"
 
 
-class Exhausted(Exception):
-    """The work budget is spent. Not an EvalError, since an expression must not absorb it."""
-
-
 class Panic(Exception):
     """A panic of cel-go: the whole evaluation fails, and the expression cannot absorb it."""
 
@@ -48,7 +44,7 @@ class Panic(Exception):
 
 
 class Exceeded(Panic):
-    """The cost is above its limit, or the work above its budget."""
+    """The cost is above its limit, or the work above its budget. An expression must not absorb it either."""
 
     def __init__(self, message: str = TOO_EXPENSIVE) -> None:
         super().__init__("")
@@ -61,10 +57,10 @@ def fresh() -> Meter:
 
 
 def spend(meter: Meter, amount: int) -> None:
-    """Spend an amount of a meter. Raises Exhausted."""
+    """Spend an amount of a meter. Raises Exceeded."""
     meter[WORK] -= amount
     if meter[WORK] < 0:
-        raise Exhausted
+        raise Exceeded(MESSAGE)
 
 
 def check_size(characters: int) -> None:

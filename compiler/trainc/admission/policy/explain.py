@@ -16,7 +16,8 @@ from trainc.basics.jsonvalues import JsonObject, Path, existing, get
 from trainc.cel.ast import Call, Comprehension, Ident, Literal, Node, Select, children
 from trainc.cel.composition import Compiled, Problem, Variable, Variables
 from trainc.cel.declarations import Checked
-from trainc.cel.program import Outcome, PlanError, plan
+from trainc.cel.issues import PlanError
+from trainc.cel.program import Outcome, Program
 from trainc.cel.rules import selections
 from trainc.cel.types import DYN
 from trainc.cel.values import Value
@@ -238,7 +239,7 @@ class _Explainer:
             types = place.checked.types
             part = Checked(node, types.get(node, DYN), types, place.checked.references)
             with suppress(PlanError):
-                self._programs[node] = plan(part, self._environment)
+                self._programs[node] = Program(part, self._environment)
         program = self._programs.setdefault(node, None)
         if program is None:
             return _FAILED
