@@ -18,7 +18,7 @@ from trainc.cel.library import functions, kubernetes, lists, net, regex, strings
 from trainc.cel.library.conversions import double_to_int, duration_to_string, parse_float, string_to_int
 from trainc.cel.library.strings import string_format
 from trainc.cel.library.urls import UrlError, parse
-from trainc.cel.output import plain
+from trainc.cel.questions import plain
 from trainc.cel.values import INT_MAX, INT_MIN, NONE, Duration, EvalError, Optional, Timestamp, Undecided, Value
 from trainc.cel.work import MOST_CHARACTERS, MOST_ELEMENTS, TOO_EXPENSIVE, Panic, fresh
 
