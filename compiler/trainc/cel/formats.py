@@ -9,9 +9,10 @@ import binascii
 from collections.abc import Callable, Mapping
 
 from trainc.basics.regex import lazy
-from trainc.cel.gotext import cut
+from trainc.cel.gotext import atoi, cut
 from trainc.cel.library.times import day_number, duration_nanos, parse_timestamp
-from trainc.cel.values import INT_MAX, INT_MIN, Duration, EvalError, Timestamp, Value
+from trainc.cel.values import Duration, EvalError, Timestamp, Value
+from trainc.kube.gojson import int64
 
 _DATE = lazy(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _LOCAL = lazy(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?")
@@ -37,15 +38,16 @@ def to_duration(text: str) -> Duration:
         return Duration(nanos)
     total, known = 0, False
     for number, unit in _NUMBER_AND_UNIT.findall(text):
-        if len(number.lstrip("0")) > 19 or int(number[-20:]) > INT_MAX:
-            value = f'strconv.Atoi: parsing "{cut(number)}": value out of range'
-            raise EvalError(f"Invalid duration {cut(text)}: {value}")
+        try:
+            count = atoi(number)
+        except EvalError as error:
+            raise EvalError(f"Invalid duration {cut(text)}: {error.message}") from None
         for size, names, long in _UNITS:
             if unit.lower() in names or unit.lower().startswith(long):
-                total, known = total + int(number) * size, True
+                total, known = total + count * size, True
     if not known:
         raise EvalError(f"Invalid duration {cut(text)}: unable to parse {cut(text)} as duration")
-    return Duration((total - INT_MIN) % 2**64 + INT_MIN)  # as int64 wraps
+    return Duration(int64(total))
 
 
 def to_date(text: str) -> Timestamp:

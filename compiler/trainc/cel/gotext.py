@@ -9,15 +9,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from trainc.basics.regex import lazy
 from trainc.cel.types import type_name
-from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
+from trainc.cel.values import (
+    Container,
+    Duration,
+    EvalError,
+    KeyedMap,
+    Opaque,
+    Optional,
+    Timestamp,
+    TypeValue,
+    Uint,
+    Value,
+)
 from trainc.kube.fielderror import quote
-from trainc.kube.gojson import decimal, go_number
+from trainc.kube.gojson import decimal, fits, go_number
 
 _MOST = 120
 """The most characters of a value that an error quotes."""
 
 _ELLIPSIS = "..."
+_INTEGER = lazy("[+-]?[0-9]+")
 _HEAVY = 1000
 """Values with more weight than this are not written into errors."""
 
@@ -59,6 +72,18 @@ def cut(text: str) -> str:
 def quote_cut(text: str) -> str:
     """Return ``strconv.Quote`` of a text, cut."""
     return quote(cut(text))
+
+
+def atoi(text: str) -> int:
+    """Return ``strconv.Atoi(text)``. Raises EvalError."""
+    problem = "invalid syntax"
+    if _INTEGER.fullmatch(text):
+        digits = text.lstrip("+-").lstrip("0") or "0"
+        number = int(digits[:20]) * (-1 if text.startswith("-") else 1)  # 20 digits exceed 64 bits
+        if fits(number):
+            return number
+        problem = "value out of range"
+    raise EvalError(f"strconv.Atoi: parsing {quote_cut(text)}: {problem}")
 
 
 def shown(value: Value) -> str:

@@ -6,14 +6,14 @@ pkg/cel/environment/base.go for the validators and their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from trainc.cel.ast import Call, ListLiteral, Literal, MapLiteral, Node, children, postorder
 from trainc.cel.declarations import Checked
 from trainc.cel.gotext import utf8
 from trainc.cel.issues import Issue
 from trainc.cel.library import functions, regex
-from trainc.cel.library.strings import read_clause
+from trainc.cel.library.strings import CLAUSES, clauses
 from trainc.cel.types import Kind, Type, type_name
 from trainc.cel.unification import exact, kind, unwrap
 from trainc.cel.values import NO_OVERLOAD, EvalError
@@ -149,30 +149,6 @@ def _mismatch(node: Node, expected: Type, found: Type) -> Issue:
 
 # Formats
 
-_INTEGERS = frozenset({Kind.INT, Kind.UINT})
-_FLOATS = frozenset({Kind.DOUBLE, Kind.STRING})
-_TEXTS = frozenset(
-    {Kind.LIST, Kind.MAP, Kind.INT, Kind.UINT, Kind.DOUBLE, Kind.BOOL, Kind.STRING, Kind.TIMESTAMP, Kind.BYTES}
-    | {Kind.DURATION, Kind.TYPE, Kind.NULL}
-)
-_STRING = (
-    "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and"
-    " timestamps"
-)
-_CLAUSES: Mapping[str, tuple[frozenset[Kind], str]] = {
-    "s": (_TEXTS, _STRING),
-    "d": (_INTEGERS, "decimal clause can only be used on integers"),
-    "f": (_FLOATS, "fixed-point clause can only be used on doubles"),
-    "e": (_FLOATS, "scientific clause can only be used on doubles"),
-    "b": (_INTEGERS | {Kind.BOOL}, "only integers and bools can be formatted as binary"),
-    "x": (
-        _INTEGERS | {Kind.STRING, Kind.BYTES},
-        "only integers, byte buffers, and strings can be formatted as hex",
-    ),
-    "o": (_INTEGERS, "octal clause can only be used on integers"),
-}
-"""The kinds that each clause accepts, and the error for others."""
-
 
 def _format_issues(checked: Checked, call: Call) -> Iterator[Issue]:
     """Yield the first issue of a call of format() on a literal with a literal list."""
@@ -184,14 +160,13 @@ def _format_issues(checked: Checked, call: Call) -> Iterator[Issue]:
         return
     used = 0
     try:
-        for letter in _letters(utf8(template.value), len(given.elements)):
-            node = _misfit(checked, given.elements[used], letter)
+        for _, letter, _ in clauses(utf8(template.value), len(given.elements), static=True):
+            node = _misfit(checked, given.elements[used], letter) if letter else None
             if node is not None:
-                found = type_name(checked.types[node])
-                about = _CLAUSES[letter.lower()][1]
-                yield Issue(node.position, f"error during formatting: {about}, was given {found}")
+                words = f"{CLAUSES[letter].complaint}, was given {type_name(checked.types[node])}"
+                yield Issue(node.position, f"error during formatting: {words}")
                 return
-            used += 1
+            used += bool(letter)
     except EvalError as error:
         yield Issue(call.position, error.message)
         return
@@ -200,40 +175,14 @@ def _format_issues(checked: Checked, call: Call) -> Iterator[Issue]:
         yield Issue(call.position, f"too many arguments supplied to string.format {count}")
 
 
-def _letters(template: bytes, size: int) -> Iterator[str]:
-    """Yield the letters of a template's clauses, each of which needs an argument. Raises EvalError."""
-    used, at = 0, 0
-    while (percent := template.find(b"%", at)) >= 0:
-        at = percent + 1
-        if template[at : at + 1] == b"%":
-            at += 1
-            continue
-        if at == len(template):
-            raise EvalError("unexpected end of string")
-        if used >= size:
-            raise EvalError(f"index {used} out of range")
-        at, letter, _ = read_clause(template, at)
-        used += 1
-        yield letter
-
-
 def _misfit(checked: Checked, node: Node, letter: str) -> Node | None:
     """Return the node whose type a clause does not accept: the argument or, for ``%s``, an element inside it."""
-    accepted = _CLAUSES[letter.lower()][0]
     pending: list[Node] = [node]
     while pending:
         found = pending.pop()
         type_ = checked.types[found]
-        if type_.kind is not Kind.DYN and kind(type_) not in accepted:
+        if type_.kind is not Kind.DYN and kind(type_) not in CLAUSES[letter].kinds:
             return found
         if letter == "s":
-            pending.extend(reversed(_inside(found)))
+            pending.extend(reversed(children(found) if isinstance(found, ListLiteral | MapLiteral) else ()))
     return None
-
-
-def _inside(node: Node) -> Sequence[Node]:
-    if isinstance(node, ListLiteral):
-        return node.elements
-    if isinstance(node, MapLiteral):
-        return [part for entry in node.entries for part in (entry.key, entry.value)]
-    return ()

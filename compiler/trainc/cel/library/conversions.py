@@ -13,15 +13,14 @@ from typing import Final
 from trainc.basics.regex import lazy
 from trainc.cel import cost
 from trainc.cel.functions import function
-from trainc.cel.gotext import general, shortest, utf8
+from trainc.cel.gotext import atoi, general, shortest, utf8
 from trainc.cel.library.times import no_conversion, timestamp_to_string
 from trainc.cel.types import BOOL, DOUBLE, INT, STRING, UINT
-from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, Uint, Value
+from trainc.cel.values import INT_MAX, UINT_MAX, Duration, EvalError, Uint, Value
 
 INT_OVERFLOW, UINT_OVERFLOW = "integer overflow", "unsigned integer overflow"
 
-_SIGNED = lazy("[+-]?[0-9]+", re.ASCII)
-_UNSIGNED = lazy("[0-9]+", re.ASCII)
+_DIGITS = lazy("[0-9]+")
 _DECIMAL = lazy(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _HEXADECIMAL = lazy(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+", re.ASCII)
 _SPECIAL = lazy(r"(?i:[+-]?inf(?:inity)?|nan)", re.ASCII)
@@ -32,23 +31,20 @@ _TRUE, _FALSE = (
     frozenset(("1", "t", "T", "TRUE", "true", "True")),
     frozenset(("0", "f", "F", "FALSE", "false", "False")),
 )
-_MOST_DIGITS = 30
 
 
 def string_to_int(text: str) -> int:
     """Return ``int(text)``. Raises EvalError."""
-    if _SIGNED.fullmatch(text):
-        number = _digits(text)
-        if INT_MIN <= number <= INT_MAX:
-            return number
-    raise no_conversion(STRING, INT)
+    try:
+        return atoi(text)
+    except EvalError:
+        raise no_conversion(STRING, INT) from None
 
 
 def _string_to_uint(text: str) -> Uint:
-    if _UNSIGNED.fullmatch(text):
-        number = _digits(text)
-        if number <= UINT_MAX:
-            return Uint(number)
+    digits = text.lstrip("0") or "0"
+    if _DIGITS.fullmatch(text) and len(digits) <= 20 and int(digits) <= UINT_MAX:
+        return Uint(int(digits))
     raise no_conversion(STRING, UINT)
 
 
@@ -126,12 +122,6 @@ def duration_to_string(span: Duration) -> str:
     seconds, nanos = divmod(abs(span.nanos), 10**9)
     number = seconds + nanos / 1e9
     return f"{shortest(-number if span.nanos < 0 else number)}s"
-
-
-def _digits(text: str) -> int:
-    """Return a number, truncated to more digits than fit any type."""
-    sign, digits = text[: text[0] in "+-"], text.lstrip("+-").lstrip("0") or "0"
-    return int(sign + digits[:_MOST_DIGITS])
 
 
 def _same(value: Value) -> Value:

@@ -23,9 +23,9 @@ from trainc.cel.gotext import (
     MIN_SECONDS,
     SECOND,
     Civil,
+    atoi,
     civil,
     cut,
-    quote_cut,
 )
 from trainc.cel.types import DURATION, INT, STRING, TIMESTAMP, Type, type_name
 from trainc.cel.values import INT_MAX, Duration, EvalError, Timestamp, Value
@@ -53,7 +53,6 @@ _UNITS = {
 _MOST_NANOS = 2**63
 _MOST_DIGITS = 100
 """More digits than this, without leading zeros, exceed int64."""
-_NUMBER = lazy("[+-]?0*[0-9]{1,18}", re.ASCII)
 
 _ZONE: Final = 150
 """The work of finding a time zone."""
@@ -170,11 +169,7 @@ def _zone_offset(zone: str, time: Timestamp) -> int:
     colon = zone.find(":")
     if colon < 0:
         return _named_offset(zone, time)
-    for part in (zone[:colon], zone[colon + 1 :]):
-        if not _NUMBER.fullmatch(part):
-            problem = "value out of range" if part.removeprefix("-").isdecimal() else "invalid syntax"
-            raise EvalError(f"strconv.Atoi: parsing {quote_cut(part)}: {problem}")
-    hours, minutes = int(zone[:colon]), int(zone[colon + 1 :])
+    hours, minutes = atoi(zone[:colon]), atoi(zone[colon + 1 :])
     offset = int64(hours * 60 - minutes if zone.startswith("-") else hours * 60 + minutes)
     return int(int64(offset * 60 * SECOND) / 1e9)
 
