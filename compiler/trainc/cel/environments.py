@@ -1,8 +1,8 @@
 """The environments of expressions: Kubernetes' base environment, and those of rules and policies.
 
-Sources: k8s.io/apiserver v0.34 pkg/cel/environment/base.go, extracted by compiler/tools/celfunctions.py (names of
-types, and protobuf messages of cel-go; functions are the rows of library/); for policies
-pkg/admission/plugin/cel (compile.go, composition.go) and pkg/admission/plugin/policy/validating/accessor.go.
+Sources: k8s.io/apiserver v0.34 pkg/cel/environment/base.go; for policies pkg/admission/plugin/cel (compile.go,
+composition.go) and pkg/admission/plugin/policy/validating/accessor.go. compiler/tools/celfunctions.py extracts names of
+types, cel-go's protobuf messages, and the types of a request and its namespace. Functions are the rows of library/.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def base(new: bool) -> Environment:
     data = load_json(FILE)
     structs = frozenset([*data["structs"], *data["messages"]])
     names = {name: parse_type(text, structs) for name, text in data["names"].items()}
-    messages = {
-        name: {field: parse_type(text, structs) for field, text in fields.items()}
-        for name, fields in data["messages"].items()
+    messages = _parsed(data["messages"], structs)
+    # The parameters of ``list`` and ``map`` as values are dyn.
+    constants: dict[str, Value] = {
+        name: TypeValue(names[name].parameters[0].mapped(lambda _: types.DYN)) for name in data["values"]
     }
-    constants: dict[str, Value] = {name: TypeValue(_erased(names[name].parameters[0])) for name in data["values"]}
     return Environment(
         functions={name: row.overloads for name, row in functions().items() if not (new and row.stored)},
         macros=MACROS - NOT_NEW if new else MACROS,
@@ -50,9 +50,10 @@ def base(new: bool) -> Environment:
     )
 
 
-def _erased(type_: Type) -> Type:
-    """Return a type as a value: the parameters of ``list`` and ``map`` are dyn."""
-    return Type(type_.kind, type_.name, tuple(types.DYN for _ in type_.parameters))
+def _parsed(texts: Mapping[str, Mapping[str, str]], structs: frozenset[str] | None = None) -> Structs:
+    return {
+        name: {field: parse_type(text, structs) for field, text in fields.items()} for name, fields in texts.items()
+    }
 
 
 def free(names: Mapping[str, Type], *, new: bool = False, container: str = "") -> Environment:
@@ -97,68 +98,6 @@ VARIABLES: Final = "kubernetes.variables"
 REQUEST: Final = "kubernetes.AdmissionRequest"
 NAMESPACE: Final = "kubernetes.Namespace"
 
-_TEXTS: Final = types.list_of(types.STRING)
-_LABELS: Final = types.map_of(types.STRING, types.STRING)
-_KIND: Final = types.struct("kubernetes.GroupVersionKind")
-_RESOURCE: Final = types.struct("kubernetes.GroupVersionResource")
-
-STRUCTS: Final[Structs] = {
-    REQUEST: {
-        "kind": _KIND,
-        "resource": _RESOURCE,
-        "subResource": types.STRING,
-        "requestKind": _KIND,
-        "requestResource": _RESOURCE,
-        "requestSubResource": types.STRING,
-        "name": types.STRING,
-        "namespace": types.STRING,
-        "operation": types.STRING,
-        "userInfo": types.struct("kubernetes.UserInfo"),
-        "dryRun": types.BOOL,
-        "options": types.DYN,
-    },
-    _KIND.name: dict.fromkeys(("group", "version", "kind"), types.STRING),
-    _RESOURCE.name: dict.fromkeys(("group", "version", "resource"), types.STRING),
-    "kubernetes.UserInfo": {
-        "username": types.STRING,
-        "uid": types.STRING,
-        "groups": _TEXTS,
-        "extra": types.map_of(types.STRING, _TEXTS),
-    },
-    NAMESPACE: {
-        "metadata": types.struct("kubernetes.NamespaceMetadata"),
-        "spec": types.struct("kubernetes.NamespaceSpec"),
-        "status": types.struct("kubernetes.NamespaceStatus"),
-    },
-    "kubernetes.NamespaceMetadata": {
-        "name": types.STRING,
-        "generateName": types.STRING,
-        "namespace": types.STRING,
-        "labels": _LABELS,
-        "annotations": _LABELS,
-        "UID": types.STRING,
-        "creationTimestamp": types.TIMESTAMP,
-        "deletionGracePeriodSeconds": types.INT,
-        "deletionTimestamp": types.TIMESTAMP,
-        "generation": types.INT,
-        "resourceVersion": types.STRING,
-        "finalizers": _TEXTS,
-    },
-    "kubernetes.NamespaceSpec": {"finalizers": _TEXTS},
-    "kubernetes.NamespaceStatus": {
-        "conditions": types.list_of(types.struct("kubernetes.NamespaceCondition")),
-        "phase": types.STRING,
-    },
-    "kubernetes.NamespaceCondition": {
-        "status": types.STRING,
-        "type": types.STRING,
-        "lastTransitionTime": types.TIMESTAMP,
-        "message": types.STRING,
-        "reason": types.STRING,
-    },
-}
-"""The fields of a request and of its namespace that policies can access."""
-
 CONDITION: Final = (types.BOOL,)
 MESSAGE: Final = (types.STRING,)
 ANNOTATION: Final = (types.STRING, types.NULL)
@@ -191,12 +130,12 @@ def admission(
     if authorizer:
         found["authorizer"] = types.struct("kubernetes.authorization.Authorizer")
         found["authorizer.requestResource"] = types.struct("kubernetes.authorization.ResourceCheck")
-    lists_and_maps = _lists_and_maps()
+    structs, lists_and_maps = _policy_types()
     objects: dict[str, Mapping[str, Type]] = {
         name: _any_field(type_.parameters[1]) if type_.kind is Kind.MAP else {}
         for name, type_ in lists_and_maps.items()
     }
-    objects.update(STRUCTS)
+    objects.update(structs)
     if variables is not None:
         found["variables"] = types.struct(VARIABLES)
         objects[VARIABLES] = {name: _field(type_) for name, type_ in variables.items()}
@@ -204,29 +143,28 @@ def admission(
 
 
 @cache
-def _lists_and_maps() -> Mapping[str, Type]:
-    """Return the types of the lists and maps of request and namespace by path.
+def _policy_types() -> tuple[Structs, Mapping[str, Type]]:
+    """Return the struct types of request and namespace, and the types of the lists and maps in them by path.
 
-    The server registers types of these names (pkg/cel/types.go, buildDeclTypes), although it cannot evaluate them.
+    The server registers types of these paths (pkg/cel/types.go, buildDeclTypes), although it cannot evaluate them.
     """
-    return {name: type_ for root in (REQUEST, NAMESPACE) for name, type_ in _below(root, root)}
+    structs = _parsed(load_json(FILE)["policies"])
+    return structs, {name: type_ for root in (REQUEST, NAMESPACE) for name, type_ in _below(root, root, structs)}
 
 
-def _below(path: str, struct: str) -> Iterator[tuple[str, Type]]:
-    for field, type_ in STRUCTS[struct].items():
+def _below(path: str, struct: str, structs: Structs) -> Iterator[tuple[str, Type]]:
+    for field, type_ in structs[struct].items():
         if type_.kind is Kind.STRUCT:
-            yield from _below(f"{path}.{field}", type_.name)
+            yield from _below(f"{path}.{field}", type_.name, structs)
         elif type_.kind in (Kind.LIST, Kind.MAP):
             yield f"{path}.{field}", type_
 
 
 def _field(type_: Type | None) -> Type:
     """Return the type of a variable as a field: simple types and lists and maps of them, else dyn."""
-    if type_ is None:
+    if type_ is None or type_.kind in _NOT_SIMPLE:
         return types.DYN
-    if type_.kind in (Kind.LIST, Kind.MAP):
-        return Type(type_.kind, type_.name, tuple(map(_field, type_.parameters)))
-    return types.DYN if type_.kind in _NOT_SIMPLE else type_
+    return type_.mapped(_field)
 
 
 _NOT_SIMPLE = frozenset({Kind.DYN, Kind.ERROR, Kind.OPAQUE, Kind.PARAMETER, Kind.STRUCT, Kind.TYPE, Kind.WRAPPER})

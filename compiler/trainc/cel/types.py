@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from functools import cache, partial
+from operator import is_
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -47,6 +48,11 @@ class Type(Struct, frozen=True):
     kind: Kind
     name: str
     parameters: tuple[Type, ...] = ()
+
+    def mapped(self, change: Callable[[Type], Type]) -> Type:
+        """Return the type with other parameters, or the type itself if they stay the same."""
+        parameters = tuple(map(change, self.parameters))
+        return self if all(map(is_, parameters, self.parameters)) else Type(self.kind, self.name, parameters)
 
     def __str__(self) -> str:
         if self.kind is Kind.WRAPPER:

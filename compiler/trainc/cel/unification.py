@@ -6,9 +6,7 @@ fits any struct and opaque type, types of types fit each other, and a wrapper is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import repeat
-from operator import is_
+from collections.abc import Iterable, Sequence
 
 from trainc.cel import types
 from trainc.cel.functions import Overload, Signature
@@ -125,10 +123,7 @@ class Bindings:
         self._work -= 1
         if self._work < 0:
             raise TooLarge
-        parameters = tuple(map(self.substitute, type_.parameters, repeat(to_dyn)))
-        if all(map(is_, parameters, type_.parameters)):
-            return type_
-        return Type(type_.kind, type_.name, parameters)
+        return type_.mapped(lambda each: self.substitute(each, to_dyn))
 
     def bounded(self, type_: Type) -> Type:
         """Return the type. Raises TooLarge if it has too many parts, or nests too deeply."""
@@ -248,12 +243,8 @@ def _instantiate(signature: Signature, bindings: Bindings) -> tuple[tuple[Type, 
     if not signature.variables:
         return signature.args, signature.result
     fresh = {variable: bindings.fresh() for variable in signature.variables}
-    return tuple([_replace(arg, fresh) for arg in signature.args]), _replace(signature.result, fresh)
 
+    def replaced(type_: Type) -> Type:
+        return fresh[type_.name] if type_.kind is Kind.PARAMETER else type_.mapped(replaced)
 
-def _replace(type_: Type, fresh: Mapping[str, Type]) -> Type:
-    if type_.kind is Kind.PARAMETER:
-        return fresh[type_.name]
-    if not type_.parameters:
-        return type_
-    return Type(type_.kind, type_.name, tuple([_replace(each, fresh) for each in type_.parameters]))
+    return tuple(map(replaced, signature.args)), replaced(signature.result)
