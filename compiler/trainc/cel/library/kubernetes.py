@@ -15,8 +15,8 @@ from trainc.basics.regex import lazy
 from trainc.cel import cost
 from trainc.cel.functions import Function, function, reads
 from trainc.cel.gotext import quote_cut, utf8
+from trainc.cel.library.net import read_url
 from trainc.cel.library.times import day_number
-from trainc.cel.library.urls import UrlError, parse
 from trainc.cel.types import opaque, struct
 from trainc.cel.values import INT_MIN, NO_OVERLOAD, NONE, UINT_MAX, EvalError, Opaque, Optional, Undecided, Value
 from trainc.cel.work import CHARACTERS, Meter, Panic, spend
@@ -253,9 +253,9 @@ def _words(check: Check) -> Check:
 
 def _uri(text: str) -> tuple[str, ...]:
     try:
-        parse(text, request=True)
-    except UrlError as error:
-        return (str(error),)
+        read_url(text, request=True)
+    except EvalError as error:
+        return (error.message,)
     return ()
 
 
