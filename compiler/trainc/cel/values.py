@@ -127,11 +127,13 @@ class Opaque(Struct, frozen=True, eq=False):
         return 1
 
     def equals(self, other: Value) -> bool:
-        """Report whether ``self == other``; other is not null.
+        """Report whether ``self == other``, by their texts; other is not null.
 
         Raises EvalError("no such overload") for a value of another class.
         """
-        raise NotImplementedError
+        if other.__class__ is not self.__class__:
+            raise EvalError(NO_OVERLOAD)
+        return bool(self.text() == other.text())
 
 
 class Container:

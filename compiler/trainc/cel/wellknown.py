@@ -13,8 +13,7 @@ from typing import Final, NoReturn, TypeAlias
 from trainc.cel import types
 from trainc.cel.declarations import Declared
 from trainc.cel.gotext import SECOND, from_utf8
-from trainc.cel.library.conversions import duration_to_string
-from trainc.cel.library.times import timestamp_to_string
+from trainc.cel.library.conversions import duration_to_string, timestamp_to_string
 from trainc.cel.maps import is_list, is_map, items
 from trainc.cel.types import Kind, Type, type_name
 from trainc.cel.values import (

@@ -15,8 +15,8 @@ from trainc.basics.regex import lazy
 from trainc.cel import cost
 from trainc.cel.functions import Function, function, reads
 from trainc.cel.gotext import quote_cut, utf8
+from trainc.cel.library.conversions import day_number
 from trainc.cel.library.net import read_url
-from trainc.cel.library.times import day_number
 from trainc.cel.types import opaque, struct
 from trainc.cel.values import INT_MIN, NO_OVERLOAD, NONE, UINT_MAX, EvalError, Opaque, Optional, Undecided, Value
 from trainc.cel.work import CHARACTERS, Meter, Panic, spend
@@ -229,12 +229,6 @@ class Format(Opaque, frozen=True, eq=False):
     def form(self) -> None:
         """Raise Panic: Go cannot hash it."""
         raise Panic("runtime error: hash of unhashable type cel.Format")
-
-    def equals(self, other: Value) -> bool:
-        """Compare names. Raises EvalError for another type."""
-        if not isinstance(other, Format):
-            raise EvalError(NO_OVERLOAD)
-        return self.name == other.name
 
 
 def _prefix(check: Check) -> Check:

@@ -45,12 +45,6 @@ class Address(Opaque, frozen=True, eq=False):
         """Return the canonical form."""
         return str(self.number)
 
-    def equals(self, other: Value) -> bool:
-        """Compare numbers and families. Raises EvalError for another type."""
-        if not isinstance(other, Address):
-            raise EvalError(NO_OVERLOAD)
-        return self.number == other.number
-
     def size(self) -> int:
         """Return the number of bytes."""
         return self.number.max_prefixlen // 8
@@ -69,12 +63,6 @@ class Network(Opaque, frozen=True, eq=False):
     def text(self) -> str:
         """Return ``10.0.0.0/8``."""
         return str(self.interface)
-
-    def equals(self, other: Value) -> bool:
-        """Compare all bits and the length. Raises EvalError for another type."""
-        if not isinstance(other, Network):
-            raise EvalError(NO_OVERLOAD)
-        return self.interface == other.interface
 
     def form(self) -> object:
         """Return address and length."""
@@ -210,12 +198,6 @@ class Url(Opaque, frozen=True, eq=False):
     def weight(self) -> int:
         """Return the number of characters in the parts that are escaped each time."""
         return 1 + sum(map(len, (self.path, self.raw_path, self.raw_query, self.fragment, self.host))) // 2
-
-    def equals(self, other: Value) -> bool:
-        """Compare the texts. Raises EvalError for another type."""
-        if not isinstance(other, Url):
-            raise EvalError(NO_OVERLOAD)
-        return self.text() == other.text()
 
     def split_host(self) -> tuple[str, str]:
         """Return the host without its port and brackets, and the port or an empty string."""
