@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from trainc.basics.jsonvalues import Path
 from trainc.basics.regex import lazy
-from trainc.cel.environments import base
+from trainc.cel.declarations import base
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.findings import suggest
 

@@ -19,9 +19,8 @@ from lark.visitors import Transformer_NonRecursive
 from trainc.cel import types
 from trainc.cel.ast import Ident, Node, postorder
 from trainc.cel.checker import check
-from trainc.cel.declarations import Checked
+from trainc.cel.declarations import Checked, base, free
 from trainc.cel.declarations import Environment as Declarations
-from trainc.cel.environments import base, free
 from trainc.cel.issues import CompileError, display, location
 from trainc.cel.maps import make_map
 from trainc.cel.parser import parse

@@ -28,12 +28,11 @@ from trainc.cel.ast import (
 )
 from trainc.cel.declarations import Checked, Environment, Reference
 from trainc.cel.dispatch import find, fits, mismatch
-from trainc.cel.equality import equal
 from trainc.cel.issues import CompileError, Issue
 from trainc.cel.library import functions, regex
 from trainc.cel.library.conversions import double_to_int, double_to_uint, int_to_uint, uint_to_int
 from trainc.cel.library.operators import refuse
-from trainc.cel.maps import key_form, make_map
+from trainc.cel.maps import equal, key_form, make_map
 from trainc.cel.runtime import KEYS
 from trainc.cel.types import Kind, type_name
 from trainc.cel.unification import is_optional

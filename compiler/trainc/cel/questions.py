@@ -17,13 +17,23 @@ from msgspec import Struct, field
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.basics.regex import lazy
 from trainc.cel import types
-from trainc.cel.composition import Compiled, Problem, Variables, compile_expression, compose, variable_types
-from trainc.cel.declarations import Environment
-from trainc.cel.environments import CONDITION, MESSAGE, admission, free
+from trainc.cel.composition import (
+    OLD_SELF,
+    SELF,
+    TYPE_NAME,
+    Compiled,
+    Problem,
+    Variables,
+    compile_expression,
+    compile_rule,
+    compose,
+    rule_environment,
+    variable_types,
+)
+from trainc.cel.declarations import CONDITION, MESSAGE, Environment, admission, free
 from trainc.cel.escaping import RESERVED
 from trainc.cel.gotext import general
 from trainc.cel.maps import is_list, is_map, items, make_map
-from trainc.cel.rules import OLD_SELF, SELF, TYPE_NAME, compile_rule, rule_environment
 from trainc.cel.schemas import Schema, declare, reader
 from trainc.cel.types import parse_type, spell, type_name
 from trainc.cel.values import (

@@ -17,10 +17,10 @@ from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.basics.regex import lazy
 from trainc.cel import types
 from trainc.cel.declarations import Lookup
-from trainc.cel.equality import equal
 from trainc.cel.escaping import RESERVED, escape, unescape
 from trainc.cel.gotext import atoi, cut
 from trainc.cel.library.conversions import day_number, duration_nanos, parse_timestamp
+from trainc.cel.maps import equal
 from trainc.cel.types import Kind, Type
 from trainc.cel.values import NO_OVERLOAD, Container, Duration, EvalError, Timestamp, Value
 from trainc.cel.work import Meter, spend

@@ -1,7 +1,7 @@
 """Values of expressions: plain JSON, and classes for types that JSON lacks.
 
 null is None; bool, int (64 bits), double and string are bool, int, float and str; bytes are bytes; lists are lists and
-maps with string keys are dicts, never modified. Python's True equals 1: compare with equality.py only.
+maps with string keys are dicts, never modified. Python's True equals 1: compare with maps.equal only.
 """
 
 from __future__ import annotations

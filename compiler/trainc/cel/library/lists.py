@@ -12,10 +12,9 @@ from functools import cmp_to_key
 from typing import Final, TypeAlias
 
 from trainc.cel import cost
-from trainc.cel.equality import same
 from trainc.cel.functions import Cost, Function, function
 from trainc.cel.library.operators import add, compare, refuse
-from trainc.cel.maps import is_list
+from trainc.cel.maps import is_list, same
 from trainc.cel.types import type_name
 from trainc.cel.values import (
     NO_OVERLOAD,

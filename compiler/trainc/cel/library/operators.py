@@ -12,10 +12,9 @@ from functools import partial
 from typing import Final, NoReturn, TypeAlias
 
 from trainc.cel import cost
-from trainc.cel.equality import equal, length, same
 from trainc.cel.functions import Function, function
 from trainc.cel.gotext import MAX_SECONDS, MIN_SECONDS, SECOND, shown
-from trainc.cel.maps import MISSING, find, inserted, is_list, is_map, items
+from trainc.cel.maps import MISSING, equal, find, inserted, is_list, is_map, items, length, same
 from trainc.cel.values import (
     INT_MAX,
     INT_MIN,

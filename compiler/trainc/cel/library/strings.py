@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from trainc.cel import cost
-from trainc.cel.equality import length
 from trainc.cel.functions import function
 from trainc.cel.gotext import atoi, from_utf8, general, shown, utf8
 from trainc.cel.library.conversions import bytes_to_string, duration_to_string, parse_float, timestamp_to_string
-from trainc.cel.maps import is_list, is_map, items
+from trainc.cel.maps import is_list, is_map, items, length
 from trainc.cel.types import Kind, type_name
 from trainc.cel.values import Container, Duration, EvalError, KeyedMap, Timestamp, TypeValue, Uint, Value, type_of
 from trainc.cel.work import CHARACTERS, Meter, check_size, spend
