@@ -6,7 +6,7 @@ ordered, but not compared for equality.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import NoneType
 from typing import Any, TypeAlias, TypeVar
 
@@ -195,7 +195,7 @@ def check(root: Node, environment: Environment, *, strict: bool = True) -> Check
     """
     state = _State(environment)
     try:
-        node = run(lambda each: _visit(state, each), root)
+        node = run(lambda each: _VISITS[type(each)](state, each), root)
         if state.issues and strict:
             raise CompileError(tuple(state.issues))
         found = {each: state.bindings.substitute(type_, to_dyn=True) for each, type_ in state.types.items()}
@@ -205,10 +205,6 @@ def check(root: Node, environment: Environment, *, strict: bool = True) -> Check
     if strict and (issues := validate(checked)):
         raise CompileError(tuple(issues))
     return checked
-
-
-def _visit(state: _State, node: Node) -> Steps:
-    return _VISITS[type(node)](state, node)
 
 
 def _literal(state: _State, node: Literal) -> Steps:
@@ -374,120 +370,82 @@ _VISITS: Mapping[type, Callable[[_State, Any], Steps]] = {
 # Literals that the server validates: formats, durations, patterns, mixed lists (cel-go v0.26.0 cel/validator.go and, of
 # ``format``, ext/formatting.go). Validators and their order: k8s.io/apiserver v0.34 pkg/cel/environment/base.go
 
-EXEMPT = "format"
-"""Literals below a call of this function may mix types."""
 NO_OPTIONAL = "an element behind a question mark must be of type optional_type, not dyn, for the API server to check it"
 """The checker allows dyn, but the server's validator fails on it (cel/validator.go)."""
 
 
 def validate(checked: Checked) -> list[Issue]:
     """Return the issues of literals in a checked expression, in cel-go's order."""
-    calls: list[Call] = []
-    literals: list[ListLiteral | MapLiteral] = []
     nodes = postorder(checked.root)
-    for node in nodes:
-        if isinstance(node, Call) and node.function in _VALIDATED:
-            calls.append(node)
-        elif isinstance(node, ListLiteral | MapLiteral):
-            literals.append(node)
-    if not calls and not literals:
-        return []
-    formats = [call for call in calls if call.function == EXEMPT]
-    exempt = _exempt(nodes) if formats else frozenset()
-    issues = list(_mixed(checked, [literal for literal in literals if literal not in exempt]))
-    for name, validator in _ARGUMENTS.items():
-        issues += _arguments(checked, calls, name, validator)
+    calls = [node for node in nodes if isinstance(node, Call)]
+    formats = [call for call in calls if call.function == "format"]
+    exempt: set[Node] = set()  # literals below format() may mix types
+    for node in reversed(nodes) if formats else ():
+        if node in exempt or (isinstance(node, Call) and node.function == "format"):
+            exempt.update(children(node))
+    issues: list[Issue] = []
+    for kind_, mixed in _MIXED.items():
+        for node in nodes:
+            if isinstance(node, kind_) and node not in exempt:
+                issues += mixed(checked, node)
+    for name in ("duration", "timestamp", "matches"):
+        for call in calls:
+            if call.function == name and call.args and isinstance(argument := call.args[0], Literal):
+                issues += _argument_issues(checked, call, argument)
     for call in formats:
         issues += _format_issues(checked, call)
     return issues
 
 
-def _arguments(
-    checked: Checked, calls: Iterable[Call], name: str, validator: Callable[[Checked, Call, Literal], None]
-) -> Iterator[Issue]:
-    """Validate the first argument of every call of a function, if it is a literal."""
-    for call in calls:
-        if call.function != name or not call.args or not isinstance(call.args[0], Literal):
-            continue
-        try:
-            validator(checked, call, call.args[0])
-        except EvalError:
-            yield Issue(call.args[0].position, f"invalid {name} argument")
+def _argument_issues(checked: Checked, call: Call, argument: Literal) -> Iterator[Issue]:
+    """Convert a literal to a time, or compile it as a regular expression; of ``matches(text, regex)`` that is the text.
 
-
-def _convert(checked: Checked, call: Call, literal: Literal) -> None:
-    """Run a conversion. Null passes the checker, as times may be null, but cannot be converted."""
-    if literal.value is None:
-        raise EvalError(NO_OVERLOAD)
-    [chosen] = checked.references[call].overloads
-    for overload in functions()[call.function].overloads:
-        if overload.id == chosen and overload.run is not None:
-            overload.run(literal.value)
-
-
-def _compile(_: Checked, __: Call, literal: Literal) -> None:
-    """Compile a regular expression; for ``matches(text, regex)`` that is the text, as in cel-go."""
-    assert isinstance(literal.value, str)
-    regex.check(literal.value)
-
-
-_ARGUMENTS: Mapping[str, Callable[[Checked, Call, Literal], None]] = {
-    "duration": _convert,
-    "timestamp": _convert,
-    "matches": _compile,
-}
-_VALIDATED = frozenset({*_ARGUMENTS, EXEMPT})
-
-
-def _exempt(nodes: list[Node]) -> frozenset[Node]:
-    """Return the nodes below calls of EXEMPT; ``nodes`` are in postorder."""
-    found: set[Node] = set()
-    for node in reversed(nodes):
-        if node in found or (isinstance(node, Call) and node.function == EXEMPT):
-            found.update(children(node))
-    return frozenset(found)
-
-
-def _mixed(checked: Checked, literals: Iterable[ListLiteral | MapLiteral]) -> Iterator[Issue]:
-    """Check that elements of lists, then keys and values of maps, have one type."""
-    found = list(literals)
-    for literal in found:
-        if isinstance(literal, ListLiteral):
-            yield from _mixed_list(checked, literal)
-    for literal in found:
-        if isinstance(literal, MapLiteral):
-            yield from _mixed_map(checked, literal)
+    Null passes the checker, as times may be null, but cannot be converted.
+    """
+    try:
+        if argument.value is None:
+            raise EvalError(NO_OVERLOAD)
+        if call.function == "matches":
+            regex.check(str(argument.value))
+            return
+        [chosen] = checked.references[call].overloads
+        for overload in functions()[call.function].overloads:
+            if overload.id == chosen and overload.run is not None:
+                overload.run(argument.value)
+    except EvalError:
+        yield Issue(argument.position, f"invalid {call.function} argument")
 
 
 def _mixed_list(checked: Checked, literal: ListLiteral) -> Iterator[Issue]:
+    """Check that all elements have one type."""
     first: Type | None = None
     for index, element in enumerate(literal.elements):
         type_ = _inner(checked, element, index in literal.optional)
         if type_ is None:
             yield Issue(element.position, NO_OPTIONAL)
             return
-        if first is None:
-            first = type_
-        elif not exact(first, type_):
+        first = first or type_
+        if not exact(first, type_):
             yield _mismatch(element, first, type_)
             return
 
 
 def _mixed_map(checked: Checked, literal: MapLiteral) -> Iterator[Issue]:
-    keys: Type | None = None
-    values: Type | None = None
+    """Check that all keys have one type, and all values."""
+    first: tuple[Type, Type] | None = None
     for entry in literal.entries:
         key, value = checked.types[entry.key], _inner(checked, entry.value, entry.optional)
         if value is None:
             yield Issue(entry.value.position, NO_OPTIONAL)
             return
-        if keys is None or values is None:
-            keys, values = key, value
-            continue
-        if not exact(keys, key):
-            yield _mismatch(entry.key, keys, key)
-        if not exact(values, value):
-            yield _mismatch(entry.value, values, value)
+        first = first or (key, value)
+        if not exact(first[0], key):
+            yield _mismatch(entry.key, first[0], key)
+        if not exact(first[1], value):
+            yield _mismatch(entry.value, first[1], value)
+
+
+_MIXED: Mapping[type, Callable[[Checked, Any], Iterator[Issue]]] = {ListLiteral: _mixed_list, MapLiteral: _mixed_map}
 
 
 def _inner(checked: Checked, node: Node, optional: bool) -> Type | None:

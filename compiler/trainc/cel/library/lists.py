@@ -7,8 +7,9 @@ of more than twelve elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cmp_to_key
+from collections.abc import Callable, Iterator, Sequence
+from functools import cmp_to_key, reduce
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from trainc.cel import cost
@@ -42,30 +43,25 @@ def order(left: Value, right: Value) -> int | None:
         return None
 
 
-def _is_sorted(items: List) -> bool:
-    before: list[Value] = []
+def _comparable(items: List) -> Iterator[Value]:
     for item in items:
         if item.__class__ not in _COMPARABLE:
             raise EvalError(NO_OVERLOAD)
-        if before and order(before.pop(), item) == 1:
-            return False
-        before.append(item)
-    return True
+        yield item
+
+
+def _is_sorted(items: List) -> bool:
+    return all(order(before, item) != 1 for before, item in pairwise(_comparable(items)))
 
 
 def _extreme(name: str, worse: int) -> Callable[[List], Value]:
     """Return min() or max(): a replacement is an element to which the best so far compares as ``worse``."""
 
     def extreme(items: List) -> Value:
-        best: list[Value] = []
-        for item in items:
-            if item.__class__ not in _COMPARABLE:
-                raise EvalError(NO_OVERLOAD)
-            if not best or order(best[0], item) == worse:
-                best[:] = [item]
-        if not best:
+        found = list(_comparable(items))
+        if not found:
             raise EvalError(f"{name} called on empty list")
-        return best[0]
+        return reduce(lambda best, item: item if order(best, item) == worse else best, found)
 
     return extreme
 
@@ -91,7 +87,8 @@ def index_of(items: List, wanted: Value, meter: Meter) -> int:
 
 def _last_index_of(items: List, wanted: Value, meter: Meter) -> int:
     elements = list(items)
-    return next((index for index in range(len(elements) - 1, -1, -1) if same(elements[index], wanted, meter)), -1)
+    found = index_of(elements[::-1], wanted, meter)
+    return len(elements) - 1 - found if found >= 0 else -1
 
 
 def _slice_of(items: List, start: int, end: int) -> list[Value]:
@@ -163,8 +160,7 @@ def _sorted(items: List, keys: List) -> List:
     elements, ranks = list(items), list(keys)
     if ranks[0].__class__ not in _COMPARABLE:
         raise EvalError("list elements must be comparable")
-    kinds = {rank.__class__ for rank in ranks}
-    if len(kinds) > 1:
+    if len({rank.__class__ for rank in ranks}) > 1:
         raise EvalError("list elements must have the same type")
     key: Callable[[Value], Value] = cmp_to_key(lambda one, other: order(one, other) or 0)
     by_rank = sorted(zip(ranks, elements, strict=True), key=lambda pair: key(pair[0]))
@@ -187,18 +183,19 @@ def _numbers(size: int) -> list[int]:
     return list(range(size))
 
 
-def _first(items: List) -> Optional:
-    return Optional(next(iter(items))) if len(items) else NONE
+def _element(at: int) -> Callable[[List], Optional]:
+    return lambda items: Optional(list(items)[at]) if len(items) else NONE
 
 
-def _last(items: List) -> Optional:
-    return Optional(list(items)[-1]) if len(items) else NONE
+def _found(items: List, wanted: List, meter: Meter) -> Iterator[bool]:
+    """Report for each wanted value whether it is among the items."""
+    known, sought = list(items), list(wanted)
+    check_length(len(known) * len(sought))
+    return (any(same(item, other, meter) for other in known) for item in sought)
 
 
 def _contains_all(items: List, wanted: List, meter: Meter) -> bool:
-    known, sought = list(items), list(wanted)
-    check_length(len(known) * len(sought))
-    return all(_has(known, item, meter) for item in sought)
+    return all(_found(items, wanted, meter))
 
 
 def _equivalent(left: List, right: List, meter: Meter) -> bool:
@@ -206,16 +203,7 @@ def _equivalent(left: List, right: List, meter: Meter) -> bool:
 
 
 def _intersects(left: List, right: List, meter: Meter) -> bool:
-    one, known = list(left), list(right)
-    check_length(len(one) * len(known))
-    return any(_has(known, item, meter) for item in one)
-
-
-def _has(known: list[Value], wanted: Value, meter: Meter) -> bool:
-    return any(same(wanted, item, meter) for item in known)
-
-
-_min, _max = _extreme("min", 1), _extreme("max", -1)
+    return any(_found(right, left, meter))
 
 
 def _output(_: Sequence[Value], result: Value) -> int:
@@ -248,8 +236,8 @@ _SORTED: Final = (
 _COMPARED: Final = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 
 
-def _extremes(name: str, run: Callable[[List], Value]) -> Function:
-    rows = ((f"list_{kind}_{name}_{kind}", f".(list({kind})) {kind}", run) for kind in _COMPARED)
+def _extremes(name: str, worse: int) -> Function:
+    rows = ((f"list_{kind}_{name}_{kind}", f".(list({kind})) {kind}", _extreme(name, worse)) for kind in _COMPARED)
     return function(name, *rows, cost=cost.traversal, work=cost.elements)
 
 
@@ -270,8 +258,8 @@ FUNCTIONS: Final = (
         work=cost.elements,
         metered=True,
     ),
-    _extremes("max", _max),
-    _extremes("min", _min),
+    _extremes("max", -1),
+    _extremes("min", 1),
     function(
         "indexOf",
         ("list_a_index_of_int", ".(list(<A>), <A>) int", index_of),
@@ -331,21 +319,14 @@ FUNCTIONS: Final = (
         work=cost.elements,
         stored=True,
     ),
-    function("first", ("list_first", ".(list(<V>)) optional_type(<V>)", _first), work=cost.elements),
-    function("last", ("list_last", ".(list(<V>)) optional_type(<V>)", _last), work=cost.elements),
-    function(
-        "sets.contains",
-        ("list_sets_contains_list", "(list(<T>), list(<T>)) bool", _contains_all, _pairs(1)),
-        metered=True,
-    ),
-    function(
-        "sets.equivalent",
-        ("list_sets_equivalent_list", "(list(<T>), list(<T>)) bool", _equivalent, _pairs(2)),
-        metered=True,
-    ),
-    function(
-        "sets.intersects",
-        ("list_sets_intersects_list", "(list(<T>), list(<T>)) bool", _intersects, _pairs(1)),
-        metered=True,
+    function("first", ("list_first", ".(list(<V>)) optional_type(<V>)", _element(0)), work=cost.elements),
+    function("last", ("list_last", ".(list(<V>)) optional_type(<V>)", _element(-1)), work=cost.elements),
+    *(
+        function(f"sets.{name}", (f"list_sets_{name}_list", "(list(<T>), list(<T>)) bool", run, price), metered=True)
+        for name, run, price in (
+            ("contains", _contains_all, _pairs(1)),
+            ("equivalent", _equivalent, _pairs(2)),
+            ("intersects", _intersects, _pairs(1)),
+        )
     ),
 )

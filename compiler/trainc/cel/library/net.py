@@ -459,7 +459,7 @@ FUNCTIONS: Final = (
         cost=lambda args, _: _contains_network(args, False),
         work=_WORK,
     ),
-    function("masked", ("cidrmasked", ".(net.CIDR) net.CIDR", masked)),
+    function("masked", ("cidr_masked", ".(net.CIDR) net.CIDR", masked)),
     function("prefixLength", ("cidr_prefix_length", ".(net.CIDR) int", lambda network: network.length)),
     function("url", ("string_to_url", "(string) kubernetes.URL", parse_url), cost=cost.first_plain, work=_PARSED),
     function("isURL", ("is_url_string", "(string) bool", reads(partial(read_url, request=True))), work=_PARSED),
