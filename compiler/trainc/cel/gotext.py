@@ -137,10 +137,6 @@ def _entries(value: Value) -> Iterable[tuple[Value, Value]]:
     return value.items() if value.__class__ is dict else ((key, value.get(key, None)) for key in value)
 
 
-def _bytes(value: bytes) -> str:
-    return f"[{' '.join(map(str, value[:_MOST]))}]"
-
-
 def fraction(nanos: int) -> str:
     """Return the fraction of a second with its point; empty for 0."""
     return f".{nanos:09d}".rstrip("0") if nanos else ""
@@ -198,7 +194,7 @@ _SHOWN: Mapping[type, Callable[[Any], str]] = {
     bool: lambda value: "true" if value else "false",
     int: str,
     float: general,
-    bytes: _bytes,
+    bytes: lambda value: f"[{' '.join(map(str, value[:_MOST]))}]",
     Uint: lambda value: str(value.value),
     Timestamp: _timestamp,
     Duration: _duration,

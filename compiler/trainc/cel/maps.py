@@ -278,16 +278,12 @@ def _optionals(left: Optional, right: Optional, meter: Meter | None) -> bool:
     return equal(left.value, right.value, meter)
 
 
-def _types(left: TypeValue, right: TypeValue, _: Meter | None) -> bool:
-    return type_name(left.type) == type_name(right.type)
-
-
 _SAME: Final[Mapping[type, Callable[[Any, Any, Meter | None], bool]]] = {
     dict: _maps,
     list: _lists,
     KeyedMap: _maps,
     Optional: _optionals,
-    TypeValue: _types,
+    TypeValue: lambda left, right, _: type_name(left.type) == type_name(right.type),
 }
 """Comparison of two values of the same class."""
 

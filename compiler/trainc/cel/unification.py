@@ -6,7 +6,7 @@ fits any struct and opaque type, types of types fit each other, and a wrapper is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from trainc.cel import types
 from trainc.cel.functions import Overload, Signature
@@ -103,13 +103,19 @@ class Bindings:
 
     def assignable(self, left: Type, right: Type) -> bool:
         """Report whether ``left`` is assignable to ``right``; binds type variables only if it is."""
-        self._trail.clear()
-        return self._assign(left, right) or self._undo()
+        return self.all_assignable((left,), (right,))
 
-    def all_assignable(self, left: Iterable[Type], right: tuple[Type, ...]) -> bool:
+    def all_assignable(self, left: Sequence[Type], right: Sequence[Type]) -> bool:
         """Report whether types are assignable pairwise; their numbers must be equal."""
         self._trail.clear()
-        return self._assign_all(tuple(left), right) or self._undo()
+        if self._assign_all(left, right):
+            return True
+        for name, before in reversed(self._trail):
+            if before is None:
+                del self._bound[name]
+            else:
+                self._bound[name] = before
+        return False
 
     def substitute(self, type_: Type, to_dyn: bool = False) -> Type:
         """Return the type with bound variables replaced, and with ``to_dyn`` unbound ones by dyn. Raises TooLarge."""
@@ -136,15 +142,6 @@ class Bindings:
             pending.extend([(each, depth + 1) for each in found.parameters])
         return type_
 
-    def _undo(self) -> bool:
-        while self._trail:
-            name, before = self._trail.pop()
-            if before is None:
-                del self._bound[name]
-            else:
-                self._bound[name] = before
-        return False
-
     def _bind(self, name: str, type_: Type) -> None:
         self._trail.append((name, self._bound.get(name)))
         self._bound[name] = type_
@@ -169,7 +166,7 @@ class Bindings:
             return right.kind is Kind.TYPE
         return kind(left) in _SCALARS and kind(left) is kind(right) and left.name == right.name
 
-    def _assign_all(self, left: tuple[Type, ...], right: tuple[Type, ...]) -> bool:
+    def _assign_all(self, left: Sequence[Type], right: Sequence[Type]) -> bool:
         return len(left) == len(right) and all(map(self._assign, left, right))
 
     def _stands_for(self, type_: Type, variable: Type) -> tuple[bool, bool]:

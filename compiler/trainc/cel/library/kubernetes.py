@@ -121,10 +121,6 @@ def _of(number: int) -> Amount:
     return Amount(number, 0, Spelling.DECIMAL_EXPONENT)
 
 
-def _compare(left: Quantity, right: Quantity) -> int:
-    return left.number.compare(right.number)
-
-
 # Versions
 
 _NUMBER = "0|[1-9][0-9]{0,19}"
@@ -290,11 +286,6 @@ FORMATS: Final[Mapping[str, Format]] = {
 """The formats by their names in format.named()."""
 
 
-def _named(name: str) -> Optional:
-    found = FORMATS.get(name)
-    return NONE if found is None else Optional(found)
-
-
 def _validate(checked: Format, text: str) -> Optional:
     complaints = list(checked.check(text))
     return Optional(complaints) if complaints else NONE
@@ -337,7 +328,11 @@ def _both(name: str, overload: str, result: str, holds: Callable[[int], Value]) 
     """Return the row of a comparison of quantities and versions."""
     return function(
         name,
-        (f"quantity_{overload}", f".({_Q}, {_Q}) {result}", lambda left, right: holds(_compare(left, right))),
+        (
+            f"quantity_{overload}",
+            f".({_Q}, {_Q}) {result}",
+            lambda left, right: holds(left.number.compare(right.number)),
+        ),
         (f"semver_{overload}", f".({_V}, {_V}) {result}", lambda left, right: holds(compare_versions(left, right))),
         work=_READ,
     )
@@ -396,7 +391,14 @@ FUNCTIONS: Final = (
         function(f"format.{name}", (f"format.{name}", "() kubernetes.NamedFormat", lambda found=found: found))
         for name, found in FORMATS.items()
     ),
-    function("format.named", ("format-named", "(string) optional_type(kubernetes.NamedFormat)", _named)),
+    function(
+        "format.named",
+        (
+            "format-named",
+            "(string) optional_type(kubernetes.NamedFormat)",
+            lambda name: Optional(FORMATS[name]) if name in FORMATS else NONE,
+        ),
+    ),
     function(
         "validate",
         ("format-validate", ".(kubernetes.NamedFormat, string) optional_type(list(string))", _validate),

@@ -7,7 +7,7 @@ methods of common/types and cel/library.go, cel-go v0.26.0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Final, NoReturn, TypeAlias
 
@@ -273,14 +273,6 @@ def size(value: Value) -> int:
     refuse("size", value)
 
 
-def _equal_cost(args: Sequence[Value], result: Value) -> int:
-    return 1 if isinstance(args[0], Opaque) else cost.smaller(args, result)
-
-
-def _in_list_cost(args: Sequence[Value], _: Value) -> int:
-    return cost.actual_size(args[1])
-
-
 # Optionals
 
 
@@ -303,13 +295,9 @@ def of_non_zero(value: Value) -> Optional:
 def _is_zero(value: Value) -> bool:
     if isinstance(value, Container | Opaque | Optional | TypeValue):
         return False
-    if isinstance(value, Uint):
-        return value.value == 0
     if isinstance(value, KeyedMap):
-        return length(value) == 0
-    if isinstance(value, Duration | Timestamp):
-        return value.nanos == (0 if isinstance(value, Duration) else MIN_SECONDS * SECOND)
-    return not value  # NaN is true
+        return not value.entries
+    return value in (Uint(0), Duration(0), Timestamp(MIN_SECONDS * SECOND)) or not value  # NaN is true
 
 
 def _unwrap(values: Iterable[Value]) -> list[Value]:
@@ -353,7 +341,7 @@ def _arithmetic(name: str, word: str, operations: _Operations, *kinds: str) -> F
 
 
 _IN: Final = (
-    ("in_list", "(<A>, list(<A>)) bool", None, _in_list_cost),
+    ("in_list", "(<A>, list(<A>)) bool", None, lambda args, _: cost.actual_size(args[1])),
     ("in_map", "(<A>, map(<A>, <B>)) bool"),
 )
 
@@ -366,7 +354,11 @@ FUNCTIONS: Final = (
     function("_?_:_", ("conditional", "(bool, <A>, <A>) <A>")),
     function("@not_strictly_false", ("not_strictly_false", "(bool) bool"), run=_logical_not),
     function("__not_strictly_false__", ("__not_strictly_false__", "(bool) bool")),
-    function("_==_", ("equals", "(<A>, <A>) bool"), cost=_equal_cost),
+    function(
+        "_==_",
+        ("equals", "(<A>, <A>) bool"),
+        cost=lambda args, result: 1 if isinstance(args[0], Opaque) else cost.smaller(args, result),
+    ),
     function("_!=_", ("not_equals", "(<A>, <A>) bool"), cost=cost.smaller),
     _order("_<_", "less", lambda sign: sign < 0),
     _order("_<=_", "less_equals", lambda sign: sign <= 0),

@@ -148,10 +148,6 @@ _COMPILED, _STATES = 200, 512
 """The minimal work of compiling a pattern; the number of automaton states followed per unit of work."""
 
 
-def _match_cost(args: Sequence[Value], _: Value) -> int:
-    return cost.match(cost.actual_size(args[0]), cost.actual_size(args[1]))
-
-
 def _find_cost(args: Sequence[Value], _: Value) -> int:
     return cost.match(cost.plain_size(args[0]), cost.plain_size(args[1]))
 
@@ -209,7 +205,12 @@ FUNCTIONS: Final = (
     function(
         "matches",
         ("matches", "(string, string) bool"),
-        ("matches_string", ".(string, string) bool", None, _match_cost),
+        (
+            "matches_string",
+            ".(string, string) bool",
+            None,
+            lambda args, _: cost.match(cost.actual_size(args[0]), cost.actual_size(args[1])),
+        ),
         run=_matches,
         work=_compiling,
     ),

@@ -22,19 +22,7 @@ from trainc.cel.work import CHARACTERS, Meter, check_size, spend
 from trainc.kube.fielderror import quote
 from trainc.kube.gojson import trim_space
 
-_QUOTED = str.maketrans(
-    {
-        "\a": "\\a",
-        "\b": "\\b",
-        "\f": "\\f",
-        "\n": "\\n",
-        "\r": "\\r",
-        "\t": "\\t",
-        "\v": "\\v",
-        "\\": "\\\\",
-        '"': '\\"',
-    }
-)
+_QUOTED = str.maketrans({char: f"\\{name}" for char, name in zip('\a\b\f\n\r\t\v\\"', 'abfnrtv\\"', strict=True)})
 _UPPER = str.maketrans({code: code - 32 for code in range(ord("a"), ord("z") + 1)})
 _LOWER = str.maketrans({code: code + 32 for code in range(ord("A"), ord("Z") + 1)})
 
@@ -53,11 +41,6 @@ def index_of(text: str, wanted: str, start: int = 0) -> int:
     if start < 0:
         raise _out_of_range(start)
     return text.find(wanted, start)
-
-
-def last_index_of(text: str, wanted: str) -> int:
-    """Return the last index of wanted, else -1."""
-    return text.rfind(wanted)
 
 
 def _last_index_of_from(text: str, wanted: str, start: int) -> int:
@@ -93,18 +76,11 @@ def split(text: str, separator: str, count: int = -1) -> list[str]:
     return [*text[: count - 1], text[count - 1 :]]
 
 
-def substring(text: str, start: int) -> str:
-    """Return the code points from start. Raises EvalError."""
-    if not 0 <= start <= len(text):
-        raise _out_of_range(start)
-    return text[start:]
-
-
-def substring_to(text: str, start: int, end: int) -> str:
+def substring(text: str, start: int, end: int | None = None) -> str:
     """Return the code points from start to before end. Raises EvalError."""
-    if start > end:
+    if end is not None and start > end:
         raise EvalError(f"invalid substring range. start: {start}, end: {end}")
-    for index in (start, end):
+    for index in (start, start if end is None else end):
         if not 0 <= index <= len(text):
             raise _out_of_range(index)
     return text[start:end]
@@ -118,11 +94,6 @@ def join(parts: Iterable[Value], separator: str = "") -> str:
             raise EvalError(f"join: invalid input: {shown(part)}")
     check_size(sum(map(len, texts)) + len(separator) * len(texts))
     return separator.join(texts)
-
-
-def quote_string(text: str) -> str:
-    """Return text in double quotes, with the single-letter escapes of CEL."""
-    return f'"{text.translate(_QUOTED)}"'
 
 
 def _out_of_range(index: int) -> EvalError:
@@ -353,10 +324,6 @@ _CHARACTER: Final = 4
 """The number of characters written, with escapes, per unit of work."""
 
 
-def _result_twice(_: Sequence[Value], result: Value) -> int:
-    return math.ceil(cost.actual_size(result) * 2 * cost.TRAVERSAL)
-
-
 def _texts(args: Sequence[Value], meter: Meter) -> None:
     if args[0].__class__ is list:
         spend(meter, len(args[0]) + sum(len(each) for each in args[0] if each.__class__ is str) // CHARACTERS)
@@ -399,7 +366,7 @@ FUNCTIONS: Final = (
     ),
     function(
         "lastIndexOf",
-        ("string_last_index_of_string", ".(string, string) int", last_index_of),
+        ("string_last_index_of_string", ".(string, string) int", str.rfind),
         ("string_last_index_of_string_int", ".(string, string, int) int", _last_index_of_from),
         cost=cost.traversal,
     ),
@@ -430,7 +397,7 @@ FUNCTIONS: Final = (
     function(
         "substring",
         ("string_substring_int", ".(string, int) string", substring),
-        ("string_substring_int_int", ".(string, int, int) string", substring_to),
+        ("string_substring_int_int", ".(string, int, int) string", substring),
         cost=cost.first_plain,
     ),
     function("trim", ("string_trim", ".(string) string", trim_space), cost=cost.first_plain),
@@ -438,9 +405,13 @@ FUNCTIONS: Final = (
         "join",
         ("list_join", ".(list(string)) string", join),
         ("list_join_string", ".(list(string), string) string", join),
-        cost=_result_twice,
+        cost=lambda _, result: math.ceil(cost.actual_size(result) * 2 * cost.TRAVERSAL),
         work=_texts,
     ),
-    function("strings.quote", ("strings_quote", "(string) string", quote_string, cost.first), work=_written),
+    function(
+        "strings.quote",
+        ("strings_quote", "(string) string", lambda text: f'"{text.translate(_QUOTED)}"', cost.first),
+        work=_written,
+    ),
     function("format", ("string_format", ".(string, list(dyn)) string", string_format, cost.first), work=_written),
 )
