@@ -142,18 +142,11 @@ class Variables(Container):
 
     def get(self, key: Value, default: Value) -> Value:
         """Return a variable's value. Raises EvalError or Undecided where evaluating it does."""
-        try:
-            return self[key]
-        except KeyError:
-            return default
-
-    def __getitem__(self, key: Value) -> Value:
-        """Return a variable's value. Raises KeyError, and EvalError or Undecided where evaluating it does."""
         value = self._values.get(key, MISSING) if key.__class__ is str else MISSING
         if value is MISSING:
             name = unescape(key) if isinstance(key, str) and "__" in key else key
             if not isinstance(name, str) or name not in self._made:
-                raise KeyError(key)
+                return default
             if (value := self._values.get(name, MISSING)) is MISSING:
                 value = self._values[name] = self._evaluate(name, self._made[name])
         if value.__class__ is EvalError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any, NamedTuple
 
 from trainc.basics.regex import lazy
@@ -113,7 +114,10 @@ def _pieces(value: Value) -> Iterator[str]:
     elif value.__class__ is list or (isinstance(value, Container) and value.is_list()):
         yield from _enclosed("[", map(_pieces, value), "]")
     else:
-        yield from _enclosed("{", map(_entry, _entries(value)), "}")
+        pairs = (
+            value.entries.values() if isinstance(value, KeyedMap) else ((key, value.get(key, None)) for key in value)
+        )
+        yield from _enclosed("{", (chain(_pieces(key), (": ",), _pieces(item)) for key, item in pairs), "}")
 
 
 def _enclosed(begin: str, members: Iterable[Iterator[str]], end: str) -> Iterator[str]:
@@ -123,18 +127,6 @@ def _enclosed(begin: str, members: Iterable[Iterator[str]], end: str) -> Iterato
             yield ", "
         yield from member
     yield end
-
-
-def _entry(entry: tuple[Value, Value]) -> Iterator[str]:
-    yield from _pieces(entry[0])
-    yield ": "
-    yield from _pieces(entry[1])
-
-
-def _entries(value: Value) -> Iterable[tuple[Value, Value]]:
-    if isinstance(value, KeyedMap):
-        return value.entries.values()
-    return value.items() if value.__class__ is dict else ((key, value.get(key, None)) for key in value)
 
 
 def fraction(nanos: int) -> str:

@@ -38,33 +38,13 @@ Entries: TypeAlias = dict[object, tuple[Value, Value]]
 class _Missing:
     """The class of MISSING."""
 
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
 
 MISSING: Final = _Missing()
 """Returned by find if there is no entry."""
 
 
-class _ByIdentity:
-    """The form of a key that equals only itself, such as a list or a map."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: Value) -> None:
-        self._value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByIdentity) and other._value is self._value
-
-    def __hash__(self) -> int:
-        return id(self._value)
-
-
 def key_form(key: Value) -> object:
-    """Return the hashable form of a key in ``KeyedMap.entries``.
+    """Return the hashable form of a key in ``KeyedMap.entries``; lists and the like equal only themselves.
 
     Raises Panic for bytes and values with slices, which Go cannot hash.
     """
@@ -72,7 +52,7 @@ def key_form(key: Value) -> object:
     if kind is str:
         return key
     if kind is float:
-        return _ByIdentity([]) if math.isnan(key) else (float, key)  # NaN is never found
+        return object() if math.isnan(key) else (float, key)  # NaN is never found
     if kind is int or kind is bool or key is None:
         return (kind, key)
     if kind is bytes:
@@ -80,11 +60,11 @@ def key_form(key: Value) -> object:
     if kind is TypeValue:
         return (TypeValue, type_name(key.type))
     if kind is Timestamp and key.offset:
-        return (key, key.offset) if key.offset in _SHARED_ZONES else _ByIdentity(key)
+        return (key, key.offset) if key.offset in _SHARED_ZONES else (id, id(key))
     if isinstance(key, Opaque):
         form = key.form()
-        return _ByIdentity(key) if form is None else (kind, form)
-    return key if kind.__hash__ is not None and kind.__eq__ is not object.__eq__ else _ByIdentity(key)
+        return (id, id(key)) if form is None else (kind, form)
+    return key if kind.__hash__ is not None and kind.__eq__ is not object.__eq__ else (id, id(key))
 
 
 def make_map(pairs: Iterable[tuple[Value, Value]]) -> Value:

@@ -18,8 +18,8 @@ from trainc.basics.regex import lazy
 from trainc.cel import types
 from trainc.cel.declarations import Lookup
 from trainc.cel.escaping import RESERVED, escape, unescape
-from trainc.cel.gotext import atoi, cut
-from trainc.cel.library.conversions import day_number, duration_nanos, parse_timestamp
+from trainc.cel.gotext import DAY, SECOND, atoi, cut
+from trainc.cel.library.conversions import duration_nanos, parse_date, parse_timestamp
 from trainc.cel.maps import equal
 from trainc.cel.types import Kind, Type
 from trainc.cel.values import NO_OVERLOAD, Container, Duration, EvalError, Timestamp, Value
@@ -79,14 +79,14 @@ def _embedded(schema: Schema) -> bool:
 
 def _properties(schema: Schema, root: bool) -> Mapping[str, Schema]:
     """Return the properties visible to rules; ``root``: of a whole object, which always has a type and a name."""
-    return {**schema.properties, **_META} if root and not _has_meta(schema.properties) else schema.properties
-
-
-def _has_meta(found: Mapping[str, Schema]) -> bool:
+    found = schema.properties
+    if not root:
+        return found
     metadata = found.get("metadata")
     inner = metadata.properties if metadata is not None and _type(metadata) == "object" else {}
     texts = (found.get("kind"), found.get("apiVersion"), inner.get("name"), inner.get("generateName"))
-    return all(text is not None and _type(text) == "string" for text in texts)
+    known = all(text is not None and _type(text) == "string" for text in texts)
+    return found if known else {**found, **_META}
 
 
 # Types
@@ -173,7 +173,6 @@ def _declared_type(schema: Schema, name: str) -> Type | None:
 # Strings by format: those of k8s.io/kube-openapi pkg/validation/strfmt, which accepts more than RFC 3339 and Go's
 # durations
 
-_DATE = lazy(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _LOCAL = lazy(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?")
 _NUMBER_AND_UNIT = lazy(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)")
 _NO_BASE64 = lazy(r"[^A-Za-z0-9_=\r\n-]|=(?=[^=\r\n])")
@@ -211,12 +210,10 @@ def to_duration(text: str) -> Duration:
 
 def to_date(text: str) -> Timestamp:
     """Parse a day as its midnight UTC, ``2006-01-02``. Raises EvalError."""
-    found = _DATE.fullmatch(text)
-    if found is not None:
-        days = day_number(*map(int, found.groups()))
-        if days is not None:
-            return Timestamp(days * 86400 * 10**9)
-    raise EvalError(f"Invalid date formatted string {cut(text)}: no such day")
+    days = parse_date(text)
+    if days is None:
+        raise EvalError(f"Invalid date formatted string {cut(text)}: no such day")
+    return Timestamp(days * DAY * SECOND)
 
 
 def to_date_time(text: str) -> Timestamp:

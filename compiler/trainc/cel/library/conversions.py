@@ -146,6 +146,7 @@ def _same(value: Value) -> Value:
 
 # Times
 
+_DATE = lazy("([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _RFC3339 = lazy(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))",
     re.ASCII,
@@ -167,6 +168,12 @@ _MOST_DIGITS = 100
 
 _ZONE: Final = 150
 """The work of finding a time zone."""
+
+
+def parse_date(text: str) -> int | None:
+    """Return the days from 1970-01-01 to a date, ``2006-01-02``; None if it is not one."""
+    found = _DATE.fullmatch(text)
+    return None if found is None else day_number(*map(int, found.groups()))
 
 
 def day_number(year: int, month: int, day: int) -> int | None:

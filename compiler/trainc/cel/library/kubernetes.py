@@ -15,7 +15,7 @@ from trainc.basics.regex import lazy
 from trainc.cel import cost
 from trainc.cel.functions import Function, function, reads
 from trainc.cel.gotext import quote_cut, utf8
-from trainc.cel.library.conversions import day_number
+from trainc.cel.library.conversions import parse_date
 from trainc.cel.library.net import read_url
 from trainc.cel.types import opaque, struct
 from trainc.cel.values import INT_MIN, NO_OVERLOAD, NONE, UINT_MAX, EvalError, Opaque, Optional, Undecided, Value
@@ -206,7 +206,6 @@ Check: TypeAlias = Callable[[str], tuple[str, ...]]
 _HEX = "[0-9A-Fa-f]"
 _UUID = lazy(f"{_HEX}{{8}}-?{_HEX}{{4}}-?{_HEX}{{4}}-?{_HEX}{{4}}-?{_HEX}{{12}}", re.ASCII)
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})", re.ASCII)
-_DATE = lazy(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII)
 _CLOCK = lazy(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})", re.ASCII)
 
 
@@ -253,16 +252,11 @@ def _matching(complaint: str, valid: Callable[[str], bool]) -> Check:
     return lambda text: () if valid(text) else (complaint,)
 
 
-def _is_date(text: str) -> bool:
-    found = _DATE.fullmatch(text)
-    return found is not None and day_number(*map(int, found.groups())) is not None
-
-
 def _is_datetime(text: str) -> bool:
     """Report whether strfmt accepts a time; it ignores everything after a second T."""
     date, separator, rest = text.lower().partition("t")
     clock = _CLOCK.fullmatch(rest.partition("t")[0])
-    if not separator or clock is None or not _is_date(date):
+    if not separator or clock is None or parse_date(date) is None:
         return False
     hour, minute, second = clock.groups()
     return hour <= "23" and minute <= "59" and second <= "59"
@@ -280,7 +274,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     "uri": Format("URI", _uri, 1103),
     "uuid": Format("uuid", _matching("does not match the UUID format", lambda t: bool(_UUID.fullmatch(t))), 70),
     "byte": Format("byte", _matching("invalid base64", lambda text: bool(_BASE64.fullmatch(text))), 84),
-    "date": Format("date", _matching("invalid date", _is_date), 71),
+    "date": Format("date", _matching("invalid date", lambda text: parse_date(text) is not None), 71),
     "datetime": Format("datetime", _matching("invalid datetime", _is_datetime), 71),
 }
 """The formats by their names in format.named()."""
