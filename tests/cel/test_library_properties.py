@@ -13,13 +13,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from trainc.cel.gotext import general, shortest
+from trainc.cel.gotext import shortest
 from trainc.cel.library import conversions, functions, kubernetes, lists, net, regex, strings
 from trainc.cel.library.conversions import double_to_int, duration_to_string, parse_float, string_to_int
 from trainc.cel.library.strings import string_format
 from trainc.cel.questions import plain
 from trainc.cel.values import INT_MAX, INT_MIN, NONE, Duration, EvalError, Optional, Timestamp, Undecided, Value
 from trainc.cel.work import MOST_CHARACTERS, MOST_ELEMENTS, TOO_EXPENSIVE, Panic, fresh
+from trainc.kube.gojson import go_number
 
 OVERLOADS: dict[str, Any] = {each.id: each.run for row in functions().values() for each in row.overloads}
 INTS = st.integers(INT_MIN, INT_MAX)
@@ -72,7 +73,7 @@ def test_int_reads_what_it_writes(number: int) -> None:
 
 @given(FINITE)
 def test_double_reads_what_it_writes(number: float) -> None:
-    assert parse_float(general(number)) == number
+    assert parse_float(go_number(number)) == number
     assert parse_float(shortest(number)) == number
 
 

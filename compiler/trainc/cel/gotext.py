@@ -54,11 +54,6 @@ def from_utf8(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def general(number: float) -> str:
-    """Return ``%g`` of a double: ``1e+06``, ``NaN``, ``+Inf``."""
-    return go_number(number)
-
-
 def shortest(number: float) -> str:
     """Return ``strconv.FormatFloat(number, 'f', -1, 64)`` of a finite double: no exponent, few digits."""
     text = f"{decimal(repr(number)):f}"
@@ -129,9 +124,9 @@ def _enclosed(begin: str, members: Iterable[Iterator[str]], end: str) -> Iterato
     yield end
 
 
-def fraction(nanos: int) -> str:
-    """Return the fraction of a second with its point; empty for 0."""
-    return f".{nanos:09d}".rstrip("0") if nanos else ""
+def fraction(part: int, unit: int = SECOND) -> str:
+    """Return the fraction part / unit with its point; empty for 0. The unit is a power of ten."""
+    return f".{part:0{len(str(unit)) - 1}d}".rstrip("0") if part else ""
 
 
 class Civil(NamedTuple):
@@ -166,26 +161,19 @@ def _duration(value: Duration) -> str:
     if nanos < 10**9:
         for unit, size in (("ms", 10**6), ("µs", 10**3), ("ns", 1)):
             if nanos >= size:
-                return f"{'-' * (value.nanos < 0)}{_shortest_ratio(nanos, size)}{unit}"
+                return f"{'-' * (value.nanos < 0)}{nanos // size}{fraction(nanos % size, size)}{unit}"
         return "0s"
     minutes, rest = divmod(nanos, 60 * 10**9)
     hours, minutes = divmod(minutes, 60)
     before = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
-    return f"{'-' * (value.nanos < 0)}{before}{_shortest_ratio(rest, 10**9)}s"
-
-
-def _shortest_ratio(number: int, unit: int) -> str:
-    """Return number / unit as a decimal without trailing zeros; unit is a power of ten, number is not negative."""
-    whole, rest = divmod(number, unit)
-    digits = f"{rest:0{len(str(unit)) - 1}d}".rstrip("0") if rest else ""
-    return f"{whole}.{digits}" if digits else str(whole)
+    return f"{'-' * (value.nanos < 0)}{before}{rest // SECOND}{fraction(rest % SECOND)}s"
 
 
 _SHOWN: Mapping[type, Callable[[Any], str]] = {
     type(None): lambda _: "0",  # cel-go's Null is Go's int32 0
     bool: lambda value: "true" if value else "false",
     int: str,
-    float: general,
+    float: go_number,
     bytes: lambda value: f"[{' '.join(map(str, value[:_MOST]))}]",
     Uint: lambda value: str(value.value),
     Timestamp: _timestamp,

@@ -32,7 +32,6 @@ from trainc.cel.composition import (
 )
 from trainc.cel.declarations import CONDITION, MESSAGE, Environment, admission, free
 from trainc.cel.escaping import RESERVED
-from trainc.cel.gotext import general
 from trainc.cel.maps import is_list, is_map, items, make_map
 from trainc.cel.schemas import Schema, declare, reader
 from trainc.cel.types import parse_type, spell, type_name
@@ -53,6 +52,7 @@ from trainc.cel.values import (
     type_of,
 )
 from trainc.cel.work import Exhausted, Meter, spend
+from trainc.kube.gojson import go_number
 
 BUDGET: Final = 10_000_000
 """The default cost limit of an evaluation with its variables."""
@@ -444,7 +444,7 @@ def _double_text(value: float) -> Json:
 def _key_text(key: Json) -> str:
     """Return the sort key of a pair: the JSON of its key, doubles with a point."""
     if isinstance(key, float):
-        text = general(key)
+        text = go_number(key)
         return text if "." in text or "e" in text else f"{text}.0"
     return json.dumps(key, ensure_ascii=False)
 

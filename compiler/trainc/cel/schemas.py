@@ -429,12 +429,7 @@ Identify: TypeAlias = Callable[[Json], object]
 def _list_maker(schema: Schema) -> Reader:
     items = schema.items
     if items is None:
-        raise_ = EvalError("invalid array type, expected Items with a non-empty Schema")
-
-        def no_items(value: Json) -> Value:
-            raise raise_
-
-        return no_items
+        return _refuse_items
     read = reader(items, _embedded(items))
     kind = schema.keywords.get("x-kubernetes-list-type")
     keys = tuple(escape(key) or key for key in schema.keywords.get("x-kubernetes-list-map-keys", ()))
@@ -446,6 +441,10 @@ def _list_maker(schema: Schema) -> Reader:
 
     identify: Identify | None = {"set": _by_value, "map": by_keys}.get(str(kind))
     return lambda value: List(value, read, identify)
+
+
+def _refuse_items(_: Json) -> Value:
+    raise EvalError("invalid array type, expected Items with a non-empty Schema")
 
 
 def _by_value(item: Json) -> object:

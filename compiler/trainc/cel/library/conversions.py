@@ -28,7 +28,6 @@ from trainc.cel.gotext import (
     atoi,
     civil,
     cut,
-    general,
     shortest,
     utf8,
 )
@@ -36,7 +35,7 @@ from trainc.cel.types import BOOL, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UIN
 from trainc.cel.values import INT_MAX, UINT_MAX, Duration, EvalError, Timestamp, Uint, Value
 from trainc.cel.work import CHARACTERS, Meter, spend
 from trainc.data import time_zone
-from trainc.kube.gojson import int64
+from trainc.kube.gojson import go_number, int64
 
 INT_OVERFLOW, UINT_OVERFLOW = "integer overflow", "unsigned integer overflow"
 
@@ -379,7 +378,7 @@ FUNCTIONS: Final = (
         ("string_to_string", "(string) string", _same),
         ("bool_to_string", "(bool) string", lambda flag: "true" if flag else "false"),
         ("bytes_to_string", "(bytes) string", bytes_to_string, cost.first),
-        ("double_to_string", "(double) string", general),
+        ("double_to_string", "(double) string", go_number),
         ("duration_to_string", "(duration) string", duration_to_string),
         ("int64_to_string", "(int) string", str),
         ("timestamp_to_string", "(timestamp) string", timestamp_to_string),

@@ -13,14 +13,14 @@ from typing import Final, NamedTuple
 
 from trainc.cel import cost
 from trainc.cel.functions import function
-from trainc.cel.gotext import atoi, from_utf8, general, shown, utf8
+from trainc.cel.gotext import atoi, from_utf8, shown, utf8
 from trainc.cel.library.conversions import bytes_to_string, duration_to_string, parse_float, timestamp_to_string
 from trainc.cel.maps import is_list, is_map, items, length
 from trainc.cel.types import Kind, type_name
 from trainc.cel.values import Container, Duration, EvalError, KeyedMap, Timestamp, TypeValue, Uint, Value, type_of
 from trainc.cel.work import CHARACTERS, Meter, check_size, spend
 from trainc.kube.fielderror import quote
-from trainc.kube.gojson import trim_space
+from trainc.kube.gojson import go_number, trim_space
 
 _QUOTED = str.maketrans({char: f"\\{name}" for char, name in zip('\a\b\f\n\r\t\v\\"', 'abfnrtv\\"', strict=True)})
 _UPPER = str.maketrans({code: code - 32 for code in range(ord("a"), ord("z") + 1)})
@@ -216,7 +216,7 @@ def _member(value: Value) -> str:
     if kind is bytes:
         return f"b{quote(_bytes_text(value))}"
     if kind is float:
-        return f"{value:.6f}" if math.isfinite(value) else f'"{general(value)}"'
+        return f"{value:.6f}" if math.isfinite(value) else f'"{go_number(value)}"'
     if kind is Timestamp:
         return f'timestamp("{timestamp_to_string(value)}")'
     if kind is Duration:
@@ -269,7 +269,7 @@ _TEXTS: Mapping[type, Callable[[Value], str]] = {
     bool: lambda value: "true" if value else "false",
     int: str,
     Uint: lambda value: str(value.value),
-    float: general,
+    float: go_number,
     str: lambda value: value,
     bytes: _bytes_text,
     Timestamp: timestamp_to_string,
