@@ -62,6 +62,8 @@ def key_form(key: Value) -> object:
     if kind is Timestamp and key.offset:
         return (key, key.offset) if key.offset in _SHARED_ZONES else (id, id(key))
     if isinstance(key, Opaque):
+        if key.unhashable:
+            raise Panic(f"runtime error: hash of unhashable type {key.unhashable}")
         form = key.form()
         return (id, id(key)) if form is None else (kind, form)
     return key if kind.__hash__ is not None and kind.__eq__ is not object.__eq__ else (id, id(key))

@@ -106,6 +106,8 @@ class Opaque(Struct, frozen=True, eq=False):
     """The base of library values: quantity, ip, cidr, url, semver, format ..."""
 
     type: ClassVar[Type]
+    unhashable: ClassVar[str] = ""
+    """Its class in Go, if Go cannot hash it."""
 
     def text(self) -> str:
         """Return the string form, for output."""
@@ -116,10 +118,7 @@ class Opaque(Struct, frozen=True, eq=False):
         return 1
 
     def form(self) -> object | None:
-        """Return a hashable form for keys of maps; None: it equals only itself.
-
-        Raises Panic if Go cannot hash the value.
-        """
+        """Return a hashable form for keys of maps; None: it equals only itself."""
         return None
 
     def weight(self) -> int:

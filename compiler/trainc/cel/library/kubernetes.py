@@ -19,7 +19,7 @@ from trainc.cel.library.conversions import parse_date
 from trainc.cel.library.net import read_url
 from trainc.cel.types import opaque, struct
 from trainc.cel.values import INT_MIN, NO_OVERLOAD, NONE, UINT_MAX, EvalError, Opaque, Optional, Undecided, Value
-from trainc.cel.work import CHARACTERS, Meter, Panic, spend
+from trainc.cel.work import CHARACTERS, Meter, spend
 from trainc.kube import names
 from trainc.kube.gojson import as_float, fits, int64, ten
 from trainc.kube.quantity import Format as Spelling
@@ -135,6 +135,7 @@ class Version(Opaque, frozen=True, eq=False):
     """``1.2.3-rc.1+build.5``; numeric identifiers of a pre-release are numbers."""
 
     type = struct("kubernetes.Semver")
+    unhashable = "cel.Semver"
     numbers: tuple[int, int, int]
     pre: tuple[int | str, ...] = ()
     build: tuple[str, ...] = ()
@@ -143,10 +144,6 @@ class Version(Opaque, frozen=True, eq=False):
         """Return the version."""
         pre, build = ".".join(map(str, self.pre)), ".".join(self.build)
         return ".".join(map(str, self.numbers)) + (f"-{pre}" if self.pre else "") + (f"+{build}" if self.build else "")
-
-    def form(self) -> None:
-        """Raise Panic: Go cannot hash it."""
-        raise Panic("runtime error: hash of unhashable type cel.Semver")
 
     def weight(self) -> int:
         """Return the number of identifiers."""
@@ -213,6 +210,7 @@ class Format(Opaque, frozen=True, eq=False):
     """A named format, with its check and the size of its regular expression for costs."""
 
     type = opaque("kubernetes.NamedFormat")
+    unhashable = "cel.Format"
     name: str
     check: Check
     max_regex_size: int
@@ -220,10 +218,6 @@ class Format(Opaque, frozen=True, eq=False):
     def text(self) -> str:
         """Return the name."""
         return self.name
-
-    def form(self) -> None:
-        """Raise Panic: Go cannot hash it."""
-        raise Panic("runtime error: hash of unhashable type cel.Format")
 
 
 def _prefix(check: Check) -> Check:

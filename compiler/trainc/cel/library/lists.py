@@ -16,7 +16,7 @@ from trainc.cel import cost
 from trainc.cel.functions import Cost, Function, function
 from trainc.cel.library.operators import add, compare, refuse
 from trainc.cel.maps import is_list, same
-from trainc.cel.types import type_name
+from trainc.cel.types import spell
 from trainc.cel.values import (
     NO_OVERLOAD,
     NONE,
@@ -111,7 +111,9 @@ def flatten(items: List, *rest: Value) -> list[Value]:
     """
     *depth, meter = rest
     if not is_list(items) or any(each.__class__ is not int for each in depth):
-        raise EvalError(f"no such overload: {_type_text(items)}.flatten({''.join(map(_type_text, depth))})")
+        raise EvalError(
+            f"no such overload: {spell(type_of(items))}.flatten({''.join(spell(type_of(each)) for each in depth)})"
+        )
     level = depth[0] if depth else 1
     if level < 0:
         raise EvalError("level must be non-negative")
@@ -127,13 +129,6 @@ def _flat(items: List, level: int, meter: Meter) -> list[Value]:
         else:
             flat.append(item)
     return flat
-
-
-def _type_text(value: Value) -> str:
-    """Return the run-time type of a value as cel-go prints it."""
-    found = type_of(value)
-    inner = ", ".join(map(str, found.parameters))
-    return f"{type_name(found)}({inner})" if inner else type_name(found)
 
 
 def sort(items: List) -> List:

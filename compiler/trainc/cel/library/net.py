@@ -54,19 +54,11 @@ class Address(Opaque, frozen=True, eq=False):
         return self.number
 
 
-class Network(Opaque, frozen=True, eq=False):
-    """An address and the length of its network prefix; other bits may be set."""
+class Network(Address, frozen=True, eq=False):
+    """An address with the length of its network prefix; other bits may be set. Its text is ``10.0.0.0/8``."""
 
     type = opaque("net.CIDR")
-    interface: ipaddress.IPv4Interface | ipaddress.IPv6Interface
-
-    def text(self) -> str:
-        """Return ``10.0.0.0/8``."""
-        return str(self.interface)
-
-    def form(self) -> object:
-        """Return address and length."""
-        return self.interface
+    number: ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
     def size(self) -> int:
         """Return the number of bytes of the prefix."""
@@ -75,7 +67,7 @@ class Network(Opaque, frozen=True, eq=False):
     @property
     def length(self) -> int:
         """The length of the prefix."""
-        return self.interface.network.prefixlen
+        return self.number.network.prefixlen
 
 
 def read_number(text: str) -> Number:
@@ -139,12 +131,12 @@ def _is_global_unicast(address: Address) -> bool:
 
 def contains_ip(network: Network, address: Address) -> bool:
     """Report whether an address is in a network."""
-    return address.number in network.interface.network
+    return address.number in network.number.network
 
 
 def contains_cidr(network: Network, other: Network) -> bool:
     """Report whether a network contains another."""
-    return network.length <= other.length and other.interface.ip in network.interface.network
+    return network.length <= other.length and other.number.ip in network.number.network
 
 
 def _contains_ip_text(network: Network, text: str) -> bool:
@@ -157,7 +149,7 @@ def _contains_ip_text(network: Network, text: str) -> bool:
 
 def masked(network: Network) -> Network:
     """Return the network with the bits after the prefix cleared."""
-    return Network(ipaddress.ip_interface(network.interface.network.with_prefixlen))
+    return Network(ipaddress.ip_interface(network.number.network.with_prefixlen))
 
 
 # URLs
@@ -411,7 +403,7 @@ FUNCTIONS: Final = (
     function(
         "ip",
         ("string_to_ip", "(string) net.IP", parse_ip),
-        ("cidr_ip", ".(net.CIDR) net.IP", lambda network: Address(network.interface.ip), 1),
+        ("cidr_ip", ".(net.CIDR) net.IP", lambda network: Address(network.number.ip), 1),
         cost=cost.first_plain,
         work=_WORK,
     ),

@@ -175,16 +175,12 @@ def with_pattern(function: str, regex: str) -> Run:
     """Return the implementation of a function for a constant pattern; its last argument is the meter."""
     states = weight(regex)
 
-    def measured(value: Value, meter: Meter) -> str:
-        text = _text(value)
-        spend(meter, len(text) * states // _STATES)
-        return text
-
     def call(value: Value, _: Value, *rest: Value) -> Value:
         *limit, meter = rest
         if any(each.__class__ is not int for each in limit):
             raise EvalError(NO_OVERLOAD)
-        text = measured(value, meter)
+        text = _text(value)
+        spend(meter, len(text) * states // _STATES)
         if function == "findAll":
             return _find_all(text, regex, limit[0] if limit else -1, meter)
         return matches(text, regex) if function == "matches" else find(text, regex)
