@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trainc.cel.ast import Call, Literal, Node, children
-from trainc.cel.environments import base
+from trainc.cel.declarations import base
 from trainc.cel.library.regex import pattern
 from trainc.cel.parser import parse
 from trainc.data import load_json

@@ -8,14 +8,12 @@ from hypothesis import strategies as st
 
 from trainc.cel import types
 from trainc.cel.ast import Call, Ident, Message, Node, postorder
-from trainc.cel.checker import TOO_LARGE, check
-from trainc.cel.declarations import Checked
-from trainc.cel.environments import base, declared, free
+from trainc.cel.checker import NO_OPTIONAL, TOO_LARGE, check
+from trainc.cel.declarations import Checked, base, declared, free
 from trainc.cel.issues import CompileError
 from trainc.cel.parser import parse
 from trainc.cel.types import Type, parse_signature, parse_type, spell
 from trainc.cel.unification import Bindings, exact
-from trainc.cel.validators import NO_OPTIONAL
 from trainc.cel.values import TypeValue
 
 SIMPLE = (types.BOOL, types.INT, types.UINT, types.DOUBLE, types.STRING, types.BYTES, types.DYN, types.ANY, types.NULL)

@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from trainc.cel import environments, types
+from trainc.cel import declarations, types
 from trainc.cel.checker import check
-from trainc.cel.declarations import Environment
-from trainc.cel.environments import free
+from trainc.cel.declarations import Environment, free
 from trainc.cel.issues import CompileError, display
 from trainc.cel.parser import parse
 from trainc.cel.types import Type, parse_type, spell
@@ -49,15 +48,15 @@ def judge_policy(question: Question, new: bool) -> tuple[Result, bool]:
     variables: dict[str, Type | None] = {}
     accepted = True
     for variable in question.get("variables", ()):
-        environment = environments.admission(new=new, params=params, variables=variables)
+        environment = declarations.admission(new=new, params=params, variables=variables)
         variables[variable["name"]], problem = judge(variable["expression"], environment)
         accepted &= problem is None
-    result = judge(question["expr"], environments.admission(new=new, params=params, variables=variables))
-    accepted &= result[0] is not None and environments.refusal(result[0], environments.CONDITION) is None
+    result = judge(question["expr"], declarations.admission(new=new, params=params, variables=variables))
+    accepted &= result[0] is not None and declarations.refusal(result[0], declarations.CONDITION) is None
     if message := question.get("messageExpression"):
-        environment = environments.admission(new=new, params=params, authorizer=False, variables=variables)
+        environment = declarations.admission(new=new, params=params, authorizer=False, variables=variables)
         type_, _ = judge(message, environment)
-        accepted &= type_ is not None and environments.refusal(type_, environments.MESSAGE) is None
+        accepted &= type_ is not None and declarations.refusal(type_, declarations.MESSAGE) is None
     return result, accepted
 
 
@@ -94,19 +93,19 @@ def test_the_answers_are_of_every_kind() -> None:
 @pytest.mark.parametrize(
     ("type_", "allowed", "wanted"),
     [
-        (types.DYN, environments.CONDITION, "must evaluate to bool but got dyn"),
-        (types.DYN, environments.MESSAGE, "must evaluate to string but got dyn"),
-        (types.INT, environments.ANNOTATION, "must evaluate to one of [string null_type] but got int"),
-        (types.DURATION, environments.CONDITION, "must evaluate to bool but got google.protobuf.Duration"),
-        (types.NULL, environments.ANNOTATION, None),
-        (types.wrapper(types.BOOL), environments.CONDITION, None),
-        (types.list_of(types.DYN), environments.VARIABLE, None),
+        (types.DYN, declarations.CONDITION, "must evaluate to bool but got dyn"),
+        (types.DYN, declarations.MESSAGE, "must evaluate to string but got dyn"),
+        (types.INT, declarations.ANNOTATION, "must evaluate to one of [string null_type] but got int"),
+        (types.DURATION, declarations.CONDITION, "must evaluate to bool but got google.protobuf.Duration"),
+        (types.NULL, declarations.ANNOTATION, None),
+        (types.wrapper(types.BOOL), declarations.CONDITION, None),
+        (types.list_of(types.DYN), declarations.VARIABLE, None),
     ],
 )
 def test_refusal(type_: Type, allowed: tuple[Type, ...], wanted: str | None) -> None:
-    assert environments.refusal(type_, allowed) == wanted
+    assert declarations.refusal(type_, allowed) == wanted
 
 
 def test_match_conditions_have_no_variables() -> None:
-    _, problem = judge("variables.a", environments.admission())
+    _, problem = judge("variables.a", declarations.admission())
     assert problem == "compilation failed: ERROR: <input>:1:1: undeclared reference to 'variables' (in container '')"

@@ -13,19 +13,19 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from trainc.cel.gotext import general, shortest
-from trainc.cel.library import functions, kubernetes, lists, net, regex, strings, times
+from trainc.cel.gotext import shortest
+from trainc.cel.library import conversions, functions, kubernetes, lists, net, regex, strings
 from trainc.cel.library.conversions import double_to_int, duration_to_string, parse_float, string_to_int
 from trainc.cel.library.strings import string_format
-from trainc.cel.library.urls import UrlError, parse
-from trainc.cel.output import plain
+from trainc.cel.questions import plain
 from trainc.cel.values import INT_MAX, INT_MIN, NONE, Duration, EvalError, Optional, Timestamp, Undecided, Value
 from trainc.cel.work import MOST_CHARACTERS, MOST_ELEMENTS, TOO_EXPENSIVE, Panic, fresh
+from trainc.kube.gojson import go_number
 
 OVERLOADS: dict[str, Any] = {each.id: each.run for row in functions().values() for each in row.overloads}
 INTS = st.integers(INT_MIN, INT_MAX)
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
-NANOS = st.integers(times.MIN_SECONDS * 10**9, times.MAX_SECONDS * 10**9 + 999_999_999)
+NANOS = st.integers(conversions.MIN_SECONDS * 10**9, conversions.MAX_SECONDS * 10**9 + 999_999_999)
 OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: minutes * 60)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -33,36 +33,36 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
 @given(NANOS, OFFSETS)
 def test_timestamp_reads_what_it_writes(nanos: int, offset: int) -> None:
     time = Timestamp(nanos, offset)
-    assume(1 <= times.civil(time, offset).year <= 9999)
-    found = times.parse_timestamp(times.timestamp_to_string(time))
+    assume(1 <= conversions.civil(time, offset).year <= 9999)
+    found = conversions.parse_timestamp(conversions.timestamp_to_string(time))
     assert (found.nanos, found.offset) == (nanos, offset)
 
 
 @given(NANOS, OFFSETS)
 def test_civil_is_a_calendar(nanos: int, offset: int) -> None:
-    moment = times.civil(Timestamp(nanos), offset)
+    moment = conversions.civil(Timestamp(nanos), offset)
     assume(1 <= moment.year <= 9999)
     at = moment.moment
-    days = times.day_number(at.year, at.month, at.day)
+    days = conversions.day_number(at.year, at.month, at.day)
     assert days is not None
-    assert days * times.DAY + at.hour * 3600 + at.minute * 60 + at.second - offset == nanos // 10**9
+    assert days * conversions.DAY + at.hour * 3600 + at.minute * 60 + at.second - offset == nanos // 10**9
 
 
 @given(INTS)
 def test_duration_reads_nanoseconds(nanos: int) -> None:
-    assert times.parse_duration(f"{nanos}ns") == Duration(nanos)
+    assert conversions.parse_duration(f"{nanos}ns") == Duration(nanos)
 
 
 @given(st.integers(-(10**15), 10**15))
 def test_duration_reads_what_it_writes(micros: int) -> None:
     # In microseconds: a double holds so many digits, and Go's fractions are exact that far.
     span = Duration(micros * 1000)
-    assert abs(times.parse_duration(duration_to_string(span)).nanos - span.nanos) <= 1
+    assert abs(conversions.parse_duration(duration_to_string(span)).nanos - span.nanos) <= 1
 
 
 @pytest.mark.parametrize("text", ["1" + "a" * 100_000, "1ms" * 50_000 + "!", "9" * 100_000, "." * 100_000])
 def test_hostile_durations_are_refused_in_one_pass(text: str) -> None:
-    assert times.duration_nanos(text) is None
+    assert conversions.duration_nanos(text) is None
 
 
 @given(INTS)
@@ -73,7 +73,7 @@ def test_int_reads_what_it_writes(number: int) -> None:
 
 @given(FINITE)
 def test_double_reads_what_it_writes(number: float) -> None:
-    assert parse_float(general(number)) == number
+    assert parse_float(go_number(number)) == number
     assert parse_float(shortest(number)) == number
 
 
@@ -91,8 +91,6 @@ def test_positions_of_strings(text: str, part: str, start: int) -> None:
     assume(part and start >= 0)
     found = strings.index_of(text, part, start)
     assert found == text.find(part, start)
-    last = strings.last_index_of(text, part)
-    assert last == text.rfind(part)
     assert strings.join(strings.split(text, part), part) == text
     assert strings.replace(text, part, part) == text
 
@@ -100,11 +98,11 @@ def test_positions_of_strings(text: str, part: str, start: int) -> None:
 @given(TEXTS, st.integers(-2, 14), st.integers(-2, 14))
 def test_substrings(text: str, start: int, end: int) -> None:
     if 0 <= start <= end <= len(text):
-        assert strings.substring_to(text, start, end) == text[start:end]
+        assert strings.substring(text, start, end) == text[start:end]
         assert strings.substring(text, start) == text[start:]
     else:
         with pytest.raises(EvalError, match=r"index out of range|invalid substring range"):
-            strings.substring_to(text, start, end)
+            strings.substring(text, start, end)
 
 
 @given(INTS)
@@ -181,12 +179,12 @@ def test_no_text_breaks_a_parser(text: str) -> None:
 @given(st.text("ab:/?#[]@%41.é-", max_size=15))
 def test_urls_are_read_as_written(text: str) -> None:
     try:
-        url = parse(f"http://{text}")
-    except UrlError:
+        url = net.read_url(f"http://{text}")
+    except EvalError:
         return
     written = url.text()
-    assert parse(written).text() == written
-    parse(written.partition("#")[0], request=True)
+    assert net.read_url(written).text() == written
+    net.read_url(written.partition("#")[0], request=True)
 
 
 @given(st.tuples(*[st.integers(0, 2**63)] * 3), st.tuples(*[st.integers(0, 5)] * 3))

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from trainc.admission.rules import BrokenRule, failures
 from trainc.basics.jsonvalues import Json, Path, dotted, existing, get
 from trainc.basics.regex import lazy
-from trainc.cel.environments import base
+from trainc.cel.declarations import base
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.positions import unquoted
 from trainc.findings import Finding, Severity, report, suggest

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
+from trainc.cel.composition import OLD_SELF, SELF, CompiledRule, common_selection, compile_rule
 from trainc.cel.program import Program
-from trainc.cel.rules import OLD_SELF, SELF, CompiledRule, common_selection, compile_rule
 from trainc.cel.schemas import reader
 from trainc.cel.values import NONE, EvalError, Optional, Value
 from trainc.cel.work import PER_COST

@@ -19,13 +19,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.cel.ast import Call, ListLiteral, Literal, Node
-from trainc.cel.equality import equal
 from trainc.cel.functions import Cost, Overload, Run, Work
 from trainc.cel.issues import PlanError
 from trainc.cel.library import functions, regex
 from trainc.cel.library.conversions import double_to_int, double_to_uint, int_to_uint, uint_to_int
 from trainc.cel.library.operators import refuse
-from trainc.cel.maps import is_list, is_map, items, key_form
+from trainc.cel.maps import equal, is_list, is_map, items, key_form
 from trainc.cel.runtime import mismatch
 from trainc.cel.types import Kind, Type, type_name
 from trainc.cel.values import EvalError, Uint, Value, type_of

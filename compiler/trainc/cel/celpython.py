@@ -19,15 +19,14 @@ from lark.visitors import Transformer_NonRecursive
 from trainc.cel import types
 from trainc.cel.ast import Ident, Node, postorder
 from trainc.cel.checker import check
-from trainc.cel.declarations import Checked
+from trainc.cel.declarations import Checked, base, free
 from trainc.cel.declarations import Environment as Declarations
-from trainc.cel.environments import base, free
 from trainc.cel.issues import CompileError, display, location
-from trainc.cel.maps import make_map
+from trainc.cel.maps import is_list, is_map, items, make_map
 from trainc.cel.parser import parse
 from trainc.cel.program import Program
 from trainc.cel.types import Kind, Type
-from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
+from trainc.cel.values import Duration, Opaque, Optional, Timestamp, TypeValue, Uint, Value
 
 T = TypeVar("T")
 
@@ -136,17 +135,12 @@ def _declared(annotations: Mapping[str, Any]) -> dict[str, Type]:
 
 # Trees of celpy's own parser
 
+_RELATIONS: Final = (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("eq", "=="), ("ne", "!="), ("in", "in"))
 _TEXTS: Final[Mapping[str, str]] = {
     "expr": "{} ? {} : {}",
     "conditionalor": "{} || {}",
     "conditionaland": "{} && {}",
-    "relation_lt": "{} <",
-    "relation_le": "{} <=",
-    "relation_gt": "{} >",
-    "relation_ge": "{} >=",
-    "relation_eq": "{} ==",
-    "relation_ne": "{} !=",
-    "relation_in": "{} in",
+    **{f"relation_{name}": f"{{}} {sign}" for name, sign in _RELATIONS},
     "addition_add": "{} +",
     "addition_sub": "{} -",
     "multiplication_mul": "{} *",
@@ -236,40 +230,26 @@ _READERS: Final[tuple[tuple[Any, Callable[[Any], Value]], ...]] = (
 
 def to_celpy(value: Value) -> Any:
     """Convert a value of ours to celpy."""
-    match value:
-        case None:
-            return None
-        case Uint():
-            return celtypes.UintType(value.value)
-        case Timestamp():
-            return celtypes.TimestampType(_EPOCH + timedelta(microseconds=value.nanos // 1000))
-        case Duration():
-            return celtypes.DurationType(timedelta(microseconds=value.nanos // 1000))
-        case TypeValue():
-            return _CLASSES.get(value.type.kind, celtypes.MessageType)
-        case Optional():
-            return to_celpy(value.value)
-        case Opaque():
-            return celtypes.StringType(value.text())
-        case KeyedMap():
-            return _map(value.entries.values())
-        case dict():
-            return _map(value.items())
-        case Container() if not value.is_list():
-            return _map((key, value[key]) for key in value)
-        case list() | Container():
-            return celtypes.ListType(to_celpy(item) for item in value)
-    return _SCALARS[value.__class__](value)
+    if isinstance(value, Optional):
+        return to_celpy(value.value)
+    if isinstance(value, Opaque):
+        return celtypes.StringType(value.text())
+    if is_map(value):
+        return celtypes.MapType({to_celpy(key): to_celpy(item) for key, item in items(value)})
+    if is_list(value):
+        return celtypes.ListType(map(to_celpy, value))
+    return _WRITERS[value.__class__](value)
 
 
-def _map(pairs: Any) -> celtypes.MapType:
-    return celtypes.MapType({to_celpy(key): to_celpy(item) for key, item in pairs})
-
-
-_SCALARS: Final[Mapping[type, Callable[[Any], Any]]] = {
+_WRITERS: Final[Mapping[type, Callable[[Any], Any]]] = {
+    type(None): lambda _: None,
     bool: celtypes.BoolType,
     int: celtypes.IntType,
+    Uint: lambda value: celtypes.UintType(value.value),
     float: celtypes.DoubleType,
     str: celtypes.StringType,
     bytes: celtypes.BytesType,
+    Timestamp: lambda value: celtypes.TimestampType(_EPOCH + timedelta(microseconds=value.nanos // 1000)),
+    Duration: lambda value: celtypes.DurationType(timedelta(microseconds=value.nanos // 1000)),
+    TypeValue: lambda value: _CLASSES.get(value.type.kind, celtypes.MessageType),
 }

@@ -6,7 +6,7 @@ ordered, but not compared for equality.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import NoneType
 from typing import Any, TypeAlias, TypeVar
 
@@ -25,16 +25,20 @@ from trainc.cel.ast import (
     Node,
     Select,
     Walk,
+    children,
+    postorder,
     run,
 )
 from trainc.cel.declarations import Checked, Declared, Environment, Names, Reference, qualified
 from trainc.cel.escaping import RESERVED
 from trainc.cel.functions import Overload
+from trainc.cel.gotext import utf8
 from trainc.cel.issues import CompileError, Issue
-from trainc.cel.types import Kind, Type
-from trainc.cel.unification import Bindings, TooLarge, application, general, is_dynamic, select, unwrap
-from trainc.cel.validators import validate
-from trainc.cel.values import Uint
+from trainc.cel.library import functions, regex
+from trainc.cel.library.strings import CLAUSES, clauses
+from trainc.cel.types import Kind, Type, type_name
+from trainc.cel.unification import Bindings, TooLarge, application, exact, general, is_dynamic, kind, select, unwrap
+from trainc.cel.values import NO_OVERLOAD, EvalError, Uint
 from trainc.cel.wellknown import constructed
 
 TOO_LARGE = "the types of the expression are too large"
@@ -157,7 +161,7 @@ class _State:
         return inner
 
     def join(self, before: Type | None, type_: Type) -> Type:
-        """Return the common type of elements of a list or map; dyn if they differ (validators.py may report it)."""
+        """Return the common type of elements of a list or map; dyn if they differ (the validator may report it)."""
         if before is None:
             return type_
         return general(before, type_) if self.bindings.assignable(before, type_) else types.DYN
@@ -191,7 +195,7 @@ def check(root: Node, environment: Environment, *, strict: bool = True) -> Check
     """
     state = _State(environment)
     try:
-        node = run(lambda each: _visit(state, each), root)
+        node = run(lambda each: _VISITS[type(each)](state, each), root)
         if state.issues and strict:
             raise CompileError(tuple(state.issues))
         found = {each: state.bindings.substitute(type_, to_dyn=True) for each, type_ in state.types.items()}
@@ -201,10 +205,6 @@ def check(root: Node, environment: Environment, *, strict: bool = True) -> Check
     if strict and (issues := validate(checked)):
         raise CompileError(tuple(issues))
     return checked
-
-
-def _visit(state: _State, node: Node) -> Steps:
-    return _VISITS[type(node)](state, node)
 
 
 def _literal(state: _State, node: Literal) -> Steps:
@@ -365,3 +365,138 @@ _VISITS: Mapping[type, Callable[[_State, Any], Steps]] = {
     Message: _message,
     Comprehension: _comprehension,
 }
+
+
+# Literals that the server validates: formats, durations, patterns, mixed lists (cel-go v0.26.0 cel/validator.go and, of
+# ``format``, ext/formatting.go). Validators and their order: k8s.io/apiserver v0.34 pkg/cel/environment/base.go
+
+NO_OPTIONAL = "an element behind a question mark must be of type optional_type, not dyn, for the API server to check it"
+"""The checker allows dyn, but the server's validator fails on it (cel/validator.go)."""
+
+
+def validate(checked: Checked) -> list[Issue]:
+    """Return the issues of literals in a checked expression, in cel-go's order."""
+    nodes = postorder(checked.root)
+    calls = [node for node in nodes if isinstance(node, Call)]
+    formats = [call for call in calls if call.function == "format"]
+    exempt: set[Node] = set()  # literals below format() may mix types
+    for node in reversed(nodes) if formats else ():
+        if node in exempt or (isinstance(node, Call) and node.function == "format"):
+            exempt.update(children(node))
+    issues: list[Issue] = []
+    for kind_, mixed in _MIXED.items():
+        for node in nodes:
+            if isinstance(node, kind_) and node not in exempt:
+                issues += mixed(checked, node)
+    for name in ("duration", "timestamp", "matches"):
+        for call in calls:
+            if call.function == name and call.args and isinstance(argument := call.args[0], Literal):
+                issues += _argument_issues(checked, call, argument)
+    for call in formats:
+        issues += _format_issues(checked, call)
+    return issues
+
+
+def _argument_issues(checked: Checked, call: Call, argument: Literal) -> Iterator[Issue]:
+    """Convert a literal to a time, or compile it as a regular expression; of ``matches(text, regex)`` that is the text.
+
+    Null passes the checker, as times may be null, but cannot be converted.
+    """
+    try:
+        if argument.value is None:
+            raise EvalError(NO_OVERLOAD)
+        if call.function == "matches":
+            regex.check(str(argument.value))
+            return
+        [chosen] = checked.references[call].overloads
+        for overload in functions()[call.function].overloads:
+            if overload.id == chosen and overload.run is not None:
+                overload.run(argument.value)
+    except EvalError:
+        yield Issue(argument.position, f"invalid {call.function} argument")
+
+
+def _mixed_list(checked: Checked, literal: ListLiteral) -> Iterator[Issue]:
+    """Check that all elements have one type."""
+    first: Type | None = None
+    for index, element in enumerate(literal.elements):
+        type_ = _inner(checked, element, index in literal.optional)
+        if type_ is None:
+            yield Issue(element.position, NO_OPTIONAL)
+            return
+        first = first or type_
+        if not exact(first, type_):
+            yield _mismatch(element, first, type_)
+            return
+
+
+def _mixed_map(checked: Checked, literal: MapLiteral) -> Iterator[Issue]:
+    """Check that all keys have one type, and all values."""
+    first: tuple[Type, Type] | None = None
+    for entry in literal.entries:
+        key, value = checked.types[entry.key], _inner(checked, entry.value, entry.optional)
+        if value is None:
+            yield Issue(entry.value.position, NO_OPTIONAL)
+            return
+        first = first or (key, value)
+        if not exact(first[0], key):
+            yield _mismatch(entry.key, first[0], key)
+        if not exact(first[1], value):
+            yield _mismatch(entry.value, first[1], value)
+
+
+_MIXED: Mapping[type, Callable[[Checked, Any], Iterator[Issue]]] = {ListLiteral: _mixed_list, MapLiteral: _mixed_map}
+
+
+def _inner(checked: Checked, node: Node, optional: bool) -> Type | None:
+    """Return the type of an element; after a question mark that inside the optional, None for dyn."""
+    type_ = checked.types[node]
+    if not optional:
+        return type_
+    inner, inside = unwrap(type_)
+    return inner if inside else None
+
+
+def _mismatch(node: Node, expected: Type, found: Type) -> Issue:
+    return Issue(node.position, f"expected type '{expected}' but found '{found}'")
+
+
+# Formats
+
+
+def _format_issues(checked: Checked, call: Call) -> Iterator[Issue]:
+    """Yield the first issue of a call of format() on a literal with a literal list."""
+    template = call.target
+    if not isinstance(template, Literal) or not isinstance(template.value, str) or len(call.args) != 1:
+        return
+    given = call.args[0]
+    if not isinstance(given, ListLiteral):
+        return
+    used = 0
+    try:
+        for _, letter, _ in clauses(utf8(template.value), len(given.elements), static=True):
+            node = _misfit(checked, given.elements[used], letter) if letter else None
+            if node is not None:
+                words = f"{CLAUSES[letter].complaint}, was given {type_name(checked.types[node])}"
+                yield Issue(node.position, f"error during formatting: {words}")
+                return
+            used += bool(letter)
+    except EvalError as error:
+        yield Issue(call.position, error.message)
+        return
+    if len(given.elements) > used:
+        count = f"(expected {used}, got {len(given.elements)})"
+        yield Issue(call.position, f"too many arguments supplied to string.format {count}")
+
+
+def _misfit(checked: Checked, node: Node, letter: str) -> Node | None:
+    """Return the node whose type a clause does not accept: the argument or, for ``%s``, an element inside it."""
+    pending: list[Node] = [node]
+    while pending:
+        found = pending.pop()
+        type_ = checked.types[found]
+        if type_.kind is not Kind.DYN and kind(type_) not in CLAUSES[letter].kinds:
+            return found
+        if letter == "s":
+            pending.extend(reversed(children(found) if isinstance(found, ListLiteral | MapLiteral) else ()))
+    return None

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Final
 
-from trainc.cel.equality import length
 from trainc.cel.functions import Work
-from trainc.cel.maps import is_list, is_map, items
+from trainc.cel.maps import is_list, is_map, items, length
 from trainc.cel.values import Container, KeyedMap, Opaque, Optional, Value
 from trainc.cel.work import CHARACTERS, Meter, spend
 

@@ -7,17 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any, NamedTuple
 
+from trainc.basics.regex import lazy
 from trainc.cel.types import type_name
-from trainc.cel.values import Container, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, Uint, Value
+from trainc.cel.values import (
+    Container,
+    Duration,
+    EvalError,
+    KeyedMap,
+    Opaque,
+    Optional,
+    Timestamp,
+    TypeValue,
+    Uint,
+    Value,
+)
 from trainc.kube.fielderror import quote
-from trainc.kube.gojson import decimal, go_number
+from trainc.kube.gojson import decimal, fits, go_number
 
 _MOST = 120
 """The most characters of a value that an error quotes."""
 
 _ELLIPSIS = "..."
+_INTEGER = lazy("[+-]?[0-9]+")
 _HEAVY = 1000
 """Values with more weight than this are not written into errors."""
 
@@ -40,11 +54,6 @@ def from_utf8(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def general(number: float) -> str:
-    """Return ``%g`` of a double: ``1e+06``, ``NaN``, ``+Inf``."""
-    return go_number(number)
-
-
 def shortest(number: float) -> str:
     """Return ``strconv.FormatFloat(number, 'f', -1, 64)`` of a finite double: no exponent, few digits."""
     text = f"{decimal(repr(number)):f}"
@@ -59,6 +68,18 @@ def cut(text: str) -> str:
 def quote_cut(text: str) -> str:
     """Return ``strconv.Quote`` of a text, cut."""
     return quote(cut(text))
+
+
+def atoi(text: str) -> int:
+    """Return ``strconv.Atoi(text)``. Raises EvalError."""
+    problem = "invalid syntax"
+    if _INTEGER.fullmatch(text):
+        digits = text.lstrip("+-").lstrip("0") or "0"
+        number = int(digits[:20]) * (-1 if text.startswith("-") else 1)  # 20 digits exceed 64 bits
+        if fits(number):
+            return number
+        problem = "value out of range"
+    raise EvalError(f"strconv.Atoi: parsing {quote_cut(text)}: {problem}")
 
 
 def shown(value: Value) -> str:
@@ -88,7 +109,10 @@ def _pieces(value: Value) -> Iterator[str]:
     elif value.__class__ is list or (isinstance(value, Container) and value.is_list()):
         yield from _enclosed("[", map(_pieces, value), "]")
     else:
-        yield from _enclosed("{", map(_entry, _entries(value)), "}")
+        pairs = (
+            value.entries.values() if isinstance(value, KeyedMap) else ((key, value.get(key, None)) for key in value)
+        )
+        yield from _enclosed("{", (chain(_pieces(key), (": ",), _pieces(item)) for key, item in pairs), "}")
 
 
 def _enclosed(begin: str, members: Iterable[Iterator[str]], end: str) -> Iterator[str]:
@@ -100,25 +124,9 @@ def _enclosed(begin: str, members: Iterable[Iterator[str]], end: str) -> Iterato
     yield end
 
 
-def _entry(entry: tuple[Value, Value]) -> Iterator[str]:
-    yield from _pieces(entry[0])
-    yield ": "
-    yield from _pieces(entry[1])
-
-
-def _entries(value: Value) -> Iterable[tuple[Value, Value]]:
-    if isinstance(value, KeyedMap):
-        return value.entries.values()
-    return value.items() if value.__class__ is dict else ((key, value.get(key, None)) for key in value)
-
-
-def _bytes(value: bytes) -> str:
-    return f"[{' '.join(map(str, value[:_MOST]))}]"
-
-
-def fraction(nanos: int) -> str:
-    """Return the fraction of a second with its point; empty for 0."""
-    return f".{nanos:09d}".rstrip("0") if nanos else ""
+def fraction(part: int, unit: int = SECOND) -> str:
+    """Return the fraction part / unit with its point; empty for 0. The unit is a power of ten."""
+    return f".{part:0{len(str(unit)) - 1}d}".rstrip("0") if part else ""
 
 
 class Civil(NamedTuple):
@@ -153,27 +161,20 @@ def _duration(value: Duration) -> str:
     if nanos < 10**9:
         for unit, size in (("ms", 10**6), ("µs", 10**3), ("ns", 1)):
             if nanos >= size:
-                return f"{'-' * (value.nanos < 0)}{_shortest_ratio(nanos, size)}{unit}"
+                return f"{'-' * (value.nanos < 0)}{nanos // size}{fraction(nanos % size, size)}{unit}"
         return "0s"
     minutes, rest = divmod(nanos, 60 * 10**9)
     hours, minutes = divmod(minutes, 60)
     before = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
-    return f"{'-' * (value.nanos < 0)}{before}{_shortest_ratio(rest, 10**9)}s"
-
-
-def _shortest_ratio(number: int, unit: int) -> str:
-    """Return number / unit as a decimal without trailing zeros; unit is a power of ten, number is not negative."""
-    whole, rest = divmod(number, unit)
-    digits = f"{rest:0{len(str(unit)) - 1}d}".rstrip("0") if rest else ""
-    return f"{whole}.{digits}" if digits else str(whole)
+    return f"{'-' * (value.nanos < 0)}{before}{rest // SECOND}{fraction(rest % SECOND)}s"
 
 
 _SHOWN: Mapping[type, Callable[[Any], str]] = {
     type(None): lambda _: "0",  # cel-go's Null is Go's int32 0
     bool: lambda value: "true" if value else "false",
     int: str,
-    float: general,
-    bytes: _bytes,
+    float: go_number,
+    bytes: lambda value: f"[{' '.join(map(str, value[:_MOST]))}]",
     Uint: lambda value: str(value.value),
     Timestamp: _timestamp,
     Duration: _duration,

@@ -5,25 +5,36 @@ An expression is evaluated like a stored one; ``accepted``: the API server would
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 import msgspec
 from msgspec import Struct, field
 
-from trainc.basics.jsonvalues import Json, JsonObject, objects
+from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.basics.regex import lazy
 from trainc.cel import types
-from trainc.cel.composition import Compiled, Problem, Variables, compile_expression, compose, variable_types
-from trainc.cel.environments import CONDITION, MESSAGE, admission, free
+from trainc.cel.composition import (
+    OLD_SELF,
+    SELF,
+    TYPE_NAME,
+    Compiled,
+    Problem,
+    Variables,
+    compile_expression,
+    compile_rule,
+    compose,
+    rule_environment,
+    variable_types,
+)
+from trainc.cel.declarations import CONDITION, MESSAGE, Environment, admission, free
 from trainc.cel.escaping import RESERVED
-from trainc.cel.maps import make_map
-from trainc.cel.output import plain
-from trainc.cel.program import Outcome
-from trainc.cel.rules import OLD_SELF, SELF, TYPE_NAME, compile_rule, rule_environment
+from trainc.cel.maps import is_list, is_map, items, make_map
 from trainc.cel.schemas import Schema, declare, reader
-from trainc.cel.types import parse_type, spell
+from trainc.cel.types import parse_type, spell, type_name
 from trainc.cel.values import (
     INT_MAX,
     INT_MIN,
@@ -31,19 +42,25 @@ from trainc.cel.values import (
     UINT_MAX,
     Duration,
     EvalError,
+    Opaque,
     Optional,
     Timestamp,
     TypeValue,
     Uint,
     Undecided,
     Value,
+    type_of,
 )
+from trainc.cel.work import Exceeded, Meter, spend
+from trainc.kube.gojson import go_number
 
 BUDGET: Final = 10_000_000
 """The default cost limit of an evaluation with its variables."""
 
 OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 TOO_DEEP: Final = "the question is nested too deeply"
+
+_ENVIRONMENTS: Final = ("vap", "crd", "spec", "dyn")
 
 ReadSchema: TypeAlias = Callable[[JsonObject], Schema]
 """Reads the openAPIV3Schema of a CRD. Raises ValueError."""
@@ -53,6 +70,13 @@ class QuestionError(ValueError):
     """An invalid question."""
 
 
+class NamedExpression(Struct, frozen=True):
+    """A variable of a policy."""
+
+    name: str
+    expression: str
+
+
 class Question(Struct, frozen=True):
     """A question. ``schema`` describes self, ``vars`` are values by name; docs/cel.md explains the other fields."""
 
@@ -60,7 +84,7 @@ class Question(Struct, frozen=True):
     expr: str
     vars: dict[str, Any] = field(default_factory=dict)
     schema: dict[str, Any] | None = None
-    variables: list[Any] | None = None
+    variables: list[NamedExpression] = field(default_factory=list)
     message_expression: str | None = field(default=None, name="messageExpression")
     type_env: dict[str, Any] | None = None
     container: str | None = None
@@ -97,28 +121,9 @@ class Answer(Struct):
         self.stage, self.error = stage, error
         return self
 
-    def settle(self, outcome: Outcome, question: Question, extra: int = 0) -> Answer:
-        """Fill in the outcome of an evaluation; ``extra`` is the cost of variables."""
-        if outcome.undecided is not None:
-            return self.stop("undecided", outcome.undecided)
-        self.cost = outcome.cost + extra
-        if self.cost > (question.budget if question.budget is not None else BUDGET):
-            return self.stop("eval", OUT_OF_BUDGET)
-        if outcome.error is not None:
-            self.position = outcome.error.position
-            return self.stop("eval", outcome.error.message)
-        try:
-            self.value = plain(outcome.value)
-        except EvalError as error:
-            return self.stop("eval", error.message)
-        self.ok = True
-        return self
-
 
 def read_json(text: str) -> Json:
     """Return the value of a JSON text. Raises QuestionError."""
-    import json
-
     try:
         value: Json = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -142,8 +147,8 @@ def read_question(data: Json) -> Question:
         raise QuestionError(TOO_DEEP) from None
     except msgspec.ValidationError as error:
         raise QuestionError(f"the question is not valid: {error}") from error
-    if question.env not in _ANSWERS:
-        raise QuestionError(f"env must be one of {', '.join(_ANSWERS)}")
+    if question.env not in _ENVIRONMENTS:
+        raise QuestionError(f"env must be one of {', '.join(_ENVIRONMENTS)}")
     return question
 
 
@@ -152,36 +157,58 @@ def answer(question: Question, read_schema: ReadSchema) -> Answer:
     try:
         if question.env == "crd":
             return _of_rule(question, read_schema)
-        return _ANSWERS[question.env](question)
+        return _of_policy(question) if question.env == "vap" else _of_free(question)
     except TagError as error:
         raise QuestionError(str(error)) from error
     except RecursionError:
         raise QuestionError(TOO_DEEP) from None
 
 
-# Free variables: of any type (env dyn), or of the types in the question (env spec)
+def _evaluated(
+    question: Question,
+    environment: Environment,
+    names: Mapping[str, Value],
+    *,
+    accepted: bool = False,
+    strict: bool = True,
+    variables: Variables | None = None,
+) -> Answer:
+    """Compile the expression, and evaluate it with the values of names; ``variables`` have costs, too."""
+    answer = Answer(accepted=accepted)
+    compiled = compile_expression(question.expr, environment, strict=strict)
+    if isinstance(compiled, Problem):
+        return answer.stop("compile", compiled.text)
+    answer.type = spell(compiled.checked.type)
+    outcome = compiled.program.evaluate(names)
+    if outcome.undecided is not None:
+        return answer.stop("undecided", outcome.undecided)
+    answer.cost = outcome.cost + (variables.cost if variables is not None else 0)
+    if answer.cost > (question.budget if question.budget is not None else BUDGET):
+        return answer.stop("eval", OUT_OF_BUDGET)
+    if outcome.error is not None:
+        answer.position = outcome.error.position
+        return answer.stop("eval", outcome.error.message)
+    try:
+        answer.value = plain(outcome.value)
+    except EvalError as error:
+        return answer.stop("eval", error.message)
+    answer.ok = True
+    return answer
 
 
 def _of_free(question: Question) -> Answer:
+    """Answer with variables of any type (env dyn), or of the types in the question (env spec)."""
     names = dict.fromkeys(question.vars, types.DYN)
     try:
         names.update({name: parse_type(str(text)) for name, text in (question.type_env or {}).items()})
     except ValueError as error:
         raise QuestionError(f"type_env: {error}") from error
     container = (question.container or "") if question.env == "spec" else ""
-
-    def compile_as(new: bool) -> Compiled | Problem:
-        environment = free(names, new=new, container=container)
-        return compile_expression(question.expr, environment, strict=not question.disable_check)
-
-    compiled = compile_as(new=False)
-    answer = Answer(accepted=isinstance(compile_as(new=True), Compiled))
-    if isinstance(compiled, Problem):
-        return answer.stop("compile", compiled.text)
-    answer.type = spell(compiled.checked.type)
-    return answer.settle(
-        compiled.program.evaluate({name: untag(value) for name, value in question.vars.items()}), question
-    )
+    strict = not question.disable_check
+    new = compile_expression(question.expr, free(names, new=True, container=container), strict=strict)
+    values = {name: untag(value) for name, value in question.vars.items()}
+    environment = free(names, container=container)
+    return _evaluated(question, environment, values, accepted=isinstance(new, Compiled), strict=strict)
 
 
 # Rules of a CRD (env crd)
@@ -198,22 +225,14 @@ def _of_rule(question: Question, read_schema: ReadSchema) -> Answer:
     except ValueError as error:
         raise QuestionError(f"schema: {error}") from error
     answer = answer_rule(question, schema, root)
-    spec: JsonObject = {"rule": question.expr, **as_rule(question)}
+    spec: JsonObject = {
+        "rule": question.expr,
+        "messageExpression": question.message_expression or "",
+        "optionalOldSelf": question.optional_old_self,
+    }
     compiled = compile_rule(spec, schema, root, new=True)
     answer.accepted = compiled.problem is None and compiled.message_problem is None
     return answer
-
-
-def as_rule(question: Question) -> JsonObject:
-    """Return the fields of the rule in a question."""
-    fields: JsonObject = {
-        "message": question.message,
-        "messageExpression": question.message_expression,
-        "reason": question.reason,
-        "fieldPath": question.field_path,
-        "optionalOldSelf": question.optional_old_self,
-    }
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def answer_rule(question: Question, schema: Schema, root: bool) -> Answer:
@@ -231,11 +250,7 @@ def answer_rule(question: Question, schema: Schema, root: bool) -> Answer:
             values[name] = error
     if question.optional_old_self:
         values[OLD_SELF] = Optional(values[OLD_SELF]) if OLD_SELF in values else NONE
-    environment = rule_environment(self_, optional_old=bool(question.optional_old_self))
-    compiled = compile_expression(question.expr, environment)
-    if isinstance(compiled, Problem):
-        return Answer().stop("compile", compiled.text)
-    return Answer(type=spell(compiled.checked.type)).settle(compiled.program.evaluate(values), question)
+    return _evaluated(question, rule_environment(self_, optional_old=bool(question.optional_old_self)), values)
 
 
 # Expressions of a ValidatingAdmissionPolicy (env vap)
@@ -251,27 +266,13 @@ def _of_policy(question: Question) -> Answer:
         if name not in _GIVEN:
             raise QuestionError(f"unknown variable {name}")
     authorizers = dict.fromkeys(("authorizer", "authorizer.requestResource"), OFFLINE)
-    names = {**dict.fromkeys(_GIVEN), "request": {}, **question.vars, **authorizers}
-    rows, params = _variables(question), "params" in question.vars
-    variables = compose(rows, params=params)
-    answer = Answer(accepted=_accepted(question, rows, params))
-    compiled = compile_expression(question.expr, admission(params=params, variables=variable_types(variables)))
-    if isinstance(compiled, Problem):
-        return answer.stop("compile", compiled.text)
-    answer.type = spell(compiled.checked.type)
-    lazy_variables = Variables(dict(variables), names)
-    outcome = compiled.program.evaluate(lazy_variables.names)
-    return answer.settle(outcome, question, lazy_variables.cost)
-
-
-def _variables(question: Question) -> list[tuple[str, str]]:
-    found = []
-    for row in question.variables or []:
-        name, text = (row.get("name"), row.get("expression")) if isinstance(row, dict) else (None, None)
-        if not isinstance(name, str) or not isinstance(text, str):
-            raise QuestionError("each entry of variables needs a name and an expression")
-        found.append((name, text))
-    return found
+    rows = [(variable.name, variable.expression) for variable in question.variables]
+    params = "params" in question.vars
+    compiled = compose(rows, params=params)
+    variables = Variables(dict(compiled), {**dict.fromkeys(_GIVEN), "request": {}, **question.vars, **authorizers})
+    environment = admission(params=params, variables=variable_types(compiled))
+    accepted = _accepted(question, rows, params)
+    return _evaluated(question, environment, variables.names, accepted=accepted, variables=variables)
 
 
 def _accepted(question: Question, rows: list[tuple[str, str]], params: bool) -> bool:
@@ -286,21 +287,13 @@ def _accepted(question: Question, rows: list[tuple[str, str]], params: bool) -> 
             return False
     variables = compose(rows, params=params, new=True)
     known = variable_types(variables)
-    environment = admission(new=True, params=params, variables=known)
     compiled = [variable.made for variable in variables]
+    environment = admission(new=True, params=params, variables=known)
     compiled.append(compile_expression(question.expr, environment, CONDITION))
-    if text := question.message_expression or "":
+    if question.message_expression:
         environment = admission(new=True, params=params, authorizer=False, variables=known)
-        compiled.append(compile_expression(text, environment, MESSAGE) if text.strip() else Problem("empty expression"))
+        compiled.append(compile_expression(question.message_expression, environment, MESSAGE))
     return all(isinstance(each, Compiled) for each in compiled)
-
-
-_ANSWERS: dict[str, Callable[[Question], Answer]] = {
-    "vap": _of_policy,
-    "crd": _of_free,  # answer() needs a schema for it
-    "spec": _of_free,
-    "dyn": _of_free,
-}
 
 
 # Values: plain JSON, with {"t": kind, "v": value} for types that JSON lacks
@@ -390,6 +383,88 @@ _TAGS: dict[str, Callable[[Any], Value]] = {
 }
 
 
+# Values of expressions: converted to plain JSON, as answers are printed (docs/cel.md)
+
+_MOST_WRITTEN = 500_000
+"""The limit of written list elements and map entries."""
+
+_CHARACTERS_WRITTEN = 16
+"""The number of characters that count as one element."""
+
+
+def plain(value: Value) -> Json:
+    """Return a value as JSON. Raises EvalError for one too large or too deep to be written."""
+    try:
+        return _write(value, [0, _MOST_WRITTEN, 0])
+    except Exceeded:
+        raise EvalError("the value is too large to be written") from None
+    except RecursionError:
+        raise EvalError("the value is nested too deeply to be written") from None
+
+
+def _write(value: Value, meter: Meter) -> Json:
+    kind = value.__class__
+    if kind is str or kind is bytes:
+        spend(meter, len(value) // (_CHARACTERS_WRITTEN if kind is str else 1))
+    write = _WRITERS.get(kind)
+    if write is not None:
+        return write(value)
+    if is_list(value):
+        elements = list(value)
+        spend(meter, len(elements))
+        return [_write(item, meter) for item in elements]
+    if is_map(value):
+        return _pairs(list(items(value)), meter)
+    if isinstance(value, Optional):
+        return _write(value.value, meter) if value.present else None
+    if isinstance(value, Opaque):
+        spend(meter, value.weight())
+        return value.text()
+    if isinstance(value, EvalError):
+        raise value  # inside an optional
+    raise TypeError(f"no value of CEL: {value.__class__.__name__}")
+
+
+def _pairs(pairs: list[tuple[Value, Value]], meter: Meter) -> Json:
+    spend(meter, len(pairs))
+    if all(isinstance(key, str) for key, _ in pairs):
+        return {key: _write(item, meter) for key, item in pairs}
+    if any(key.__class__ is float and math.isnan(key) for key, _ in pairs):
+        raise EvalError("no such key: NaN")  # the server looks up each key of a map
+    rows = sorted(((_write(key, meter), _write(item, meter)) for key, item in pairs), key=lambda row: _key_text(row[0]))
+    return [list(row) for row in rows]
+
+
+def _double_text(value: float) -> Json:
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _key_text(key: Json) -> str:
+    """Return the sort key of a pair: the JSON of its key, doubles with a point."""
+    if isinstance(key, float):
+        text = go_number(key)
+        return text if "." in text or "e" in text else f"{text}.0"
+    return json.dumps(key, ensure_ascii=False)
+
+
+def _seconds(value: Duration) -> Json:
+    seconds, nanos = divmod(abs(value.nanos), _SECOND)
+    return [-seconds, -nanos] if value.nanos < 0 else [seconds, nanos]
+
+
+_WRITERS: Final[Mapping[type, Callable[[Any], Json]]] = {
+    **dict.fromkeys((type(None), bool, int, str), lambda value: value),
+    float: _double_text,
+    bytes: list,
+    Uint: lambda value: value.value,
+    Timestamp: lambda value: list(divmod(value.nanos, _SECOND)),
+    Duration: _seconds,
+    TypeValue: lambda value: type_name(value.type),
+}
+
+
 # cel-python
 
 
@@ -404,8 +479,6 @@ def answer_with_celpy(question: Question) -> Answer:
     from celpy.evaluation import CELEvalError
 
     from trainc.cel.celpython import from_celpy
-    from trainc.cel.types import type_name
-    from trainc.cel.values import type_of
 
     environment = celpy.Environment()
     names = {name: json_to_cel(value) for name, value in question.vars.items()}
@@ -416,8 +489,8 @@ def answer_with_celpy(question: Question) -> Answer:
         return program.evaluate({**names, "variables": json_to_cel(variables)})
 
     try:
-        for row in objects(question.variables):
-            variables[str(row["name"])] = value(str(row["expression"]))
+        for variable in question.variables:
+            variables[variable.name] = value(variable.expression)
         found = from_celpy(value(question.expr))
     except CELParseError as error:
         return Answer().stop("compile", str(error.args[0]).rstrip())

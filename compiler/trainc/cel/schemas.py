@@ -6,6 +6,7 @@ and values are created on access: a rule uses a few fields of a schema with thou
 
 from __future__ import annotations
 
+import binascii
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property, partial
 from typing import Any, Protocol, TypeAlias
@@ -13,14 +14,17 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.basics.regex import lazy
 from trainc.cel import types
 from trainc.cel.declarations import Lookup
-from trainc.cel.equality import equal
 from trainc.cel.escaping import RESERVED, escape, unescape
-from trainc.cel.formats import FORMATS
+from trainc.cel.gotext import DAY, SECOND, atoi, cut
+from trainc.cel.library.conversions import duration_nanos, parse_date, parse_timestamp
+from trainc.cel.maps import equal
 from trainc.cel.types import Kind, Type
-from trainc.cel.values import NO_OVERLOAD, Container, EvalError, Value
+from trainc.cel.values import NO_OVERLOAD, Container, Duration, EvalError, Timestamp, Value
 from trainc.cel.work import Meter, spend
+from trainc.kube.gojson import int64
 
 
 class Schema(Protocol):
@@ -75,14 +79,14 @@ def _embedded(schema: Schema) -> bool:
 
 def _properties(schema: Schema, root: bool) -> Mapping[str, Schema]:
     """Return the properties visible to rules; ``root``: of a whole object, which always has a type and a name."""
-    return {**schema.properties, **_META} if root and not _has_meta(schema.properties) else schema.properties
-
-
-def _has_meta(found: Mapping[str, Schema]) -> bool:
+    found = schema.properties
+    if not root:
+        return found
     metadata = found.get("metadata")
     inner = metadata.properties if metadata is not None and _type(metadata) == "object" else {}
     texts = (found.get("kind"), found.get("apiVersion"), inner.get("name"), inner.get("generateName"))
-    return all(text is not None and _type(text) == "string" for text in texts)
+    known = all(text is not None and _type(text) == "string" for text in texts)
+    return found if known else {**found, **_META}
 
 
 # Types
@@ -166,6 +170,85 @@ def _declared_type(schema: Schema, name: str) -> Type | None:
     return _SCALARS.get(kind)
 
 
+# Strings by format: those of k8s.io/kube-openapi pkg/validation/strfmt, which accepts more than RFC 3339 and Go's
+# durations
+
+_LOCAL = lazy(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?")
+_NUMBER_AND_UNIT = lazy(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)")
+_NO_BASE64 = lazy(r"[^A-Za-z0-9_=\r\n-]|=(?=[^=\r\n])")
+_SCALA_UNITS = (
+    (1, ("ns",), "nano"),
+    (10**3, ("us", "µs"), "micro"),
+    (10**6, ("ms",), "milli"),
+    (10**9, ("s",), "sec"),
+    (60 * 10**9, ("m",), "min"),
+    (3600 * 10**9, ("h", "hr"), "hour"),
+    (86400 * 10**9, ("d",), "day"),
+    (7 * 86400 * 10**9, ("w", "wk"), "week"),
+)
+"""Nanoseconds, short names, and the prefix of long names."""
+
+
+def to_duration(text: str) -> Duration:
+    """Parse a duration: in Go's form, else the sum of all numbers with a unit of Scala. Raises EvalError."""
+    nanos = duration_nanos(text)
+    if nanos is not None:
+        return Duration(nanos)
+    total, known = 0, False
+    for number, unit in _NUMBER_AND_UNIT.findall(text):
+        try:
+            count = atoi(number)
+        except EvalError as error:
+            raise EvalError(f"Invalid duration {cut(text)}: {error.message}") from None
+        for size, names, long in _SCALA_UNITS:
+            if unit.lower() in names or unit.lower().startswith(long):
+                total, known = total + count * size, True
+    if not known:
+        raise EvalError(f"Invalid duration {cut(text)}: unable to parse {cut(text)} as duration")
+    return Duration(int64(total))
+
+
+def to_date(text: str) -> Timestamp:
+    """Parse a day as its midnight UTC, ``2006-01-02``. Raises EvalError."""
+    days = parse_date(text)
+    if days is None:
+        raise EvalError(f"Invalid date formatted string {cut(text)}: no such day")
+    return Timestamp(days * DAY * SECOND)
+
+
+def to_date_time(text: str) -> Timestamp:
+    """Parse an RFC 3339 time, in UTC if it has no zone; an empty text is 1970. Raises EvalError."""
+    if not text:
+        return Timestamp(0)
+    try:
+        return parse_timestamp(f"{text}Z" if _LOCAL.fullmatch(text) else text)
+    except EvalError as error:
+        raise EvalError(f"Invalid date-time formatted string {cut(text)}: {error.message}") from None
+
+
+def to_bytes(text: str) -> bytes:
+    """Decode URL-safe base64; line breaks are ignored. Raises EvalError."""
+    invalid = _NO_BASE64.search(text)
+    at = invalid.start() if invalid is not None else len(text)
+    if invalid is None:
+        import base64  # few values are bytes
+
+        try:
+            return base64.urlsafe_b64decode(text.replace("\r", "").replace("\n", ""))
+        except binascii.Error:
+            at = max(at - 1, 0)
+    raise EvalError(f"Invalid byte formatted string {cut(text)}: illegal base64 data at input byte {at}")
+
+
+_PARSERS: Mapping[str, Callable[[str], Value]] = {
+    "duration": to_duration,
+    "date": to_date,
+    "date-time": to_date_time,
+    "byte": to_bytes,
+}
+"""Parsers by format; strings of other formats stay strings."""
+
+
 # Values
 
 Reader: TypeAlias = Callable[[Any], Value]
@@ -207,7 +290,7 @@ def _reader(schema: Schema, root: bool) -> Reader:
         make = _list_maker(schema)
     elif kind in _CHECKED:
         classes, expected, make = _CHECKED[kind]
-        make = FORMATS.get(str(schema.keywords.get("format")), make) if kind == "string" else make
+        make = _PARSERS.get(str(schema.keywords.get("format")), make) if kind == "string" else make
     else:
         classes, expected, make = (dict, list, str, int, float, bool), "", Unknown
     nullable = bool(schema.keywords.get("nullable"))
@@ -346,12 +429,7 @@ Identify: TypeAlias = Callable[[Json], object]
 def _list_maker(schema: Schema) -> Reader:
     items = schema.items
     if items is None:
-        raise_ = EvalError("invalid array type, expected Items with a non-empty Schema")
-
-        def no_items(value: Json) -> Value:
-            raise raise_
-
-        return no_items
+        return _refuse_items
     read = reader(items, _embedded(items))
     kind = schema.keywords.get("x-kubernetes-list-type")
     keys = tuple(escape(key) or key for key in schema.keywords.get("x-kubernetes-list-map-keys", ()))
@@ -363,6 +441,10 @@ def _list_maker(schema: Schema) -> Reader:
 
     identify: Identify | None = {"set": _by_value, "map": by_keys}.get(str(kind))
     return lambda value: List(value, read, identify)
+
+
+def _refuse_items(_: Json) -> Value:
+    raise EvalError("invalid array type, expected Items with a non-empty Schema")
 
 
 def _by_value(item: Json) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from functools import cache, partial
+from operator import is_
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -47,6 +48,11 @@ class Type(Struct, frozen=True):
     kind: Kind
     name: str
     parameters: tuple[Type, ...] = ()
+
+    def mapped(self, change: Callable[[Type], Type]) -> Type:
+        """Return the type with other parameters, or the type itself if they stay the same."""
+        parameters = tuple(map(change, self.parameters))
+        return self if all(map(is_, parameters, self.parameters)) else Type(self.kind, self.name, parameters)
 
     def __str__(self) -> str:
         if self.kind is Kind.WRAPPER:
@@ -159,7 +165,7 @@ def parse_type(text: str, structs: frozenset[str] | None = None) -> Type:
 
     Unknown names are structs, or with ``structs`` opaque unless listed there. Raises ValueError.
     """
-    tokens = [(found[1], found[2], found[3]) for found in _TOKEN.finditer(text)]
+    tokens = _TOKEN.findall(text)
     type_ = _parse(tokens, structs)
     if type_ is None or tokens:
         raise ValueError(f"{text!r} is not a type")
@@ -171,22 +177,22 @@ def parse_signature(text: str, structs: frozenset[str]) -> tuple[bool, tuple[Typ
 
     Raises ValueError.
     """
-    tokens = [(found[1], found[2], found[3]) for found in _TOKEN.finditer(text.removeprefix("."))]
+    tokens = _TOKEN.findall(text.removeprefix("."))
     args, result = _parse_list(tokens, structs), _parse(tokens, structs)
     if args is None or result is None or tokens:
         raise ValueError(f"{text!r} is not a signature")
     return text.startswith("."), args, result
 
 
-_Tokens: TypeAlias = list[tuple[str | None, str | None, str | None]]
+_Tokens: TypeAlias = list[tuple[str, str, str]]
 
 
 def _parse(tokens: _Tokens, structs: frozenset[str] | None) -> Type | None:
     """Consume a type at the start of tokens; None if there is none."""
-    variable, name, _ = tokens.pop(0) if tokens else (None, None, None)
-    if variable is not None:
+    variable, name, _ = tokens.pop(0) if tokens else ("", "", "")
+    if variable:
         return parameter(variable)
-    if name is None:
+    if not name:
         return None
     if tokens and tokens[0][2] == "(":
         inner = _parse_list(tokens, structs)
@@ -198,7 +204,7 @@ def _parse(tokens: _Tokens, structs: frozenset[str] | None) -> Type | None:
 def _parse_list(tokens: _Tokens, structs: frozenset[str] | None) -> tuple[Type, ...] | None:
     """Consume types in parentheses at the start of tokens; None if there are none."""
     found: list[Type] = []
-    separator = tokens.pop(0)[2] if tokens else None
+    separator = tokens.pop(0)[2] if tokens else ""
     if separator != "(":
         return None
     if tokens and tokens[0][2] == ")":
@@ -206,7 +212,7 @@ def _parse_list(tokens: _Tokens, structs: frozenset[str] | None) -> tuple[Type, 
         return ()
     while separator != ")":
         type_ = _parse(tokens, structs)
-        separator = tokens.pop(0)[2] if tokens else None
+        separator = tokens.pop(0)[2] if tokens else ""
         if type_ is None or separator not in (",", ")"):
             return None
         found.append(type_)

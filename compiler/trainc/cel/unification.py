@@ -6,9 +6,7 @@ fits any struct and opaque type, types of types fit each other, and a wrapper is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import repeat
-from operator import is_
+from collections.abc import Sequence
 
 from trainc.cel import types
 from trainc.cel.functions import Overload, Signature
@@ -105,13 +103,19 @@ class Bindings:
 
     def assignable(self, left: Type, right: Type) -> bool:
         """Report whether ``left`` is assignable to ``right``; binds type variables only if it is."""
-        self._trail.clear()
-        return self._assign(left, right) or self._undo()
+        return self.all_assignable((left,), (right,))
 
-    def all_assignable(self, left: Iterable[Type], right: tuple[Type, ...]) -> bool:
+    def all_assignable(self, left: Sequence[Type], right: Sequence[Type]) -> bool:
         """Report whether types are assignable pairwise; their numbers must be equal."""
         self._trail.clear()
-        return self._assign_all(tuple(left), right) or self._undo()
+        if self._assign_all(left, right):
+            return True
+        for name, before in reversed(self._trail):
+            if before is None:
+                del self._bound[name]
+            else:
+                self._bound[name] = before
+        return False
 
     def substitute(self, type_: Type, to_dyn: bool = False) -> Type:
         """Return the type with bound variables replaced, and with ``to_dyn`` unbound ones by dyn. Raises TooLarge."""
@@ -125,10 +129,7 @@ class Bindings:
         self._work -= 1
         if self._work < 0:
             raise TooLarge
-        parameters = tuple(map(self.substitute, type_.parameters, repeat(to_dyn)))
-        if all(map(is_, parameters, type_.parameters)):
-            return type_
-        return Type(type_.kind, type_.name, parameters)
+        return type_.mapped(lambda each: self.substitute(each, to_dyn))
 
     def bounded(self, type_: Type) -> Type:
         """Return the type. Raises TooLarge if it has too many parts, or nests too deeply."""
@@ -140,15 +141,6 @@ class Bindings:
                 raise TooLarge
             pending.extend([(each, depth + 1) for each in found.parameters])
         return type_
-
-    def _undo(self) -> bool:
-        while self._trail:
-            name, before = self._trail.pop()
-            if before is None:
-                del self._bound[name]
-            else:
-                self._bound[name] = before
-        return False
 
     def _bind(self, name: str, type_: Type) -> None:
         self._trail.append((name, self._bound.get(name)))
@@ -174,7 +166,7 @@ class Bindings:
             return right.kind is Kind.TYPE
         return kind(left) in _SCALARS and kind(left) is kind(right) and left.name == right.name
 
-    def _assign_all(self, left: tuple[Type, ...], right: tuple[Type, ...]) -> bool:
+    def _assign_all(self, left: Sequence[Type], right: Sequence[Type]) -> bool:
         return len(left) == len(right) and all(map(self._assign, left, right))
 
     def _stands_for(self, type_: Type, variable: Type) -> tuple[bool, bool]:
@@ -248,12 +240,8 @@ def _instantiate(signature: Signature, bindings: Bindings) -> tuple[tuple[Type, 
     if not signature.variables:
         return signature.args, signature.result
     fresh = {variable: bindings.fresh() for variable in signature.variables}
-    return tuple([_replace(arg, fresh) for arg in signature.args]), _replace(signature.result, fresh)
 
+    def replaced(type_: Type) -> Type:
+        return fresh[type_.name] if type_.kind is Kind.PARAMETER else type_.mapped(replaced)
 
-def _replace(type_: Type, fresh: Mapping[str, Type]) -> Type:
-    if type_.kind is Kind.PARAMETER:
-        return fresh[type_.name]
-    if not type_.parameters:
-        return type_
-    return Type(type_.kind, type_.name, tuple([_replace(each, fresh) for each in type_.parameters]))
+    return tuple(map(replaced, signature.args)), replaced(signature.result)

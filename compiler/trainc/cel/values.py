@@ -1,7 +1,7 @@
 """Values of expressions: plain JSON, and classes for types that JSON lacks.
 
 null is None; bool, int (64 bits), double and string are bool, int, float and str; bytes are bytes; lists are lists and
-maps with string keys are dicts, never modified. Python's True equals 1: compare with equality.py only.
+maps with string keys are dicts, never modified. Python's True equals 1: compare with maps.equal only.
 """
 
 from __future__ import annotations
@@ -106,6 +106,8 @@ class Opaque(Struct, frozen=True, eq=False):
     """The base of library values: quantity, ip, cidr, url, semver, format ..."""
 
     type: ClassVar[Type]
+    unhashable: ClassVar[str] = ""
+    """Its class in Go, if Go cannot hash it."""
 
     def text(self) -> str:
         """Return the string form, for output."""
@@ -116,10 +118,7 @@ class Opaque(Struct, frozen=True, eq=False):
         return 1
 
     def form(self) -> object | None:
-        """Return a hashable form for keys of maps; None: it equals only itself.
-
-        Raises Panic if Go cannot hash the value.
-        """
+        """Return a hashable form for keys of maps; None: it equals only itself."""
         return None
 
     def weight(self) -> int:
@@ -127,11 +126,13 @@ class Opaque(Struct, frozen=True, eq=False):
         return 1
 
     def equals(self, other: Value) -> bool:
-        """Report whether ``self == other``; other is not null.
+        """Report whether ``self == other``, by their texts; other is not null.
 
         Raises EvalError("no such overload") for a value of another class.
         """
-        raise NotImplementedError
+        if other.__class__ is not self.__class__:
+            raise EvalError(NO_OVERLOAD)
+        return bool(self.text() == other.text())
 
 
 class Container:

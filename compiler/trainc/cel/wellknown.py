@@ -12,9 +12,8 @@ from typing import Final, NoReturn, TypeAlias
 
 from trainc.cel import types
 from trainc.cel.declarations import Declared
-from trainc.cel.gotext import from_utf8
-from trainc.cel.library.conversions import duration_to_string
-from trainc.cel.library.times import timestamp_to_string
+from trainc.cel.gotext import SECOND, from_utf8
+from trainc.cel.library.conversions import duration_to_string, timestamp_to_string
 from trainc.cel.maps import is_list, is_map, items
 from trainc.cel.types import Kind, Type, type_name
 from trainc.cel.values import (
@@ -34,10 +33,8 @@ from trainc.cel.values import (
 Field: TypeAlias = Callable[[Value], Value]
 Fields: TypeAlias = Mapping[str, Value]
 
-_SECOND: Final = 10**9
 _SAFE: Final = 2**53 - 1
 _INT32: Final = range(-(2**31), 2**31)
-_JSON, _LIST, _STRUCT = "*structpb.Value", "*structpb.ListValue", "*structpb.Struct"
 
 
 class Empty(Opaque, frozen=True, eq=False):
@@ -54,30 +51,23 @@ class Empty(Opaque, frozen=True, eq=False):
         return isinstance(other, Empty)
 
 
-_WORDS: Final[Mapping[type, str]] = {
+_REFUSALS: Final[Mapping[type, str]] = {
     int: "unsupported type conversion from 'int' to {}",
     Uint: "unsupported type conversion from 'uint' to {}",
-    float: "type conversion error from Double to '{}'",
     str: "unsupported native conversion from string to '{}'",
-    bool: "type conversion error from bool to '{}'",
-    bytes: "type conversion error from Bytes to '{}'",
-    type(None): "type conversion error from 'null_type' to '{}'",
-    Duration: "type conversion error from 'Duration' to '{}'",
-    Timestamp: "type conversion error from 'Timestamp' to '{}'",
     TypeValue: "type conversion not supported for 'type'",
 }
+_QUOTED: Final = (Opaque, Duration, Timestamp, type(None))
 
 
 def _refuse(value: Value, wanted: str) -> NoReturn:
     """Raise the error of converting a value to a Go type."""
-    words = _WORDS.get(value.__class__)
-    if words is None:
-        name = type_name(type_of(value)).rpartition(".")[2]
-        words = (
-            f"type conversion error from '{name}' to '{{}}'"
-            if isinstance(value, Opaque)
-            else (f"type conversion error from {name} to '{{}}'")
-        )
+    name = type_name(type_of(value)).rpartition(".")[2]
+    if isinstance(value, _QUOTED):
+        name = f"'{name}'"
+    elif isinstance(value, float | bytes):
+        name = name.capitalize()
+    words = _REFUSALS.get(value.__class__, f"type conversion error from {name} to '{{}}'")
     raise EvalError(words.format(wanted))
 
 
@@ -141,27 +131,16 @@ def to_json(value: Value) -> Value:
     if is_list(value):
         return [to_json(each) for each in value]
     if is_map(value):
-        return {_key(key): to_json(each) for key, each in items(value)}
-    _refuse(value, _JSON)
+        return {_string(key): to_json(each) for key, each in items(value)}
+    _refuse(value, "*structpb.Value")
 
 
-def _key(key: Value) -> str:
-    return str(_simple(str, "string")(key))
-
-
-def _json_list(value: Value) -> Value:
-    return to_json(value) if is_list(value) else _refuse(value, _LIST)
-
-
-def _json_map(value: Value) -> Value:
-    return to_json(value) if is_map(value) else _refuse(value, _STRUCT)
-
-
-_int64, _bool, _string = _simple(int, "int64"), _simple(bool, "bool"), _simple(str, "string")
+_int64, _bool, _double = _simple(int, "int64"), _simple(bool, "bool"), _simple(float, "float64")
+_string, _bytes = _simple(str, "string"), _simple(bytes, "[]uint8")
 _WRAPPERS: Final[Mapping[str, tuple[Field, Value]]] = {
     "BoolValue": (_bool, False),
-    "BytesValue": (_simple(bytes, "[]uint8"), b""),
-    "DoubleValue": (_simple(float, "float64"), 0.0),
+    "BytesValue": (_bytes, b""),
+    "DoubleValue": (_double, 0.0),
     "FloatValue": (_float32, 0.0),
     "Int32Value": (_int32, 0),
     "Int64Value": (_int64, 0),
@@ -177,13 +156,13 @@ _FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
     "ListValue": {"values": to_json},
     "Value": {
         "bool_value": _bool,
-        "list_value": _json_list,
+        "list_value": lambda value: to_json(value) if is_list(value) else _refuse(value, "*structpb.ListValue"),
         "null_value": lambda _: None,
-        "number_value": _simple(float, "float64"),
+        "number_value": _double,
         "string_value": _string,
-        "struct_value": _json_map,
+        "struct_value": lambda value: to_json(value) if is_map(value) else _refuse(value, "*structpb.Struct"),
     },
-    "Any": {"type_url": _string, "value": _simple(bytes, "[]uint8")},
+    "Any": {"type_url": _string, "value": _bytes},
     "Empty": {},
 }
 _REPEATED: Final = {("Struct", "fields"): is_map, ("ListValue", "values"): is_list}
@@ -214,26 +193,22 @@ def _converted(name: str, message: str, field: str, value: Value) -> Value:
         raise EvalError(f"field type conversion error for {name}.{field} value type: {error.message}") from None
 
 
-def _duration(fields: Fields) -> Value:
-    nanos = fields.get("seconds", 0) * _SECOND + fields.get("nanos", 0)
-    return Duration(min(max(nanos, INT_MIN), INT_MAX))
+def _nanos(fields: Fields) -> int:
+    return int(fields.get("seconds", 0) * SECOND + fields.get("nanos", 0))
 
 
 def _any(fields: Fields) -> Value:
     url = fields.get("type_url", "")
     if "/" in url:
         raise EvalError(f"unknown type: '{url.rpartition('/')[2]}'")
-    shown = " ".join(f'{field}:"{_shown(value)}"' for field, value in fields.items() if value)
+    texts = {field: value if isinstance(value, str) else from_utf8(value) for field, value in fields.items() if value}
+    shown = " ".join(f'{field}:"{text}"' for field, text in texts.items())
     raise EvalError(f"unsupported conversion to ref.Val: (*dynamicpb.Message){shown}")
 
 
-def _shown(value: str | bytes) -> str:
-    return value if isinstance(value, str) else from_utf8(value)
-
-
 _MAKERS: Final[Mapping[str, Callable[[Fields], Value]]] = {
-    "Timestamp": lambda fields: Timestamp(fields.get("seconds", 0) * _SECOND + fields.get("nanos", 0)),
-    "Duration": _duration,
+    "Timestamp": lambda fields: Timestamp(_nanos(fields)),
+    "Duration": lambda fields: Duration(min(max(_nanos(fields), INT_MIN), INT_MAX)),
     "Struct": lambda fields: fields.get("fields", {}),
     "ListValue": lambda fields: fields.get("values", []),
     "Value": lambda fields: [None, *fields.values()][-1],
@@ -244,47 +219,33 @@ _MAKERS: Final[Mapping[str, Callable[[Fields], Value]]] = {
 
 # Types of messages (checker/checker.go, checkCreateStruct)
 
-_BY_KIND = {
-    Kind.ANY: "google.protobuf.Any",
-    Kind.DURATION: "google.protobuf.Duration",
-    Kind.DYN: "google.protobuf.Value",
-    Kind.NULL: "google.protobuf.NullValue",
-    Kind.TIMESTAMP: "google.protobuf.Timestamp",
-}
-_BY_PRIMITIVE = {
-    "bool": "google.protobuf.BoolValue",
-    "bytes": "google.protobuf.BytesValue",
-    "double": "google.protobuf.DoubleValue",
-    "int": "google.protobuf.Int64Value",
-    "string": "google.protobuf.StringValue",
-    "uint": "google.protobuf.UInt64Value",
-}
-_BY_TYPE = {
-    types.list_of(types.DYN): "google.protobuf.ListValue",
-    types.map_of(types.STRING, types.DYN): "google.protobuf.Struct",
+_MESSAGES: Final[Mapping[Type, str]] = {
+    types.ANY: "Any",
+    types.DURATION: "Duration",
+    types.DYN: "Value",
+    types.NULL: "NullValue",
+    types.TIMESTAMP: "Timestamp",
+    types.list_of(types.DYN): "ListValue",
+    types.map_of(types.STRING, types.DYN): "Struct",
+    types.wrapper(types.BOOL): "BoolValue",
+    types.wrapper(types.BYTES): "BytesValue",
+    types.wrapper(types.DOUBLE): "DoubleValue",
+    types.wrapper(types.INT): "Int64Value",
+    types.wrapper(types.STRING): "StringValue",
+    types.wrapper(types.UINT): "UInt64Value",
 }
 
 
 def constructed(declared: Declared) -> tuple[Type, str, str]:
     """Return the type that a name constructs, the message with its fields, and an error or ""."""
-    if declared.type.kind is Kind.ERROR:
+    type_, problem = declared.type, "is not a type"
+    if type_.kind is Kind.ERROR:
         return types.ERROR, declared.name, ""
-    if declared.type.kind is not Kind.TYPE:
-        return types.ERROR, declared.name, f"'{_declared_name(declared.type)}' is not a type"
-    type_ = declared.type.parameters[0] if declared.type.parameters else types.TYPE
-    if (message := _well_known(type_)) is not None:
-        return type_, message, ""
-    if type_.kind is Kind.STRUCT:
-        return type_, type_.name, ""
-    return types.ERROR, declared.name, f"'{_declared_name(type_)}' is not a message type"
-
-
-def _well_known(type_: Type) -> str | None:
-    """Return the protobuf message of a CEL type, if any."""
-    if type_.kind is Kind.WRAPPER:
-        return _BY_PRIMITIVE[type_.name]
-    return _BY_KIND.get(type_.kind) or _BY_TYPE.get(type_)
-
-
-def _declared_name(type_: Type) -> str:
-    return f"wrapper({type_.name})" if type_.kind is Kind.WRAPPER else type_name(type_)
+    if type_.kind is Kind.TYPE:
+        type_, problem = type_.parameters[0] if type_.parameters else types.TYPE, "is not a message type"
+        if type_ in _MESSAGES:
+            return type_, f"google.protobuf.{_MESSAGES[type_]}", ""
+        if type_.kind is Kind.STRUCT:
+            return type_, type_.name, ""
+    name = f"wrapper({type_.name})" if type_.kind is Kind.WRAPPER else type_name(type_)
+    return types.ERROR, declared.name, f"'{name}' {problem}"

@@ -13,6 +13,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, get
 from trainc.cel.issues import Issue, display
 from trainc.cel.questions import (
     Answer,
+    NamedExpression,
     Question,
     QuestionError,
     answer,
@@ -178,11 +179,11 @@ def _request(text: str) -> JsonObject:
     return request
 
 
-def _variable(text: str) -> Json:
+def _variable(text: str) -> NamedExpression:
     name, equals, expression = text.partition("=")
     if not equals or not name.strip():
         raise click.BadParameter(f"{text!r} is not NAME=EXPR", param_hint="--variable")
-    return {"name": name.strip(), "expression": expression}
+    return NamedExpression(name.strip(), expression)
 
 
 def _evaluate(question: Question, self_: Document | None) -> Answer:

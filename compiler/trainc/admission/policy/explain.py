@@ -14,11 +14,10 @@ from typing import Final, NamedTuple
 from trainc.admission.policy.expressions import Expressions
 from trainc.basics.jsonvalues import JsonObject, Path, existing, get
 from trainc.cel.ast import Call, Comprehension, Ident, Literal, Node, Select, children
-from trainc.cel.composition import Compiled, Problem, Variable, Variables
+from trainc.cel.composition import Compiled, Problem, Variable, Variables, selections
 from trainc.cel.declarations import Checked
 from trainc.cel.issues import PlanError
 from trainc.cel.program import Outcome, Program
-from trainc.cel.rules import selections
 from trainc.cel.types import DYN
 from trainc.cel.values import Value
 

@@ -24,8 +24,7 @@ from trainc.cel.composition import (
     compose,
     variable_types,
 )
-from trainc.cel.declarations import Environment
-from trainc.cel.environments import ANNOTATION, CONDITION, MESSAGE, admission
+from trainc.cel.declarations import ANNOTATION, CONDITION, MESSAGE, Environment, admission
 from trainc.cel.program import Program
 from trainc.cel.types import Type
 from trainc.kube.gojson import trim_space

@@ -1,54 +1,72 @@
-"""Conversions between scalar types; those of times are in times.py.
+"""Conversions between types, and the parts of times.
 
-Source: ConvertToType of cel-go v0.26.0 (common/types), with Go's strconv. Strings are parsed as in Go: ASCII
-digits only, no blanks, hexadecimal and underscores in doubles only.
+Source: ConvertToType of cel-go v0.26.0 (common/types), common/stdlib/standard.go, Go's strconv, time.Parse with the
+layout RFC3339, and time.ParseDuration. Strings are parsed as in Go: ASCII digits only, no blanks, hexadecimal and
+underscores in doubles only. Time zones come from the package tzdata; Local is UTC.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
 from typing import Final
 
 from trainc.basics.regex import lazy
 from trainc.cel import cost
-from trainc.cel.functions import function
-from trainc.cel.gotext import general, shortest, utf8
-from trainc.cel.library.times import no_conversion, timestamp_to_string
-from trainc.cel.types import BOOL, DOUBLE, INT, STRING, UINT
-from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, EvalError, Uint, Value
+from trainc.cel.functions import Function, Run, function
+from trainc.cel.gotext import (
+    CYCLE_DAYS,
+    CYCLE_YEARS,
+    DAY,
+    EPOCH,
+    MAX_SECONDS,
+    MIN_SECONDS,
+    SECOND,
+    Civil,
+    atoi,
+    civil,
+    cut,
+    shortest,
+    utf8,
+)
+from trainc.cel.types import BOOL, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type, type_name
+from trainc.cel.values import INT_MAX, UINT_MAX, Duration, EvalError, Timestamp, Uint, Value
+from trainc.cel.work import CHARACTERS, Meter, spend
+from trainc.data import time_zone
+from trainc.kube.gojson import go_number, int64
 
 INT_OVERFLOW, UINT_OVERFLOW = "integer overflow", "unsigned integer overflow"
 
-_SIGNED = lazy("[+-]?[0-9]+", re.ASCII)
-_UNSIGNED = lazy("[0-9]+", re.ASCII)
-_DECIMAL = lazy(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
-_HEXADECIMAL = lazy(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+", re.ASCII)
+_DIGITS = lazy("[0-9]+")
+_D, _H = "[0-9](?:_?[0-9])*", "[0-9a-fA-F](?:_?[0-9a-fA-F])*"
+_DECIMAL = lazy(rf"[+-]?(?:{_D}\.?(?:{_D})?|\.{_D})(?:[eE][+-]?{_D})?")
+_HEXADECIMAL = lazy(rf"[+-]?0[xX](?:_?{_H}\.?(?:{_H})?|\.{_H})[pP][+-]?{_D}")
 _SPECIAL = lazy(r"(?i:[+-]?inf(?:inity)?|nan)", re.ASCII)
-_NOT_BETWEEN_DIGITS = lazy(r"(?<![0-9a-fA-FxX])_|_(?![0-9a-fA-F])")
-_NOT_BETWEEN_DECIMAL_DIGITS = lazy(r"(?<![0-9])_|_(?![0-9])")
-_PREFIX = lazy(r"[+-]?0[xX]")
-_TRUE, _FALSE = (
-    frozenset(("1", "t", "T", "TRUE", "true", "True")),
-    frozenset(("0", "f", "F", "FALSE", "false", "False")),
-)
-_MOST_DIGITS = 30
+_BOOLS = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
+
+
+def no_conversion(given: Type, wanted: Type) -> EvalError:
+    """Return cel-go's error of a failed conversion."""
+    return EvalError(f"type conversion error from '{type_name(given)}' to '{type_name(wanted)}'")
 
 
 def string_to_int(text: str) -> int:
     """Return ``int(text)``. Raises EvalError."""
-    if _SIGNED.fullmatch(text):
-        number = _digits(text)
-        if INT_MIN <= number <= INT_MAX:
-            return number
-    raise no_conversion(STRING, INT)
+    try:
+        return atoi(text)
+    except EvalError:
+        raise no_conversion(STRING, INT) from None
 
 
 def _string_to_uint(text: str) -> Uint:
-    if _UNSIGNED.fullmatch(text):
-        number = _digits(text)
-        if number <= UINT_MAX:
-            return Uint(number)
+    digits = text.lstrip("0") or "0"
+    if _DIGITS.fullmatch(text) and len(digits) <= 20 and int(digits) <= UINT_MAX:
+        return Uint(int(digits))
     raise no_conversion(STRING, UINT)
 
 
@@ -63,26 +81,19 @@ def parse_float(text: str) -> float | None:
     """Return strconv.ParseFloat(text, 64); None if it fails or is out of range."""
     if _SPECIAL.fullmatch(text):
         return float(text)
-    hexadecimal = _PREFIX.match(text) is not None
-    if "_" in text:
-        if (_NOT_BETWEEN_DIGITS if hexadecimal else _NOT_BETWEEN_DECIMAL_DIGITS).search(text):
-            return None
-        text = text.replace("_", "")
-    if hexadecimal:
-        try:
-            return float.fromhex(text) if _HEXADECIMAL.fullmatch(text) else None
-        except OverflowError:
-            return None
-    number = float(text) if _DECIMAL.fullmatch(text) else None
-    return None if number is None or math.isinf(number) else number
+    digits = text.replace("_", "")
+    try:
+        number = float(digits) if _DECIMAL.fullmatch(text) else math.inf
+        number = float.fromhex(digits) if _HEXADECIMAL.fullmatch(text) else number
+    except OverflowError:
+        return None
+    return None if math.isinf(number) else number
 
 
 def _string_to_bool(text: str) -> bool:
-    if text in _TRUE:
-        return True
-    if text in _FALSE:
-        return False
-    raise no_conversion(STRING, BOOL)
+    if text not in _BOOLS:
+        raise no_conversion(STRING, BOOL)
+    return _BOOLS[text]
 
 
 def double_to_int(number: float) -> int:
@@ -128,14 +139,212 @@ def duration_to_string(span: Duration) -> str:
     return f"{shortest(-number if span.nanos < 0 else number)}s"
 
 
-def _digits(text: str) -> int:
-    """Return a number, truncated to more digits than fit any type."""
-    sign, digits = text[: text[0] in "+-"], text.lstrip("+-").lstrip("0") or "0"
-    return int(sign + digits[:_MOST_DIGITS])
-
-
 def _same(value: Value) -> Value:
     return value
+
+
+# Times
+
+_DATE = lazy("([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_RFC3339 = lazy(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))",
+    re.ASCII,
+)
+_SPAN = lazy(r"([0-9]*)(\.?)([0-9]*)([^0-9.]*)", re.ASCII)
+_UNITS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,  # the micro sign
+    "μs": 10**3,  # the Greek letter
+    "ms": 10**6,
+    "s": SECOND,
+    "m": 60 * SECOND,
+    "h": 3600 * SECOND,
+}
+_MOST_NANOS = 2**63
+_MOST_DIGITS = 100
+"""More digits than this, without leading zeros, exceed int64."""
+
+_ZONE: Final = 150
+"""The work of finding a time zone."""
+
+
+def parse_date(text: str) -> int | None:
+    """Return the days from 1970-01-01 to a date, ``2006-01-02``; None if it is not one."""
+    found = _DATE.fullmatch(text)
+    return None if found is None else day_number(*map(int, found.groups()))
+
+
+def day_number(year: int, month: int, day: int) -> int | None:
+    """Return the days from 1970-01-01 to a date; None if the date does not exist."""
+    try:
+        days = date(year or CYCLE_YEARS, month, day) - EPOCH.date()
+    except ValueError:
+        return None
+    return days.days - (0 if year else CYCLE_DAYS)
+
+
+def parse_timestamp(text: str) -> Timestamp:
+    """Return ``timestamp(text)``.
+
+    Go accepts more than RFC 3339: hours of one digit, a comma before the fraction, offsets up to 24:60. Digits after
+    the ninth are dropped. Raises EvalError.
+    """
+    found = _RFC3339.fullmatch(text)
+    if found is None:
+        raise no_conversion(STRING, TIMESTAMP)
+    year, month, day, hour, minute, second = map(int, found.groups()[:6])
+    fraction_digits, sign, zone_hour, zone_minute = found.groups()[6:]
+    days = day_number(year, month, day)
+    if days is None or hour > 23 or minute > 59 or second > 59:
+        raise no_conversion(STRING, TIMESTAMP)
+    offset = 0
+    if sign:
+        if int(zone_hour) > 24 or int(zone_minute) > 60:
+            raise no_conversion(STRING, TIMESTAMP)
+        offset = (int(zone_hour) * 60 + int(zone_minute)) * (-60 if sign == "-" else 60)
+    nanos = int((fraction_digits or "0")[:9].ljust(9, "0"))
+    return Timestamp(_in_range(days * DAY + hour * 3600 + minute * 60 + second - offset) * SECOND + nanos, offset)
+
+
+def _in_range(seconds: int) -> int:
+    if MIN_SECONDS <= seconds <= MAX_SECONDS:
+        return seconds
+    raise EvalError("timestamp overflow")
+
+
+def timestamp_to_string(time: Timestamp) -> str:
+    """Return ``string(time)``: RFC 3339 at its original offset, without trailing zeros in the fraction."""
+    hours, minutes = divmod(abs(time.offset) // 60, 60)
+    zone = f"{'-' if time.offset < 0 else '+'}{hours:02d}:{minutes:02d}" if time.offset else "Z"
+    return f"{civil(time, time.offset).text('T')}{zone}"
+
+
+def parse_duration(text: str) -> Duration:
+    """Return ``duration(text)``, ``1h30m``, ``-1.5s``, ``0``. Raises EvalError."""
+    nanos = duration_nanos(text)
+    if nanos is None:
+        raise no_conversion(STRING, DURATION)
+    return Duration(nanos)
+
+
+def duration_nanos(text: str) -> int | None:
+    """Return time.ParseDuration in nanoseconds; None if it fails."""
+    negative, rest = text.startswith("-"), text[1:] if text[:1] in ("-", "+") else text
+    if rest == "0":
+        return 0
+    total, at = 0, 0
+    while at < len(rest):
+        found = _SPAN.match(rest, at)
+        part = None if found is None else _span(*found.groups())
+        if found is None or part is None:
+            return None
+        total, at = total + part, found.end()
+        if total > _MOST_NANOS:
+            return None
+    if not rest or (total == _MOST_NANOS and not negative):
+        return None
+    return -total if negative else total
+
+
+def _span(whole: str, point: str, decimals: str, unit: str) -> int | None:
+    """Return the nanoseconds of a number and a unit; the fraction is rounded like Go's float64 arithmetic."""
+    size = _UNITS.get(unit)
+    digits = whole.lstrip("0")
+    if size is None or not whole + decimals or len(digits) > _MOST_DIGITS:
+        return None
+    number = int(digits or "0")
+    if number > _MOST_NANOS // size:
+        return None
+    nanos = number * size
+    part, scale = _leading_fraction(decimals)
+    if part > 0:
+        nanos += int(float(part) * (size / scale))
+    return nanos if nanos <= _MOST_NANOS else None
+
+
+def _leading_fraction(digits: str) -> tuple[int, float]:
+    """Return the digits after the point as a number and its power of ten, limited to 63 bits as in Go."""
+    number, scale = 0, 1.0
+    for digit in digits:
+        if number > INT_MAX // 10 or (longer := number * 10 + int(digit)) > _MOST_NANOS:
+            break
+        number, scale = longer, scale * 10
+    return number, scale
+
+
+def _zone_offset(zone: str, time: Timestamp) -> int:
+    """Return the seconds east of UTC of a zone such as ``America/New_York``, ``+05:30``, ``-8:00`` or ``UTC``.
+
+    Raises EvalError.
+    """
+    colon = zone.find(":")
+    if colon < 0:
+        return _named_offset(zone, time)
+    hours, minutes = atoi(zone[:colon]), atoi(zone[colon + 1 :])
+    offset = int64(hours * 60 - minutes if zone.startswith("-") else hours * 60 + minutes)
+    return int(int64(offset * 60 * SECOND) / 1e9)
+
+
+def _named_offset(name: str, time: Timestamp) -> int:
+    if name in ("", "UTC", "Local"):
+        return 0
+    try:
+        zone = time_zone(name)
+    except LookupError as error:
+        raise EvalError(str(error).replace(name, cut(name))) from None
+    # Stay two days inside the years 1 to 9999 of datetime; offsets do not change there.
+    seconds = min(max(time.nanos // SECOND, MIN_SECONDS + 2 * DAY), MAX_SECONDS - 2 * DAY)
+    offset = zone.fromutc(EPOCH.replace(tzinfo=zone) + timedelta(seconds=seconds)).utcoffset()
+    return 0 if offset is None else offset.days * DAY + offset.seconds
+
+
+def _int_to_duration(_: int) -> Duration:
+    raise no_conversion(INT, DURATION)
+
+
+def _whole(unit: int) -> Callable[[Duration], int]:
+    """Return what counts units, cut towards zero, with Go's float64 arithmetic, which may round a fraction up."""
+
+    def count(span: Duration) -> int:
+        units, rest = divmod(abs(span.nanos), unit)
+        number = int(units + rest / float(unit))
+        return -number if span.nanos < 0 else number
+
+    return count
+
+
+def _milliseconds(span: Duration) -> int:
+    return span.nanos // 10**6 if span.nanos >= 0 else -(-span.nanos // 10**6)
+
+
+def _zoned(args: Sequence[Value], meter: Meter) -> None:
+    if len(args) == 2 and args[1].__class__ is str:
+        spend(meter, _ZONE + len(args[1]) * 4 // CHARACTERS)
+
+
+_UTC, _WITH_ZONE = ".(timestamp) int", ".(timestamp, string) int"
+
+
+def _part(
+    name: str,
+    overload: str,
+    part: Callable[[Civil], int],
+    of_duration: Callable[[Duration], int] | None = None,
+    suffix: str = "_with_tz",
+) -> Function:
+    """Return the row of a function of a time with an optional zone, or of a duration."""
+    rows: list[tuple[str, str, Run]] = [
+        (f"timestamp_to_{overload}", _UTC, lambda time: part(civil(time, 0))),
+        (
+            f"timestamp_to_{overload}{suffix}",
+            _WITH_ZONE,
+            lambda time, zone: part(civil(time, _zone_offset(zone, time))),
+        ),
+    ]
+    if of_duration is not None:
+        rows.append((f"duration_to_{overload}", ".(duration) int", of_duration))
+    return function(name, *rows, work=_zoned)
 
 
 FUNCTIONS: Final = (
@@ -169,7 +378,7 @@ FUNCTIONS: Final = (
         ("string_to_string", "(string) string", _same),
         ("bool_to_string", "(bool) string", lambda flag: "true" if flag else "false"),
         ("bytes_to_string", "(bytes) string", bytes_to_string, cost.first),
-        ("double_to_string", "(double) string", general),
+        ("double_to_string", "(double) string", go_number),
         ("duration_to_string", "(duration) string", duration_to_string),
         ("int64_to_string", "(int) string", str),
         ("timestamp_to_string", "(timestamp) string", timestamp_to_string),
@@ -184,4 +393,28 @@ FUNCTIONS: Final = (
         ("string_to_uint64", "(string) uint", _string_to_uint),
         work=cost.reading(2),
     ),
+    function(
+        "timestamp",
+        ("timestamp_to_timestamp", "(timestamp) timestamp", _same),
+        ("int64_to_timestamp", "(int) timestamp", lambda seconds: Timestamp(_in_range(seconds) * SECOND)),
+        ("string_to_timestamp", "(string) timestamp", parse_timestamp),
+        work=cost.reading(8),
+    ),
+    function(
+        "duration",
+        ("duration_to_duration", "(duration) duration", _same),
+        ("int64_to_duration", "(int) duration", _int_to_duration),
+        ("string_to_duration", "(string) duration", parse_duration),
+        work=cost.reading(CHARACTERS),
+    ),
+    _part("getFullYear", "year", lambda civil: civil.year),
+    _part("getMonth", "month", lambda civil: civil.moment.month - 1),
+    _part("getDayOfYear", "day_of_year", lambda civil: civil.moment.timetuple().tm_yday - 1),
+    _part("getDayOfMonth", "day_of_month", lambda civil: civil.moment.day - 1),
+    _part("getDate", "day_of_month_1_based", lambda civil: civil.moment.day),
+    _part("getDayOfWeek", "day_of_week", lambda civil: civil.moment.isoweekday() % 7),
+    _part("getHours", "hours", lambda civil: civil.moment.hour, _whole(3600 * SECOND)),
+    _part("getMinutes", "minutes", lambda civil: civil.moment.minute, _whole(60 * SECOND)),
+    _part("getSeconds", "seconds", lambda civil: civil.moment.second, _whole(SECOND), suffix="_tz"),
+    _part("getMilliseconds", "milliseconds", lambda civil: civil.nanosecond // 10**6, _milliseconds),
 )

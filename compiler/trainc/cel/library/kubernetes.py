@@ -15,11 +15,11 @@ from trainc.basics.regex import lazy
 from trainc.cel import cost
 from trainc.cel.functions import Function, function, reads
 from trainc.cel.gotext import quote_cut, utf8
-from trainc.cel.library.times import day_number
-from trainc.cel.library.urls import UrlError, parse
+from trainc.cel.library.conversions import parse_date
+from trainc.cel.library.net import read_url
 from trainc.cel.types import opaque, struct
 from trainc.cel.values import INT_MIN, NO_OVERLOAD, NONE, UINT_MAX, EvalError, Opaque, Optional, Undecided, Value
-from trainc.cel.work import CHARACTERS, Meter, Panic, spend
+from trainc.cel.work import CHARACTERS, Meter, spend
 from trainc.kube import names
 from trainc.kube.gojson import as_float, fits, int64, ten
 from trainc.kube.quantity import Format as Spelling
@@ -121,10 +121,6 @@ def _of(number: int) -> Amount:
     return Amount(number, 0, Spelling.DECIMAL_EXPONENT)
 
 
-def _compare(left: Quantity, right: Quantity) -> int:
-    return left.number.compare(right.number)
-
-
 # Versions
 
 _NUMBER = "0|[1-9][0-9]{0,19}"
@@ -139,6 +135,7 @@ class Version(Opaque, frozen=True, eq=False):
     """``1.2.3-rc.1+build.5``; numeric identifiers of a pre-release are numbers."""
 
     type = struct("kubernetes.Semver")
+    unhashable = "cel.Semver"
     numbers: tuple[int, int, int]
     pre: tuple[int | str, ...] = ()
     build: tuple[str, ...] = ()
@@ -147,10 +144,6 @@ class Version(Opaque, frozen=True, eq=False):
         """Return the version."""
         pre, build = ".".join(map(str, self.pre)), ".".join(self.build)
         return ".".join(map(str, self.numbers)) + (f"-{pre}" if self.pre else "") + (f"+{build}" if self.build else "")
-
-    def form(self) -> None:
-        """Raise Panic: Go cannot hash it."""
-        raise Panic("runtime error: hash of unhashable type cel.Semver")
 
     def weight(self) -> int:
         """Return the number of identifiers."""
@@ -210,7 +203,6 @@ Check: TypeAlias = Callable[[str], tuple[str, ...]]
 _HEX = "[0-9A-Fa-f]"
 _UUID = lazy(f"{_HEX}{{8}}-?{_HEX}{{4}}-?{_HEX}{{4}}-?{_HEX}{{4}}-?{_HEX}{{12}}", re.ASCII)
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})", re.ASCII)
-_DATE = lazy(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII)
 _CLOCK = lazy(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})", re.ASCII)
 
 
@@ -218,6 +210,7 @@ class Format(Opaque, frozen=True, eq=False):
     """A named format, with its check and the size of its regular expression for costs."""
 
     type = opaque("kubernetes.NamedFormat")
+    unhashable = "cel.Format"
     name: str
     check: Check
     max_regex_size: int
@@ -225,16 +218,6 @@ class Format(Opaque, frozen=True, eq=False):
     def text(self) -> str:
         """Return the name."""
         return self.name
-
-    def form(self) -> None:
-        """Raise Panic: Go cannot hash it."""
-        raise Panic("runtime error: hash of unhashable type cel.Format")
-
-    def equals(self, other: Value) -> bool:
-        """Compare names. Raises EvalError for another type."""
-        if not isinstance(other, Format):
-            raise EvalError(NO_OVERLOAD)
-        return self.name == other.name
 
 
 def _prefix(check: Check) -> Check:
@@ -253,9 +236,9 @@ def _words(check: Check) -> Check:
 
 def _uri(text: str) -> tuple[str, ...]:
     try:
-        parse(text, request=True)
-    except UrlError as error:
-        return (str(error),)
+        read_url(text, request=True)
+    except EvalError as error:
+        return (error.message,)
     return ()
 
 
@@ -263,16 +246,11 @@ def _matching(complaint: str, valid: Callable[[str], bool]) -> Check:
     return lambda text: () if valid(text) else (complaint,)
 
 
-def _is_date(text: str) -> bool:
-    found = _DATE.fullmatch(text)
-    return found is not None and day_number(*map(int, found.groups())) is not None
-
-
 def _is_datetime(text: str) -> bool:
     """Report whether strfmt accepts a time; it ignores everything after a second T."""
     date, separator, rest = text.lower().partition("t")
     clock = _CLOCK.fullmatch(rest.partition("t")[0])
-    if not separator or clock is None or not _is_date(date):
+    if not separator or clock is None or parse_date(date) is None:
         return False
     hour, minute, second = clock.groups()
     return hour <= "23" and minute <= "59" and second <= "59"
@@ -290,15 +268,10 @@ FORMATS: Final[Mapping[str, Format]] = {
     "uri": Format("URI", _uri, 1103),
     "uuid": Format("uuid", _matching("does not match the UUID format", lambda t: bool(_UUID.fullmatch(t))), 70),
     "byte": Format("byte", _matching("invalid base64", lambda text: bool(_BASE64.fullmatch(text))), 84),
-    "date": Format("date", _matching("invalid date", _is_date), 71),
+    "date": Format("date", _matching("invalid date", lambda text: parse_date(text) is not None), 71),
     "datetime": Format("datetime", _matching("invalid datetime", _is_datetime), 71),
 }
 """The formats by their names in format.named()."""
-
-
-def _named(name: str) -> Optional:
-    found = FORMATS.get(name)
-    return NONE if found is None else Optional(found)
 
 
 def _validate(checked: Format, text: str) -> Optional:
@@ -343,7 +316,11 @@ def _both(name: str, overload: str, result: str, holds: Callable[[int], Value]) 
     """Return the row of a comparison of quantities and versions."""
     return function(
         name,
-        (f"quantity_{overload}", f".({_Q}, {_Q}) {result}", lambda left, right: holds(_compare(left, right))),
+        (
+            f"quantity_{overload}",
+            f".({_Q}, {_Q}) {result}",
+            lambda left, right: holds(left.number.compare(right.number)),
+        ),
         (f"semver_{overload}", f".({_V}, {_V}) {result}", lambda left, right: holds(compare_versions(left, right))),
         work=_READ,
     )
@@ -402,7 +379,14 @@ FUNCTIONS: Final = (
         function(f"format.{name}", (f"format.{name}", "() kubernetes.NamedFormat", lambda found=found: found))
         for name, found in FORMATS.items()
     ),
-    function("format.named", ("format-named", "(string) optional_type(kubernetes.NamedFormat)", _named)),
+    function(
+        "format.named",
+        (
+            "format-named",
+            "(string) optional_type(kubernetes.NamedFormat)",
+            lambda name: Optional(FORMATS[name]) if name in FORMATS else NONE,
+        ),
+    ),
     function(
         "validate",
         ("format-validate", ".(kubernetes.NamedFormat, string) optional_type(list(string))", _validate),

@@ -7,16 +7,16 @@ of more than twelve elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cmp_to_key
+from collections.abc import Callable, Iterator, Sequence
+from functools import cmp_to_key, reduce
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from trainc.cel import cost
-from trainc.cel.equality import same
 from trainc.cel.functions import Cost, Function, function
 from trainc.cel.library.operators import add, compare, refuse
-from trainc.cel.maps import is_list
-from trainc.cel.types import type_name
+from trainc.cel.maps import is_list, same
+from trainc.cel.types import spell
 from trainc.cel.values import (
     NO_OVERLOAD,
     NONE,
@@ -43,30 +43,25 @@ def order(left: Value, right: Value) -> int | None:
         return None
 
 
-def _is_sorted(items: List) -> bool:
-    before: list[Value] = []
+def _comparable(items: List) -> Iterator[Value]:
     for item in items:
         if item.__class__ not in _COMPARABLE:
             raise EvalError(NO_OVERLOAD)
-        if before and order(before.pop(), item) == 1:
-            return False
-        before.append(item)
-    return True
+        yield item
+
+
+def _is_sorted(items: List) -> bool:
+    return all(order(before, item) != 1 for before, item in pairwise(_comparable(items)))
 
 
 def _extreme(name: str, worse: int) -> Callable[[List], Value]:
     """Return min() or max(): a replacement is an element to which the best so far compares as ``worse``."""
 
     def extreme(items: List) -> Value:
-        best: list[Value] = []
-        for item in items:
-            if item.__class__ not in _COMPARABLE:
-                raise EvalError(NO_OVERLOAD)
-            if not best or order(best[0], item) == worse:
-                best[:] = [item]
-        if not best:
+        found = list(_comparable(items))
+        if not found:
             raise EvalError(f"{name} called on empty list")
-        return best[0]
+        return reduce(lambda best, item: item if order(best, item) == worse else best, found)
 
     return extreme
 
@@ -92,7 +87,8 @@ def index_of(items: List, wanted: Value, meter: Meter) -> int:
 
 def _last_index_of(items: List, wanted: Value, meter: Meter) -> int:
     elements = list(items)
-    return next((index for index in range(len(elements) - 1, -1, -1) if same(elements[index], wanted, meter)), -1)
+    found = index_of(elements[::-1], wanted, meter)
+    return len(elements) - 1 - found if found >= 0 else -1
 
 
 def _slice_of(items: List, start: int, end: int) -> list[Value]:
@@ -115,7 +111,9 @@ def flatten(items: List, *rest: Value) -> list[Value]:
     """
     *depth, meter = rest
     if not is_list(items) or any(each.__class__ is not int for each in depth):
-        raise EvalError(f"no such overload: {_type_text(items)}.flatten({''.join(map(_type_text, depth))})")
+        raise EvalError(
+            f"no such overload: {spell(type_of(items))}.flatten({''.join(spell(type_of(each)) for each in depth)})"
+        )
     level = depth[0] if depth else 1
     if level < 0:
         raise EvalError("level must be non-negative")
@@ -131,13 +129,6 @@ def _flat(items: List, level: int, meter: Meter) -> list[Value]:
         else:
             flat.append(item)
     return flat
-
-
-def _type_text(value: Value) -> str:
-    """Return the run-time type of a value as cel-go prints it."""
-    found = type_of(value)
-    inner = ", ".join(map(str, found.parameters))
-    return f"{type_name(found)}({inner})" if inner else type_name(found)
 
 
 def sort(items: List) -> List:
@@ -164,8 +155,7 @@ def _sorted(items: List, keys: List) -> List:
     elements, ranks = list(items), list(keys)
     if ranks[0].__class__ not in _COMPARABLE:
         raise EvalError("list elements must be comparable")
-    kinds = {rank.__class__ for rank in ranks}
-    if len(kinds) > 1:
+    if len({rank.__class__ for rank in ranks}) > 1:
         raise EvalError("list elements must have the same type")
     key: Callable[[Value], Value] = cmp_to_key(lambda one, other: order(one, other) or 0)
     by_rank = sorted(zip(ranks, elements, strict=True), key=lambda pair: key(pair[0]))
@@ -188,18 +178,19 @@ def _numbers(size: int) -> list[int]:
     return list(range(size))
 
 
-def _first(items: List) -> Optional:
-    return Optional(next(iter(items))) if len(items) else NONE
+def _element(at: int) -> Callable[[List], Optional]:
+    return lambda items: Optional(list(items)[at]) if len(items) else NONE
 
 
-def _last(items: List) -> Optional:
-    return Optional(list(items)[-1]) if len(items) else NONE
+def _found(items: List, wanted: List, meter: Meter) -> Iterator[bool]:
+    """Report for each wanted value whether it is among the items."""
+    known, sought = list(items), list(wanted)
+    check_length(len(known) * len(sought))
+    return (any(same(item, other, meter) for other in known) for item in sought)
 
 
 def _contains_all(items: List, wanted: List, meter: Meter) -> bool:
-    known, sought = list(items), list(wanted)
-    check_length(len(known) * len(sought))
-    return all(_has(known, item, meter) for item in sought)
+    return all(_found(items, wanted, meter))
 
 
 def _equivalent(left: List, right: List, meter: Meter) -> bool:
@@ -207,16 +198,7 @@ def _equivalent(left: List, right: List, meter: Meter) -> bool:
 
 
 def _intersects(left: List, right: List, meter: Meter) -> bool:
-    one, known = list(left), list(right)
-    check_length(len(one) * len(known))
-    return any(_has(known, item, meter) for item in one)
-
-
-def _has(known: list[Value], wanted: Value, meter: Meter) -> bool:
-    return any(same(wanted, item, meter) for item in known)
-
-
-_min, _max = _extreme("min", 1), _extreme("max", -1)
+    return any(_found(right, left, meter))
 
 
 def _output(_: Sequence[Value], result: Value) -> int:
@@ -249,8 +231,8 @@ _SORTED: Final = (
 _COMPARED: Final = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 
 
-def _extremes(name: str, run: Callable[[List], Value]) -> Function:
-    rows = ((f"list_{kind}_{name}_{kind}", f".(list({kind})) {kind}", run) for kind in _COMPARED)
+def _extremes(name: str, worse: int) -> Function:
+    rows = ((f"list_{kind}_{name}_{kind}", f".(list({kind})) {kind}", _extreme(name, worse)) for kind in _COMPARED)
     return function(name, *rows, cost=cost.traversal, work=cost.elements)
 
 
@@ -271,8 +253,8 @@ FUNCTIONS: Final = (
         work=cost.elements,
         metered=True,
     ),
-    _extremes("max", _max),
-    _extremes("min", _min),
+    _extremes("max", -1),
+    _extremes("min", 1),
     function(
         "indexOf",
         ("list_a_index_of_int", ".(list(<A>), <A>) int", index_of),
@@ -332,21 +314,14 @@ FUNCTIONS: Final = (
         work=cost.elements,
         stored=True,
     ),
-    function("first", ("list_first", ".(list(<V>)) optional_type(<V>)", _first), work=cost.elements),
-    function("last", ("list_last", ".(list(<V>)) optional_type(<V>)", _last), work=cost.elements),
-    function(
-        "sets.contains",
-        ("list_sets_contains_list", "(list(<T>), list(<T>)) bool", _contains_all, _pairs(1)),
-        metered=True,
-    ),
-    function(
-        "sets.equivalent",
-        ("list_sets_equivalent_list", "(list(<T>), list(<T>)) bool", _equivalent, _pairs(2)),
-        metered=True,
-    ),
-    function(
-        "sets.intersects",
-        ("list_sets_intersects_list", "(list(<T>), list(<T>)) bool", _intersects, _pairs(1)),
-        metered=True,
+    function("first", ("list_first", ".(list(<V>)) optional_type(<V>)", _element(0)), work=cost.elements),
+    function("last", ("list_last", ".(list(<V>)) optional_type(<V>)", _element(-1)), work=cost.elements),
+    *(
+        function(f"sets.{name}", (f"list_sets_{name}_list", "(list(<T>), list(<T>)) bool", run, price), metered=True)
+        for name, run, price in (
+            ("contains", _contains_all, _pairs(1)),
+            ("equivalent", _equivalent, _pairs(2)),
+            ("intersects", _intersects, _pairs(1)),
+        )
     ),
 )

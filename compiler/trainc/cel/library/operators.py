@@ -7,14 +7,14 @@ methods of common/types and cel/library.go, cel-go v0.26.0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NoReturn
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Final, NoReturn, TypeAlias
 
 from trainc.cel import cost
-from trainc.cel.equality import equal, length, same
-from trainc.cel.functions import Function, Run, function
-from trainc.cel.gotext import shown
-from trainc.cel.maps import MISSING, find, inserted, is_list, is_map, items
+from trainc.cel.functions import Function, function
+from trainc.cel.gotext import MAX_SECONDS, MIN_SECONDS, SECOND, shown
+from trainc.cel.maps import MISSING, equal, find, inserted, is_list, is_map, items, length, same
 from trainc.cel.values import (
     INT_MAX,
     INT_MIN,
@@ -35,8 +35,6 @@ from trainc.cel.values import (
 )
 from trainc.cel.work import CHARACTERS, FIXED, Meter, spend
 
-_SECOND: Final = 10**9
-_FIRST_SECOND, _LAST_SECOND = -62135596800, 253402300799
 _RECEIVERS: Final = frozenset((str, Timestamp, Duration))
 _READ: Final = 3
 """The work of reading an item of a schema list."""
@@ -53,10 +51,6 @@ def refuse(function: str, operand: Value) -> NoReturn:
     raise EvalError(NO_OVERLOAD if operand.__class__ in _RECEIVERS else f"{NO_OVERLOAD}: {function}")
 
 
-def _mismatch() -> NoReturn:
-    raise EvalError(NO_OVERLOAD)
-
-
 def _int(number: int) -> int:
     if INT_MIN <= number <= INT_MAX:
         return number
@@ -69,47 +63,101 @@ def _uint(number: int) -> Uint:
     raise EvalError("unsigned integer overflow")
 
 
-def _numbers(left: Value, right: Value) -> tuple[int, int]:
-    """Return two integers, both int or both Uint, as int."""
-    return (left, right) if left.__class__ is int else (left.value, right.value)
-
-
 def _moved(time: Timestamp, nanos: int) -> Timestamp:
     moved = time.nanos + nanos
-    if _FIRST_SECOND <= moved // _SECOND <= _LAST_SECOND:
+    if MIN_SECONDS <= moved // SECOND <= MAX_SECONDS:
         return Timestamp(moved, time.offset)
     raise EvalError("timestamp overflow")
 
 
+def _between(later: Timestamp, earlier: Timestamp) -> Duration:
+    seconds = _int((later.nanos // SECOND - earlier.nanos // SECOND) * SECOND)
+    return Duration(_int(seconds + later.nanos % SECOND - earlier.nanos % SECOND))
+
+
+def _quotient(one: int, two: int) -> int:
+    """Return the quotient of two integers, truncated."""
+    if two == 0:
+        raise EvalError("division by zero")
+    return abs(one) // abs(two) * (1 if (one < 0) is (two < 0) else -1)
+
+
+def _divide_doubles(left: float, right: float) -> float:
+    if right:
+        return left / right
+    if math.isnan(left) or left == 0 or math.isnan(right):
+        return math.nan
+    return math.copysign(math.inf, left) * math.copysign(1, right)
+
+
+def _remainder(one: int, two: int) -> int:
+    """Return the remainder of two integers, with the sign of the first."""
+    if two == 0:
+        raise EvalError("modulus by zero")
+    if one == INT_MIN and two == -1:
+        raise EvalError("integer overflow")
+    return abs(one) % abs(two) * (-1 if one < 0 else 1)
+
+
+_Operations: TypeAlias = Mapping[tuple[type, type], Callable[[Value, Value], Value]]
+
+_ADDITIONS: Final[_Operations] = {
+    (int, int): lambda one, two: _int(one + two),
+    (Uint, Uint): lambda one, two: _uint(one.value + two.value),
+    (float, float): lambda one, two: one + two,
+    (Duration, Duration): lambda one, two: Duration(_int(one.nanos + two.nanos)),
+    (Timestamp, Duration): lambda time, span: _moved(time, span.nanos),
+    (Duration, Timestamp): lambda span, time: _moved(time, span.nanos),
+}
+_SUBTRACTIONS: Final[_Operations] = {
+    (int, int): lambda one, two: _int(one - two),
+    (Uint, Uint): lambda one, two: _uint(one.value - two.value),
+    (float, float): lambda one, two: one - two,
+    (Duration, Duration): lambda one, two: Duration(_int(one.nanos - two.nanos)),
+    (Timestamp, Timestamp): _between,
+    (Timestamp, Duration): lambda time, span: _moved(time, _int(-span.nanos)),
+}
+_MULTIPLICATIONS: Final[_Operations] = {
+    (int, int): lambda one, two: _int(one * two),
+    (Uint, Uint): lambda one, two: _uint(one.value * two.value),
+    (float, float): lambda one, two: one * two,
+}
+_DIVISIONS: Final[_Operations] = {
+    (int, int): lambda one, two: _int(_quotient(one, two)),
+    (Uint, Uint): lambda one, two: Uint(_quotient(one.value, two.value)),
+    (float, float): _divide_doubles,
+}
+_MODULOS: Final[_Operations] = {
+    (int, int): _remainder,
+    (Uint, Uint): lambda one, two: Uint(_remainder(one.value, two.value)),
+}
+
+
+def _calculate(function: str, operations: _Operations, left: Value, right: Value) -> Value:
+    """Apply the operation for the classes of two operands."""
+    operation = operations.get((left.__class__, right.__class__))
+    if operation is not None:
+        return operation(left, right)
+    if any(left.__class__ is one for one, _ in operations):
+        raise EvalError(NO_OVERLOAD)
+    refuse(function, left)
+
+
 def add(left: Value, right: Value, meter: Meter) -> Value:
     """Return ``left + right``; meter pays for copying texts and lists."""
-    kind = left.__class__
-    if kind is right.__class__:
-        if kind is int:
-            return _int(left + right)
-        if kind is float:
-            return left + right
-        if kind is str or kind is bytes:
-            spend(meter, (len(left) + len(right)) // CHARACTERS)
-            return left + right
-        if kind is Uint:
-            return _uint(left.value + right.value)
-        if kind is Duration:
-            return Duration(_int(left.nanos + right.nanos))
-    if kind is Timestamp and right.__class__ is Duration:
-        return _moved(left, right.nanos)
-    if kind is Duration and right.__class__ is Timestamp:
-        return _moved(right, left.nanos)
+    if left.__class__ is right.__class__ and left.__class__ in (str, bytes):
+        spend(meter, (len(left) + len(right)) // CHARACTERS)
+        return left + right
     if is_list(left):
         return _add_lists(left, right, meter)
-    if kind not in (int, float, str, bytes, Uint, Duration, Timestamp):
-        refuse("_+_", left)
-    _mismatch()
+    if left.__class__ is bytes:
+        raise EvalError(NO_OVERLOAD)
+    return _calculate("_+_", _ADDITIONS, left, right)
 
 
 def _add_lists(left: Value, right: Value, meter: Meter) -> Value:
     if not is_list(right):
-        _mismatch()
+        raise EvalError(NO_OVERLOAD)
     spend(meter, len(left) + len(right))
     if len(meter) > FIXED and any(left is each for each in meter[FIXED:]):
         left.extend(right)  # cel-go extends the list of a bound name in place
@@ -122,79 +170,6 @@ def _add_lists(left: Value, right: Value, meter: Meter) -> Value:
     return [*left, *right]
 
 
-def _subtract(left: Value, right: Value) -> Value:
-    kind = left.__class__
-    if kind is right.__class__:
-        if kind is int:
-            return _int(left - right)
-        if kind is float:
-            return left - right
-        if kind is Uint:
-            return _uint(left.value - right.value)
-        if kind is Duration:
-            return Duration(_int(left.nanos - right.nanos))
-        if kind is Timestamp:
-            seconds = _int((left.nanos // _SECOND - right.nanos // _SECOND) * _SECOND)
-            return Duration(_int(seconds + left.nanos % _SECOND - right.nanos % _SECOND))
-    if kind is Timestamp and right.__class__ is Duration:
-        return _moved(left, _int(-right.nanos))
-    if kind not in (int, float, Uint, Duration, Timestamp):
-        refuse("_-_", left)
-    _mismatch()
-
-
-def _multiply(left: Value, right: Value) -> Value:
-    kind = left.__class__
-    if kind not in (int, float, Uint):
-        refuse("_*_", left)
-    if kind is not right.__class__:
-        _mismatch()
-    if kind is Uint:
-        return _uint(left.value * right.value)
-    return _int(left * right) if kind is int else left * right
-
-
-def _divide(left: Value, right: Value) -> Value:
-    kind = left.__class__
-    if kind not in (int, float, Uint):
-        refuse("_/_", left)
-    if kind is not right.__class__:
-        _mismatch()
-    if kind is float:
-        return _divide_doubles(left, right)
-    one, two = _numbers(left, right)
-    if two == 0:
-        raise EvalError("division by zero")
-    if kind is Uint:
-        return Uint(one // two)
-    return _int(abs(one) // abs(two) * (1 if (one < 0) is (two < 0) else -1))
-
-
-def _divide_doubles(left: float, right: float) -> float:
-    if right:
-        return left / right
-    if math.isnan(left) or left == 0 or math.isnan(right):
-        return math.nan
-    return math.copysign(math.inf, left) * math.copysign(1, right)
-
-
-def _modulo(left: Value, right: Value) -> Value:
-    """Return ``left % right``, with the sign of left."""
-    kind = left.__class__
-    if kind is not int and kind is not Uint:
-        refuse("_%_", left)
-    if kind is not right.__class__:
-        _mismatch()
-    one, two = _numbers(left, right)
-    if two == 0:
-        raise EvalError("modulus by zero")
-    if kind is Uint:
-        return Uint(one % two)
-    if one == INT_MIN and two == -1:
-        raise EvalError("integer overflow")
-    return abs(one) % abs(two) * (-1 if one < 0 else 1)
-
-
 def _negate(value: Value) -> Value:
     kind = value.__class__
     if kind is int:
@@ -204,16 +179,14 @@ def _negate(value: Value) -> Value:
     if kind is Duration:
         return Duration(_int(-value.nanos))
     if kind is bool:
-        _mismatch()
+        raise EvalError(NO_OVERLOAD)
     refuse("-_", value)
 
 
 def _logical_not(value: Value) -> bool:
-    if value is True:
-        return False
-    if value is False:
-        return True
-    _mismatch()
+    if value.__class__ is bool:
+        return not value
+    raise EvalError(NO_OVERLOAD)
 
 
 _NUMBERS: Final = frozenset((int, float, Uint))
@@ -268,7 +241,7 @@ def contains(element: Value, container: Value, meter: Meter) -> bool:
         return find(container, element) is not MISSING
     if isinstance(container, Container):
         return _in_container(element, container, meter)
-    _mismatch()
+    raise EvalError(NO_OVERLOAD)
 
 
 def _in_list(element: Value, container: list[Value], meter: Meter) -> bool:
@@ -300,14 +273,6 @@ def size(value: Value) -> int:
     refuse("size", value)
 
 
-def _equal_cost(args: Sequence[Value], result: Value) -> int:
-    return 1 if isinstance(args[0], Opaque) else cost.smaller(args, result)
-
-
-def _in_list_cost(args: Sequence[Value], _: Value) -> int:
-    return cost.actual_size(args[1])
-
-
 # Optionals
 
 
@@ -330,13 +295,9 @@ def of_non_zero(value: Value) -> Optional:
 def _is_zero(value: Value) -> bool:
     if isinstance(value, Container | Opaque | Optional | TypeValue):
         return False
-    if isinstance(value, Uint):
-        return value.value == 0
     if isinstance(value, KeyedMap):
-        return length(value) == 0
-    if isinstance(value, Duration | Timestamp):
-        return value.nanos == (0 if isinstance(value, Duration) else _FIRST_SECOND * _SECOND)
-    return not value  # NaN is true
+        return not value.entries
+    return value in (Uint(0), Duration(0), Timestamp(MIN_SECONDS * SECOND)) or not value  # NaN is true
 
 
 def _unwrap(values: Iterable[Value]) -> list[Value]:
@@ -372,19 +333,15 @@ def _order(name: str, word: str, holds: Callable[[int], bool]) -> Function:
     return function(name, *overloads, run=_ordered(name, holds), metered=True)
 
 
-def _arithmetic(name: str, word: str, run: Run, *kinds: str) -> Function:
-    return function(
-        name,
-        *(
-            (f"{word}_{kind}", f"({', '.join([_TYPES.get(kind, kind)] * 2)}) {_TYPES.get(kind, kind)}")
-            for kind in kinds
-        ),
-        run=run,
-    )
+def _arithmetic(name: str, word: str, operations: _Operations, *kinds: str) -> Function:
+    """Return the row of an operator; ``kinds``: those whose operands and result have one type."""
+    types = ((kind, _TYPES.get(kind, kind)) for kind in kinds)
+    rows = ((f"{word}_{kind}", f"({type_}, {type_}) {type_}") for kind, type_ in types)
+    return function(name, *rows, run=partial(_calculate, name, operations))
 
 
 _IN: Final = (
-    ("in_list", "(<A>, list(<A>)) bool", None, _in_list_cost),
+    ("in_list", "(<A>, list(<A>)) bool", None, lambda args, _: cost.actual_size(args[1])),
     ("in_map", "(<A>, map(<A>, <B>)) bool"),
 )
 
@@ -397,7 +354,11 @@ FUNCTIONS: Final = (
     function("_?_:_", ("conditional", "(bool, <A>, <A>) <A>")),
     function("@not_strictly_false", ("not_strictly_false", "(bool) bool"), run=_logical_not),
     function("__not_strictly_false__", ("__not_strictly_false__", "(bool) bool")),
-    function("_==_", ("equals", "(<A>, <A>) bool"), cost=_equal_cost),
+    function(
+        "_==_",
+        ("equals", "(<A>, <A>) bool"),
+        cost=lambda args, result: 1 if isinstance(args[0], Opaque) else cost.smaller(args, result),
+    ),
     function("_!=_", ("not_equals", "(<A>, <A>) bool"), cost=cost.smaller),
     _order("_<_", "less", lambda sign: sign < 0),
     _order("_<=_", "less_equals", lambda sign: sign <= 0),
@@ -425,11 +386,11 @@ FUNCTIONS: Final = (
         ("subtract_timestamp_duration", "(timestamp, duration) timestamp"),
         ("subtract_timestamp_timestamp", "(timestamp, timestamp) duration"),
         ("subtract_uint64", "(uint, uint) uint"),
-        run=_subtract,
+        run=partial(_calculate, "_-_", _SUBTRACTIONS),
     ),
-    _arithmetic("_*_", "multiply", _multiply, "double", "int64", "uint64"),
-    _arithmetic("_/_", "divide", _divide, "double", "int64", "uint64"),
-    _arithmetic("_%_", "modulo", _modulo, "int64", "uint64"),
+    _arithmetic("_*_", "multiply", _MULTIPLICATIONS, "double", "int64", "uint64"),
+    _arithmetic("_/_", "divide", _DIVISIONS, "double", "int64", "uint64"),
+    _arithmetic("_%_", "modulo", _MODULOS, "int64", "uint64"),
     function("_?._", ("select_optional_field", "(dyn, string) optional_type(<V>)")),
     function(
         "_[_]",

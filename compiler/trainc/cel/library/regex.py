@@ -28,22 +28,17 @@ _MATCH = 10
 """The work of finding each match."""
 
 _MESSAGES = {
-    "invalid escape sequence": "invalid escape sequence",
-    "invalid character class": "invalid character class",
-    "invalid character class range": "invalid character class range",
     "missing ]": "missing closing ]",
     "missing )": "missing closing )",
-    "unexpected )": "unexpected )",
     "trailing \\": "trailing backslash at end of expression",
     "no argument for repetition operator": "missing argument to repetition operator",
     "invalid repetition size": "invalid repeat count",
     "bad repetition operator": "invalid nested repetition operator",
     "invalid perl operator": "invalid or unsupported Perl syntax",
-    "invalid UTF-8": "invalid UTF-8",
     "invalid named capture group": "invalid named capture",
     "pattern too large - compile failed": "expression too large",
 }
-"""Go's messages by those of RE2."""
+"""Go's messages by those of RE2, where they differ."""
 
 
 @lru_cache(maxsize=512)
@@ -66,13 +61,9 @@ def pattern(text: str) -> Any:
 
 
 def _go_message(found: bytes | str, text: str) -> str:
-    words = from_utf8(found) if isinstance(found, bytes) else found
-    for message in sorted(_MESSAGES, key=len, reverse=True):
-        if words == message or words.startswith(f"{message}: "):
-            about = words[len(message) + 2 :]
-            shown = text if message.startswith(("missing )", "unexpected )", "pattern too large")) else about
-            return f"error parsing regexp: {_MESSAGES[message]}: `{cut(shown)}`"
-    return f"error parsing regexp: {cut(words)}"
+    message, _, about = (from_utf8(found) if isinstance(found, bytes) else found).partition(": ")
+    shown = text if message in ("missing )", "unexpected )", "pattern too large - compile failed") else about
+    return f"error parsing regexp: {_MESSAGES.get(message, message)}: `{cut(shown)}`"
 
 
 @cache
@@ -148,10 +139,6 @@ _COMPILED, _STATES = 200, 512
 """The minimal work of compiling a pattern; the number of automaton states followed per unit of work."""
 
 
-def _match_cost(args: Sequence[Value], _: Value) -> int:
-    return cost.match(cost.actual_size(args[0]), cost.actual_size(args[1]))
-
-
 def _find_cost(args: Sequence[Value], _: Value) -> int:
     return cost.match(cost.plain_size(args[0]), cost.plain_size(args[1]))
 
@@ -188,16 +175,12 @@ def with_pattern(function: str, regex: str) -> Run:
     """Return the implementation of a function for a constant pattern; its last argument is the meter."""
     states = weight(regex)
 
-    def measured(value: Value, meter: Meter) -> str:
-        text = _text(value)
-        spend(meter, len(text) * states // _STATES)
-        return text
-
     def call(value: Value, _: Value, *rest: Value) -> Value:
         *limit, meter = rest
         if any(each.__class__ is not int for each in limit):
             raise EvalError(NO_OVERLOAD)
-        text = measured(value, meter)
+        text = _text(value)
+        spend(meter, len(text) * states // _STATES)
         if function == "findAll":
             return _find_all(text, regex, limit[0] if limit else -1, meter)
         return matches(text, regex) if function == "matches" else find(text, regex)
@@ -209,7 +192,12 @@ FUNCTIONS: Final = (
     function(
         "matches",
         ("matches", "(string, string) bool"),
-        ("matches_string", ".(string, string) bool", None, _match_cost),
+        (
+            "matches_string",
+            ".(string, string) bool",
+            None,
+            lambda args, _: cost.match(cost.actual_size(args[0]), cost.actual_size(args[1])),
+        ),
         run=_matches,
         work=_compiling,
     ),

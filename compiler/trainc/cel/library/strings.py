@@ -8,35 +8,21 @@ golang.org/x/text v0.23.0 with the locale en-US), common/types/string.go and Go'
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from trainc.cel import cost
-from trainc.cel.equality import length
 from trainc.cel.functions import function
-from trainc.cel.gotext import from_utf8, general, quote_cut, shown, utf8
-from trainc.cel.library.conversions import bytes_to_string, duration_to_string, parse_float
-from trainc.cel.library.times import timestamp_to_string
-from trainc.cel.maps import is_list, is_map, items
-from trainc.cel.types import type_name
+from trainc.cel.gotext import atoi, from_utf8, shown, utf8
+from trainc.cel.library.conversions import bytes_to_string, duration_to_string, parse_float, timestamp_to_string
+from trainc.cel.maps import is_list, is_map, items, length
+from trainc.cel.types import Kind, type_name
 from trainc.cel.values import Container, Duration, EvalError, KeyedMap, Timestamp, TypeValue, Uint, Value, type_of
 from trainc.cel.work import CHARACTERS, Meter, check_size, spend
 from trainc.kube.fielderror import quote
-from trainc.kube.gojson import trim_space
+from trainc.kube.gojson import go_number, trim_space
 
-_QUOTED = str.maketrans(
-    {
-        "\a": "\\a",
-        "\b": "\\b",
-        "\f": "\\f",
-        "\n": "\\n",
-        "\r": "\\r",
-        "\t": "\\t",
-        "\v": "\\v",
-        "\\": "\\\\",
-        '"': '\\"',
-    }
-)
+_QUOTED = str.maketrans({char: f"\\{name}" for char, name in zip('\a\b\f\n\r\t\v\\"', 'abfnrtv\\"', strict=True)})
 _UPPER = str.maketrans({code: code - 32 for code in range(ord("a"), ord("z") + 1)})
 _LOWER = str.maketrans({code: code + 32 for code in range(ord("A"), ord("Z") + 1)})
 
@@ -55,11 +41,6 @@ def index_of(text: str, wanted: str, start: int = 0) -> int:
     if start < 0:
         raise _out_of_range(start)
     return text.find(wanted, start)
-
-
-def last_index_of(text: str, wanted: str) -> int:
-    """Return the last index of wanted, else -1."""
-    return text.rfind(wanted)
 
 
 def _last_index_of_from(text: str, wanted: str, start: int) -> int:
@@ -95,18 +76,11 @@ def split(text: str, separator: str, count: int = -1) -> list[str]:
     return [*text[: count - 1], text[count - 1 :]]
 
 
-def substring(text: str, start: int) -> str:
-    """Return the code points from start. Raises EvalError."""
-    if not 0 <= start <= len(text):
-        raise _out_of_range(start)
-    return text[start:]
-
-
-def substring_to(text: str, start: int, end: int) -> str:
+def substring(text: str, start: int, end: int | None = None) -> str:
     """Return the code points from start to before end. Raises EvalError."""
-    if start > end:
+    if end is not None and start > end:
         raise EvalError(f"invalid substring range. start: {start}, end: {end}")
-    for index in (start, end):
+    for index in (start, start if end is None else end):
         if not 0 <= index <= len(text):
             raise _out_of_range(index)
     return text[start:end]
@@ -120,11 +94,6 @@ def join(parts: Iterable[Value], separator: str = "") -> str:
             raise EvalError(f"join: invalid input: {shown(part)}")
     check_size(sum(map(len, texts)) + len(separator) * len(texts))
     return separator.join(texts)
-
-
-def quote_string(text: str) -> str:
-    """Return text in double quotes, with the single-letter escapes of CEL."""
-    return f'"{text.translate(_QUOTED)}"'
 
 
 def _out_of_range(index: int) -> EvalError:
@@ -144,27 +113,40 @@ _CLAUSE, _DURING = "could not parse formatting clause: ", "error during formatti
 
 def string_format(template: str, args: Sequence[Value]) -> str:
     """Format args with a template; surplus args are ignored. Raises EvalError."""
-    text, parts, used, at = utf8(template), [], 0, 0
     values = list(args)
-    while (percent := text.find(b"%", at)) >= 0:
-        parts.append(text[at:percent])
-        if text[percent + 1 : percent + 2] == b"%":
-            parts.append(b"%")
-            at = percent + 2
-            continue
-        if used >= len(values):
-            raise EvalError(f"index {used} out of range")
-        if percent + 1 == len(text):
-            raise EvalError("unexpected end of string")
-        at, clause, precision = read_clause(text, percent + 1)
-        parts.append(utf8(_filled(clause, values[used], precision)))
-        used += 1
-        check_size(sum(map(len, parts[-2:])))
-    parts.append(text[at:])
+    parts: list[bytes] = []
+    for used, (before, letter, precision) in enumerate(clauses(utf8(template), len(values))):
+        written = _filled(letter, values[used], precision) if letter else ""
+        parts += (before, utf8(written))
+        check_size(len(before) + len(parts[-1]))
     return from_utf8(b"".join(parts))
 
 
-def read_clause(text: bytes, at: int) -> tuple[int, str, int | None]:
+def clauses(template: bytes, size: int, *, static: bool = False) -> Iterator[tuple[bytes, str, int | None]]:
+    """Yield the text before each clause, its letter and precision; then the rest, with an empty letter.
+
+    ``size`` is the number of arguments. Raises EvalError; cel-go checks the end first when it compiles (``static``).
+    """
+    used = at = 0
+    before: list[bytes] = []
+    while (percent := template.find(b"%", at)) >= 0:
+        before.append(template[at:percent])
+        at = percent + 1
+        if template[at : at + 1] == b"%":
+            before.append(b"%")
+            at += 1
+            continue
+        if at == len(template) and (static or used < size):
+            raise EvalError("unexpected end of string")
+        if used >= size:
+            raise EvalError(f"index {used} out of range")
+        at, letter, precision = _clause(template, at)
+        yield b"".join(before), letter, precision
+        before, used = [], used + 1
+    yield b"".join([*before, template[at:]]), "", None
+
+
+def _clause(text: bytes, at: int) -> tuple[int, str, int | None]:
     """Parse a clause after its percent sign: its end, letter and precision. Raises EvalError."""
     precision = None
     if text[at : at + 1] == b".":
@@ -173,41 +155,34 @@ def read_clause(text: bytes, at: int) -> tuple[int, str, int | None]:
             at += 1
         if at == len(text):
             raise EvalError(f"{_CLAUSE}error while parsing precision: could not find end of precision specifier")
-        precision = _precision(text[begin:at].decode("ascii"))
+        try:
+            precision = atoi(text[begin:at].decode("ascii"))
+        except EvalError as error:
+            words = "error while parsing precision: error while converting precision to integer"
+            raise EvalError(f"{_CLAUSE}{words}: {error.message}") from None
     letter = chr(text[at])
-    if letter not in _CLAUSES:
+    if letter not in CLAUSES:
         raise EvalError(f'{_CLAUSE}unrecognized formatting clause "{letter}"')
     return at + 1, letter, precision
 
 
-def _precision(digits: str) -> int:
-    significant = digits.lstrip("0")
-    problem = "" if digits else "invalid syntax"
-    if len(significant) > 19 or int(significant or "0") >= 2**63:
-        problem = "value out of range"
-    if problem:
-        error = f"strconv.Atoi: parsing {quote_cut(digits)}: {problem}"
-        raise EvalError(f"{_CLAUSE}error while parsing precision: error while converting precision to integer: {error}")
-    return int(significant or "0")
-
-
 def _filled(letter: str, value: Value, precision: int | None) -> str:
+    clause = CLAUSES[letter]
     try:
-        return _CLAUSES[letter](value, _DEFAULT_PRECISION if precision is None else precision)
+        kind = type_of(value).kind
+        fits = kind in clause.kinds or (letter == "s" and isinstance(value, Container))
+        if not fits or (kind is Kind.STRING and letter in "fe" and value not in _SPECIAL):
+            raise EvalError(f"{clause.complaint}, was given {type_name(type_of(value))}")
+        return clause.write(value, _DEFAULT_PRECISION if precision is None else precision)
     except EvalError as error:
         raise EvalError(_DURING + error.message) from None
 
 
-def _text_of(value: Value, precision: int = 0) -> str:
+def _text_of(value: Value) -> str:
     known = _TEXTS.get(value.__class__)
     if known is not None:
         return known(value)
-    if isinstance(value, Container):
-        return _list_text(value) if value.is_list() else _map_text(value)
-    raise EvalError(
-        "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and"
-        f" timestamps, was given {type_name(type_of(value))}"
-    )
+    return _list_text(value) if value.is_list() else _map_text(value)
 
 
 def _bytes_text(value: bytes) -> str:
@@ -241,7 +216,7 @@ def _member(value: Value) -> str:
     if kind is bytes:
         return f"b{quote(_bytes_text(value))}"
     if kind is float:
-        return f"{value:.6f}" if math.isfinite(value) else f'"{general(value)}"'
+        return f"{value:.6f}" if math.isfinite(value) else f'"{go_number(value)}"'
     if kind is Timestamp:
         return f'timestamp("{timestamp_to_string(value)}")'
     if kind is Duration:
@@ -251,38 +226,19 @@ def _member(value: Value) -> str:
     raise EvalError(f"no formatting function for {type_name(type_of(value))}")
 
 
-def _decimal(value: Value, precision: int) -> str:
-    return str(_integer(value, "decimal clause can only be used on integers, was given"))
+def _whole(value: Value) -> int:
+    return value.value if isinstance(value, Uint) else value
 
 
-def _octal(value: Value, precision: int) -> str:
-    return f"{_integer(value, 'octal clause can only be used on integers, was given'):o}"
-
-
-def _binary(value: Value, precision: int) -> str:
-    if value.__class__ is bool:
-        return "1" if value else "0"
-    return f"{_integer(value, 'only integers and bools can be formatted as binary, was given'):b}"
-
-
-def _hexadecimal(value: Value, precision: int) -> str:
-    if value.__class__ is str:
-        return utf8(value).hex()
-    if value.__class__ is bytes:
-        return str(value.hex())
-    return f"{_integer(value, 'only integers, byte buffers, and strings can be formatted as hex, was given'):x}"
-
-
-def _integer(value: Value, complaint: str) -> int:
-    if value.__class__ is int:
-        return int(value)
-    if isinstance(value, Uint):
-        return value.value
-    raise EvalError(f"{complaint} {type_name(type_of(value))}")
+def _hexadecimal(value: Value) -> str:
+    data = utf8(value) if value.__class__ is str else value
+    if isinstance(data, bytes):
+        return data.hex()
+    return f"{_whole(value):x}"
 
 
 def _fixed(value: Value, precision: int) -> str:
-    number = _double(value, "fixed-point")
+    number = _double(value)
     if not math.isfinite(number):
         return _infinite(number)
     whole, _, decimals = f"{abs(number):,.{min(precision, _MOST_DECIMALS)}f}".partition(".")
@@ -290,7 +246,7 @@ def _fixed(value: Value, precision: int) -> str:
 
 
 def _scientific(value: Value, width: int) -> str:
-    number = _double(value, "scientific")
+    number = _double(value)
     if math.isfinite(number):
         mantissa, _, exponent = f"{abs(number):.6e}".partition("e")
         power = ("-" if exponent[0] == "-" else "") + f"{abs(int(exponent)):02d}"
@@ -304,12 +260,8 @@ def _infinite(number: float) -> str:
     return "NaN" if math.isnan(number) else "∞" if number > 0 else "-∞"
 
 
-def _double(value: Value, clause: str) -> float:
-    if value.__class__ is float:
-        return float(value)
-    if value.__class__ is str and value in _SPECIAL:
-        return parse_float(value) or math.nan
-    raise EvalError(f"{clause} clause can only be used on doubles, was given {type_name(type_of(value))}")
+def _double(value: Value) -> float:
+    return value if value.__class__ is float else parse_float(value) or math.nan
 
 
 _TEXTS: Mapping[type, Callable[[Value], str]] = {
@@ -317,7 +269,7 @@ _TEXTS: Mapping[type, Callable[[Value], str]] = {
     bool: lambda value: "true" if value else "false",
     int: str,
     Uint: lambda value: str(value.value),
-    float: general,
+    float: go_number,
     str: lambda value: value,
     bytes: _bytes_text,
     Timestamp: timestamp_to_string,
@@ -327,15 +279,39 @@ _TEXTS: Mapping[type, Callable[[Value], str]] = {
     dict: _map_text,
     KeyedMap: _map_text,
 }
-_CLAUSES: Mapping[str, Callable[[Value, int], str]] = {
-    "s": _text_of,
-    "d": _decimal,
-    "f": _fixed,
-    "e": _scientific,
-    "b": _binary,
-    "x": _hexadecimal,
-    "X": lambda value, precision: _hexadecimal(value, precision).upper(),
-    "o": _octal,
+
+
+class Clause(NamedTuple):
+    """A clause: the kinds of types that it accepts, the error for others, and the text of a value with a precision."""
+
+    kinds: frozenset[Kind]
+    complaint: str
+    write: Callable[[Value, int], str]
+
+
+_INTEGERS: Final = frozenset((Kind.INT, Kind.UINT))
+_FLOATS: Final = frozenset((Kind.DOUBLE, Kind.STRING))
+_BYTES: Final = _INTEGERS | {Kind.STRING, Kind.BYTES}
+_HEX: Final = "only integers, byte buffers, and strings can be formatted as hex"
+CLAUSES: Final[Mapping[str, Clause]] = {
+    "s": Clause(
+        frozenset((Kind.LIST, Kind.MAP, Kind.TYPE, Kind.NULL, Kind.BOOL, Kind.TIMESTAMP, Kind.DURATION))
+        | (_FLOATS | _BYTES),
+        "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and"
+        " timestamps",
+        lambda value, _: _text_of(value),
+    ),
+    "d": Clause(_INTEGERS, "decimal clause can only be used on integers", lambda value, _: str(_whole(value))),
+    "f": Clause(_FLOATS, "fixed-point clause can only be used on doubles", _fixed),
+    "e": Clause(_FLOATS, "scientific clause can only be used on doubles", _scientific),
+    "b": Clause(
+        _INTEGERS | {Kind.BOOL},
+        "only integers and bools can be formatted as binary",
+        lambda value, _: f"{_whole(value):b}",
+    ),
+    "x": Clause(_BYTES, _HEX, lambda value, _: _hexadecimal(value)),
+    "X": Clause(_BYTES, _HEX, lambda value, _: _hexadecimal(value).upper()),
+    "o": Clause(_INTEGERS, "octal clause can only be used on integers", lambda value, _: f"{_whole(value):o}"),
 }
 
 
@@ -346,10 +322,6 @@ _WRITTEN: Final = 5
 
 _CHARACTER: Final = 4
 """The number of characters written, with escapes, per unit of work."""
-
-
-def _result_twice(_: Sequence[Value], result: Value) -> int:
-    return math.ceil(cost.actual_size(result) * 2 * cost.TRAVERSAL)
 
 
 def _texts(args: Sequence[Value], meter: Meter) -> None:
@@ -394,7 +366,7 @@ FUNCTIONS: Final = (
     ),
     function(
         "lastIndexOf",
-        ("string_last_index_of_string", ".(string, string) int", last_index_of),
+        ("string_last_index_of_string", ".(string, string) int", str.rfind),
         ("string_last_index_of_string_int", ".(string, string, int) int", _last_index_of_from),
         cost=cost.traversal,
     ),
@@ -425,7 +397,7 @@ FUNCTIONS: Final = (
     function(
         "substring",
         ("string_substring_int", ".(string, int) string", substring),
-        ("string_substring_int_int", ".(string, int, int) string", substring_to),
+        ("string_substring_int_int", ".(string, int, int) string", substring),
         cost=cost.first_plain,
     ),
     function("trim", ("string_trim", ".(string) string", trim_space), cost=cost.first_plain),
@@ -433,9 +405,13 @@ FUNCTIONS: Final = (
         "join",
         ("list_join", ".(list(string)) string", join),
         ("list_join_string", ".(list(string), string) string", join),
-        cost=_result_twice,
+        cost=lambda _, result: math.ceil(cost.actual_size(result) * 2 * cost.TRAVERSAL),
         work=_texts,
     ),
-    function("strings.quote", ("strings_quote", "(string) string", quote_string, cost.first), work=_written),
+    function(
+        "strings.quote",
+        ("strings_quote", "(string) string", lambda text: f'"{text.translate(_QUOTED)}"', cost.first),
+        work=_written,
+    ),
     function("format", ("string_format", ".(string, list(dyn)) string", string_format, cost.first), work=_written),
 )

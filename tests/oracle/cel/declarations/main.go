@@ -13,6 +13,8 @@ import (
 	"github.com/google/cel-go/common/decls"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/pb"
+	plugin "k8s.io/apiserver/pkg/admission/plugin/cel"
+	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
@@ -32,6 +34,8 @@ type Declarations struct {
 	// Enums: constants by name. Messages: fields by name of a message.
 	Enums    map[string]int64             `json:"enums"`
 	Messages map[string]map[string]string `json:"messages"`
+	// Policies: fields of a request and of its namespace, by name of their struct types.
+	Policies map[string]map[string]string `json:"policies"`
 }
 
 func main() {
@@ -47,6 +51,7 @@ func declarations(fresh, stored *cel.Env) Declarations {
 	result := Declarations{
 		Functions: map[string][][2]string{}, StoredOnly: []string{}, Macros: [][]any{}, Names: map[string]string{},
 		Values: []string{}, Enums: map[string]int64{}, Messages: map[string]map[string]string{},
+		Policies: map[string]map[string]string{},
 	}
 	structs := map[string]bool{}
 	for name, function := range stored.Functions() {
@@ -56,7 +61,24 @@ func declarations(fresh, stored *cel.Env) Declarations {
 	result.Structs = keys(structs)
 	result.Macros = macros(fresh, stored)
 	result.identifiers(stored)
+	result.policies(plugin.BuildRequestType())
+	result.policies(plugin.BuildNamespaceType())
 	return result
+}
+
+// policies adds the fields of an object, and of those in it.
+func (d *Declarations) policies(t *apiservercel.DeclType) {
+	if t.IsList() {
+		d.policies(t.ElemType)
+	}
+	if !t.IsObject() {
+		return
+	}
+	d.Policies[t.TypeName()] = map[string]string{}
+	for name, field := range t.Fields {
+		d.Policies[t.TypeName()][name] = field.Type.CelType().String()
+		d.policies(field.Type)
+	}
 }
 
 // rows writes a function's overloads. Those of new expressions must be among them, in the same order.
