@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from trainc.basics.regex import lazy
 from trainc.findings.display import invisible
 
-_CONFLICT = lazy(r"^(?:<{7} |>{7} |={7}$).*", re.M)
+_CONFLICT = lazy(r"^(?:<{7}|>{7}) .*", re.M)
 _TEXT = lazy(r"""\"[^"]*\"|'[^']*'|#.*""")
 """Parts of a line that may contain any character."""
 
