@@ -49,11 +49,11 @@ def open_regular(path: str | Path) -> int:
     raise IrregularFileError(os.fspath(path))
 
 
-def read_regular(path: str | Path) -> bytes | None:
-    """Return the bytes of a regular file; None for anything else, or if it cannot be read."""
+def read_regular(path: str | Path, size: int = -1) -> bytes | None:
+    """Return the bytes of a regular file, or the first ``size``; None for anything else, or if it cannot be read."""
     try:
         with os.fdopen(open_regular(path), "rb", buffering=0) as file:
-            return file.read()
+            return file.read(size)
     except (IrregularFileError, OSError):
         return None
 
@@ -236,11 +236,11 @@ def unmanaged(config: Json) -> tuple[str, ...]:
 
 def foreign(there: Mapping[str, Kind], own: Collection[str], exceptions: Collection[str] = ()) -> Iterator[Finding]:
     """Yield a finding for each entry below out/ that is not in ``own``, nor in or below ``exceptions``."""
-    folders = {folder for name in own for folder in _parents(name)}
+    folders = {folder for name in own for folder in parents(name)}
     for name, kind in sorted(there.items()):
         if name.partition("/")[0] != _TOP or name in own:
             continue
-        if not set(exceptions).isdisjoint((*_parents(name), name)):
+        if not set(exceptions).isdisjoint((*parents(name), name)):
             continue
         read = _is_read(name)
         if kind is Kind.LINK:
@@ -265,6 +265,7 @@ def _finding(name: str, message: str, severity: Severity | None = None) -> Findi
     return report(FOREIGN, Document(Source(name, b""), {}), (), message, severity=severity)
 
 
-def _parents(name: str) -> list[str]:
+def parents(name: str) -> list[str]:
+    """Return the folders above a path, outermost first."""
     steps = name.split("/")
     return ["/".join(steps[:end]) for end in range(1, len(steps))]
