@@ -286,11 +286,11 @@ def replace_files(folder: str, files: Sequence[tuple[str, bytes]]) -> None:
             _sync(folder)
         for number, (path, data) in enumerate(files):
             try:
-                os.replace(written[number], path)  # noqa: PTH105 - thousands of times
+                os.replace(written[number], path)
             except FileNotFoundError:
                 # A concurrent run removed the temporary file as a leftover, and perhaps its folder as empty.
                 written.append(again := _write_beside(path, data, sync=True))
-                os.replace(again, path)  # noqa: PTH105
+                os.replace(again, path)
     except BaseException:
         for temporary in written:
             Path(temporary).unlink(missing_ok=True)
@@ -302,10 +302,10 @@ def _write_beside(path: str, data: bytes, *, sync: bool) -> str:
     folder = path.rpartition("/")[0]
     temporary = f"{folder}/.trainc-{os.getpid()}-{int.from_bytes(os.urandom(8), 'big')}.tmp"
     try:
-        file = open(temporary, "xb")  # noqa: PTH123, SIM115 - thousands of times
+        file = open(temporary, "xb")  # noqa: SIM115
     except FileNotFoundError:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        file = open(temporary, "xb")  # noqa: PTH123, SIM115
+        file = open(temporary, "xb")  # noqa: SIM115
     try:
         with file:
             file.write(data)
