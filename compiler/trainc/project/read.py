@@ -136,10 +136,8 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
     else:
         names, findings = ([name], []) if path.exists() else ([], [])
         if names and (steps[-1].startswith(".") or not name.lower().endswith(SUFFIXES)):
-            names, findings = (
-                [],
-                [_about("TC011", name, f"neither a folder nor a file ending in {', '.join(SUFFIXES)}")],
-            )
+            message = f"neither a folder nor a file ending in {', '.join(SUFFIXES)}"
+            names, findings = [], [_about("TC011", name, message)]
     names = [found for found in names if not _is_test(found)]
     top, base = steps[0], os.fspath(root)
     depths = [depth - 1 for depth in _DEPTHS[top]]
@@ -199,25 +197,20 @@ def is_given(name: str, places: Iterable[str]) -> bool:
     """Return whether read_given reads a regular file of this name for one of ``places``, names from root."""
     if name.startswith(OUT) or name in (CONFIG, LOCK) or _is_test(name) or not name.lower().endswith(SUFFIXES):
         return False
-    return any(name == place or _is_listed(name, place) for place in places)
+    for place in places:
+        prefix = "" if place == "." else f"{place}/"
+        hidden = any(step.startswith(".") for step in name[len(prefix) :].split("/"))
+        if name == place or (name.startswith(prefix) and not hidden):
+            return True
+    return False
 
 
-def _is_listed(name: str, place: str) -> bool:
-    """Return whether a file is below a folder, and no step in between is hidden."""
-    prefix = "" if place == "." else f"{place}/"
-    return name.startswith(prefix) and not any(step.startswith(".") for step in name[len(prefix) :].split("/"))
-
-
-def read_given(root: Path, folder: Path, path: str) -> Inputs:
+def read_given(root: Path, folder: Path, path: str, *, tests: bool = False) -> Inputs:
     """Read a file, which may be a pipe, or every YAML and JSON file below a folder. The path is relative to ``folder``.
 
     The name is the path from root; outside of root it is the path itself, and links may lead anywhere. At the root,
-    out/, trainc.yaml and images.lock.yaml are skipped, and in a folder the tests of policies.
+    out/, trainc.yaml and images.lock.yaml are skipped, and in a folder the tests of policies unless ``tests`` is set.
     """
-    return _given(root, folder, path, tests=False)
-
-
-def _given(root: Path, folder: Path, path: str, *, tests: bool) -> Inputs:
     inside = name_below(root, folder, path)
     name = inside or Path(path).as_posix()
     place = folder / path
@@ -245,8 +238,8 @@ def read_stdin(stream: BinaryIO) -> Inputs:
 def read_policy_tests(root: Path, folder: Path, paths: Iterable[str] = ()) -> Inputs:
     """Read policies/tests/, or the given files and folders, relative to ``folder``."""
     if paths:
-        return merge(_given(root, folder, path, tests=True) for path in paths)
-    return _given(root, root, POLICY_TESTS, tests=True) if (root / POLICY_TESTS).is_dir() else Inputs()
+        return merge(read_given(root, folder, path, tests=True) for path in paths)
+    return read_given(root, root, POLICY_TESTS, tests=True) if (root / POLICY_TESTS).is_dir() else Inputs()
 
 
 def read_beside_policies(root: Path) -> Inputs:
