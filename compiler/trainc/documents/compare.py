@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import zip_longest
 
 import msgspec
 
-from trainc.basics.jsonvalues import Json, Path
+from trainc.basics.jsonvalues import Json, Path, as_object, get, replaced
 
 KEYS = ("name", "mountPath", "containerPort", "key", "manager")
 """The keys of list items, in order of preference."""
@@ -57,36 +57,18 @@ def changes(new: Json, old: Json, path: Path = (), old_path: Path | None = None)
 
 def undone(data: Json, change: Change) -> Json:
     """Return data, the new object, with one of its changes reverted."""
+    owner, key = change.name[:-1], change.name[-1:]
     if len(change.path) < len(change.name):  # it is gone
-        return _at(data, change.path, lambda owner: _with(owner, change.name[-1], change.old))
+        value = get(data, *owner)
+        if isinstance(value, list) and isinstance(key[0], int):
+            return replaced(data, owner, [*value[: key[0]], change.old, *value[key[0] :]])
+        return replaced(data, change.name, change.old)
     if len(change.old_path) < len(change.path):  # it is new
-        return _at(data, change.path[:-1], lambda owner: _without(owner, change.path[-1]))
-    return _at(data, change.path, lambda _: change.old)
-
-
-def _at(value: Json, path: Path, edit: Callable[[Json], Json]) -> Json:
-    """Return a copy of value with ``edit`` applied to the value at path."""
-    if not path:
-        return edit(value)
-    key, rest = path[0], path[1:]
-    if isinstance(value, list):
-        return [_at(item, rest, edit) if index == key else item for index, item in enumerate(value)]
-    assert isinstance(value, dict), "a change lies in the data it was found in"
-    return {**value, key: _at(value[key], rest, edit)}  # type: ignore[index,dict-item]
-
-
-def _with(owner: Json, key: str | int, child: Json) -> Json:
-    if isinstance(owner, list) and isinstance(key, int):
-        return [*owner[:key], child, *owner[key:]]
-    assert isinstance(owner, dict), "a change lies in the data it was found in"
-    return {**owner, key: child}  # type: ignore[dict-item]
-
-
-def _without(owner: Json, key: str | int) -> Json:
-    if isinstance(owner, list):
-        return [item for index, item in enumerate(owner) if index != key]
-    assert isinstance(owner, dict), "a change lies in the data it was found in"
-    return {name: child for name, child in owner.items() if name != key}
+        value = get(data, *owner)
+        if isinstance(value, list):
+            return replaced(data, owner, [item for index, item in enumerate(value) if index != key[0]])
+        return replaced(data, owner, {name: child for name, child in as_object(value).items() if name != key[0]})
+    return replaced(data, change.path, change.old)
 
 
 def same(one: Json, other: Json) -> bool:

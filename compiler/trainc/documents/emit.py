@@ -11,7 +11,7 @@ import re
 from functools import lru_cache, partial
 from typing import Any, Final
 
-from trainc.basics.jsonvalues import Json, JsonObject, as_object
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, mapped
 from trainc.basics.memo import Remembered, known
 from trainc.basics.regex import lazy
 from trainc.findings.display import COMMAND, LINE_COMMAND, suspicious
@@ -72,7 +72,7 @@ def emit_inert(data: JsonObject) -> str:
     text = emit(data)
     if not suspicious(text) or not (COMMAND.search(text) or LINE_COMMAND.search(text)):
         return text
-    return COMMAND.sub(r"#\\x23", emit(as_object(_with_quoted_commands(data))))  # keys are quoted, too
+    return COMMAND.sub(r"#\\x23", emit(as_object(mapped(data, _quoted_command))))  # keys are quoted, too
 
 
 class _Command(str):
@@ -81,11 +81,7 @@ class _Command(str):
     __slots__ = ()
 
 
-def _with_quoted_commands(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {key: _with_quoted_commands(child) for key, child in value.items()}
-    if isinstance(value, list):
-        return [_with_quoted_commands(item) for item in value]
+def _quoted_command(_path: Path, value: Json) -> Json:
     is_command = isinstance(value, str) and (COMMAND.search(value) or LINE_COMMAND.search(value))
     return _Command(value) if is_command else value
 
