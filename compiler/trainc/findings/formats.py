@@ -55,8 +55,6 @@ def _json_finding(finding: Finding) -> Json:
 # GitHub Actions shows workflow commands beside the lines of a pull request. The runner reads them from standard output
 # and standard error alike.
 
-_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
-
 # The percent sign first, since the other escapes contain it.
 _DATA = (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"))
 _PROPERTY = (*_DATA, (":", "%3A"), (",", "%2C"))
@@ -76,7 +74,8 @@ def _command(finding: Finding) -> str:
         mark = finding.document.locate(finding.path)
         properties = {"file": finding.file, "line": str(mark.line), "col": str(mark.column), **properties}
     shown = ",".join(f"{name}={_escape(value, _PROPERTY)}" for name, value in properties.items())
-    return f"::{_COMMANDS[finding.severity]} {shown}::{_escape(_annotation(finding), _DATA)}\n"
+    command = "notice" if finding.severity is Severity.NOTE else finding.severity
+    return f"::{command} {shown}::{_escape(_annotation(finding), _DATA)}\n"
 
 
 def _annotation(finding: Finding) -> str:
@@ -188,9 +187,6 @@ ROOT = "%SRCROOT%"
 FINGERPRINT = "traincFinding/v1"
 """The key of our fingerprint, with the version of its algorithm."""
 
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
-
-_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 _SURROGATE = lazy("[\ud800-\udfff]")
 _LINK = lazy(r"\[(?=[^\[\]]*\]\()")
 
@@ -203,8 +199,14 @@ def as_sarif(findings: Iterable[Finding], colour: bool = False, silenced: Iterab
     """
     codes = sorted(CODES)
     suppressed = [(each.finding, each.reason) for each in silenced]
-    results: list[tuple[Finding, str | None]] = [*((each, None) for each in findings), *suppressed]
-    results.sort(key=lambda result: sort_key(result[0]))
+    found: list[tuple[Finding, str | None]] = [*((each, None) for each in findings), *suppressed]
+    results: list[Json] = []
+    for finding, reason in sorted(found, key=lambda result: sort_key(result[0])):
+        result = _result(finding, codes.index(finding.code))
+        if suppressed:
+            suppression: JsonObject = {"kind": "inSource", "justification": _plain(reason or "")}
+            result["suppressions"] = [] if reason is None else [suppression]
+        results.append(result)
     run: JsonObject = {
         "tool": {
             "driver": {
@@ -216,10 +218,7 @@ def as_sarif(findings: Iterable[Finding], colour: bool = False, silenced: Iterab
         },
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"description": {"text": "The root of the repository."}}},
-        "results": [
-            {**_result(finding, codes.index(finding.code)), **(_suppressions(reason) if suppressed else {})}
-            for finding, reason in results
-        ],
+        "results": results,
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
@@ -228,26 +227,18 @@ def _rule(code: str, entry: Code) -> Json:
     # helpUri must be absolute (3.49.12), so the help names the page within the repository instead.
     more = f"docs/codes.md#{anchor(code)}"
     hint = f"\n\nHint: {entry.hint}." if entry.hint is not None else ""
+    words = re.findall("[A-Za-z0-9]+", entry.title.replace("'", ""))
     return {
         "id": code,
-        "name": _pascal_case(entry.title),
+        "name": "".join(word[0].upper() + word[1:] for word in words),  # in Pascal case (3.49.7)
         "shortDescription": {"text": f"{entry.title[0].upper()}{entry.title[1:]}."},
         "fullDescription": {"text": entry.text},
         "help": {
             "text": f"{page(code)}\nSee {more}, or run: trainc explain {code}\n",
             "markdown": f"{entry.text}{hint}\n\nSee `{more}`, or run `trainc explain {code}`.\n",
         },
-        "defaultConfiguration": {"level": _LEVELS[entry.severity]},
+        "defaultConfiguration": {"level": entry.severity.value},
     }
-
-
-def _pascal_case(title: str) -> str:
-    # 3.49.7 wants it for names that people read.
-    return "".join(word[0].upper() + word[1:] for word in re.findall("[A-Za-z0-9]+", title.replace("'", "")))
-
-
-def _suppressions(reason: str | None) -> JsonObject:
-    return {"suppressions": [] if reason is None else [{"kind": "inSource", "justification": _plain(reason)}]}
 
 
 def _result(finding: Finding, index: int) -> JsonObject:
@@ -259,7 +250,7 @@ def _result(finding: Finding, index: int) -> JsonObject:
     result: JsonObject = {
         "ruleId": finding.code,
         "ruleIndex": index,
-        "level": _LEVELS[finding.severity],
+        "level": finding.severity.value,
         "message": _message("\n".join((message, *notes))),
         "locations": [_location(finding.document, finding.path)],
         "partialFingerprints": {FINGERPRINT: _fingerprint(finding)},
@@ -293,11 +284,14 @@ def _location(document: Document, path: Path) -> JsonObject:
 
 
 def _artifact(name: str) -> JsonObject:
+    # Imported when it is used: most runs write text.
+    from urllib.parse import quote
+
     try:
         data = name.encode("utf-8", "surrogateescape")  # the bytes of a file name that is not UTF-8
     except UnicodeEncodeError:
         data = _plain(name).encode()
-    uri = "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in data)
+    uri = quote(data)
     return {"uri": f"file://{uri}"} if uri.startswith("/") else {"uri": uri, "uriBaseId": ROOT}
 
 
