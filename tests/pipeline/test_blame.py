@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from trainc.basics.differences import key_of
 from trainc.basics.jsonvalues import Json, Path
-from trainc.documents.compare import key_of
 from trainc.plugins.model import Origin
 from trainc.plugins.origins import nearest
 from trainc.provenance.blame import Step, blame

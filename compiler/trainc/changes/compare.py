@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from trainc.admission.base_revision import as_stored
 from trainc.admission.rules import failures
 from trainc.admission.update import FROZEN, IMMUTABLE, config_map_changes, jobset_changes
+from trainc.basics.differences import Change, changes, counterpart, key_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get, mapped
 from trainc.basics.regex import lazy
 from trainc.changes.cluster import application, sentences
 from trainc.changes.model import Difference, Effect, FieldChange, JobChange, ObjectChange, Place, Refusal, Word
 from trainc.changes.trees import Files, folders, is_jobset, others, read, sources, unreadable
 from trainc.changes.usage import graph, of_folder, totals, words
-from trainc.documents.compare import Change, changes, counterpart, key_of, same
 from trainc.findings import Finding, Severity
 from trainc.findings.redaction import LEAST, MASK
 from trainc.findings.secrets import hidden

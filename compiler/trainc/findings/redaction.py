@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 
 from msgspec import Struct
 
@@ -219,17 +219,12 @@ def masked_line(document: Document, lines: Sequence[str], mark: Mark) -> tuple[s
     return line[:first] + near + line[last:], first + column + 1
 
 
-class _Region(Struct, frozen=True):
-    """The part of a source from the key of a secret to the next key or item."""
-
-    begin: Mark
-    end: Mark
-    keyed: bool
-
-
 @lru_cache(maxsize=64)
-def _regions(document: Document) -> tuple[_Region, ...]:
-    """Return, in order, the regions of secrets that are whole values, or that the source has folded or with escapes."""
+def _regions(document: Document) -> tuple[tuple[Mark, Mark, bool], ...]:
+    """Return, in order, the regions of secrets that are whole values, or that the source has folded or with escapes.
+
+    A region begins at the key of a secret, or at the item of a list, and ends at the next key or item.
+    """
     text = document.source.decoded()
     paths = {
         path
@@ -245,16 +240,16 @@ def _regions(document: Document) -> tuple[_Region, ...]:
         if path in paths:
             behind = range(bisect_right(ordered, mark, key=itemgetter(0)), len(ordered))
             later = (to for to, at in map(ordered.__getitem__, behind) if at[: len(path)] != path)
-            regions.append(_Region(mark, next(later, _END), isinstance(path[-1], str)))
+            regions.append((mark, next(later, _END), isinstance(path[-1], str)))
     return tuple(regions)
 
 
 def _by_regions(document: Document, line: str, number: int, near: Span) -> Iterator[Span]:
     """Yield the spans of secrets on a part of a line, by the regions of the document."""
     regions = _regions(document)
-    at = bisect_right(regions, Mark(number, near[1] + 1), key=attrgetter("begin")) - 1
-    while at >= 0 and regions[at].end > Mark(number, near[0] + 1):
-        begin, end, keyed = regions[at].begin, regions[at].end, regions[at].keyed
+    at = bisect_right(regions, Mark(number, near[1] + 1), key=itemgetter(0)) - 1
+    while at >= 0 and regions[at][1] > Mark(number, near[0] + 1):
+        begin, end, keyed = regions[at]
         at -= 1
         first = begin.column - 1 if begin.line == number else 0
         last = end.column - 1 if end.line == number else len(line)

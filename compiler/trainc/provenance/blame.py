@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from trainc.basics.differences import key_of
 from trainc.basics.jsonvalues import Json, Path
-from trainc.documents.compare import key_of
 from trainc.plugins.model import Origin
 
 Cause = Callable[[Path, Json], Origin]

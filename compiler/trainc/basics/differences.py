@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import zip_longest
 
 import msgspec
 
@@ -51,7 +50,8 @@ def changes(new: Json, old: Json, path: Path = (), old_path: Path | None = None)
             yield Change((*path, key), before, (*path, key), new[key], None)  # type: ignore[index]
         else:
             yield from changes(new[key], old[old_key], (*path, key), (*before, old_key))  # type: ignore[index]
-    if isinstance(new, list) and _reordered(pairs):
+    places = [at for key, at in pairs if isinstance(key, int) and isinstance(at, int)]
+    if places != sorted(places):  # the items have another order
         yield Change(path, before, path, new, old)
 
 
@@ -90,13 +90,8 @@ def _aligned(new: list[Json], old: list[Json]) -> list[tuple[str | int | None, s
         found: list[tuple[str | int | None, str | int | None]] = [(i, places.get(key)) for i, key in enumerate(keys)]
         return found + [(None, index) for index, key in enumerate(old_keys) if key not in here]
     if len(new) == len(old):
-        return list(zip_longest(range(len(new)), range(len(old))))
+        return [(index, index) for index in range(len(new))]
     return None
-
-
-def _reordered(pairs: list[tuple[str | int | None, str | int | None]]) -> bool:
-    places = [old for new, old in pairs if isinstance(new, int) and isinstance(old, int)]
-    return places != sorted(places)
 
 
 def holds(value: Json, wanted: Json) -> bool:
@@ -146,14 +141,12 @@ def counterpart(value: Json, root: Json, path: Path) -> Path:
             root, value = root.get(step), value[step]
             out.append(step)
         elif isinstance(root, list) and isinstance(step, int) and isinstance(value, list):
-            wanted = key_of(root[step])
-            found = next((i for i, item in enumerate(value) if key_of(item) == wanted and wanted is not None), None)
-            if found is None:
-                found = next((i for i, item in enumerate(value) if item == root[step]), None)
-            if found is None:
+            item, key = root[step], key_of(root[step])
+            alike = [other == item if key is None else key_of(other) == key for other in value]
+            if True not in alike:
                 break
-            root, value = root[step], value[found]
-            out.append(found)
+            root, value = item, value[alike.index(True)]
+            out.append(alike.index(True))
         else:
             break
     return tuple(out)
