@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from itertools import islice
+from typing import Final, TypeAlias
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, get
 from trainc.basics.regex import lazy
@@ -15,9 +16,6 @@ from trainc.findings.display import HINT_WIDTH, VALUE_WIDTH, is_in_file, one_lin
 from trainc.findings.finding import Finding, Severity, Silenced, sort_key
 from trainc.findings.settling import without_count
 from trainc.inputs.source import Document
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
 
 Renderer: TypeAlias = Callable[[Iterable[Finding], bool], str]
 """Takes the findings and whether to use colour; returns text that ends with a line break, or is empty.
@@ -96,7 +94,7 @@ def _escape(value: str, table: Iterable[tuple[str, str]]) -> str:
 
 # GitLab, Jenkins and others show JUnit reports among the results of tests.
 
-HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n'
+_HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 NAME_WIDTH = 250
 """The most characters of a test case's name, before its number; GitLab keeps 255."""
@@ -105,73 +103,68 @@ _NO_CHARACTER = lazy("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 (2.2, Char) cannot contain, not even escaped."""
 
 # A failure makes Jenkins call a build unstable, and a merge request of GitLab show a test that newly fails. Both list
-# what is skipped, with its message, and let the run pass: what a warning is.
-_OUTCOMES = {Severity.ERROR: "failure", Severity.WARNING: "skipped"}
+# what is skipped, with its message, and let the run pass: what a warning is. A note passes and is printed.
+_OUTCOMES = {Severity.ERROR: "failure", Severity.WARNING: "skipped", Severity.NOTE: "system-out"}
+
+Case: TypeAlias = tuple[str, str, int | None, Sequence[Finding]]
+"""A case of a JUnit report: file, name, line (None without a file), and findings."""
 
 
 def as_junit(findings: Iterable[Finding], colour: bool = False) -> str:
-    """Return a report in ASCII: one suite per file, one case per finding.
+    """Return a JUnit report: one case per finding, or one, trainc, that passes.
 
-    An error is a failure, a warning is skipped, a note passes and is printed (system-out). Without findings there is
-    one case, trainc, that passes. The name of a case has no line number, so that it stays the same when the file
-    grows; no two cases of a file have the same name, since GitLab drops the second. Timestamp and times are left out.
+    The name of a case has no line number, so that it stays the same when the file grows.
+    """
+    cases: list[Case] = []
+    for finding in sorted(findings, key=sort_key):
+        path = one_line(dotted(finding.path))
+        name = f"{finding.code}{' ' * bool(path)}{path}: {without_count(finding.message)}"
+        line = finding.line if is_in_file(finding.document.source) else None
+        cases.append((finding.file, name, line, (finding,)))
+    return junit("trainc", cases or [("trainc", "trainc", None, ())])
+
+
+def junit(title: str, cases: Sequence[Case]) -> str:
+    """Return a report in ASCII with one suite per file. The worst finding of a case decides its outcome.
+
+    No two cases of a file have the same name, since GitLab drops the second. Timestamp and times are left out.
     """
     # Imported when it is used: most runs write text.
     from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-    ordered = sorted(findings, key=sort_key)
-    root = Element("testsuites", {"name": "trainc", **_counts(ordered)})
-    suites: dict[str, list[Finding]] = {}
-    for finding in ordered:
-        suites.setdefault(one_line(finding.file), []).append(finding)
-    for file, group in suites.items():
-        _suite(root, file, group)
-    if not ordered:
-        suite = SubElement(root, "testsuite", {"name": "trainc", **_counts(ordered)})
-        SubElement(suite, "testcase", {"classname": "trainc", "name": "trainc"})
+    root = Element("testsuites", {"name": title})
+    suites: dict[str, Element] = {}
+    names: dict[tuple[str, str], int] = {}
+    texts = text.each(finding for *_, findings in cases for finding in findings)
+    for name, long_name, line, findings in cases:
+        file = one_line(name)
+        if file not in suites:
+            suites[file] = SubElement(root, "testsuite", {"name": file})
+        unique = _unique_name(file, one_line(long_name, NAME_WIDTH), names)
+        case = SubElement(suites[file], "testcase", {"classname": file, "name": unique})
+        if line is not None:
+            case.attrib |= {"file": file, "line": str(line)}
+        if findings:
+            severity = min((finding.severity for finding in findings), key=[*Severity].index)
+            result = SubElement(case, _OUTCOMES[severity])
+            if severity is not Severity.NOTE:
+                result.attrib |= {"type": findings[0].code, "message": one_line(findings[0].message)}
+            result.text = _NO_CHARACTER.sub("", "\n".join(islice(texts, len(findings))))
+    for element in (*root, root):
+        for name, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            element.set(name, str(len([*element.iter(tag)])))
     indent(root)
     shown: bytes = tostring(root, encoding="us-ascii")
-    return f"{HEADER}{shown.decode('ascii')}\n"
+    return f"{_HEADER}{shown.decode('ascii')}\n"
 
 
-def _counts(findings: Sequence[Finding]) -> dict[str, str]:
-    outcomes = [_OUTCOMES.get(finding.severity) for finding in findings]
-    failures, skipped = str(outcomes.count("failure")), str(outcomes.count("skipped"))
-    return {"tests": str(max(len(findings), 1)), "failures": failures, "errors": "0", "skipped": skipped}
-
-
-def _suite(root: Element, file: str, findings: Sequence[Finding]) -> None:
-    from xml.etree.ElementTree import SubElement
-
-    suite = SubElement(root, "testsuite", {"name": file, **_counts(findings)})
-    names: dict[str, int] = {}
-    for finding, shown in zip(findings, text.each(findings), strict=True):
-        attributes = {"classname": file, "name": _unique_name(finding, names)}
-        if is_in_file(finding.document.source):
-            attributes |= {"file": file, "line": str(finding.line)}
-        case = SubElement(suite, "testcase", attributes)
-        outcome = _OUTCOMES.get(finding.severity)
-        if outcome is None:
-            result = SubElement(case, "system-out")
-        else:
-            result = SubElement(case, outcome, {"type": finding.code, "message": one_line(finding.message)})
-        result.text = plain(shown)
-
-
-def _unique_name(finding: Finding, used: dict[str, int]) -> str:
-    path = one_line(dotted(finding.path))
-    where = f" {path}" if path else ""
-    name = first = one_line(f"{finding.code}{where}: {without_count(finding.message)}", NAME_WIDTH)
-    while name in used:
-        used[first] += 1
-        name = f"{first} ({used[first]})"
-    used[name] = 1
+def _unique_name(file: str, first: str, used: dict[tuple[str, str], int]) -> str:
+    name = first
+    while (file, name) in used:
+        used[file, first] += 1
+        name = f"{first} ({used[file, first]})"
+    used[file, name] = 1
     return name
-
-
-def plain(value: str) -> str:
-    """Return a text without the characters that XML cannot contain."""
-    return _NO_CHARACTER.sub("", value)
 
 
 # SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format), for code scanning and editors.
