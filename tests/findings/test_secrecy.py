@@ -14,7 +14,7 @@ from trainc.findings import Related, report
 from trainc.findings.display import VALUE_WIDTH
 from trainc.findings.formats import FORMATS
 from trainc.findings.redaction import MASK, index, redact
-from trainc.findings.secrets import hidden, is_secret, looks_secret
+from trainc.findings.secrets import Hidden, hidden, is_secret, looks_secret
 from trainc.inputs.source import Document
 
 SECRETS = (
@@ -94,16 +94,20 @@ def as_document(data: JsonObject) -> Document:
     return document(json.dumps({"apiVersion": "v1", "metadata": {"name": "x"}, **data}))
 
 
+def hidden_in(document: Document) -> list[Hidden]:
+    return [value for values in hidden(document).values() for value in values]
+
+
 def test_what_is_hidden() -> None:
-    assert [value.text for value in hidden(as_document(SECRET))] == ["YWJjZA==", "plain"]
-    texts = [value.text for value in hidden(as_document(JOB))]
+    assert [value.text for value in hidden_in(as_document(SECRET))] == ["YWJjZA==", "plain"]
+    texts = [value.text for value in hidden_in(as_document(JOB))]
     assert texts == ["hf_0123456789", "flagged", "inline", "urlpass", "quoted one", "one", "two"]
 
 
 def test_switches_are_not_hidden() -> None:
     args: list[Json] = ["-o", "PasswordAuthentication=no", "-oPasswordAuthentication='No'", "--token=true", "password="]
-    assert hidden(as_document({"kind": "X", "args": args})) == ()
-    found = hidden(as_document({"kind": "X", "args": ["PASSWORD=nothing --token=no"]}))
+    assert hidden_in(as_document({"kind": "X", "args": args})) == []
+    found = hidden_in(as_document({"kind": "X", "args": ["PASSWORD=nothing --token=no"]}))
     assert [value.text for value in found] == ["nothing"]
 
 
@@ -158,7 +162,7 @@ def test_no_format_shows_a_secret_wherever_a_finding_is(place: str, name: str) -
     given_document = document(body)
     paths = given_document.marks()
     assert len(paths) > 4
-    secret = hidden(given_document)[0].text
+    secret = hidden_in(given_document)[0].text
     assert HIDDEN.search(secret)
     told = f"found {secret}, cut {secret[:15]}, quoted {json.dumps(secret)} and {secret!r}"
     findings = [
@@ -277,5 +281,5 @@ def test_nothing_of_a_whole_value_is_left(value: str, before: str, after: str) -
     )
 )
 def test_any_data_is_walked(data: Json) -> None:
-    for value in hidden(as_document({"kind": "Secret", "token": data})):
+    for value in hidden_in(as_document({"kind": "Secret", "token": data})):
         assert value.text

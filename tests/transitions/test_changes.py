@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trainc.basics.differences import Change, changes, same, undone
 from trainc.basics.jsonvalues import Json, Path, existing, get
-from trainc.documents.compare import Change, changes, same, undone
 
 SCALARS = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from("abc")
 NAMED = st.fixed_dictionaries({"name": st.sampled_from("abcd")}, optional={"value": SCALARS})

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import builtins
 import os
 import stat
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -262,10 +264,10 @@ def test_a_folder_beside_out(tmp_path: Path) -> None:
         plan(tmp_path, {"deploy/x": owned()}, tops, tops)
 
 
-@pytest.mark.parametrize("step", ["open", "write", "fsync", "replace"])
+@pytest.mark.parametrize(("owner", "step"), [(builtins, "open"), (os, "fsync"), (os, "replace")])
 @pytest.mark.parametrize("kill", [KeyboardInterrupt(), OSError(28, "No space left on device")])
 def test_a_run_that_is_stopped_leaves_whole_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, kill: BaseException
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: ModuleType, step: str, kill: BaseException
 ) -> None:
     put(tmp_path, JOBSET, owned("a: 0\n"))
     files = {JOBSET: owned("a: 1\n"), f"{DIR}/z.yaml": owned()}
@@ -274,7 +276,7 @@ def test_a_run_that_is_stopped_leaves_whole_files(
         raise kill
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, step, stop)
+        patch.setattr(owner, step, stop)
         todo = Plan(tmp_path, create=tuple(File(name, data) for name, data in files.items()))
         with pytest.raises(type(kill)):
             apply(todo)
@@ -372,7 +374,7 @@ def test_a_run_beside_this_one_that_cleans_up(tmp_path: Path, monkeypatch: pytes
         path = Path(name)
         if not beside:
             beside.append(plan(tmp_path, {}))
-            assert beside[0].leftovers == (path.relative_to(tmp_path).as_posix(),)
+            assert path.relative_to(tmp_path).as_posix() in beside[0].leftovers
             apply(beside[0])
             assert not path.parent.exists()
         real(name, target)

@@ -1,1 +1,1 @@
-"""Basics for all rooms: JSON values, caches of pure functions, and regular expressions."""
+"""Basics for all rooms: JSON values and their differences, caches of pure functions, and regular expressions."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeAlias, Union
 
 Json: TypeAlias = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # noqa: UP007 - recursive
@@ -28,16 +28,26 @@ def get(value: Json, *path: str | int) -> Json:
 
 def put(value: JsonObject, path: Path, new: Json) -> JsonObject:
     """Return a copy of value with a new value at path; missing mappings are created, lists must exist."""
-    return as_object(_put(value, path, new))
+    return as_object(replaced(value, path, new))
 
 
-def _put(value: Json, path: Path, new: Json) -> Json:
+def replaced(value: Json, path: Path, new: Json) -> Json:
+    """Return a copy of any value like ``put``."""
     if not path:
         return new
     step, *rest = path
     if isinstance(value, list):
-        return [_put(item, tuple(rest), new) if index == step else item for index, item in enumerate(value)]
-    return {**as_object(value), str(step): _put(get(value, step), tuple(rest), new)}
+        return [replaced(item, tuple(rest), new) if index == step else item for index, item in enumerate(value)]
+    return {**as_object(value), str(step): replaced(get(value, step), tuple(rest), new)}
+
+
+def mapped(value: Json, change: Callable[[Path, Json], Json], path: Path = ()) -> Json:
+    """Return a copy of value with the result of a function, of path and value, in place of each scalar."""
+    if isinstance(value, dict):
+        return {key: mapped(child, change, (*path, key)) for key, child in value.items()}
+    if isinstance(value, list):
+        return [mapped(item, change, (*path, index)) for index, item in enumerate(value)]
+    return change(path, value)
 
 
 def existing(value: Json, path: Path) -> Path:

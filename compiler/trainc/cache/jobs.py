@@ -44,14 +44,6 @@ class StoredJob(msgspec.Struct, frozen=True, gc=False):
     pins: dict[str, str]
     result: JobResult
 
-    def is_like(self, old: StoredJob) -> bool:
-        """Return whether only the bytes of files differ; False with findings, whose positions may differ."""
-        one, other = (
-            (each.key, each.pins, replace(each.result, files=()), [name for name, _ in each.result.files])
-            for each in (self, old)
-        )
-        return one == other and not self.result.findings
-
 
 class StoredDocument(msgspec.Struct, gc=False):
     """The parts of a TrainJob that other jobs and checks of the whole run depend on, and its results by environment."""
@@ -59,12 +51,6 @@ class StoredDocument(msgspec.Struct, gc=False):
     metadata: dict[str, Any]
     runtime: Any
     results: dict[str, StoredJob] = {}
-
-    def is_like(self, old: StoredDocument, results: Mapping[str, StoredJob]) -> bool:
-        """Return whether the rest of a run is the same with this document and some results as with the old one."""
-        if (self.metadata, self.runtime, results.keys()) != (old.metadata, old.runtime, old.results.keys()):
-            return False
-        return all(results[environment].is_like(stored) for environment, stored in old.results.items())
 
 
 class JobFile(msgspec.Struct, gc=False):
@@ -88,12 +74,28 @@ class JobFile(msgspec.Struct, gc=False):
         }
         return cls(digest, must_be_read, stored)
 
-    def stubs(self, name: str, marks: Callable[[str, int], Mapping[Any, Any]]) -> Iterator[Document]:
-        """Yield a stub for each document of a file that was not read; ``marks`` reads the file when needed."""
+    def is_like(self, old: JobFile) -> bool:
+        """Return whether the files differ only in their bytes and those of output files, and have no findings."""
+
+        def rest(document: StoredDocument) -> object:
+            results = {
+                environment: (one.key, one.pins, replace(one.result, files=()), [name for name, _ in one.result.files])
+                for environment, one in document.results.items()
+            }
+            return document.metadata, document.runtime, results
+
+        if self.must_be_read or old.must_be_read or self.jobs.keys() != old.jobs.keys():
+            return False
+        if any(one.result.findings for document in self.jobs.values() for one in document.results.values()):
+            return False
+        return all(rest(document) == rest(old.jobs[index]) for index, document in self.jobs.items())
+
+    def stubs(self, name: str, read: Callable[[str, int], Document]) -> Iterator[Document]:
+        """Yield a stub for each document of a file that was not read; ``read`` reads it when its marks are needed."""
         for index, stored in self.jobs.items():
             spec: Json = {} if stored.runtime is None else {"runtimeRef": stored.runtime}
             data: JsonObject = {"apiVersion": TRAINER_API, "kind": TRAINJOB, "metadata": stored.metadata, "spec": spec}
-            yield Document(Source(name, _NOT_READ), data, index, lambda index=index: marks(name, index))  # type: ignore[misc]
+            yield Document(Source(name, _NOT_READ), data, index, lambda index=index: read(name, index).marks())  # type: ignore[misc]
 
 
 class JobFiles(msgspec.Struct):

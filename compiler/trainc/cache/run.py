@@ -10,15 +10,14 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Path as FieldPath
 from trainc.cache import jobs, snapshot
 from trainc.cache.jobs import JobFile, JobFiles, Keys, StoredJob, is_current, is_stub, stored_job
 from trainc.cache.snapshot import Look, Snapshot, complete, settled, stamp
 from trainc.cache.store import Store
 from trainc.documents.classify import with_namespace
 from trainc.documents.load import load
-from trainc.findings import Finding, Related, has_errors
-from trainc.inputs.source import Document, Mark, Source
+from trainc.findings import Finding, has_errors
+from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Loaded
 from trainc.pipeline.content import Content, Digest, Job, digest_of
 from trainc.pipeline.context import Context
@@ -83,7 +82,7 @@ class RunCache(Uncached):
 
     def _known(self, name: str, known: JobFile, look: Look) -> Inputs:
         self.looks[name], self.jobs[name] = look, known
-        self.stubs += known.stubs(name, self._marks)
+        self.stubs += known.stubs(name, self._document)
         return _NOTHING
 
     def with_stubs(self, loaded: Loaded) -> Loaded:
@@ -102,9 +101,6 @@ class RunCache(Uncached):
                 self.jobs[name] = known
         return replace(loaded, documents=(*loaded.documents, *self.stubs))
 
-    def _marks(self, name: str, index: int) -> Mapping[FieldPath, Mark]:
-        return self._document(name, index).marks()
-
     def _document(self, name: str, index: int) -> Document:
         """Read a document of a file that was not read before. Raises Changed."""
         if self.reread[0] != name:
@@ -122,11 +118,14 @@ class RunCache(Uncached):
 
     def placed(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Return findings with documents in place of stubs. Raises Changed."""
-        return tuple(self._placed(finding) if _is_about_stub(finding) else finding for finding in findings)
-
-    def _placed(self, finding: Finding) -> Finding:
-        related = tuple(Related(one.message, self.whole(one.document), one.path) for one in finding.related)
-        return replace(finding, document=self.whole(finding.document), related=related)
+        placed = []
+        for finding in findings:
+            if is_stub(finding.document) or any(is_stub(other.document) for other in finding.related):
+                related = tuple(replace(other, document=self.whole(other.document)) for other in finding.related)
+                placed.append(replace(finding, document=self.whole(finding.document), related=related))
+            else:
+                placed.append(finding)
+        return tuple(placed)
 
     # Jobs.
 
@@ -138,10 +137,10 @@ class RunCache(Uncached):
             results = self.results[environment] = {}
             waiting = []
             for document in documents:
-                stored = self._stored(environment, document)
-                job = None
-                if stored is not None and is_current(stored, document, keys):
-                    job = self._restored(stored, document, others)
+                file = self.jobs.get(document.source.name)
+                known = None if file is None else file.jobs.get(document.index)
+                stored = None if known is None else known.results.get(environment)
+                job = None if stored is None else self._restored(stored, document, keys, others)
                 if stored is None or job is None:
                     waiting.append(document)
                 else:
@@ -154,14 +153,11 @@ class RunCache(Uncached):
 
         return execute
 
-    def _stored(self, environment: str, document: Document) -> StoredJob | None:
-        file = self.jobs.get(document.source.name)
-        known = None if file is None else file.jobs.get(document.index)
-        return None if known is None else known.results.get(environment)
-
-    def _restored(self, stored: StoredJob, document: Document, others: Documents) -> Job | None:
-        """Return the job of a stored result; None if a file of it differs in out/."""
+    def _restored(self, stored: StoredJob, document: Document, keys: Keys, others: Documents) -> Job | None:
+        """Return the job of a stored result; None if that is not current, or a file of it differs in out/."""
         result = stored.result
+        if not is_current(stored, document, keys):
+            return None
         if self.compares and not all(self.is_same(name, Digest(digest)) for name, digest in result.files):
             return None
         if any(finding.is_about(document_id(document)) for finding in result.findings):
@@ -199,15 +195,19 @@ class RunCache(Uncached):
         stored = dict(old) if others else {name: old.get(name, msgspec.Raw()) for name in self.jobs}
         is_new = stored.keys() != old.keys()
         for name, file in self.jobs.items():
-            is_other = name in self.read_again
-            for index, document in file.jobs.items():
-                found = {env: known[name, index] for env, known in self.results.items() if (name, index) in known}
-                if found != document.results:
-                    document.results, is_other = found, True
-            if is_other:
+            if self._set_results(name, file) or name in self.read_again:
                 stored[name], is_new = msgspec.Raw(msgspec.msgpack.encode(file)), True
         if is_new:
             self.store.save(jobs.NAME, JobFiles(stored))
+
+    def _set_results(self, name: str, file: JobFile) -> bool:
+        """Set the results of the jobs of a file to those of this run, and return whether they changed."""
+        changed = False
+        for index, document in file.jobs.items():
+            found = {env: known[name, index] for env, known in self.results.items() if (name, index) in known}
+            changed = changed or found != document.results
+            document.results = found
+        return changed
 
     def plan_changed(self, config: Config) -> Plan | None:
         """Return the plan after a change of a few files below jobs/; None if more than the bytes of output changes."""
@@ -230,16 +230,11 @@ class RunCache(Uncached):
         ):
             return False
         for name, file in self.jobs.items():
+            self._set_results(name, file)
             old = self.old_jobs.get(name)
             # A later `validate` may have stored the jobs without writing out/.
-            if old is None or old.digest != self.old_files[name].digest or old.jobs.keys() != file.jobs.keys():
+            if old is None or old.digest != self.old_files[name].digest or not file.is_like(old):
                 return False
-            if old.must_be_read or file.must_be_read:
-                return False
-            for index, document in file.jobs.items():
-                found = {env: known[name, index] for env, known in self.results.items() if (name, index) in known}
-                if not document.is_like(old.jobs[index], found):
-                    return False
         return True
 
     def save_files(
@@ -280,10 +275,6 @@ class RunCache(Uncached):
 def _digest(source: Source) -> bytes:
     assert isinstance(source.text, bytes), "files are read as bytes"
     return digest_of(source.text)
-
-
-def _is_about_stub(finding: Finding) -> bool:
-    return is_stub(finding.document) or any(is_stub(other.document) for other in finding.related)
 
 
 def with_cache(attempt: Callable[[RunCache | None], T], cache: RunCache | None) -> tuple[T, RunCache | None]:

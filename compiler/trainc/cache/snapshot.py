@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -94,23 +94,13 @@ def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
         return None
     if not all(map(stamp_of_folder, (base + name for name in old.parents))):
         return None
-    moved: dict[str, Stamp] = {}
-    for name, look in old.files.items():
-        now = stamp(base + name)
-        if now is None:
-            return None
-        if now != look.stamp:
-            moved[name] = now
-    late: dict[str, Stamp] = {}
-    for name, seen in old.folders.items():
-        now = stamp_of_folder(base + name)
-        if now is None:
-            return None
-        if now != seen:
-            late[name] = now
-    if late and not _same_names(base, old, late):
+    moved = _moved(((name, look.stamp, stamp(base + name)) for name, look in old.files.items()))
+    late = _moved(((name, seen, stamp_of_folder(base + name)) for name, seen in old.folders.items()))
+    if moved is None or late is None or (late and not _same_names(base, old, late)):
         return None
-    changed = list(islice(_changed(base, old, old.files if by_bytes else moved), FEW + 1))
+    compared = old.files if by_bytes else moved
+    differing = (name for name in compared if _digest_in(base + name) != old.files[name].digest)
+    changed = list(islice(differing, FEW + 1))
     if len(changed) > FEW or not all(name.startswith("jobs/") for name in changed):
         return None
     if not moved and not late and not changed:
@@ -122,9 +112,15 @@ def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
     return replace(new, changed=tuple(changed))
 
 
-def _changed(base: str, old: Snapshot, names: Iterable[str]) -> Iterator[str]:
-    """Yield the files whose bytes changed."""
-    return (name for name in names if _digest_in(base + name) != old.files[name].digest)
+def _moved(stamps: Iterable[tuple[str, Stamp | None, Stamp | None]]) -> dict[str, Stamp] | None:
+    """Return the current stamps that differ from earlier ones, by name; None if something is missing."""
+    moved: dict[str, Stamp] = {}
+    for name, before, now in stamps:
+        if now is None:
+            return None
+        if now != before:
+            moved[name] = now
+    return moved
 
 
 def _same_names(base: str, old: Snapshot, folders: Collection[str]) -> bool:
@@ -221,7 +217,7 @@ def _digest_in(path: str) -> bytes | None:
 
 
 Stamp: TypeAlias = tuple[int, int, int, int]
-"""Size in bytes (0 for a folder), nanoseconds of the last change of content and inode, inode number."""
+"""Size in bytes, nanoseconds of the last change of content and inode, inode number."""
 
 _SECOND: Final = 1_000_000_000
 FINE: Final = _SECOND // 10
@@ -230,26 +226,18 @@ _COARSE: Final = 3 * _SECOND
 """The same for one that counts seconds, or pairs of them, as FAT does."""
 
 
-def stamp(path: str) -> Stamp | None:
+def stamp(path: str, is_kind: Callable[[int], bool] = stat.S_ISREG) -> Stamp | None:
     """Return the stamp of a regular file; None for anything else, links included."""
     try:
         found = os.lstat(path)
     except OSError:
         return None
-    if not stat.S_ISREG(found.st_mode):
-        return None
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+    return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino) if is_kind(found.st_mode) else None
 
 
 def stamp_of_folder(path: str) -> Stamp | None:
     """Return the stamp of a folder, which changes with its entries; None if it is not a folder."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    if not stat.S_ISDIR(found.st_mode):
-        return None
-    return 0, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+    return stamp(path, stat.S_ISDIR)
 
 
 def is_settled(seen: Stamp, now: int) -> bool:

@@ -50,13 +50,17 @@ class Store(msgspec.Struct, frozen=True):
 
     def load(self, name: str, kind: type[T]) -> T | None:
         """Return a value; None if it is missing, damaged, or another user may write to it."""
-        data = self._read(self.path(name))
-        start = len(_MAGIC) + _CHECKSUM
-        if data is None or data[:start] != _MAGIC + _checksum(memoryview(data)[start:]):
+        if not (_is_private(self.folder.parent) and _is_private(self.folder)):
             return None
         try:
+            with os.fdopen(open_regular(self.path(name)), "rb", buffering=0) as file:
+                found = os.fstat(file.fileno())
+                data = file.read() if _is_ours(found) and found.st_size <= _LARGEST else b""
+            start = len(_MAGIC) + _CHECKSUM
+            if data[:start] != _MAGIC + _checksum(memoryview(data)[start:]):
+                return None
             return msgspec.msgpack.decode(memoryview(data)[start:], type=kind)
-        except msgspec.DecodeError:
+        except (IrregularFileError, OSError, msgspec.DecodeError):
             return None
 
     def save(self, name: str, value: object) -> None:
@@ -79,17 +83,6 @@ class Store(msgspec.Struct, frozen=True):
                 raise
             if is_new:
                 _remove_old_versions(self.folder.parent)
-
-    def _read(self, path: Path) -> bytes | None:
-        """Return the bytes of a file that only this user may write to, or None."""
-        if not (_is_private(self.folder.parent) and _is_private(self.folder)):
-            return None
-        try:
-            with os.fdopen(open_regular(path), "rb", buffering=0) as file:
-                found = os.fstat(file.fileno())
-                return file.read() if _is_ours(found) and found.st_size <= _LARGEST else None
-        except (IrregularFileError, OSError):
-            return None
 
 
 def open_store(root: Path) -> Store | None:
@@ -172,21 +165,12 @@ def own_files(home: Path) -> list[str]:
         installed, since = "", -1
     found = [f"{home}\n"] if since < 0 else [installed]
     start = len(os.fspath(home))
-    for path, size, time in _files(os.fspath(home)):
-        found.append(f"{path[start:]}\t{size}\t{time if time > since else 0}\n")
+    for folder, folders, files in os.walk(home):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        for path in (f"{folder}/{name}" for name in files):
+            file = os.stat(path)
+            found.append(f"{path[start:]}\t{file.st_size}\t{file.st_mtime_ns if file.st_mtime_ns > since else 0}\n")
     return sorted(found)
-
-
-def _files(folder: str) -> Iterator[tuple[str, int, int]]:
-    folders = [folder]
-    for place in folders:  # grows in the loop
-        with os.scandir(place) as entries:
-            for entry in entries:
-                if not entry.is_dir():
-                    found = entry.stat()
-                    yield entry.path, found.st_size, found.st_mtime_ns
-                elif entry.name != "__pycache__":
-                    folders.append(entry.path)
 
 
 def _installed() -> Iterator[str]:

@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from trainc.admission.base_revision import as_stored
 from trainc.admission.rules import failures
 from trainc.admission.update import FROZEN, IMMUTABLE, config_map_changes, jobset_changes
-from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, existing, get
+from trainc.basics.differences import Change, changes, counterpart, key_of, same
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get, mapped
 from trainc.basics.regex import lazy
 from trainc.changes.cluster import application, sentences
 from trainc.changes.model import Difference, Effect, FieldChange, JobChange, ObjectChange, Place, Refusal, Word
 from trainc.changes.trees import Files, folders, is_jobset, others, read, sources, unreadable
 from trainc.changes.usage import graph, of_folder, totals, words
-from trainc.documents.compare import Change, changes, counterpart, key_of, same
 from trainc.findings import Finding, Severity
 from trainc.findings.redaction import LEAST, MASK
 from trainc.findings.secrets import hidden
@@ -506,32 +506,18 @@ def _item(value: Json, step: int) -> str:
 
 def masked(document: Document, *others: Document | None) -> JsonObject:
     """Return the object of a document with its secrets, and those of others, masked at any position."""
-    texts = {secret.text for each in (document, *others) if each is not None for secret in hidden(each)}
+    texts: set[str] = set()
+    for each in (document, *others):
+        if each is not None:
+            texts.update(secret.text for found in hidden(each).values() for secret in found)
     spellings = {form for text in texts for form in (text, dumps(text)[1:-1]) if len(form) >= LEAST}
     # Longest first: one secret may begin as another does.
-    forms = sorted(spellings, key=lambda form: (-len(form), form))
-    value: Json = document.data
-    for secret in hidden(document):
-        value = _at(value, secret.path, None if secret.whole else secret.text)
-    if forms:
-        value = _replaced(value, re.compile("|".join(map(re.escape, forms))))
-    return value  # type: ignore[return-value]  # an object stays one
+    forms = re.compile("|".join(map(re.escape, sorted(spellings, key=lambda form: (-len(form), form)))) or r"(?!)")
+    here = hidden(document)
 
+    def mask(path: Path, value: Json) -> Json:
+        for secret in here.get(path, ()):
+            value = MASK if secret.whole or not isinstance(value, str) else value.replace(secret.text, MASK)
+        return forms.sub(MASK, value) if isinstance(value, str) else value
 
-def _replaced(value: Json, secrets: re.Pattern[str]) -> Json:
-    if isinstance(value, dict):
-        return {key: _replaced(child, secrets) for key, child in value.items()}
-    if isinstance(value, list):
-        return [_replaced(item, secrets) for item in value]
-    return secrets.sub(MASK, value) if isinstance(value, str) else value
-
-
-def _at(value: Json, path: Path, part: str | None) -> Json:
-    """Return a copy of value with the scalar at path masked, or with ``part`` only that part of it."""
-    if path:
-        key, rest = path[0], path[1:]
-        if isinstance(value, list):
-            return [_at(item, rest, part) if place == key else item for place, item in enumerate(value)]
-        assert isinstance(value, dict), "a path leads through what it was found in"
-        return {**value, key: _at(value[str(key)], rest, part)}  # type: ignore[dict-item]
-    return value.replace(part, MASK) if part is not None and isinstance(value, str) else MASK
+    return as_object(mapped(document.data, mask)) if texts else document.data

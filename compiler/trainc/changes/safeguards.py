@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from trainc.admission.policy.documents import BINDING, POLICY, is_policy, rows
 from trainc.admission.policy.documents import read as read_policy
 from trainc.admission.policy.match import requirements
+from trainc.basics.differences import changes
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get
 from trainc.documents.classify import JOBS, Key, classify, identity
-from trainc.documents.compare import changes
 from trainc.documents.load import comments, load
 from trainc.findings import CODES, Finding, report, sort_key
 from trainc.findings.severities import IGNORE, KEY, locked, rank

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import JsonObject, get
+from trainc.basics.jsonvalues import JsonObject, Path, get
 from trainc.findings import Finding, Related, Severity, report
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError, decode
@@ -45,7 +45,15 @@ class Documents(msgspec.Struct, frozen=True):
 
 def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Finding, ...]]:
     """Return the documents by kind, and findings: wrong versions, foreign kinds below jobs/, duplicates."""
-    placed, findings = _placed(documents)
+    placed: list[Document] = []
+    findings: list[Finding] = []
+    for document in documents:
+        if (wrong := _undecodable(document)) is None:
+            named, found = with_namespace(document)
+            placed.append(named)
+            findings += found
+        else:
+            findings.append(wrong)
     kept: dict[Key, Document] = {}
     unused: set[Key] = set()
     jobs, runtimes = [], []
@@ -65,8 +73,9 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Finding, .
             and document.data["apiVersion"] != TRAINER_API
             and _group_and_kind(document) not in SUPERSEDED
         ):
-            findings.append(_foreign(document))
-            unused.add(key)  # what judges jobs does not lie among them
+            message = f"{kind} below jobs/ is not compiled"
+            findings.append(report("TC007", document, ("kind",), message, found=str(kind), expected=TRAINJOB))
+            unused.add(key)
     cluster = {key: document for key, document in kept.items() if key not in unused}
     return Documents(tuple(jobs), tuple(runtimes), cluster), tuple(findings)
 
@@ -87,19 +96,6 @@ def _group_and_kind(document: Document) -> tuple[str, str]:
     return str(document.data["apiVersion"]).rpartition("/")[0], str(document.data["kind"])
 
 
-def _placed(documents: Iterable[Document]) -> tuple[list[Document], list[Finding]]:
-    placed: list[Document] = []
-    findings: list[Finding] = []
-    for document in documents:
-        wrong = (*_wrong_version(document), *_wrong_claim(document))
-        findings += wrong
-        if not wrong:
-            named, more = with_namespace(document)
-            placed.append(named)
-            findings += more
-    return placed, findings
-
-
 def with_namespace(document: Document) -> tuple[Document, tuple[Finding, ...]]:
     """Return the document with its namespace: its own, else the folder's below jobs/, else default."""
     if document.data["kind"] in CLUSTER_SCOPED:
@@ -107,7 +103,8 @@ def with_namespace(document: Document) -> tuple[Document, tuple[Finding, ...]]:
     metadata = document.data["metadata"]
     if not isinstance(metadata, dict):
         return document, ()
-    folder = _folder(document.source.name)
+    steps = document.source.name.split("/")
+    folder = steps[1] if len(steps) == 3 and document.source.name.startswith(JOBS) else None
     own = metadata.get("namespace")
     if own and isinstance(own, str):
         if folder is None or own == folder:
@@ -121,12 +118,6 @@ def with_namespace(document: Document) -> tuple[Document, tuple[Finding, ...]]:
     return replace(document, data=data), ()
 
 
-def _folder(name: str) -> str | None:
-    """Return the namespace from the path of a file below jobs/, or None."""
-    steps = name.split("/")
-    return steps[1] if len(steps) == 3 and name.startswith(JOBS) else None
-
-
 def identity(document: Document) -> Key:
     """Return the key that identifies the object of a document in a cluster."""
     metadata = document.data["metadata"]
@@ -135,39 +126,25 @@ def identity(document: Document) -> Key:
     return version, namespace, str(get(metadata, "name"))
 
 
-def _wrong_version(document: Document) -> Iterator[Finding]:
+def _undecodable(document: Document) -> Finding | None:
+    """Report an unsupported version, or a claim that a cluster would reject: JobSet's webhook compares claims."""
     kind, version = document.data["kind"], document.data["apiVersion"]
-    if kind not in (TRAINJOB, *RUNTIMES) or version == TRAINER_API:
-        return
-    text = f'no matches for kind "{kind}" in version "{version}"'
-    message = f"unsupported apiVersion {version} of {kind}"
-    yield report(
-        "TC008",
-        document,
-        ("apiVersion",),
-        message,
-        found=str(version),
-        expected=TRAINER_API,
-        stage="decode",
-        upstream=text,
-    )
-
-
-def _wrong_claim(document: Document) -> Iterator[Finding]:
-    """Report a claim that a cluster would reject: JobSet's webhook compares claims with the job's own."""
-    if (document.data["apiVersion"], document.data["kind"]) != CLAIM:
-        return
-    try:
-        decode(document.data.get("spec"), CLAIM_SPEC)
-    except GoDecodeError as error:
-        path = ("spec", *error.path)
-        message = f"cannot be decoded: {error.message}"
-        yield report("TC109", document, path, message, found=str(get(document.data, *path)), stage="decode")
-
-
-def _foreign(document: Document) -> Finding:
-    message = f"{document.data['kind']} below jobs/ is not compiled"
-    return report("TC007", document, ("kind",), message, found=str(document.data["kind"]), expected=TRAINJOB)
+    if kind in (TRAINJOB, *RUNTIMES) and version != TRAINER_API:
+        message = f"unsupported apiVersion {version} of {kind}"
+        text = f'no matches for kind "{kind}" in version "{version}"'
+        path: Path = ("apiVersion",)
+        found = str(version)
+        return report(
+            "TC008", document, path, message, found=found, expected=TRAINER_API, stage="decode", upstream=text
+        )
+    if (version, kind) == CLAIM:
+        try:
+            decode(document.data.get("spec"), CLAIM_SPEC)
+        except GoDecodeError as error:
+            path = ("spec", *error.path)
+            found = str(get(document.data, *path))
+            return report("TC109", document, path, f"cannot be decoded: {error.message}", found=found, stage="decode")
+    return None
 
 
 def _twice(document: Document, first: Document) -> Finding:

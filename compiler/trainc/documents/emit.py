@@ -11,7 +11,7 @@ import re
 from functools import lru_cache, partial
 from typing import Any, Final
 
-from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, mapped
 from trainc.basics.memo import Remembered, known
 from trainc.basics.regex import lazy
 from trainc.findings.display import COMMAND, LINE_COMMAND, suspicious
@@ -72,25 +72,18 @@ def emit_inert(data: JsonObject) -> str:
     text = emit(data)
     if not suspicious(text) or not (COMMAND.search(text) or LINE_COMMAND.search(text)):
         return text
-    mark = "held"
-    while mark in text:
-        mark += "x"
-    held: list[str] = []
-    text = emit(_without_commands(data, mark, held))  # type: ignore[arg-type]  # an object stays one
-    text = re.sub(rf"{mark}([0-9]+)-", lambda match: _double(held[int(match[1])]), text)
-    return COMMAND.sub(r"#\\x23", text)  # what is left stands in double quotes, keys as well
+    return COMMAND.sub(r"#\\x23", emit(as_object(mapped(data, _quoted_command))))  # keys are quoted, too
 
 
-def _without_commands(value: Json, mark: str, held: list[str]) -> Json:
-    """Return a value with a placeholder for each string that contains a command; ``held`` gets the string."""
-    if isinstance(value, dict):
-        return {key: _without_commands(child, mark, held) for key, child in value.items()}
-    if isinstance(value, list):
-        return [_without_commands(item, mark, held) for item in value]
-    if not isinstance(value, str) or not (COMMAND.search(value) or LINE_COMMAND.search(value)):
-        return value
-    held.append(value)
-    return f"{mark}{len(held) - 1}-"
+class _Command(str):
+    """A text that contains a command, and is written in double quotes."""
+
+    __slots__ = ()
+
+
+def _quoted_command(_path: Path, value: Json) -> Json:
+    is_command = isinstance(value, str) and (COMMAND.search(value) or LINE_COMMAND.search(value))
+    return _Command(value) if is_command else value
 
 
 def emit_file(data: JsonObject, header_lines: tuple[str, ...] = ()) -> bytes:
@@ -209,6 +202,8 @@ def _scalar(value: Json) -> str:
         return str(value)
     if isinstance(value, float):
         return _float(value)
+    if isinstance(value, _Command):
+        return _double(value)
     if isinstance(value, dict | list) and not value:
         return "{}" if isinstance(value, dict) else "[]"
     raise ValueError(f"{type(value).__name__} cannot be emitted" if value is not None else "null cannot be emitted")
@@ -260,11 +255,7 @@ def _quote(text: str) -> str:
     return _double(text)
 
 
-def _one_line(text: str) -> str | None:
-    return _quote(text) if "\n" not in text else None
-
-
-_INLINE: Final = Remembered(_one_line, 8192)
+_INLINE: Final[Remembered[str, str | None]] = Remembered(lambda text: _quote(text) if "\n" not in text else None, 8192)
 """The written form of a text; None for one of several lines, whose form depends on its indentation."""
 
 _TOP: Final = _Level("\n")

@@ -100,9 +100,11 @@ class _Reader:
         while char == '"':
             key, end = scanstring(self.text, at + 1)
             self.path.append(key)
-            self.offsets[tuple(self.path)] = at
-            if key in out:
-                self._repeat(tuple(self.path))
+            path = tuple(self.path)
+            self.offsets[path] = at
+            if key in out and not any(path[:size] in self.repeated for size in range(1, len(path) + 1)):
+                self.repeated.add(path)  # once, and none below it
+                self.problems.append(duplicate_key(path))
             _, at = self._next(end, ":")
             _, at = self._next(at + 1)
             out[key], at = self.value(at)
@@ -111,12 +113,6 @@ class _Reader:
             if char == ",":
                 char, at = self._next(at + 1, '"')
         return out, at + 1
-
-    def _repeat(self, path: Path) -> None:
-        """Report a duplicate key, once, and none below it."""
-        if not any(path[:size] in self.repeated for size in range(1, len(path) + 1)):
-            self.repeated.add(path)
-            self.problems.append(duplicate_key(path))
 
     def _next(self, at: int, *wanted: str) -> tuple[str, int]:
         """Return the next character that is not white space, which must be one of those wanted, and its offset."""

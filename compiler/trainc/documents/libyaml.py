@@ -20,6 +20,7 @@ from ruamel.yaml.error import YAMLError
 
 from trainc.basics.regex import lazy
 from trainc.documents.problems import CONVERTING, Problem, Refused
+from trainc.findings.display import invisible
 
 Read = Callable[[], Any]
 """Returns the next event of a text, beginning with the start of the stream."""
@@ -148,7 +149,7 @@ def is_bare(event: Any, text: str) -> bool:
 
 
 def syntax_error(error: Exception, text: str) -> Refused:
-    """Convert an error of libyaml, or of encoding text for it, to a Refused with go-yaml's message."""
+    """Convert an error of libyaml, or of encoding text for it, to a Refused with go-yaml's message and a hint."""
     if isinstance(error, UnicodeEncodeError):
         return Refused(Problem("TC001", (), "bytes that are not UTF-8"), error.start)
     marked: Any = error
@@ -164,17 +165,79 @@ def syntax_error(error: Exception, text: str) -> Refused:
     elif marked.context_mark is not None:
         line = marked.context_mark.line
     where = f"line {line}: " if line else ""
+    message, offset, found, hint = _explained(marked, text)
     upstream = f"{CONVERTING}yaml: {where}{problem}"
-    from trainc.documents import syntaxhints  # compiles patterns, and few texts have errors
-
-    hint = syntaxhints.explain(marked, text, lambda: _quoted(text))
-    return Refused(Problem("TC002", (), hint.message, upstream, hint.found, hint=hint.hint), hint.offset)
+    return Refused(Problem("TC002", (), message, upstream, found, hint=hint), offset)
 
 
-def _quoted(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each quoted scalar begins and ends, up to the first error."""
+# The usual mistakes, each with its position and a hint. libyaml reports the first character that it cannot use, which
+# is often lines after the mistake.
+
+_CONFLICT = lazy(r"^(?:<{7}|>{7}) .*", re.M)
+_TEXT = lazy(r"""\"[^"]*\"|'[^']*'|#.*""")
+"""Parts of a line that may contain any character."""
+
+_INDENTATION = "keys of one mapping need the same indentation"
+
+_NO_SPACE = lazy(r"\s*(?:- )*[\w.-]+:[^\s/][^\s:]*$")
+"""A line such as ``numNodes:2``."""
+
+
+def _explained(error: Any, text: str) -> tuple[str, int, str | None, str | None]:
+    """Return a message, the offset in the text where the mistake is, the text found there, and a hint."""
+    offset = min(error.problem_mark.index, len(text))
+    if conflict := _CONFLICT.search(text):
+        hint = "keep one side, and delete the lines that start with <<<<<<<, ======= and >>>>>>>"
+        return "unresolved Git merge conflict", conflict.start(), conflict[0], hint
+    line_start = text.rfind("\n", 0, offset) + 1
+    line = text[line_start:].split("\n", 1)[0]
+    before_start = text.rfind("\n", 0, max(line_start - 1, 0)) + 1
+    before = text[before_start : max(line_start - 1, 0)]
+    for start, content in ((line_start, line), (before_start, before)):
+        if found := invisible(_TEXT.sub(lambda match: "x" * len(match[0]), content)):
+            name, column = found
+            return f"{name} where YAML needs a space", start + column, None, f"replace the {name} with a space"
+    if error.context == "while scanning a quoted scalar" and error.problem == "found unexpected end of stream":
+        start = error.context_mark.index
+        return "string is never closed", start, None, f"add the closing {text[start]}"
+    begin = end = 0
     with suppress(Refused, *ERRORS):
-        yield from ((scalar.begin, scalar.end) for scalar in scalar_events(text) if scalar.style in ("'", '"'))
+        for scalar in scalar_events(text):
+            begin, end = (scalar.begin, scalar.end) if scalar.style in ("'", '"') else (begin, end)
+    if "\n" in text[begin:end] and "\n" not in text[end:offset]:
+        message = (
+            f"the string that starts here ends in line {text.count(chr(10), 0, end) + 1}, and more text follows it"
+        )
+        return message, begin, None, f"add the closing {text[begin]} to this line"
+    message = f"{error.problem} {error.context}" if error.context else error.problem
+    return message, offset, None, _hint(error.problem, text[offset : offset + 1], line, before)
+
+
+def _hint(problem: str, character: str, line: str, before: str) -> str | None:
+    if character == "\t":
+        return "indent with spaces, not with tabs"
+    if character in ("@", "`", "%"):
+        return f"quote a text that starts with {character}"
+    if problem == "mapping values are not allowed in this context" and ": " in line.partition(": ")[2]:
+        return 'quote a text that contains ": "'
+    if problem in ("mapping values are not allowed in this context", "did not find expected key"):
+        if _NO_SPACE.match(before):
+            return "write a space after the colon in the line above"
+        indent, previous = (len(each) - len(each.lstrip(" ")) for each in (line, before))
+        if previous != indent and not before.rstrip().endswith(":"):
+            return f"this line is indented by {indent} and the line above by {previous}: {_INDENTATION}"
+        return "check the indentation, and that brackets and quotes are closed"
+    if problem == "could not find expected ':'":
+        return 'write "key: value", with a space after the colon'
+    return _HINTS.get(problem)
+
+
+_HINTS = {
+    "did not find expected <document start>": "kubectl cuts files at ---, so none may follow a line %YAML or %TAG",
+    "did not find expected ',' or ']'": 'separate items with commas, and quote a text that contains ": " or a comma',
+    "did not find expected ',' or '}'": 'separate entries with commas, and quote a text that contains ": " or a comma',
+    "found invalid Unicode character escape code": "YAML has no surrogate pairs: write the character itself",
+}
 
 
 _HASH = lazy(r"(?<!\S)#")

@@ -24,22 +24,18 @@ from trainc.inputs.source import START, Document, Mark, Source
 from trainc.schema.inputs import INPUTS
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
-_BLANK = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)+[ \t]*")
 
 NAMELESS = {row.kind: row.stage for row in INPUTS if row.stage}
 """The stage at which an API server rejects a custom resource without a name."""
 
 
 class _Unit(msgspec.Struct, frozen=True, eq=False):
-    """One document of a text: a List counts as one.
-
-    ``large`` is its begin if an object in it may be too large: other marks of such a text are slow to compute.
-    """
+    """One document of a text: a List counts as one. ``may_be_large``: an object in it may be too large."""
 
     data: Json
     problems: list[Problem]
     marks: Marks
-    large: Mark | None = None
+    may_be_large: bool = False
 
 
 _EMPTY = _Unit(None, [], dict)
@@ -63,11 +59,12 @@ def load(source: Source) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
             {(): unit.marks} if whole else divide(unit.marks, [prefix for prefix, _, _ in objects])
         )
         for prefix, data, problems in objects:
-            too_large = data is None and unit.large is not None and not prefix
-            marks = partial(dict[Path, Mark], {(): unit.large}) if too_large else parts[prefix]
-            document = Document(source, data if isinstance(data, dict) else {}, index, marks)
+            document = Document(source, data if isinstance(data, dict) else {}, index, parts[prefix])
             index += 1
-            findings += [_finding(document, problem) for problem in problems]
+            for problem in problems:
+                refused = problem.upstream is not None or problem.code in ("TC002", "TC006")
+                stage = (problem.stage or "decode") if refused else None
+                findings.append(report_fault(replace(problem, stage=stage), document))
             if not any(problem.fatal for problem in problems):
                 documents.append(document)
     return tuple(documents), tuple(findings)
@@ -84,18 +81,12 @@ def _bounded(units: Iterator[_Unit]) -> Iterator[_Unit]:
             yield unit
 
 
-def _finding(document: Document, problem: Problem) -> Finding:
-    refused = problem.upstream is not None or problem.code in ("TC002", "TC006")
-    stage = (problem.stage or "decode") if refused else None
-    return report_fault(replace(problem, stage=stage), document)
-
-
 def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:
     """Open Lists and assign the problems to their objects; those of a List itself come with an unusable object."""
     if any(problem.fatal and not problem.path for problem in unit.problems):
         yield (), unit.data, unit.problems
         return
-    if not unit.problems and unit.large is None and not _is_list(unit.data):
+    if not unit.problems and not unit.may_be_large and not _is_list(unit.data):
         yield (), unit.data, _identity(unit.data)
         return
     items = list(_items(unit.data, ()))
@@ -110,7 +101,7 @@ def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:
             shares[prefix].append(replace(problem, path=path[len(prefix) :]))
     for prefix, data in items:
         problems = shares[prefix]
-        if unit.large is not None and (message := excess(data)) is not None:
+        if unit.may_be_large and (message := excess(data)) is not None:
             yield prefix, None, [*problems, Problem("TC012", (), message)]
             continue
         yield prefix, data, problems if any(problem.fatal for problem in problems) else problems + _identity(data)
@@ -212,8 +203,7 @@ def _json_units(text: str, lines: Lines) -> tuple[list[_Unit], int]:
         if value is None:
             break
         data, problems, end, found = value
-        large = lines.mark(start) if end - start > SMALL_TEXT else None
-        units.append(_Unit(data, problems, lines.marks(found.copy, 0), large))
+        units.append(_Unit(data, problems, lines.marks(found.copy, 0), end - start > SMALL_TEXT))
     if start < len(text) and len(units) > 1:
         problem = Problem("TC002", (), "neither JSON nor the end after several JSON values")
         return [*units, _refused(problem, lines.mark(start))], len(text)
@@ -230,10 +220,8 @@ def _yaml_unit(chunk: str, begin: int, lines: Lines) -> _Unit:
         return _refused(refusal.problem, lines.mark(begin + refusal.offset))
     if data is None and not problems:
         return _EMPTY
-    large = None
-    if len(chunk) > SMALL_TEXT or "*" in chunk:  # aliases make more of a text
-        large = lines.mark(begin + len(chunk) - len(_BLANK.sub("", chunk, 1)))
-    return _Unit(data, problems, lines.marks(partial(offsets, chunk), begin), large)
+    may_be_large = len(chunk) > SMALL_TEXT or "*" in chunk  # aliases make more of a text
+    return _Unit(data, problems, lines.marks(partial(offsets, chunk), begin), may_be_large)
 
 
 def _chunks(text: str, start: int) -> Iterator[tuple[int, int, str]]:

@@ -81,13 +81,18 @@ class Moved(msgspec.Struct, frozen=True, eq=False):
     def __call__(self) -> Mapping[Path, Mark]:
         """Return the marks."""
         marks = self.document.marks()
-        mark = marks.get(self.path)
         value = get(self.document.data, *self.path)
-        if mark is None or not isinstance(value, str):
+        found = _scalar(self.document, self.path)
+        if found is None or not isinstance(value, str):
             return marks
-        text = self.document.source.decoded()
-        found = _character(text, mark, value, self.offset, key=isinstance(self.path[-1], str))
-        return marks if found is None else ChainMap({self.path: found}, marks)  # type: ignore[arg-type]  # read only
+        lines, scalar = found
+        order = sum(1 for char in value[: self.offset] if not char.isspace())
+        offsets = list(_characters(lines.text, scalar))
+        if not offsets:
+            return marks
+        # An offset after the end, where more was expected, is that of the last character.
+        mark = lines.mark(offsets[min(order, len(offsets) - 1)])
+        return ChainMap({self.path: mark}, marks)  # type: ignore[arg-type]  # read only
 
 
 def within(document: Document, path: Path, offset: int) -> Document:
@@ -101,42 +106,29 @@ def within(document: Document, path: Path, offset: int) -> Document:
 _CODE_DIGITS = {"x": 2, "u": 4, "U": 8}
 
 
-def _character(text: str, mark: Mark, value: str, offset: int, *, key: bool) -> Mark | None:
-    """Return the mark of a character of the value at a mark; ``key``: of the value after the key at the mark.
-
-    None where the string cannot be found in the text.
-    """
-    text = text.removeprefix(BOM)
-    scalar = _scalar(text, mark, key=key)
-    if scalar is None:
-        return None
-    order = sum(1 for char in value[:offset] if not char.isspace())
-    offsets = list(_block(text, scalar) if scalar.style in ("|", ">") else _flow(text, scalar))
-    # An offset after the end, where more was expected, is that of the last character.
-    return Lines(text).mark(offsets[min(order, len(offsets) - 1)]) if offsets else None
-
-
 def unquoted(document: Document, path: Path) -> str | None:
     """Return the source text of the plain scalar at a path, or None if there is no plain scalar."""
-    mark = document.marks().get(path)
-    if mark is None:
+    found = _scalar(document, path)
+    if found is None or found[1].style:
         return None
-    text = document.source.decoded().removeprefix(BOM)
-    scalar = _scalar(text, mark, key=isinstance(path[-1], str))
-    return text[scalar.begin : scalar.end] if scalar is not None and not scalar.style else None
+    lines, scalar = found
+    return lines.text[scalar.begin : scalar.end]
 
 
-def _scalar(text: str, mark: Mark, *, key: bool) -> Scalar | None:
-    """Return the scalar at a mark; ``key``: the one after the key at the mark."""
-    lines, scalars = _scalars(text)
+def _scalar(document: Document, path: Path) -> tuple[Lines, Scalar] | None:
+    """Return the scalar at a path, and the lines of its text; None where it cannot be found."""
+    if (mark := document.marks().get(path)) is None:
+        return None
+    lines, scalars = _scalars(document.source.decoded().removeprefix(BOM))
     begin = lines.offset(mark)
     index = bisect_left(scalars, begin, key=attrgetter("begin"))
     if index == len(scalars) or scalars[index].begin != begin:
         return None
-    index += key
-    if index == len(scalars) or (key and not scalars[index].follows):
-        return None
-    return scalars[index]
+    if isinstance(path[-1], str):  # the mark is that of the key
+        index += 1
+        if index == len(scalars) or not scalars[index].follows:
+            return None
+    return lines, scalars[index]
 
 
 @lru_cache(maxsize=4)
@@ -150,17 +142,12 @@ def _scalars(text: str) -> tuple[Lines, list[Scalar]]:
     return Lines(text), found
 
 
-def _block(text: str, scalar: Scalar) -> Iterator[int]:
-    """Yield the offsets of the characters of a block scalar without blanks; its first line is the indicator's."""
-    header = text.find("\n", scalar.begin, scalar.end)
-    for index in range(header if header >= 0 else scalar.end, scalar.end):
-        if not text[index].isspace():
-            yield index
-
-
-def _flow(text: str, scalar: Scalar) -> Iterator[int]:
-    """Yield the offsets of the characters of a plain or quoted scalar without blanks."""
+def _characters(text: str, scalar: Scalar) -> Iterator[int]:
+    """Yield the offsets of the characters of a scalar without blanks; the first line of a block is the indicator's."""
     style, index, last = scalar.style, scalar.begin + bool(scalar.style), scalar.end - bool(scalar.style)
+    if style in ("|", ">"):
+        header = text.find("\n", scalar.begin, scalar.end)
+        index, last = (header if header >= 0 else scalar.end), scalar.end
     while index < last:
         char, size = text[index], 1
         if style == "'" and text[index : index + 2] == "''":

@@ -179,13 +179,13 @@ class Reading(msgspec.Struct, frozen=True):
     """An untagged plain scalar as Kubernetes reads it.
 
     ``raw`` is the value before JSON (a key is made of it), ``value`` the one after; ``finite`` is false for NaN
-    and infinities, which JSON does not have; ``other`` is the value in YAML 1.2 if that differs.
+    and infinities, which JSON does not have; ``agrees``: YAML 1.2 has the same value.
     """
 
     raw: Scalar
     value: Scalar
     finite: bool
-    other: str | None
+    agrees: bool
 
 
 @lru_cache(maxsize=4096)
@@ -193,16 +193,9 @@ def kubernetes(text: str) -> Reading:
     """Read an untagged plain scalar as Kubernetes does."""
     _, raw = resolve(text)
     finite = not isinstance(raw, float) or math.isfinite(raw)
-    value = to_json(raw) if finite else raw
-    return Reading(raw, value, finite, _disagreement(text, value) if finite else None)
-
-
-def _disagreement(text: str, value: Scalar) -> str | None:
-    other = core(text)
-    same_type = isinstance(other, str) == isinstance(value, str) and isinstance(other, bool) == isinstance(value, bool)
-    if same_type and other == value:
-        return None
-    return describe(other)
+    value, other = (to_json(raw) if finite else raw), core(text)
+    agrees = other == value and all(isinstance(other, kind) == isinstance(value, kind) for kind in (str, bool))
+    return Reading(raw, value, finite, agrees)
 
 
 def describe(value: Scalar) -> str:

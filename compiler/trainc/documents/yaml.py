@@ -48,7 +48,7 @@ _WANT_MAP = "map merge requires map or sequence of maps as the value"
 
 def _plain(text: str) -> Json:
     reading = scalars.kubernetes(text)
-    return reading.value if reading.finite and reading.other is None else _UNUSUAL
+    return reading.value if reading.finite and reading.agrees else _UNUSUAL
 
 
 _UNUSUAL: Final[Any] = object()

@@ -120,44 +120,32 @@ def cells(line: str) -> list[str]:
     return shown
 
 
-def token(line: str, at: int) -> int:
-    """Return the length, in code points, of the key or scalar at index ``at`` of a line; at least 1."""
-    match = _TOKEN.match(line, at, at + LINE_WIDTH)
-    return len(match[0]) if match else 1
-
-
 def window(line: str, column: int) -> tuple[str, int, int]:
     """Return the shown part of a source line, and the columns before and of the key or scalar at ``column``.
 
     ``column`` counts code points from 1, the results count terminal columns. A line wider than ``LINE_WIDTH`` is
     cut around the column, with an ellipsis on each cut side.
     """
-    shown, before = _window(line, column)
     at = max(0, column - 1)
-    end = width(shown) - (len(ELLIPSIS) if shown.endswith(ELLIPSIS) else 0)
-    wanted = sum(map(width, cells(line[at : at + token(line, at)])))
-    return shown, before, max(1, min(wanted, end - before))
-
-
-def _window(line: str, column: int) -> tuple[str, int]:
-    at = max(0, column - 1)
+    match = _TOKEN.match(line, at, at + LINE_WIDTH)
+    wanted = sum(map(width, cells(match[0] if match else line[at : at + 1])))
     # Code points far from the column cannot be shown whatever their width (a line may hold megabytes).
     first = max(0, at - LINE_WIDTH)
     shown = cells(line[first : at + LINE_WIDTH])
     at = min(at - first, len(shown))
     cut_left, cut_right = first > 0, len(line) > first + len(shown)
     widths = [width(cell) for cell in shown]
+    start, end = at, at
     if not cut_left and not cut_right and sum(widths) <= LINE_WIDTH:
-        return "".join(shown), sum(widths[:at])
-    start = at
+        start, end = 0, len(shown)
     while start > 0 and sum(widths[start - 1 : at]) <= LINE_WIDTH // 3:
         start -= 1
-    end = at
     while end < len(shown) and sum(widths[start : end + 1]) <= LINE_WIDTH:
         end += 1
     left = ELLIPSIS if cut_left or start > 0 else ""
     right = ELLIPSIS if cut_right or end < len(shown) else ""
-    return left + "".join(shown[start:end]) + right, len(left) + sum(widths[start:at])
+    before, below = sum(widths[start:at]), sum(widths[at:end])
+    return f"{left}{''.join(shown[start:end])}{right}", len(left) + before, max(1, min(wanted, below))
 
 
 # Whole outputs, by format. A reader of JSON, XML or YAML gets the same values as without escapes.

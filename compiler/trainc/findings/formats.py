@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from itertools import islice
+from typing import Final, TypeAlias
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, get
 from trainc.basics.regex import lazy
@@ -15,9 +16,6 @@ from trainc.findings.display import HINT_WIDTH, VALUE_WIDTH, is_in_file, one_lin
 from trainc.findings.finding import Finding, Severity, Silenced, sort_key
 from trainc.findings.settling import without_count
 from trainc.inputs.source import Document
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
 
 Renderer: TypeAlias = Callable[[Iterable[Finding], bool], str]
 """Takes the findings and whether to use colour; returns text that ends with a line break, or is empty.
@@ -55,8 +53,6 @@ def _json_finding(finding: Finding) -> Json:
 # GitHub Actions shows workflow commands beside the lines of a pull request. The runner reads them from standard output
 # and standard error alike.
 
-_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
-
 # The percent sign first, since the other escapes contain it.
 _DATA = (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"))
 _PROPERTY = (*_DATA, (":", "%3A"), (",", "%2C"))
@@ -76,7 +72,8 @@ def _command(finding: Finding) -> str:
         mark = finding.document.locate(finding.path)
         properties = {"file": finding.file, "line": str(mark.line), "col": str(mark.column), **properties}
     shown = ",".join(f"{name}={_escape(value, _PROPERTY)}" for name, value in properties.items())
-    return f"::{_COMMANDS[finding.severity]} {shown}::{_escape(_annotation(finding), _DATA)}\n"
+    command = "notice" if finding.severity is Severity.NOTE else finding.severity
+    return f"::{command} {shown}::{_escape(_annotation(finding), _DATA)}\n"
 
 
 def _annotation(finding: Finding) -> str:
@@ -97,7 +94,7 @@ def _escape(value: str, table: Iterable[tuple[str, str]]) -> str:
 
 # GitLab, Jenkins and others show JUnit reports among the results of tests.
 
-HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n'
+_HEADER = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 NAME_WIDTH = 250
 """The most characters of a test case's name, before its number; GitLab keeps 255."""
@@ -106,73 +103,68 @@ _NO_CHARACTER = lazy("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 (2.2, Char) cannot contain, not even escaped."""
 
 # A failure makes Jenkins call a build unstable, and a merge request of GitLab show a test that newly fails. Both list
-# what is skipped, with its message, and let the run pass: what a warning is.
-_OUTCOMES = {Severity.ERROR: "failure", Severity.WARNING: "skipped"}
+# what is skipped, with its message, and let the run pass: what a warning is. A note passes and is printed.
+_OUTCOMES = {Severity.ERROR: "failure", Severity.WARNING: "skipped", Severity.NOTE: "system-out"}
+
+Case: TypeAlias = tuple[str, str, int | None, Sequence[Finding]]
+"""A case of a JUnit report: file, name, line (None without a file), and findings."""
 
 
 def as_junit(findings: Iterable[Finding], colour: bool = False) -> str:
-    """Return a report in ASCII: one suite per file, one case per finding.
+    """Return a JUnit report: one case per finding, or one, trainc, that passes.
 
-    An error is a failure, a warning is skipped, a note passes and is printed (system-out). Without findings there is
-    one case, trainc, that passes. The name of a case has no line number, so that it stays the same when the file
-    grows; no two cases of a file have the same name, since GitLab drops the second. Timestamp and times are left out.
+    The name of a case has no line number, so that it stays the same when the file grows.
+    """
+    cases: list[Case] = []
+    for finding in sorted(findings, key=sort_key):
+        path = one_line(dotted(finding.path))
+        name = f"{finding.code}{' ' * bool(path)}{path}: {without_count(finding.message)}"
+        line = finding.line if is_in_file(finding.document.source) else None
+        cases.append((finding.file, name, line, (finding,)))
+    return junit("trainc", cases or [("trainc", "trainc", None, ())])
+
+
+def junit(title: str, cases: Sequence[Case]) -> str:
+    """Return a report in ASCII with one suite per file. The worst finding of a case decides its outcome.
+
+    No two cases of a file have the same name, since GitLab drops the second. Timestamp and times are left out.
     """
     # Imported when it is used: most runs write text.
     from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-    ordered = sorted(findings, key=sort_key)
-    root = Element("testsuites", {"name": "trainc", **_counts(ordered)})
-    suites: dict[str, list[Finding]] = {}
-    for finding in ordered:
-        suites.setdefault(one_line(finding.file), []).append(finding)
-    for file, group in suites.items():
-        _suite(root, file, group)
-    if not ordered:
-        suite = SubElement(root, "testsuite", {"name": "trainc", **_counts(ordered)})
-        SubElement(suite, "testcase", {"classname": "trainc", "name": "trainc"})
+    root = Element("testsuites", {"name": title})
+    suites: dict[str, Element] = {}
+    names: dict[tuple[str, str], int] = {}
+    texts = text.each(finding for *_, findings in cases for finding in findings)
+    for name, long_name, line, findings in cases:
+        file = one_line(name)
+        if file not in suites:
+            suites[file] = SubElement(root, "testsuite", {"name": file})
+        unique = _unique_name(file, one_line(long_name, NAME_WIDTH), names)
+        case = SubElement(suites[file], "testcase", {"classname": file, "name": unique})
+        if line is not None:
+            case.attrib |= {"file": file, "line": str(line)}
+        if findings:
+            severity = min((finding.severity for finding in findings), key=[*Severity].index)
+            result = SubElement(case, _OUTCOMES[severity])
+            if severity is not Severity.NOTE:
+                result.attrib |= {"type": findings[0].code, "message": one_line(findings[0].message)}
+            result.text = _NO_CHARACTER.sub("", "\n".join(islice(texts, len(findings))))
+    for element in (*root, root):
+        for name, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            element.set(name, str(len([*element.iter(tag)])))
     indent(root)
     shown: bytes = tostring(root, encoding="us-ascii")
-    return f"{HEADER}{shown.decode('ascii')}\n"
+    return f"{_HEADER}{shown.decode('ascii')}\n"
 
 
-def _counts(findings: Sequence[Finding]) -> dict[str, str]:
-    outcomes = [_OUTCOMES.get(finding.severity) for finding in findings]
-    failures, skipped = str(outcomes.count("failure")), str(outcomes.count("skipped"))
-    return {"tests": str(max(len(findings), 1)), "failures": failures, "errors": "0", "skipped": skipped}
-
-
-def _suite(root: Element, file: str, findings: Sequence[Finding]) -> None:
-    from xml.etree.ElementTree import SubElement
-
-    suite = SubElement(root, "testsuite", {"name": file, **_counts(findings)})
-    names: dict[str, int] = {}
-    for finding, shown in zip(findings, text.each(findings), strict=True):
-        attributes = {"classname": file, "name": _unique_name(finding, names)}
-        if is_in_file(finding.document.source):
-            attributes |= {"file": file, "line": str(finding.line)}
-        case = SubElement(suite, "testcase", attributes)
-        outcome = _OUTCOMES.get(finding.severity)
-        if outcome is None:
-            result = SubElement(case, "system-out")
-        else:
-            result = SubElement(case, outcome, {"type": finding.code, "message": one_line(finding.message)})
-        result.text = plain(shown)
-
-
-def _unique_name(finding: Finding, used: dict[str, int]) -> str:
-    path = one_line(dotted(finding.path))
-    where = f" {path}" if path else ""
-    name = first = one_line(f"{finding.code}{where}: {without_count(finding.message)}", NAME_WIDTH)
-    while name in used:
-        used[first] += 1
-        name = f"{first} ({used[first]})"
-    used[name] = 1
+def _unique_name(file: str, first: str, used: dict[tuple[str, str], int]) -> str:
+    name = first
+    while (file, name) in used:
+        used[file, first] += 1
+        name = f"{first} ({used[file, first]})"
+    used[file, name] = 1
     return name
-
-
-def plain(value: str) -> str:
-    """Return a text without the characters that XML cannot contain."""
-    return _NO_CHARACTER.sub("", value)
 
 
 # SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format), for code scanning and editors.
@@ -188,9 +180,6 @@ ROOT = "%SRCROOT%"
 FINGERPRINT = "traincFinding/v1"
 """The key of our fingerprint, with the version of its algorithm."""
 
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
-
-_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 _SURROGATE = lazy("[\ud800-\udfff]")
 _LINK = lazy(r"\[(?=[^\[\]]*\]\()")
 
@@ -203,8 +192,14 @@ def as_sarif(findings: Iterable[Finding], colour: bool = False, silenced: Iterab
     """
     codes = sorted(CODES)
     suppressed = [(each.finding, each.reason) for each in silenced]
-    results: list[tuple[Finding, str | None]] = [*((each, None) for each in findings), *suppressed]
-    results.sort(key=lambda result: sort_key(result[0]))
+    found: list[tuple[Finding, str | None]] = [*((each, None) for each in findings), *suppressed]
+    results: list[Json] = []
+    for finding, reason in sorted(found, key=lambda result: sort_key(result[0])):
+        result = _result(finding, codes.index(finding.code))
+        if suppressed:
+            suppression: JsonObject = {"kind": "inSource", "justification": _plain(reason or "")}
+            result["suppressions"] = [] if reason is None else [suppression]
+        results.append(result)
     run: JsonObject = {
         "tool": {
             "driver": {
@@ -216,10 +211,7 @@ def as_sarif(findings: Iterable[Finding], colour: bool = False, silenced: Iterab
         },
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"description": {"text": "The root of the repository."}}},
-        "results": [
-            {**_result(finding, codes.index(finding.code)), **(_suppressions(reason) if suppressed else {})}
-            for finding, reason in results
-        ],
+        "results": results,
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
@@ -228,26 +220,18 @@ def _rule(code: str, entry: Code) -> Json:
     # helpUri must be absolute (3.49.12), so the help names the page within the repository instead.
     more = f"docs/codes.md#{anchor(code)}"
     hint = f"\n\nHint: {entry.hint}." if entry.hint is not None else ""
+    words = re.findall("[A-Za-z0-9]+", entry.title.replace("'", ""))
     return {
         "id": code,
-        "name": _pascal_case(entry.title),
+        "name": "".join(word[0].upper() + word[1:] for word in words),  # in Pascal case (3.49.7)
         "shortDescription": {"text": f"{entry.title[0].upper()}{entry.title[1:]}."},
         "fullDescription": {"text": entry.text},
         "help": {
             "text": f"{page(code)}\nSee {more}, or run: trainc explain {code}\n",
             "markdown": f"{entry.text}{hint}\n\nSee `{more}`, or run `trainc explain {code}`.\n",
         },
-        "defaultConfiguration": {"level": _LEVELS[entry.severity]},
+        "defaultConfiguration": {"level": entry.severity.value},
     }
-
-
-def _pascal_case(title: str) -> str:
-    # 3.49.7 wants it for names that people read.
-    return "".join(word[0].upper() + word[1:] for word in re.findall("[A-Za-z0-9]+", title.replace("'", "")))
-
-
-def _suppressions(reason: str | None) -> JsonObject:
-    return {"suppressions": [] if reason is None else [{"kind": "inSource", "justification": _plain(reason)}]}
 
 
 def _result(finding: Finding, index: int) -> JsonObject:
@@ -259,7 +243,7 @@ def _result(finding: Finding, index: int) -> JsonObject:
     result: JsonObject = {
         "ruleId": finding.code,
         "ruleIndex": index,
-        "level": _LEVELS[finding.severity],
+        "level": finding.severity.value,
         "message": _message("\n".join((message, *notes))),
         "locations": [_location(finding.document, finding.path)],
         "partialFingerprints": {FINGERPRINT: _fingerprint(finding)},
@@ -293,11 +277,14 @@ def _location(document: Document, path: Path) -> JsonObject:
 
 
 def _artifact(name: str) -> JsonObject:
+    # Imported when it is used: most runs write text.
+    from urllib.parse import quote
+
     try:
         data = name.encode("utf-8", "surrogateescape")  # the bytes of a file name that is not UTF-8
     except UnicodeEncodeError:
         data = _plain(name).encode()
-    uri = "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in data)
+    uri = quote(data)
     return {"uri": f"file://{uri}"} if uri.startswith("/") else {"uri": uri, "uriBaseId": ROOT}
 
 

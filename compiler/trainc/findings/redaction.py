@@ -7,13 +7,13 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 
 from msgspec import Struct
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, mapped
 from trainc.basics.regex import lazy
-from trainc.findings.secrets import Hidden, hidden, is_secret, looks_secret, secrets, shaped
+from trainc.findings.secrets import by_path, hidden, is_secret, looks_secret, secrets, shaped
 from trainc.inputs.source import Document, Mark, Source
 
 MASK = "***"
@@ -68,7 +68,7 @@ class Index(Struct, frozen=True):
 @lru_cache(maxsize=64)
 def known(document: Document) -> Index:
     """Return the spellings of a document's ``hidden`` values, without those that are too short."""
-    return index(value.text for value in hidden(document))
+    return index(value.text for found in hidden(document).values() for value in found)
 
 
 def index(texts: Iterable[str]) -> Index:
@@ -144,25 +144,17 @@ def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-@lru_cache(maxsize=64)
-def _by_path(document: Document) -> tuple[frozenset[Path], Mapping[Path, list[str]]]:
-    """Return the paths of values that are secret as a whole, and the secret texts at each path."""
-    texts: dict[Path, list[str]] = {}
-    for value in hidden(document):
-        texts.setdefault(value.path, []).append(value.text)
-    return frozenset(value.path for value in hidden(document) if value.whole), texts
-
-
 class Redactor:
     """Hides the secrets of documents in the texts of a finding."""
 
     __slots__ = ("exact", "indexes", "key", "short")
 
     def __init__(self, document: Document, path: Path, found: str | None, others: Iterable[Document]) -> None:
-        whole, texts = _by_path(document)
-        self.exact = is_secret(document.data, path) or any(path[:end] in whole for end in range(len(path) + 1))
+        values = hidden(document)
+        above = (values.get(path[:end], ()) for end in range(len(path) + 1))
+        self.exact = is_secret(document.data, path) or any(value.whole for found in above for value in found)
         self.key = str(path[-1]) if path else None
-        own_words = [*texts.get(path, ())]
+        own_words = [value.text for value in values.get(path, ())]
         if self.exact and found and found != self.key:
             own_words.append(found)
         self.short = [word for word in own_words if len(word) < LEAST]
@@ -185,34 +177,23 @@ class Redactor:
 
 def masked_value(data: JsonObject, path: Path) -> Json:
     """Return the value at path in data with MASK instead of strings and numbers that look secret."""
-    return _masked_value(data, path, get(data, *path))
 
+    def mask(at: Path, value: Json) -> Json:
+        return MASK if value is not None and not isinstance(value, bool) and is_secret(data, at) else value
 
-def _masked_value(data: JsonObject, path: Path, value: Json) -> Json:
-    if isinstance(value, dict):
-        return {key: _masked_value(data, (*path, key), child) for key, child in value.items()}
-    if isinstance(value, list):
-        return [_masked_value(data, (*path, index), child) for index, child in enumerate(value)]
-    hide = value is not None and not isinstance(value, bool) and is_secret(data, path)
-    return MASK if hide else value
+    return mapped(get(data, *path), mask, path)
 
 
 def masked_object(data: JsonObject) -> JsonObject:
     """Return data with MASK instead of all secrets, also within texts; data itself if there are none."""
-    values: dict[Path, list[Hidden]] = {}
-    for value in secrets(data):
-        values.setdefault(value.path, []).append(value)
-    return as_object(_masked_object(data, (), values)) if values else data
+    values = by_path(secrets(data))
 
+    def mask(at: Path, value: Json) -> Json:
+        for found in values.get(at, ()):
+            value = MASK if found.whole else str(value).replace(found.text, MASK)
+        return value
 
-def _masked_object(value: Json, path: Path, values: Mapping[Path, list[Hidden]]) -> Json:
-    if isinstance(value, dict):
-        return {key: _masked_object(child, (*path, key), values) for key, child in value.items()}
-    if isinstance(value, list):
-        return [_masked_object(child, (*path, index), values) for index, child in enumerate(value)]
-    for found in values.get(path, ()):
-        value = MASK if found.whole else str(value).replace(found.text, MASK)
-    return value
+    return as_object(mapped(data, mask)) if values else data
 
 
 def masked_line(document: Document, lines: Sequence[str], mark: Mark) -> tuple[str, int]:
@@ -238,19 +219,19 @@ def masked_line(document: Document, lines: Sequence[str], mark: Mark) -> tuple[s
     return line[:first] + near + line[last:], first + column + 1
 
 
-class _Region(Struct, frozen=True):
-    """The part of a source from the key of a secret to the next key or item."""
-
-    begin: Mark
-    end: Mark
-    keyed: bool
-
-
 @lru_cache(maxsize=64)
-def _regions(document: Document) -> tuple[_Region, ...]:
-    """Return, in order, the regions of secrets that are whole values, or that the source has folded or with escapes."""
+def _regions(document: Document) -> tuple[tuple[Mark, Mark, bool], ...]:
+    """Return, in order, the regions of secrets that are whole values, or that the source has folded or with escapes.
+
+    A region begins at the key of a secret, or at the item of a list, and ends at the next key or item.
+    """
     text = document.source.decoded()
-    paths = {value.path for value in hidden(document) if value.whole or not _is_verbatim(value.text, text)}
+    paths = {
+        path
+        for path, found in hidden(document).items()
+        # A value that is not verbatim in the source is folded there, or has escapes.
+        if any(each.whole or not all(line.strip() in text for line in each.text.split("\n")) for each in found)
+    }
     if not paths:
         return ()
     ordered = sorted(((mark, path) for path, mark in document.marks().items() if path), key=itemgetter(0))
@@ -259,21 +240,16 @@ def _regions(document: Document) -> tuple[_Region, ...]:
         if path in paths:
             behind = range(bisect_right(ordered, mark, key=itemgetter(0)), len(ordered))
             later = (to for to, at in map(ordered.__getitem__, behind) if at[: len(path)] != path)
-            regions.append(_Region(mark, next(later, _END), isinstance(path[-1], str)))
+            regions.append((mark, next(later, _END), isinstance(path[-1], str)))
     return tuple(regions)
-
-
-def _is_verbatim(value: str, text: str) -> bool:
-    """Tell whether a text contains each line of a value, not folded and without escapes."""
-    return all(line.strip() in text for line in value.split("\n"))
 
 
 def _by_regions(document: Document, line: str, number: int, near: Span) -> Iterator[Span]:
     """Yield the spans of secrets on a part of a line, by the regions of the document."""
     regions = _regions(document)
-    at = bisect_right(regions, Mark(number, near[1] + 1), key=attrgetter("begin")) - 1
-    while at >= 0 and regions[at].end > Mark(number, near[0] + 1):
-        begin, end, keyed = regions[at].begin, regions[at].end, regions[at].keyed
+    at = bisect_right(regions, Mark(number, near[1] + 1), key=itemgetter(0)) - 1
+    while at >= 0 and regions[at][1] > Mark(number, near[0] + 1):
+        begin, end, keyed = regions[at]
         at -= 1
         first = begin.column - 1 if begin.line == number else 0
         last = end.column - 1 if end.line == number else len(line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -11,7 +11,7 @@ from trainc.findings.codes import CODES
 from trainc.findings.display import ELLIPSIS, VALUE_WIDTH, invisible
 from trainc.findings.finding import Finding, Related, Severity
 from trainc.findings.redaction import Redactor
-from trainc.findings.secrets import Hidden, hidden, private_keys, tokens
+from trainc.findings.secrets import hidden, private_keys, tokens
 from trainc.inputs.source import Document
 
 _NEAR = 0.65
@@ -104,20 +104,13 @@ def secrets_in_plain_text(
     """
     if document.data.get("kind") == "Secret":
         return
-    for path, values in _by_path(document).items():
+    for path, values in hidden(document).items():
         what, text = _what(document, path), str(get(document.data, *path))
         if next(private_keys(text), None) is not None:
             severity = Severity.WARNING if faithful else None
             yield report(PRIVATE_KEY, document, path, f"{what} holds a private key in plain text", severity=severity)
         elif next(tokens(text), None) is not None or any(by_name(path, value.text) for value in values):
             yield report(PLAIN_TEXT, document, path, f"{what} holds what looks like a secret in plain text")
-
-
-def _by_path(document: Document) -> Mapping[Path, list[Hidden]]:
-    found: dict[Path, list[Hidden]] = {}
-    for value in hidden(document):
-        found.setdefault(value.path, []).append(value)
-    return found
 
 
 def _what(document: Document, path: Path) -> str:

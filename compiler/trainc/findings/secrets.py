@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from binascii import Error, a2b_base64
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 
@@ -184,35 +184,37 @@ def secrets(data: JsonObject, *, shaped: bool = True) -> tuple[Hidden, ...]:
 
 
 @lru_cache(maxsize=64)
-def hidden(document: Document) -> tuple[Hidden, ...]:
-    """Return the secrets in a document, in order."""
-    source = document.source
-    shaped = _may_hold_shapes(source)
-    return secrets(document.data, shaped=shaped) if shaped or _may_hide(source) else ()
+def hidden(document: Document) -> Mapping[Path, list[Hidden]]:
+    """Return the secrets in a document by path, in order."""
+    shaped, may_hide = _may_hide(document.source)
+    return by_path(secrets(document.data, shaped=shaped)) if shaped or may_hide else {}
+
+
+def by_path(values: Iterable[Hidden]) -> Mapping[Path, list[Hidden]]:
+    """Return secrets by path."""
+    found: dict[Path, list[Hidden]] = {}
+    for value in values:
+        found.setdefault(value.path, []).append(value)
+    return found
 
 
 @lru_cache(maxsize=64)
-def _may_hold_shapes(source: Source) -> bool:
-    """Tell whether any value of this text may be a secret by its shape."""
-    return may_spell(source.decoded())
+def _may_hide(source: Source) -> tuple[bool, bool]:
+    """Tell whether a source may have a value that is secret by its shape, and by its name; most have neither.
 
-
-@lru_cache(maxsize=64)
-def _may_hide(source: Source) -> bool:
-    """Tell whether a source may have a value that is secret by its name; most have no such word and no URL's password.
-
-    A document with a URL may also hide one if it has escape sequences or a last-applied configuration. Some characters
+    One with a URL may hide a password if it has escape sequences or a last-applied configuration. Some characters
     outside of ASCII are those of a word in another case.
     """
     text = source.decoded()
-    if not text.isascii():
-        return _MAYBE.search(text) is not None or _MAYBE_NAME.search(text) is not None
-    if "://" in text and ("@" in text or "\\" in text or _APPLIED in text):
-        return True
     lower = text.lower()
+    shaped = "\\" in text or may_hold(lower)  # the text of a file may have escapes
+    if not text.isascii():
+        return shaped, _MAYBE.search(text) is not None or _MAYBE_NAME.search(text) is not None
+    if "://" in text and ("@" in text or "\\" in text or _APPLIED in text):
+        return shaped, True
     if any(word in lower for word in _HINTS):  # several times faster than the pattern
-        return True
-    return "pat" in lower and _MAYBE_NAME.search(text) is not None
+        return shaped, True
+    return shaped, "pat" in lower and _MAYBE_NAME.search(text) is not None
 
 
 def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden], shaped: bool) -> None:
@@ -269,11 +271,6 @@ def _inside(text: str, shaped: bool) -> Iterator[str]:
 def may_hold(lower: str) -> bool:
     """Tell whether a text in lower case may have a secret of a known shape."""
     return any(hint in lower for hint in _SHAPE_HINTS)
-
-
-def may_spell(text: str) -> bool:
-    """Tell whether the text of a file may have such a secret, perhaps written with escapes."""
-    return "\\" in text or may_hold(text.lower())
 
 
 def shaped(text: str) -> Iterator[tuple[int, int]]:

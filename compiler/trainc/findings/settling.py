@@ -225,14 +225,13 @@ def limited(findings: Iterable[Finding]) -> list[Finding]:
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.file, finding.code), []).append(finding)
-    return [finding for group in groups.values() for finding in _first(group)]
-
-
-def _first(group: Sequence[Finding]) -> Sequence[Finding]:
-    if len(group) <= MOST:
-        return group
-    ordered = sorted(group, key=lambda finding: (LEVELS.index(finding.severity), sort_key(finding)))
-    first, count = ordered[MOST], len(group) - MOST
-    message = f"{count} more finding{'s' * (count != 1)} of {first.code} in this file"
-    hint = f"only the first {MOST} of one code per file are shown"
-    return [*ordered[:MOST], Finding(first.code, first.severity, message, first.document, first.path, hint=hint)]
+    kept: list[Finding] = []
+    for group in groups.values():
+        if (count := len(group) - MOST) > 0:
+            group.sort(key=lambda finding: (LEVELS.index(finding.severity), sort_key(finding)))
+            first = group[MOST]
+            message = f"{count} more finding{'s' * (count != 1)} of {first.code} in this file"
+            hint = f"only the first {MOST} of one code per file are shown"
+            group[MOST:] = [Finding(first.code, first.severity, message, first.document, first.path, hint=hint)]
+        kept += group
+    return kept

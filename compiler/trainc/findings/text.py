@@ -41,17 +41,13 @@ def render_brief(findings: Iterable[Finding], colour: bool = False) -> str:
     """
     repeats: dict[tuple[str, ...], list[Finding]] = {}
     for finding in sorted(findings, key=sort_key):
-        repeats.setdefault(_repeated(finding), []).append(finding)
+        policy = finding.message.partition(":")[0] if finding.code.startswith(_POLICIES) else ""
+        key: tuple[str, ...] = (finding.severity, finding.code, policy)
+        if finding.severity is Severity.ERROR:
+            key = (finding.code, finding.file, str(finding.document.index), str(finding.path), finding.message)
+        repeats.setdefault(key, []).append(finding)
     renderer = _Renderer(colour)
     return "\n".join(renderer.finding(found[0]) + renderer.more(found) for found in repeats.values())
-
-
-def _repeated(finding: Finding) -> tuple[str, ...]:
-    """Return a key that is the same for findings of which only the first is shown."""
-    if finding.severity is Severity.ERROR:
-        return (finding.code, finding.file, str(finding.document.index), str(finding.path), finding.message)
-    policy = finding.message.partition(":")[0] if finding.code.startswith(_POLICIES) else ""
-    return (finding.severity, finding.code, policy)
 
 
 def each(findings: Iterable[Finding], colour: bool = False) -> Iterator[str]:
@@ -69,11 +65,6 @@ def summary(findings: Iterable[Finding]) -> str:
     return ", ".join(parts) or "no findings"
 
 
-def _split(source: Source) -> Sequence[str]:
-    # As editors count lines; str.splitlines would also break at form feeds and separators.
-    return source.decoded().removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
 class _Renderer(Struct):
     """Writes findings, and keeps the lines of their sources."""
 
@@ -86,7 +77,9 @@ class _Renderer(Struct):
     def source(self, document: Document) -> Sequence[str]:
         source = document.source
         if source not in self.lines:
-            self.lines[source] = _split(source)
+            # As editors count lines; str.splitlines would also break at form feeds and separators.
+            text = source.decoded().removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+            self.lines[source] = text.split("\n")
         return self.lines[source]
 
     def finding(self, finding: Finding) -> str:
@@ -102,12 +95,12 @@ class _Renderer(Struct):
         parts = [
             f"{position(finding.document, finding.path)}: {label}: {self.paint(_BOLD, one_line(finding.message))}\n"
         ]
-        parts += self.excerpt(finding.document, mark, size, _Pointer(style, "^", where))
+        parts += self.excerpt(finding.document, mark, size, style=style, sign="^", text=where)
         parts += self.notes(finding, size)
         for other, other_mark in others:
-            pointer = _Pointer(_GUTTER, "-", one_line(other.message))
-            excerpt = list(self.excerpt(other.document, other_mark, size, pointer))
-            message = "" if excerpt else f": {pointer.text}"
+            text = one_line(other.message)
+            excerpt = list(self.excerpt(other.document, other_mark, size, style=_GUTTER, sign="-", text=text))
+            message = "" if excerpt else f": {text}"
             colons = self.paint(_GUTTER, f"{' ' * (size + 1)}:::")
             parts += [f"{colons} {position(other.document, other.path)}{message}\n", *excerpt]
         return "".join(parts)
@@ -121,14 +114,14 @@ class _Renderer(Struct):
         first = found[0]
         return f"  {self.paint(_GUTTER, '=')} {len(found)} {first.severity}s of {first.code} {where}: -v shows all\n"
 
-    def excerpt(self, document: Document, mark: Mark, size: int, pointer: _Pointer) -> Iterator[str]:
-        """Yield the gutter, the line of a mark and the pointer below it; nothing for an empty line."""
+    def excerpt(self, document: Document, mark: Mark, size: int, *, style: str, sign: str, text: str) -> Iterator[str]:
+        """Yield the gutter, the line of a mark and ``text`` below it after signs; nothing for an empty line."""
         line, column = masked_line(document, self.source(document), mark)
         if not line.strip():
             return
         shown, indent, length = window(line, column)
         blank = self.paint(_GUTTER, " " * (size + 2) + "|")
-        below = self.paint(pointer.style, f"{pointer.sign * length} {pointer.text}".rstrip())
+        below = self.paint(style, f"{sign * length} {text}".rstrip())
         yield f"{blank}\n"
         yield f"{self.paint(_GUTTER, f' {mark.line:>{size}} |')} {shown.rstrip()}\n"
         yield f"{blank} {' ' * indent}{below}\n"
@@ -139,14 +132,6 @@ class _Renderer(Struct):
             if value is not None:
                 sign = self.paint(_GUTTER, " " * (size + 2) + "=")
                 yield f"{sign} {self.paint(_BOLD, name)}: {one_line(value, limit)}\n"
-
-
-class _Pointer(Struct, frozen=True):
-    """The line below a source line: a sign, repeated below the key or scalar, and a text."""
-
-    style: str
-    sign: str
-    text: str
 
 
 def position(document: Document, path: Path) -> str:

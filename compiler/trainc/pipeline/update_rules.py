@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from trainc.admission.base_revision import Base, as_stored, broken, identify, standard
 from trainc.admission.rules import BrokenRule, failures
 from trainc.admission.update import config_map_changes, jobset_changes, rewritten, trainjob_changes
+from trainc.basics.differences import Change, changes, contains, counterpart, holds, is_text_of, same, undone
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get
 from trainc.documents.classify import RUNTIMES, TRAINJOB
-from trainc.documents.compare import Change, changes, contains, counterpart, holds, is_text_of, same, undone
 from trainc.findings import Finding, Related, Severity, report
 from trainc.findings.redaction import masked_value
 from trainc.gitops.base import run_of

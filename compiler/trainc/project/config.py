@@ -114,7 +114,10 @@ def _rules(document: Document) -> Iterator[Finding]:
         if isinstance(file, str) and file.startswith("out/") and not _is_plain(file.rstrip("/")):
             message = "not a plain path relative to the folder of trainc.yaml"
             yield report(CODE, document, (UNMANAGED, index), message, found=file, expected="out/prod/README.md")
-    written = (finding for name in names for finding in (*_folders(document, name), *_written(document, name)))
+    written = [finding for name in names for finding in _folders(document, name)]
+    for name in names:
+        if get(options_of(data, name), "argocd", "write") is not None:
+            written += _without_repository(document, data, name)
     yield from {finding.path: finding for finding in written}.values()
     yield from severities.check(document)
     yield from secrets_in_plain_text(document)
@@ -151,11 +154,6 @@ def _without_repository(document: Document, data: JsonObject, name: str) -> Iter
         message = f"environment {name} has no argocd.repoURL, which Argo CD's objects require"
         expected = "the URL from which Argo CD clones this repository"
         yield report(CODE, document, _position(data, name, "argocd"), message, expected=expected)
-
-
-def _written(document: Document, name: str) -> Iterator[Finding]:
-    if get(options_of(document.data, name), "argocd", "write") is not None:
-        yield from _without_repository(document, document.data, name)
 
 
 def _folders(document: Document, name: str) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from trainc.admission.companions import read_definitions
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, Silenced, has_errors, report, severities, sort_key
-from trainc.findings.settling import JobFindings, collapse
+from trainc.findings.settling import JobFindings, ReportRules, collapse
 from trainc.findings.suppression import UNUSED
 from trainc.gitops.environment import WITHOUT_TARGET, jobs_without_environment, unknown_names, unused_registries
 from trainc.gitops.images import lock_notes
@@ -140,43 +140,34 @@ def compile_for(
         builds[name] = options, run(loaded, options, keep, cache.executor(name, execute))
     made = [build for _, build in builds.values()]
     found = [*findings, *inputs.findings, *crds.findings]
+    floor = None if standard is None else severities.read(standard.revision.config.get(severities.KEY))
+    rules = ReportRules(severities=severities.read(config.data.get(severities.KEY)), floor=floor)
     if set(config.environments) == set(builds):
-        found += _ruled(_of_the_whole(tuple(builds.values()), partly=bool(partly)), config, standard)
-    found += _ruled(standard.weakened if standard is not None else (), config, standard)
+        found += rules.settle(_of_the_whole(tuple(builds.values()), partly=bool(partly)))
+    found += rules.settle(standard.weakened if standard is not None else ())
     found += without_idle([build.input_findings for build in made], partly)
     found = list(cache.placed(found))
     # A finding is about the input, so environments repeat it.
     once = {(sort_key(finding), finding.path, finding.hint): finding for finding in reversed(found)}
-    jobs = [row for number, build in enumerate(made) for row in _rows(number, build, cache)]
+    # What several environments have in common is reported once, so a job's key is its document.
+    jobs = [
+        JobFindings(
+            f"{job.namespace}/{job.name}",
+            cache.placed(job.findings),
+            (job.document.source.name, job.document.index),
+            number,
+        )
+        for number, build in enumerate(made)
+        for job in build.jobs
+    ]
+    silenced = {(sort_key(each.finding), each.finding.path): each for build in made for each in build.silenced}
     return Outcome(
         jobs={name: build.jobs for name, (_, build) in builds.items()},
         files={name: data for build in made for name, data in build.files.items()},
         findings=tuple(sorted(collapse(once.values(), jobs), key=sort_key)),
         made={name: build.summaries for name, (_, build) in builds.items()},
-        silenced=_silenced(made),
+        silenced=tuple(silenced.values()),
     )
-
-
-def _rows(environment: int, build: Build, cache: Uncached) -> Iterator[JobFindings]:
-    """Yield the findings of each job of an environment: what jobs share is reported once, for all environments."""
-    for job in build.jobs:
-        source = (job.document.source.name, job.document.index)
-        yield JobFindings(f"{job.namespace}/{job.name}", cache.placed(job.findings), source, environment)
-
-
-def _silenced(builds: Iterable[Build]) -> tuple[Silenced, ...]:
-    """Return the findings that comments suppress, each once."""
-    found = {(sort_key(each.finding), each.finding.path): each for build in builds for each in build.silenced}
-    return tuple(found.values())
-
-
-def _ruled(findings: Iterable[Finding], config: Config, standard: Standard | None) -> Iterator[Finding]:
-    """Yield findings with the severities of trainc.yaml, or the higher ones of the standard."""
-    levels = severities.read(config.data.get(severities.KEY))
-    floor = None if standard is None else severities.read(standard.revision.config.get(severities.KEY))
-    for finding in findings:
-        if (ruled := severities.apply(finding, levels, floor)) is not None:
-            yield ruled
 
 
 def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> Iterator[Finding]:
@@ -199,20 +190,18 @@ def without_idle(builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source]
     partly = frozenset(partly)
     idle = [{sort_key(finding) for finding in findings if _is_idle(finding)} for findings in builds]
     everywhere = set.intersection(*idle) if idle else set()
+    without_target = [{each.path for each in findings if each.code == WITHOUT_TARGET} for findings in builds]
     for findings in builds:
         for finding in findings:
-            if finding.code == WITHOUT_TARGET and (partly or _has_a_target(finding, builds)):
-                continue
+            if finding.code == WITHOUT_TARGET:
+                # A patch of defaults may have its target in another environment.
+                has_target = finding.path[:1] == ("defaults",) and any(
+                    finding.path not in paths for paths in without_target
+                )
+                if partly or has_target:
+                    continue
             if not _is_idle(finding) or (sort_key(finding) in everywhere and finding.document.source not in partly):
                 yield finding
-
-
-def _has_a_target(finding: Finding, builds: Sequence[tuple[Finding, ...]]) -> bool:
-    """Return whether a patch of defaults without a target in one environment has one in another."""
-    path = finding.path
-    return path[:1] == ("defaults",) and not all(
-        any((each.code, each.path) == (WITHOUT_TARGET, path) for each in findings) for findings in builds
-    )
 
 
 def _is_idle(finding: Finding) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -12,7 +12,6 @@ from trainc.findings import Finding, Silenced, has_errors, sort_key
 from trainc.gitops.argocd import Tree
 from trainc.gitops.flux import kustomization
 from trainc.gitops.runtime_resources import FOLDER
-from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Source
 from trainc.pipeline.job import Executor
@@ -64,7 +63,12 @@ def plan_request(
     found = with_empty(outcome, root, request.names)
     folders = (OUT, *deployment_folders(config, request.environments)) if request.is_whole else (OUT,)
     there = look(root, folders)
-    todo = None if fails(found) else _plan(request, outcome, folders, there, cache)
+    todo = None
+    if not fails(found) and request.is_whole:
+        wanted = {**outcome.files, **deployment_files(config, outcome)}
+        todo = plan(root, wanted, folders, folders, cache.is_same, there=there)
+    elif not fails(found):
+        todo = plan(root, outcome.files, tuple(dict.fromkeys(_scopes(request, outcome))), is_same=cache.is_same)
     others = foreign_files(root, there, todo, unmanaged(config.data))
     beside = (document.source for document in (config.document, config.lock.document) if document is not None)
     sources = (*platform.sources, *beside)
@@ -76,15 +80,6 @@ def plan_request(
     ours = {*todo.unchanged, *todo.remove, *todo.leftovers, *(file.name for file in (*todo.create, *todo.change))}
     foreign = frozenset(name for name, kind in there.items() if kind is Kind.FILE and name not in ours)
     return Planned(_sorted((*found, *notes)), todo, sources, outcome.silenced, foreign)
-
-
-def _plan(
-    request: Request, outcome: Outcome, folders: tuple[str, ...], there: Mapping[str, Kind], cache: Uncached
-) -> Plan:
-    if request.is_whole:
-        wanted = {**outcome.files, **deployment_files(request.config, outcome)}
-        return plan(request.root, wanted, folders, folders, cache.is_same, there=there)
-    return plan(request.root, outcome.files, tuple(dict.fromkeys(_scopes(request, outcome))), is_same=cache.is_same)
 
 
 def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -99,30 +94,23 @@ def _scopes(request: Request, outcome: Outcome) -> Iterator[str]:
     # jobs/<namespace> covers its whole namespace, unless other folders map to it; a file covers its own jobs.
     homes = [name.partition("/")[2] for name in request.names if name.count("/") == 1]
     for environment, jobs in outcome.jobs.items():
-        namespaces = read_settings(request.config.data, environment).namespaces
+        namespaces = settings(request.config, environment).namespaces
         for home in homes:
-            if _decides(request.root, home, namespaces):
-                yield from _job_folders(request.root, f"{OUT}/{environment}/{namespaces.get(home, home)}")
+            namespace = namespaces.get(home, home)
+            others = {*namespaces, namespace} - {home}
+            if any(namespaces.get(o, o) == namespace and (request.root / JOBS / o).is_dir() for o in others):
+                continue
+            folder = request.root / OUT / environment / namespace
+            inside = sorted(folder.iterdir()) if folder.is_dir() else ()
+            for job in inside:
+                if job.name != FOLDER and job.is_dir() and not job.is_symlink():
+                    yield f"{OUT}/{environment}/{namespace}/{job.name}"
         yield from (f"{OUT}/{environment}/{job.namespace}/{job.name}" for job in jobs)
-
-
-def _decides(root: Path, home: str, namespaces: Mapping[str, str]) -> bool:
-    """Return whether this folder of jobs/ is the only one with jobs for its namespace."""
-    namespace = namespaces.get(home, home)
-    others = (other for other in (*namespaces, namespace) if other != home and (root / JOBS / other).is_dir())
-    return all(namespaces.get(other, other) != namespace for other in others)
-
-
-def _job_folders(root: Path, folder: str) -> Iterator[str]:
-    """Yield the folders of jobs in a folder of out/."""
-    inside = (root / folder).iterdir() if (root / folder).is_dir() else ()
-    names = (one.name for one in sorted(inside) if one.is_dir() and not one.is_symlink())
-    return (f"{folder}/{name}" for name in names if name != FOLDER)
 
 
 def settings(config: Config, environment: str) -> Settings:
     """Return the settings of an environment."""
-    return Options(environment=environment, config=config.data).settings
+    return read_settings(config.data, environment)
 
 
 def trees(config: Config, outcome: Outcome) -> tuple[Tree, ...]:

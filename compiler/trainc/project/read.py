@@ -8,6 +8,7 @@ project that the user names are trusted.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterable
@@ -15,10 +16,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
+from msgspec.structs import replace
 
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document, Source
-from trainc.project.files import Found, IrregularFileError, Listing, Problem, is_loop, leads_out, open_regular
+from trainc.project.files import IrregularFileError, is_outside, leads_out, open_regular
 
 RUNTIMES = "runtimes"
 POLICIES = "policies"
@@ -43,6 +45,12 @@ _PLACES = {
     "runtimes": "runtimes/<file> or runtimes/<folder>/<file>",
     "policies": "policies/<file> or policies/<folder>/<file>",
 }
+
+_MOST_LINKED = 1000
+"""The most linked folders of one listing: links to folders of links multiply."""
+
+_OUTSIDE = "symbolic link that leads out of the project, not followed"
+_LOOP = "loop of symbolic links"
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -124,14 +132,12 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
         if (wrong := _wrong_link(root, step)) is not None:
             return wrong
     if path.is_dir():
-        names, findings = _list(Listing(root, SUFFIXES, root), name)
+        names, findings = _Listing(root, root).below(name)
     else:
         names, findings = ([name], []) if path.exists() else ([], [])
         if names and (steps[-1].startswith(".") or not name.lower().endswith(SUFFIXES)):
-            names, findings = (
-                [],
-                [_about("TC011", name, f"neither a folder nor a file ending in {', '.join(SUFFIXES)}")],
-            )
+            message = f"neither a folder nor a file ending in {', '.join(SUFFIXES)}"
+            names, findings = [], [_about("TC011", name, message)]
     names = [found for found in names if not _is_test(found)]
     top, base = steps[0], os.fspath(root)
     depths = [depth - 1 for depth in _DEPTHS[top]]
@@ -140,7 +146,9 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
         if found.count("/") in depths:
             parts.append(read(f"{base}/{found}", found))
         else:
-            parts.append(Inputs((), (_misplaced(found, top),)))
+            document = Document(Source(found, b""), {})
+            message, expected = "file in the wrong place", _PLACES[top]
+            parts.append(Inputs((), (report("TC011", document, (), message, found=found, expected=expected),)))
     return merge(parts)
 
 
@@ -152,7 +160,7 @@ def _wrong_link(root: Path, name: str) -> Inputs | None:
     if leads_out(root, path):
         return _outside(name)
     try:
-        os.stat(path)  # noqa: PTH116 - pathlib hides loops
+        os.stat(path)
     except OSError as error:
         return Inputs((), (_unreadable(name, error),))
     return None
@@ -189,25 +197,20 @@ def is_given(name: str, places: Iterable[str]) -> bool:
     """Return whether read_given reads a regular file of this name for one of ``places``, names from root."""
     if name.startswith(OUT) or name in (CONFIG, LOCK) or _is_test(name) or not name.lower().endswith(SUFFIXES):
         return False
-    return any(name == place or _is_listed(name, place) for place in places)
+    for place in places:
+        prefix = "" if place == "." else f"{place}/"
+        hidden = any(step.startswith(".") for step in name[len(prefix) :].split("/"))
+        if name == place or (name.startswith(prefix) and not hidden):
+            return True
+    return False
 
 
-def _is_listed(name: str, place: str) -> bool:
-    """Return whether a file is below a folder, and no step in between is hidden."""
-    prefix = "" if place == "." else f"{place}/"
-    return name.startswith(prefix) and not any(step.startswith(".") for step in name[len(prefix) :].split("/"))
-
-
-def read_given(root: Path, folder: Path, path: str) -> Inputs:
+def read_given(root: Path, folder: Path, path: str, *, tests: bool = False) -> Inputs:
     """Read a file, which may be a pipe, or every YAML and JSON file below a folder. The path is relative to ``folder``.
 
     The name is the path from root; outside of root it is the path itself, and links may lead anywhere. At the root,
-    out/, trainc.yaml and images.lock.yaml are skipped, and in a folder the tests of policies.
+    out/, trainc.yaml and images.lock.yaml are skipped, and in a folder the tests of policies unless ``tests`` is set.
     """
-    return _given(root, folder, path, tests=False)
-
-
-def _given(root: Path, folder: Path, path: str, *, tests: bool) -> Inputs:
     inside = name_below(root, folder, path)
     name = inside or Path(path).as_posix()
     place = folder / path
@@ -218,7 +221,7 @@ def _given(root: Path, folder: Path, path: str, *, tests: bool) -> Inputs:
     # trainc creates no links in out/.
     follow = inside is None or not f"{name}/".startswith(OUT)
     prefix = "" if name == "." else name + "/"
-    names, findings = _list(Listing(place, SUFFIXES, None if inside is None else root, follow=follow), "", prefix)
+    names, findings = _Listing(place, None if inside is None else root, prefix, follow=follow).below("")
     if name == "." and has_config(root):
         names = [found for found in names if found not in (CONFIG, LOCK) and not found.startswith(OUT)]
     if not tests and has_config(root):
@@ -232,29 +235,11 @@ def read_stdin(stream: BinaryIO) -> Inputs:
     return _limited(stream.read(LIMIT + 1), STDIN)
 
 
-def _list(listing: Listing, folder: str, prefix: str = "") -> tuple[list[str], list[Finding]]:
-    """Return the names of the YAML and JSON files below a folder, and findings, in which ``prefix`` precedes names."""
-    found = list(listing.below(folder))
-    names = [one.name for one in found if one.problem is None]
-    return sorted(names), [_passed_over(prefix, one) for one in found if one.problem is not None]
-
-
-def _passed_over(prefix: str, found: Found) -> Finding:
-    name = (prefix + found.name).rstrip("/") or "."
-    if isinstance(found.problem, OSError):
-        return _unreadable(name, found.problem)
-    assert found.problem is not None, "what has no problem is listed"
-    if found.problem is Problem.OUTSIDE:
-        return _outside(name).findings[0]
-    severity = Severity.WARNING if found.problem is Problem.LINK else None
-    return _about("TC011", name, found.problem.value, severity)
-
-
 def read_policy_tests(root: Path, folder: Path, paths: Iterable[str] = ()) -> Inputs:
     """Read policies/tests/, or the given files and folders, relative to ``folder``."""
     if paths:
-        return merge(_given(root, folder, path, tests=True) for path in paths)
-    return _given(root, root, POLICY_TESTS, tests=True) if (root / POLICY_TESTS).is_dir() else Inputs()
+        return merge(read_given(root, folder, path, tests=True) for path in paths)
+    return read_given(root, root, POLICY_TESTS, tests=True) if (root / POLICY_TESTS).is_dir() else Inputs()
 
 
 def read_beside_policies(root: Path) -> Inputs:
@@ -305,17 +290,120 @@ def _about(code: str, name: str, message: str, severity: Severity | None = None)
 
 
 def _unreadable(name: str, error: OSError) -> Finding:
-    return _about("TC011", name, Problem.LOOP.value if is_loop(error) else f"cannot be read: {error.strerror}")
+    return _about("TC011", name, _LOOP if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}")
 
 
 def _outside(name: str) -> Inputs:
     """Return the finding of a link that leads out of the project; it does not show the target."""
     document = Document(Source(name, b""), {})
     hint = "copy the file into the project, or pass its path on the command line"
-    return Inputs((), (report("TC011", document, (), Problem.OUTSIDE.value, hint=hint),))
+    return Inputs((), (report("TC011", document, (), _OUTSIDE, hint=hint),))
 
 
-def _misplaced(name: str, top: str) -> Finding:
-    return report(
-        "TC011", Document(Source(name, b""), {}), (), "file in the wrong place", found=name, expected=_PLACES[top]
-    )
+class _Folder(msgspec.Struct, frozen=True):
+    """A folder to list: its name, its real path, and the real paths and links of the linked folders above it."""
+
+    name: str
+    real: str
+    way: tuple[tuple[str, str], ...] = ()
+
+
+class _Listing:
+    """Lists the YAML and JSON files below a folder, at any depth; hidden entries are skipped.
+
+    Links must not lead out of ``home``, if given, and are not followed at all without ``follow``. ``prefix`` precedes
+    names in findings.
+    """
+
+    def __init__(self, root: str | Path, home: Path | None, prefix: str = "", *, follow: bool = True) -> None:
+        self.base = os.fspath(root)
+        self.home = None if home is None else os.path.realpath(home)
+        self.prefix = prefix
+        self.follow = follow
+        self.names: list[str] = []
+        self.findings: list[Finding] = []
+        self.waiting: list[_Folder] = []
+        self.loops: set[frozenset[str]] = set()
+        self.linked = 0
+
+    def below(self, name: str) -> tuple[list[str], list[Finding]]:
+        """Return the names of the files below a folder, sorted, and findings."""
+        self.waiting.append(_Folder(name, os.path.realpath(self._path(name))))
+        while self.waiting:
+            folder = self.waiting.pop()
+            try:
+                with os.scandir(self._path(folder.name)) as entries:
+                    listed = sorted((e for e in entries if not e.name.startswith(".")), key=lambda entry: entry.name)
+            except OSError as error:
+                self.findings.append(_unreadable(self._shown(folder.name), error))
+                continue
+            for entry in listed:
+                name = f"{folder.name}/{entry.name}" if folder.name else entry.name
+                if entry.is_symlink():
+                    self._link(folder, name, f"{folder.real}/{entry.name}")
+                elif entry.is_dir():
+                    self.waiting.append(replace(folder, name=name, real=f"{folder.real}/{entry.name}"))
+                elif name.lower().endswith(SUFFIXES):
+                    self.names.append(name)
+        return sorted(self.names), self.findings
+
+    def _path(self, name: str) -> str:
+        return f"{self.base}/{name}" if name else self.base
+
+    def _shown(self, name: str) -> str:
+        return (self.prefix + name).rstrip("/") or "."
+
+    def _link(self, folder: _Folder, name: str, link: str) -> None:
+        """Add a linked file or folder, or the finding about it."""
+        shown, real = self._shown(name), os.path.realpath(link)
+        readable = link.lower().endswith(SUFFIXES)
+        if not self.follow or (self.home is not None and is_outside(self.home, real)):
+            if readable or os.path.isdir(real):
+                message = "symbolic link, not followed"
+                outside = _outside(shown).findings[0]
+                self.findings.append(outside if self.follow else _about("TC011", shown, message, Severity.WARNING))
+            return
+        try:
+            is_folder = stat.S_ISDIR(os.stat(link).st_mode)
+        except OSError as error:
+            if not readable and "." in os.path.basename(link):
+                return
+            if error.errno == errno.ELOOP:
+                self._loop(shown, _loop_of(link))
+            else:
+                self.findings.append(_unreadable(shown, error))
+            return
+        if is_folder:
+            self._linked_folder(_Folder(name, real, (*folder.way, (folder.real, link))))
+        elif readable:
+            self.names.append(name)
+
+    def _linked_folder(self, folder: _Folder) -> None:
+        inside = [at for at, (place, _) in enumerate(folder.way) if f"{place}/".startswith(f"{folder.real}/")]
+        self.linked += 1
+        if inside:
+            self._loop(self._shown(folder.name), frozenset(link for _, link in folder.way[inside[0] :]))
+        elif self.linked <= _MOST_LINKED:
+            self.waiting.append(folder)
+        elif self.linked == _MOST_LINKED + 1:
+            message = f"more than {_MOST_LINKED} folders behind symbolic links"
+            self.findings.append(_about("TC011", self._shown(folder.name), message))
+
+    def _loop(self, shown: str, links: frozenset[str]) -> None:
+        """Add the finding about a loop of links, once."""
+        if links not in self.loops:
+            self.loops.add(links)
+            self.findings.append(_about("TC011", shown, _LOOP))
+
+
+def _loop_of(path: str) -> frozenset[str]:
+    """Return the links of the loop that a link is in, or leads to."""
+    seen: list[str] = []
+    while path not in seen:
+        seen.append(path)
+        try:
+            target = os.readlink(path)
+        except OSError:  # the loop is among the parent folders
+            return frozenset(seen)
+        path = os.path.normpath(os.path.join(os.path.dirname(path), target))
+    return frozenset(seen[seen.index(path) :])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -23,9 +23,8 @@ FOLDERS: Final = ("jobs", "runtimes", "policies", "out")
 SETTINGS: Final = (CONFIG, LOCK)
 """Files at the root with settings."""
 
-_REGULAR: Final = ("100644", "100755")
-_KINDS: Final = {"120000": Kind.LINK, "040000": Kind.FOLDER}
-_MISSING: Final = "missing"
+_KINDS: Final = {"100644": Kind.FILE, "100755": Kind.FILE, "120000": Kind.LINK, "040000": Kind.FOLDER}
+"""The kinds of entries by their mode; others are submodules."""
 
 _ENVIRONMENT: Final = {
     "LC_ALL": "C",
@@ -46,24 +45,34 @@ class RevisionError(Exception):
 
 
 class _Entry(NamedTuple):
-    """A file of a revision: its name and the hash of its content."""
+    """What a revision has at a path; ``size`` is that of a file."""
 
     name: str
+    mode: str
     content: str
+    size: str
 
 
 def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revision:
     """Return the files of a revision (a branch, a tag, a commit, ``HEAD~1``), sorted by name; of out/ only trainc's.
 
-    ``given`` are further files and folders, relative to root. Raises RevisionError if git, the repository, the revision
-    or the content of a file is missing.
+    ``given`` are further files and folders, relative to root. An invalid trainc.yaml is ignored. Raises RevisionError
+    if git, the repository, the revision or the content of a file is missing.
     """
-    commit = _commit(root, revision)
-    listing = _git(root, "ls-tree", "-r", "-z", "-l", commit, "--", *FOLDERS, *SETTINGS, *given)
-    entries = sorted(_entries(listing, lambda name: _is_wanted(name, given)))
-    texts = _contents(root, entries)
-    owned = ((e, t) for e, t in zip(entries, texts, strict=True) if not e.name.startswith(OUT) or t.startswith(OWNED))
-    return _revision(revision, (Source(entry.name, text) for entry, text in owned))
+
+    def is_wanted(name: str) -> bool:
+        is_output = name.startswith(OUT) and name.endswith(SUFFIXES[0])
+        return is_output or name in SETTINGS or is_input(name) or is_given(name, given)
+
+    found = _sources(root, _entries(root, revision, *FOLDERS, *SETTINGS, *given), is_wanted)
+    config = next((parse(source)[0] for source in found if source.name == CONFIG), Config())
+    settings = tuple(read_document(source)[1] for source in found if source.name in SETTINGS)
+    inputs = tuple(
+        source
+        for source in found
+        if source.name not in SETTINGS and (not source.name.startswith(OUT) or source.text[: len(OWNED)] == OWNED)
+    )
+    return Revision(revision, inputs, config.data, settings)
 
 
 def read_inputs(root: Path, revision: str) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
@@ -71,42 +80,57 @@ def read_inputs(root: Path, revision: str) -> tuple[tuple[Source, ...], tuple[So
 
     Raises RevisionError.
     """
-    commit = _commit(root, revision)
-    listing = _git(root, "ls-tree", "-r", "-z", "-l", commit, "--", *FOLDERS[:-1], CONFIG, LOCK)
-    entries = sorted(_entries(listing, lambda name: _is_read(name) or name.startswith("policies/")))
-    sources = [Source(entry.name, text) for entry, text in zip(entries, _contents(root, entries), strict=True)]
-    unread = tuple(source for source in sources if not _is_read(source.name))
-    return tuple(source for source in sources if _is_read(source.name)), unread
 
+    def is_read(name: str) -> bool:
+        return name in SETTINGS or is_input(name)
 
-def _is_read(name: str) -> bool:
-    return name in (CONFIG, LOCK) or is_input(name)
-
-
-def _revision(name: str, sources: Iterable[Source]) -> Revision:
-    """Return a revision of sources, with trainc.yaml among them; an invalid one is ignored."""
-    found = tuple(sources)
-    config = next((parse(source)[0] for source in found if source.name == CONFIG), Config())
-    settings = tuple(read_document(source)[1] for source in found if source.name in SETTINGS)
-    return Revision(name, tuple(source for source in found if source.name not in SETTINGS), config.data, settings)
+    entries = _entries(root, revision, *FOLDERS[:-1], *SETTINGS)
+    sources = _sources(root, entries, lambda name: is_read(name) or name.startswith("policies/"))
+    return tuple(s for s in sources if is_read(s.name)), tuple(s for s in sources if not is_read(s.name))
 
 
 def read_output(root: Path, revision: str) -> dict[str, bytes]:
     """Return all YAML and JSON files below out/ at a revision, by name. Raises RevisionError."""
-    commit = _commit(root, revision)
-    found = list(_entries(_git(root, "ls-tree", "-r", "-z", "-l", commit, "--", "out"), wanted=_lies_in_out))
-    return {entry.name: text for entry, text in zip(found, _contents(root, found), strict=True)}
+
+    def is_wanted(name: str) -> bool:
+        return name.lower().endswith(SUFFIXES) and not any(step.startswith(".") for step in name.split("/"))
+
+    found = _sources(root, _entries(root, revision, "out"), is_wanted)
+    return {source.name: source.text for source in found}  # type: ignore[misc]  # git's texts are bytes
 
 
 def output_kinds(root: Path, revision: str) -> dict[str, Kind]:
     """Return the kind of every entry below out/ at a revision, by name. Raises RevisionError."""
-    listing = _git(root, "ls-tree", "-r", "-t", "-z", _commit(root, revision), "--", "out")
-    found = {}
+    return {entry.name: _KINDS.get(entry.mode, Kind.OTHER) for entry in _entries(root, revision, "out")}
+
+
+def _entries(root: Path, revision: str, *paths: str) -> list[_Entry]:
+    """Return what a revision has at and below some paths, sorted by name."""
+    listing = _git(root, "ls-tree", "-r", "-t", "-z", "-l", _commit(root, revision), "--", *paths)
+    found = []
     for line in filter(None, listing.split(b"\0")):
-        head, _, raw = line.partition(b"\t")
-        mode = head.partition(b" ")[0].decode("ascii")
-        found[os.fsdecode(raw)] = Kind.FILE if mode in _REGULAR else _KINDS.get(mode, Kind.OTHER)
-    return found
+        head, _, name = line.partition(b"\t")
+        mode, _, content, size = head.decode("ascii").split()
+        found.append(_Entry(os.fsdecode(name), mode, content, size))
+    return sorted(found)
+
+
+def _sources(root: Path, entries: Iterable[_Entry], wanted: Callable[[str], bool]) -> list[Source]:
+    """Return the regular files with a wanted name and within the size limit; git is called once for their contents."""
+    chosen = [e for e in entries if _KINDS.get(e.mode) is Kind.FILE and int(e.size) <= LIMIT and wanted(e.name)]
+    if not chosen:
+        return []
+    answer = _git(root, "cat-file", "--batch", given="".join(f"{entry.content}\n" for entry in chosen).encode("ascii"))
+    sources, at = [], 0
+    for entry in chosen:
+        end = answer.index(b"\n", at)
+        size = answer[at:end].decode("ascii").split()[-1]
+        if size == "missing":
+            hint = "this clone is partial: fetch the content of the revision first"
+            raise RevisionError(f"git does not have the content of {entry.name}", hint)
+        sources.append(Source(entry.name, answer[end + 1 : end + 1 + int(size)]))
+        at = end + 1 + int(size) + 1
+    return sources
 
 
 def is_revision(root: Path, text: str) -> bool:
@@ -122,7 +146,7 @@ def _commit(root: Path, revision: str) -> str:
     if not revision or revision.startswith("-") or not is_printable(revision):
         raise RevisionError(f"{revision!r} is not a revision")
     if _run(root, ("rev-parse", "--is-inside-work-tree")).stdout.strip() != b"true":
-        problem = _said(_run(root, ("rev-parse", "--show-toplevel")))
+        problem = _error(_run(root, ("rev-parse", "--show-toplevel")))
         hint = "run trainc where the repository is checked out"
         raise RevisionError(f"no git repository here: {problem}" if problem else "no git repository here", hint)
     found = _run(root, ("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"))
@@ -140,54 +164,10 @@ def _hint(root: Path, revision: str) -> str:
     return "pass a branch, a tag or a commit that git rev-parse --verify accepts"
 
 
-def _entries(listing: bytes, wanted: Callable[[str], bool]) -> Iterator[_Entry]:
-    """Yield the regular files of a listing with a wanted name and within the size limit."""
-    for line in listing.split(b"\0"):
-        if not line:
-            continue
-        head, _, raw = line.partition(b"\t")
-        mode, _, content, size = head.decode("ascii").split()
-        name = os.fsdecode(raw)
-        if mode in _REGULAR and int(size) <= LIMIT and wanted(name):
-            yield _Entry(name, content)
-
-
-def _is_wanted(name: str, given: Sequence[str]) -> bool:
-    return _is_output(name) or name in SETTINGS or is_input(name) or is_given(name, given)
-
-
-def _is_output(name: str) -> bool:
-    return name.startswith(OUT) and name.endswith(SUFFIXES[0])
-
-
-def _lies_in_out(name: str) -> bool:
-    hidden = any(step.startswith(".") for step in name.split("/"))
-    return name.startswith(OUT) and not hidden and name.lower().endswith(SUFFIXES)
-
-
-def _contents(root: Path, entries: Sequence[_Entry]) -> list[bytes]:
-    """Return the contents of files, in their order, by one call of git."""
-    if not entries:
-        return []
-    asked = "".join(f"{entry.content}\n" for entry in entries).encode("ascii")
-    answer = _git(root, "cat-file", "--batch", given=asked)
-    contents, at = [], 0
-    for entry in entries:
-        end = answer.index(b"\n", at)
-        head = answer[at:end].decode("ascii").split()
-        if head[-1] == _MISSING:
-            hint = "this clone is partial: fetch the content of the revision first"
-            raise RevisionError(f"git does not have the content of {entry.name}", hint)
-        size = int(head[-1])
-        contents.append(answer[end + 1 : end + 1 + size])
-        at = end + 1 + size + 1
-    return contents
-
-
 def _git(root: Path, *args: str, given: bytes = b"") -> bytes:
     done = _run(root, args, given)
     if done.returncode != 0:
-        raise RevisionError(f"git {args[0]}: {_said(done)}")
+        raise RevisionError(f"git {args[0]}: {_error(done)}")
     return done.stdout
 
 
@@ -200,7 +180,7 @@ def _run(root: Path, args: Sequence[str], given: bytes = b"") -> subprocess.Comp
         raise RevisionError("git not found on the path", "install git, which reads revisions") from None
 
 
-def _said(done: subprocess.CompletedProcess[bytes]) -> str:
+def _error(done: subprocess.CompletedProcess[bytes]) -> str:
     """Return the first line of git's error, without its prefix."""
     lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
     return lines[0].removeprefix("fatal: ") if lines else ""

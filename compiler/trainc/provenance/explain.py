@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -58,17 +58,13 @@ def find(root: JsonObject, text: str) -> tuple[Path, ...] | Miss:
         value = get(root, *start)
         below = _walk(value, start, text) if start and isinstance(value, dict) else found
         inside |= dict.fromkeys(() if isinstance(below, Miss) else below)
-    inside = inside or dict.fromkeys(_named(root, text))
+    if not inside:  # it may be the name of a list item, such as of a variable
+        named = (path for path in paths(root) if path[-1:] == (_NAME,) and get(root, *path) == text)
+        inside = dict.fromkeys(path[:-1] for path in named if len(path) > 1 and isinstance(path[-2], int))
     if inside:
         return tuple(inside)
     anywhere = {str(path[-1]): None for path in paths(root) if path and isinstance(path[-1], str)}
     return found._replace(known=(*found.known, *(key for key in anywhere if key not in found.known)))
-
-
-def _named(root: JsonObject, name: str) -> list[Path]:
-    """Return the paths of list items with a name, such as variables."""
-    named = (path for path in paths(root) if path[-1:] == (_NAME,) and get(root, *path) == name)
-    return [path[:-1] for path in named if len(path) > 1 and isinstance(path[-2], int)]
 
 
 def _walk(value: Json, path: Path, rest: str) -> tuple[Path, ...] | Miss:
@@ -94,15 +90,15 @@ def _children(value: Json, rest: str, start: int) -> list[tuple[str | int, int]]
     if isinstance(value, dict):
         if quoted := _QUOTED.match(rest):
             return [(quoted[2], quoted.end())] if quoted[2] in value else []
-        fitting = [key for key in value if key and _fits(rest, start, key)]
+        # A key ends where the text does, or before the next step.
+        fitting = [
+            key
+            for key in value
+            if key and rest.startswith(key, start) and rest[start + len(key) :][:1] in ("", ".", "[")
+        ]
         return [(key, start + len(key)) for key in sorted(fitting, key=len, reverse=True)]
     matched = _ITEM.match(rest) if isinstance(value, list) else None
     return [(index, matched.end()) for index in _indexes(as_list(value), matched[1])] if matched else []
-
-
-def _fits(rest: str, start: int, key: str) -> bool:
-    end = start + len(key)
-    return rest.startswith(key, start) and (end == len(rest) or rest[end] in ".[")
 
 
 def _miss(value: Json, path: Path, rest: str) -> Miss:
@@ -111,7 +107,9 @@ def _miss(value: Json, path: Path, rest: str) -> Miss:
         quoted, matched = _QUOTED.match(rest), _STEP.match(rest)
         return Miss(path, quoted[2] if quoted else (matched[1] if matched else "") or rest, tuple(value))
     item = _ITEM.match(rest) if isinstance(value, list) else None
-    return Miss(path, item[0] if item else step, _items(as_list(value)))
+    named = enumerate(get(each, _NAME) for each in as_list(value))
+    items = (f"[{_NAME}={name}]" if isinstance(name, str) else f"[{index}]" for index, name in named)
+    return Miss(path, item[0] if item else step, tuple(items))
 
 
 def _indexes(value: list[Json], text: str) -> list[int]:
@@ -125,12 +123,6 @@ def _indexes(value: list[Json], text: str) -> list[int]:
         key, wanted = _NAME, text
     wanted = wanted.strip("'\"")
     return [index for index, item in enumerate(value) if isinstance(item, dict) and str(item.get(key)) == wanted]
-
-
-def _items(value: list[Json]) -> tuple[str, ...]:
-    """Return how items can be selected: by name if they have one."""
-    named = (get(item, _NAME) for item in value)
-    return tuple(f"[{_NAME}={name}]" if isinstance(name, str) else f"[{index}]" for index, name in enumerate(named))
 
 
 def field_name(path: Path) -> str:
@@ -182,8 +174,11 @@ def provenances(origin: Origin, options: Options) -> tuple[Provenance, ...]:
 def _provenance(origin: Origin, options: Options) -> Provenance:
     if origin.kind == "input" and origin.document is not None:
         return _input(origin.document, origin.path)
-    if origin.kind == "fix" and (found := _fix_position(origin.name, options)) is not None:
-        return _at_position("fix", origin.name, *found)
+    document, path = options.config_document, option_path(options, "fixes")
+    if origin.kind == "fix" and document is not None and path is not None:
+        enabled = as_list(get(document.data, *path))
+        where = (*path, enabled.index(origin.name)) if origin.name in enabled else path
+        return _at_position("fix", origin.name, document, where)
     if origin.document is None:
         return Provenance(origin.kind, origin.name)
     return _at_position(origin.kind, origin.name, origin.document, origin.path)
@@ -208,15 +203,6 @@ def _input(document: Document, path: Path) -> Provenance:
 def _written(source: Source, index: int) -> JsonObject:
     """Return a document as written, without defaults."""
     return next((document.data for document in load(source)[0] if document.index == index), {})
-
-
-def _fix_position(fix: str, options: Options) -> tuple[Document, Path] | None:
-    """Return the position in trainc.yaml that enables a fix."""
-    document, path = options.config_document, option_path(options, "fixes")
-    if document is None or path is None:
-        return None
-    enabled = as_list(get(document.data, *path))
-    return document, (*path, enabled.index(fix)) if fix in enabled else path
 
 
 def _at_position(kind: str, name: str, document: Document, path: Path) -> Provenance:
@@ -258,18 +244,14 @@ def table(obj: Object, fields: Iterable[Path], options: Options) -> Table:
     """Return the rows of an object at and below the given fields, each once."""
     fields = tuple(fields)
     data = masked_object(as_object(ordered_object(obj.data)))
-    return Table(obj, data, fields, tuple(_rows(data, obj.origins(), fields, options)))
-
-
-def _rows(
-    data: JsonObject, origins: Mapping[Path, Origin], fields: tuple[Path, ...], options: Options
-) -> Iterator[Row]:
+    origins, rows = obj.origins(), []
     for path in paths(data):
         value = get(data, *path)
         leaf = not isinstance(value, dict | list) or not value
         if leaf and any(path[: len(field)] == field for field in fields):
             origin = nearest(origins, path)
-            yield Row(path, value, () if origin is None else provenances(origin, options))
+            rows.append(Row(path, value, () if origin is None else provenances(origin, options)))
+    return Table(obj, data, fields, tuple(rows))
 
 
 # Selection of an object: ``KIND/NAME:FIELD``; ``KIND:FIELD`` if it is the only one of its kind; default: the JobSet.
@@ -309,16 +291,16 @@ def choose(objects: Objects, text: str) -> tuple[Objects, str] | Unknown:
     return Unknown(f"the job has no object {start!r}", hint)
 
 
+def _object_name(obj: Object) -> str:
+    return f"{obj.kind.lower()}/{obj.plain}"
+
+
 def _is(obj: Object, kind: str, name: str) -> bool:
     word, dot, group = kind.partition(".")
     fits = obj.kind.lower() == word.lower()
     if dot:
         fits = fits and group == str(get(obj.data, "apiVersion")).rpartition("/")[0]
     return fits and (not name or name in (obj.name, obj.plain))
-
-
-def _object_name(obj: Object) -> str:
-    return f"{obj.kind.lower()}/{obj.plain}"
 
 
 def _forms(objects: Iterable[Object]) -> str:
@@ -333,23 +315,17 @@ WIDEST: Final = 68
 GAP: Final = "  "
 
 
-class _Line(NamedTuple):
-    text: str
-    row: Row | None = None
-
-
 def as_text(tables: Iterable[Table]) -> str:
     """Return the tables as text: one field with all its origins, or a line per field, aligned."""
-    return "\n".join(_one(table) if _is_one(table) else _many(table) for table in tables)
+    return "\n".join(
+        _one(table, *table.rows) if table.fields == (table.rows[0].path,) and len(table.rows) == 1 else _many(table)
+        for table in tables
+    )
 
 
-def _is_one(table: Table) -> bool:
-    return len(table.rows) == 1 and table.fields == (table.rows[0].path,)
-
-
-def _one(table: Table) -> str:
-    (row,) = table.rows
-    first, *more = _scalar(row.value).splitlines()
+def _one(table: Table, row: Row) -> str:
+    value = row.value
+    first, *more = (value if isinstance(value, str) and "\n" in value else _inline(value)).splitlines()
     lines = [f"{table.title}: {row.field}", f"  value   {first}", *(f"          {line}" for line in more)]
     columns = max((width(origin.label) for origin in row.origins), default=0)
     for number, origin in enumerate(row.origins):
@@ -359,28 +335,20 @@ def _one(table: Table) -> str:
 
 
 def _many(table: Table) -> str:
-    lines = [_Line(one_line(line.text, WIDEST), line.row) for line in _lines(table)]
-    first = max((width(line.text) for line in lines), default=0)
-    second = max((width(_last_origin(line.row)[0]) for line in lines), default=0)
-    out = [one_line(table.title)]
-    for line in lines:
-        label, position = _last_origin(line.row)
-        out.append(f"{_padded(line.text, first)}{GAP}{_padded(label, second)}{GAP}{position}".rstrip())
-    return "".join(f"{line}\n" for line in out)
+    lines = []
+    for text, row in _lines(table):
+        label, position = (row.origins[0].label, row.origins[0].position) if row and row.origins else ("", "")
+        lines.append((one_line(text, WIDEST), one_line(label), one_line(position)))
+    first, second = (max((width(line[column]) for line in lines), default=0) for column in (0, 1))
+    shown = (f"{_padded(text, first)}{GAP}{_padded(label, second)}{GAP}{at}".rstrip() for text, label, at in lines)
+    return "".join(f"{line}\n" for line in (one_line(table.title), *shown))
 
 
 def _padded(text: str, columns: int) -> str:
     return text + " " * max(columns - width(text), 0)
 
 
-def _last_origin(row: Row | None) -> tuple[str, str]:
-    """Return label and position of the last origin of a row."""
-    if row is None or not row.origins:
-        return "", ""
-    return one_line(row.origins[0].label), one_line(row.origins[0].position)
-
-
-def _lines(table: Table) -> Iterator[_Line]:
+def _lines(table: Table) -> Iterator[tuple[str, Row | None]]:
     """Yield the lines of an object as in its file: one per row, after one for each mapping above it.
 
     The first key of a mapping in a list follows its dash; a text of several lines shows how many.
@@ -388,15 +356,23 @@ def _lines(table: Table) -> Iterator[_Line]:
     before: Path = ()
     for row in table.rows:
         dashes, start = "", 0
-        for depth in range(_shared(before, row.path), len(row.path)):
+        shared = next(
+            (n for n, pair in enumerate(zip(before, row.path, strict=False)) if pair[0] != pair[1]), len(before)
+        )
+        for depth in range(shared, len(row.path)):
             step, is_last = row.path[depth], depth == len(row.path) - 1
             start = start if dashes else _column(row.path, depth)
-            value = f" {_short(row.value)}" if is_last else ""
+            value = ""
+            if is_last and isinstance(row.value, str) and "\n" in row.value:
+                value = f" | {len(row.value.removesuffix(chr(10)).split(chr(10)))} lines"
+            elif is_last:
+                value = f" {_inline(row.value)}"
             if isinstance(step, str):
-                yield _Line(f"{' ' * start}{dashes}{_key(step)}:{value}", row if is_last else None)
+                key = emit({step: 0}).removesuffix(": 0\n")
+                yield f"{' ' * start}{dashes}{key}:{value}", row if is_last else None
                 dashes = ""
             elif is_last:
-                yield _Line(f"{' ' * start}{dashes}-{value}", row)
+                yield f"{' ' * start}{dashes}-{value}", row
             else:
                 dashes += "- "
         before = row.path
@@ -407,45 +383,18 @@ def _column(path: Path, depth: int) -> int:
     return 2 * sum(1 for at in range(depth) if isinstance(path[at], int) or isinstance(path[at + 1], str))
 
 
-def _shared(one: Path, two: Path) -> int:
-    """Return how many steps two paths share."""
-    return next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
-
-
-def _key(name: str) -> str:
-    return emit({name: 0}).rstrip("\n").removesuffix(": 0")
-
-
-def _scalar(value: Json) -> str:
-    """Return a value as in a file, but texts with several lines without indentation."""
-    return value if isinstance(value, str) and "\n" in value else _inline(value)
-
-
 def _inline(value: Json) -> str:
     return emit({"x": value}).removeprefix("x: ").rstrip("\n")
 
 
-def _short(value: Json) -> str:
-    if isinstance(value, str) and "\n" in value:
-        return f"| {value.count(chr(10)) + (not value.endswith(chr(10)))} lines"
-    return _inline(value)
-
-
 def as_json(tables: Iterable[Table]) -> str:
     """Return the tables as a JSON array with one object per field."""
-    found = [_entry(table, row) for table in tables for row in table.rows]
+    found = []
+    for table in tables:
+        obj, namespace = table.obj, get(table.obj.data, "metadata", "namespace")
+        names = {"apiVersion": obj.data["apiVersion"], "kind": obj.kind, "name": obj.name, "namespace": namespace}
+        for row in table.rows:
+            origins = [msgspec.structs.asdict(each) for each in row.origins]
+            entry = {"object": names, "field": row.field, "path": row.path, "value": row.value}
+            found.append({**entry, "origin": origins[0] if origins else None, "replaced": origins[1:]})
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
-
-
-def _entry(table: Table, row: Row) -> Mapping[str, Json]:
-    obj = table.obj
-    names = {"apiVersion": obj.data["apiVersion"], "kind": obj.kind, "name": obj.name}
-    origins = [msgspec.structs.asdict(each) for each in row.origins]
-    return {
-        "object": {**names, "namespace": as_object(obj.data["metadata"]).get("namespace")},
-        "field": row.field,
-        "path": [*row.path],
-        "value": row.value,
-        "origin": origins[0] if origins else None,
-        "replaced": [*origins[1:]],
-    }

@@ -12,8 +12,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.admission.jobset import admit_jobset
+from trainc.basics.differences import counterpart
 from trainc.basics.jsonvalues import Json, JsonObject, Path, existing, get
-from trainc.documents.compare import counterpart
 from trainc.gitops import passes
 from trainc.gitops.base import JOBSET, name_path, namespace_origin
 from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import zip_longest
+from collections.abc import Iterator
 
 import msgspec
 
-from trainc.basics.jsonvalues import Json, Path
+from trainc.basics.jsonvalues import Json, Path, as_object, get, replaced
 
 KEYS = ("name", "mountPath", "containerPort", "key", "manager")
 """The keys of list items, in order of preference."""
@@ -51,42 +50,25 @@ def changes(new: Json, old: Json, path: Path = (), old_path: Path | None = None)
             yield Change((*path, key), before, (*path, key), new[key], None)  # type: ignore[index]
         else:
             yield from changes(new[key], old[old_key], (*path, key), (*before, old_key))  # type: ignore[index]
-    if isinstance(new, list) and _reordered(pairs):
+    places = [at for key, at in pairs if isinstance(key, int) and isinstance(at, int)]
+    if places != sorted(places):  # the items have another order
         yield Change(path, before, path, new, old)
 
 
 def undone(data: Json, change: Change) -> Json:
     """Return data, the new object, with one of its changes reverted."""
+    owner, key = change.name[:-1], change.name[-1:]
     if len(change.path) < len(change.name):  # it is gone
-        return _at(data, change.path, lambda owner: _with(owner, change.name[-1], change.old))
+        value = get(data, *owner)
+        if isinstance(value, list) and isinstance(key[0], int):
+            return replaced(data, owner, [*value[: key[0]], change.old, *value[key[0] :]])
+        return replaced(data, change.name, change.old)
     if len(change.old_path) < len(change.path):  # it is new
-        return _at(data, change.path[:-1], lambda owner: _without(owner, change.path[-1]))
-    return _at(data, change.path, lambda _: change.old)
-
-
-def _at(value: Json, path: Path, edit: Callable[[Json], Json]) -> Json:
-    """Return a copy of value with ``edit`` applied to the value at path."""
-    if not path:
-        return edit(value)
-    key, rest = path[0], path[1:]
-    if isinstance(value, list):
-        return [_at(item, rest, edit) if index == key else item for index, item in enumerate(value)]
-    assert isinstance(value, dict), "a change lies in the data it was found in"
-    return {**value, key: _at(value[key], rest, edit)}  # type: ignore[index,dict-item]
-
-
-def _with(owner: Json, key: str | int, child: Json) -> Json:
-    if isinstance(owner, list) and isinstance(key, int):
-        return [*owner[:key], child, *owner[key:]]
-    assert isinstance(owner, dict), "a change lies in the data it was found in"
-    return {**owner, key: child}  # type: ignore[dict-item]
-
-
-def _without(owner: Json, key: str | int) -> Json:
-    if isinstance(owner, list):
-        return [item for index, item in enumerate(owner) if index != key]
-    assert isinstance(owner, dict), "a change lies in the data it was found in"
-    return {name: child for name, child in owner.items() if name != key}
+        value = get(data, *owner)
+        if isinstance(value, list):
+            return replaced(data, owner, [item for index, item in enumerate(value) if index != key[0]])
+        return replaced(data, owner, {name: child for name, child in as_object(value).items() if name != key[0]})
+    return replaced(data, change.path, change.old)
 
 
 def same(one: Json, other: Json) -> bool:
@@ -108,13 +90,8 @@ def _aligned(new: list[Json], old: list[Json]) -> list[tuple[str | int | None, s
         found: list[tuple[str | int | None, str | int | None]] = [(i, places.get(key)) for i, key in enumerate(keys)]
         return found + [(None, index) for index, key in enumerate(old_keys) if key not in here]
     if len(new) == len(old):
-        return list(zip_longest(range(len(new)), range(len(old))))
+        return [(index, index) for index in range(len(new))]
     return None
-
-
-def _reordered(pairs: list[tuple[str | int | None, str | int | None]]) -> bool:
-    places = [old for new, old in pairs if isinstance(new, int) and isinstance(old, int)]
-    return places != sorted(places)
 
 
 def holds(value: Json, wanted: Json) -> bool:
@@ -164,14 +141,12 @@ def counterpart(value: Json, root: Json, path: Path) -> Path:
             root, value = root.get(step), value[step]
             out.append(step)
         elif isinstance(root, list) and isinstance(step, int) and isinstance(value, list):
-            wanted = key_of(root[step])
-            found = next((i for i, item in enumerate(value) if key_of(item) == wanted and wanted is not None), None)
-            if found is None:
-                found = next((i for i, item in enumerate(value) if item == root[step]), None)
-            if found is None:
+            item, key = root[step], key_of(root[step])
+            alike = [other == item if key is None else key_of(other) == key for other in value]
+            if True not in alike:
                 break
-            root, value = root[step], value[found]
-            out.append(found)
+            root, value = item, value[alike.index(True)]
+            out.append(alike.index(True))
         else:
             break
     return tuple(out)
