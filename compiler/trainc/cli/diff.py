@@ -15,9 +15,9 @@ from trainc.cache.snapshot import load_last
 from trainc.cache.store import open_store
 from trainc.changes import Difference, compare
 from trainc.changes.cluster import unexplained, without_new_runs
-from trainc.changes.model import Place
+from trainc.changes.model import Directory
 from trainc.changes.safeguards import weakened
-from trainc.changes.trees import Files, is_below, select
+from trainc.changes.trees import Files, directory_of, is_below, select
 from trainc.changes.trees import sources as output_sources
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command
 from trainc.cli.compiling import executor_of, request_of, revision_errors
@@ -149,7 +149,7 @@ def _with_sources(difference: Difference, before: Side, after: Side) -> Differen
 
 def _staleness(
     root: Path, config: Config, names: Collection[str], output: Mapping[str, bytes]
-) -> tuple[tuple[Place, ...] | None, bool]:
+) -> tuple[tuple[Directory, ...] | None, bool]:
     """Render the working tree without writing, and return the directories of ``output`` that would change, sorted.
 
     They are None after an error; the second value is then whether the error is in the inputs. With ``names``, paths
@@ -170,16 +170,11 @@ def _staleness(
         return None, bool(codes - {"TC014", "TC903"})
     files = [(file.name, file.data) for file in (*todo.create, *todo.change)]
     files += [(name, output.get(name, b"")) for name in todo.remove]
-    return tuple(sorted({_place(name) for name, data in files if _is_wanted(name, data, names)})), False
+    return tuple(sorted({directory_of(name) for name, data in files if _is_wanted(name, data, names)})), False
 
 
 def _is_wanted(name: str, data: bytes, names: Collection[str]) -> bool:
     return is_placed(name) and (not names or any(is_below(each, names) for each in (name, *output_sources(data))))
-
-
-def _place(name: str) -> Place:
-    _, environment, namespace, job, _ = name.split("/")
-    return Place(environment, namespace, job)
 
 
 def _status(status: int, difference: Difference, exit_code: bool) -> int:

@@ -49,7 +49,7 @@ _Locate = Callable[[Change], tuple[Document, Path]]
 """Returns the input that caused a change."""
 
 
-class _Refusal(NamedTuple):
+class Refusal(NamedTuple):
     """A refusal of changes to an object: code and stage, our message and the cluster's, and the changes."""
 
     code: str
@@ -137,9 +137,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         if isinstance(stored, Finding):
             yield stored
             return
-        refusals = list(_by_rules(resource, obj.data, stored, "jobset-crd"))
-        reported = tuple(change.name for refusal in refusals for change in refusal.changes)
-        refusals += _by_jobset(obj.data, stored, reported)
+        refusals = jobset_refusals(resource, obj.data, stored)
         hint, data = new_run_hint(model.job), (obj.data, stored)
         for refusal in refusals:
             for source, caused in self._by_cause(model, obj, refusal.changes):
@@ -148,7 +146,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
                 yield self._finding(of_cause, source, old, data, "the JobSet is refused: ", hint=hint, related=before)
 
     def _of_input(
-        self, document: Document, old: Document, data: tuple[JsonObject, JsonObject], refusal: _Refusal, rewrites: bool
+        self, document: Document, old: Document, data: tuple[JsonObject, JsonObject], refusal: Refusal, rewrites: bool
     ) -> Finding:
         first = refusal.changes[0]
         same_text = rewrites and same(get(document.data, *first.path), get(old.data, *first.old_path))
@@ -158,7 +156,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
 
     def _finding(
         self,
-        refusal: _Refusal,
+        refusal: Refusal,
         source: tuple[Document, Path],
         old: Document,
         data: tuple[JsonObject, JsonObject],
@@ -269,7 +267,17 @@ def _mutated(new: JsonObject, old: JsonObject) -> tuple[JsonObject, JsonObject]:
     return rewritten(new, before), before
 
 
-def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) -> Iterator[_Refusal]:
+def jobset_refusals(resource: Resource, new: JsonObject, old: JsonObject) -> list[Refusal]:
+    """Return what the CRD's rules, and then the webhook, refuse about the update of a JobSet, each change once.
+
+    Both are JobSets as a cluster stores them. Raises GoDecodeError for other data.
+    """
+    refusals = list(_by_rules(resource, new, old, "jobset-crd"))
+    reported = tuple(change.name for refusal in refusals for change in refusal.changes)
+    return [*refusals, *_by_jobset(new, old, reported)]
+
+
+def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) -> Iterator[Refusal]:
     """Yield the failures of the CRD's rules, except at or above other errors of the new object."""
     new = standard(new)
     skip = tuple(violation.path for violation in admit(resource, new).violations if violation.blocking)
@@ -281,7 +289,7 @@ def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) 
         found = tuple(changes(get(new, *path), get(old, *before), path, before))
         found = found or (Change(path, before, path, get(new, *path), get(old, *before)),)
         found = _to_blame(resource, (new, old), skip, failure, found)
-        yield _Refusal(RULE, stage, failure.message, failure.upstream, found)
+        yield Refusal(RULE, stage, failure.message, failure.upstream, found)
 
 
 def _to_blame(
@@ -305,21 +313,21 @@ def _to_blame(
     return tuple(source_of) or found
 
 
-def _by_trainer(new: JsonObject, old: JsonObject) -> Iterator[_Refusal]:
+def _by_trainer(new: JsonObject, old: JsonObject) -> Iterator[Refusal]:
     if new["kind"] == TRAINJOB:
         for changed in trainjob_changes(new, old):
             found = tuple(changes(changed.new, changed.old, changed.path))
-            yield _Refusal(WEBHOOK, "", changed.message, changed.upstream, found)
+            yield Refusal(WEBHOOK, "", changed.message, changed.upstream, found)
 
 
-def _by_jobset(new: JsonObject, old: JsonObject, reported: tuple[Path, ...]) -> Iterator[_Refusal]:
+def _by_jobset(new: JsonObject, old: JsonObject, reported: tuple[Path, ...]) -> Iterator[Refusal]:
     """Yield the refusals of JobSet's webhook, except at the ``reported`` paths."""
     for changed in jobset_changes(new, old):
         found = tuple(
             change for change in changes(changed.new, changed.old, changed.path) if change.name not in reported
         )
         if found:
-            yield _Refusal(WEBHOOK, "jobset-webhook", changed.message, changed.upstream, found)
+            yield Refusal(WEBHOOK, "jobset-webhook", changed.message, changed.upstream, found)
 
 
 def _named(found: tuple[Change, ...]) -> str:
