@@ -20,7 +20,7 @@ from trainc.cache.store import open_store
 from trainc.cli.command import CLEAN, Command
 from trainc.cli.echo import echo
 from trainc.cli.options import cache_option, crds_option, findings_options, root_option
-from trainc.cli.reporter import Reporter, Words
+from trainc.cli.reporter import Report, Reporter
 from trainc.findings import Finding, Silenced, has_errors, sort_key
 from trainc.project.read import Inputs, has_config, merge, read_config, read_given, read_lock, read_platform, read_stdin
 
@@ -73,22 +73,22 @@ def command(
     is_given = click.get_current_context().get_parameter_source("root") is ParameterSource.COMMANDLINE
     home = None if faithful else root if is_given else folder
     read = _read_all(root, folder, paths, crd_dirs, home)
-    key = key_of(read.parts, (output, faithful, environment, paths, crd_dirs, read.config is None, reporter.manner))
+    key = key_of(read.parts, (output, faithful, environment, paths, crd_dirs, read.config is None, reporter.style))
     store = open_store(root) if cache and key is not None and has_config(root) else None
     if store is not None and key is not None and (known := load_result(store, key)) is not None:
         found, counted, text = known
-        reporter.tell(Words(found, counted))
+        reporter.write(Report(found, counted))
         echo(text.encode("utf-8"), nl=False)
         return CLEAN
     findings, silenced, objects = _compile(read, paths, faithful, environment)
-    words = reporter.worded(findings, silenced)
-    reporter.tell(words)
+    report = reporter.text_of(findings, silenced)
+    reporter.write(report)
     if reporter.fails(findings):
         return reporter.status(findings)
     text = _written(objects, output)
     echo(text.encode("utf-8"), nl=False)
     if store is not None and key is not None:
-        save_result(store, key, (*words, text))
+        save_result(store, key, (*report, text))
     return CLEAN
 
 

@@ -31,7 +31,7 @@ FIELD = "FIELD"
 
 def explain_job(root: Path, what: str, field: str, environment: str | None, output: str) -> int:
     """Print the origins of the fields of a job's objects, and return the exit status. Raises BadParameter."""
-    reporter = Reporter("text", "error", quiet=True, verbose=False, aside=True)
+    reporter = Reporter(quiet=True, aside=True)
     config, findings = load_config(root)
     environments = choose(config, environment)
     if has_errors(findings):
@@ -55,9 +55,7 @@ def explain_job(root: Path, what: str, field: str, environment: str | None, outp
 
 
 def _refused(reporter: Reporter, findings: Iterable[Finding]) -> int:
-    wrong = sorted((one for one in findings if one.severity is Severity.ERROR), key=sort_key)
-    reporter.findings(wrong)
-    return reporter.status(wrong)
+    return reporter.report(sorted((one for one in findings if one.severity is Severity.ERROR), key=sort_key))
 
 
 def _objects(build: Build, options: Options, namespace: str, name: str) -> Objects | None:

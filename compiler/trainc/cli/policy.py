@@ -98,7 +98,7 @@ def _run(
         if reporter.format == "text" and not reporter.quiet:
             blank = ("",) if others or failures else ()
             echo("".join(f"{line}\n" for line in (*_lines(result), *blank)), nl=False)
-        reporter.findings(sorted([*others, *failures], key=sort_key))
+        reporter.report(sorted([*others, *failures], key=sort_key))
     if cases:
         reporter.remark(_summary(result))
     return reporter.status([*others, *failures])
