@@ -196,12 +196,12 @@ def update(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pa
     failed: list[Finding] = []
     for inputs in _inputs(root, images, failed):
         try:
-            done = builder.update(inputs, cache or root / CACHE, mirror)
+            changes = builder.update(inputs, cache or root / CACHE, mirror)
         except (BuildError, OSError) as error:
             raise Impossible(f"{inputs.name}: {error}") from None
-        for line in done.changes:
+        for line in changes:
             echo_line(f"{inputs.name}: {line}")
-        if not done.changes:
+        if not changes:
             echo_line(f"{inputs.name} is up to date", err=True)
     return Reporter().report(failed) if failed else CLEAN
 
