@@ -124,7 +124,7 @@ def test_the_engine_of_cel_python(run, arguments: tuple[str, ...], status: int, 
         (("--jsonl", "1"), "reads expressions from standard input"),
         (("1", "--variable", "x"), "is not NAME=EXPR"),
         (("self", "--env", "crd"), "needs an object whose schema is known"),
-        (("1", "--request", "[]"), "a JSON object is wanted"),
+        (("1", "--request", "[]"), "a JSON object is required"),
     ],
 )
 def test_wrong_usage(run, arguments: tuple[str, ...], message: str) -> None:  # type: ignore[no-untyped-def]

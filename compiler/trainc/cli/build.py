@@ -68,7 +68,9 @@ def command(
     and policies/ are used as well, except with --faithful.
     """
     paths = tuple(dict.fromkeys(paths))  # standard input can be read only once
-    _require_streams(paths)
+    for name, stream, is_needed in (("<stdout>", sys.stdout, True), ("<stdin>", sys.stdin, STDIN in paths)):
+        if is_needed and stream is None:  # the caller closed it
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), name)
     folder = Path.cwd()
     is_given = click.get_current_context().get_parameter_source("root") is ParameterSource.COMMANDLINE
     home = None if faithful else root if is_given else folder
@@ -111,26 +113,13 @@ class Read(msgspec.Struct, frozen=True, eq=False):
         return (self.given, self.config or Inputs(), self.lock, self.platform, *(part for _, part in self.folders))
 
 
-def _require_streams(paths: Iterable[str]) -> None:
-    """Raise OSError if the caller closed a stream that is needed."""
-    for name, stream, needed in (("<stdout>", sys.stdout, True), ("<stdin>", sys.stdin, STDIN in paths)):
-        if needed and stream is None:
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF), name)
-
-
 def _read_all(root: Path, folder: Path, paths: Iterable[str], crd_dirs: Iterable[str], home: Path | None) -> Read:
     """Read the documents named, and those of the repository at ``home``."""
-    given = merge(_read(root, folder, path) for path in paths)
+    given = merge(read_stdin(sys.stdin.buffer) if path == STDIN else read_given(root, folder, path) for path in paths)
     folders = tuple((name, read_given(root, folder, name)) for name in crd_dirs)
     if home is None or not has_config(home):
         return Read(given, None, Inputs(), Inputs(), folders)
     return Read(given, read_config(home), read_lock(home), read_platform(home), folders)
-
-
-def _read(root: Path, folder: Path, path: str) -> Inputs:
-    if path == STDIN:
-        return read_stdin(sys.stdin.buffer)
-    return read_given(root, folder, path)
 
 
 def _compile(
