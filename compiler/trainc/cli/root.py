@@ -104,7 +104,7 @@ class Root(click.Group):
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if not value or ctx.resilient_parsing:
         return
-    click.echo(f"trainc {__version__} (Trainer {TRAINER_VERSION}, JobSet {JOBSET_VERSION})")
+    echo(f"trainc {__version__} (Trainer {TRAINER_VERSION}, JobSet {JOBSET_VERSION})")
     ctx.exit()
 
 

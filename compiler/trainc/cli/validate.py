@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from trainc.cache.run import RunCache, with_cache
-from trainc.cache.store import Store, open_store
+from trainc.cache.store import open_store
 from trainc.cli.command import Command
 from trainc.cli.compiling import executor_of, revision_errors
 from trainc.cli.options import (
@@ -99,35 +98,38 @@ def command(
     """
     folder = Path.cwd()
     config, of_config = load_config(root)
-    compiled = partial(
-        compile_for,
-        config=config,
-        environments=config.environments,
-        findings=of_config,
-        execute=executor_of(workers, quiet=reporter.quiet),
-    )
-    parts: list[Inputs] = []
-    if paths or crd_dirs or base is not None or policies_from is not None:
-        parts = [_read(root, folder, path) for path in paths] or [read_tree(root, JOBS)]
+    inputs = [_read(root, folder, path) for path in paths]
+    crds = read_crds(root, folder, crd_dirs)
+    before = _revision(root, base, folder, paths, "'--base'")
+    special = bool(paths or crd_dirs) or before is not None or policies_from is not None
+    use_cache = cache and not special and not has_errors(of_config) and not reporter.lists_silenced
+    store = open_store(root) if use_cache else None
+
+    def compiled(cache: RunCache | None) -> Outcome:
         platform = read_platform(root)
-        inputs = merge([*parts, platform])
-        before = _revision(root, base, folder, paths, "'--base'")
-        outcome = compiled(
-            inputs,
+        merged = merge([*(inputs or [read_tree(root, JOBS, None if cache is None else cache.read)]), platform])
+        return compile_for(
+            merged,
+            config,
+            config.environments,
+            of_config,
             partly=platform.sources if paths else (),
-            crds=read_crds(root, folder, crd_dirs),
+            crds=crds,
             base=before,
-            standard=_standard(root, policies_from, before, inputs, config),
-            keep=Keep.SUMMARIES,
+            standard=_standard(root, policies_from, before, merged, config),
+            keep=Keep.SUMMARIES if cache is None else Keep.FILES,  # render needs the files of cached jobs
+            cache=cache,
+            execute=executor_of(workers, quiet=reporter.quiet),
         )
-    else:
-        use = cache and not has_errors(of_config) and not reporter.lists_silenced
-        outcome = _compile_all(root, compiled, open_store(root) if use else None)
+
+    outcome, used_cache = with_cache(compiled, None if store is None else RunCache(root, store))
+    if used_cache is not None:
+        used_cache.save_jobs()
     findings = outcome.findings
     if not has_errors(findings):
         if not outcome.job_count and not paths:
             findings = with_empty(outcome, root, [JOBS])
-        elif paths and has_no_document(merge(parts)):
+        elif paths and has_no_document(merge(inputs)):
             findings = with_nothing(findings, (nothing(path, "no document here") for path in paths))
     if (has_config(root) or not paths) and not has_errors(of_config):
         others = foreign_files(root, look(root, (OUT,)), None, unmanaged(config.data))
@@ -138,21 +140,6 @@ def command(
         valid = "1 TrainJob is valid" if count == 1 else f"{count} TrainJobs are valid"
         reporter.remark(valid if count else "no TrainJob found; the other documents are valid")
     return status
-
-
-def _compile_all(root: Path, compiled: Callable[..., Outcome], store: Store | None) -> Outcome:
-    """Compile all of jobs/ for all environments, with the cache."""
-
-    def attempt(cache: RunCache | None) -> Outcome:
-        jobs = read_tree(root, JOBS, None if cache is None else cache.read)
-        inputs = merge([jobs, read_platform(root)])
-        # render needs the files, too.
-        return compiled(inputs, keep=Keep.SUMMARIES if cache is None else Keep.FILES, cache=cache)
-
-    outcome, cache = with_cache(attempt, None if store is None else RunCache(root, store))
-    if cache is not None:
-        cache.save_jobs()
-    return outcome
 
 
 def _standard(

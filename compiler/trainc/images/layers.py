@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import BytesIO
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
 import msgspec
@@ -126,7 +126,7 @@ def upper_layer(entries: Iterable[Entry], facts: Facts, epoch: int) -> bytes:
     by_name = {entry.name: entry for entry in entries}
     folders: set[str] = set()
     for name in by_name:
-        for folder in _parents(name):
+        for folder in reversed([str(parent) for parent in PurePosixPath(name).parents][:-1]):
             if folder in facts.links:
                 raise ValueError(f"/{name} is below the symbolic link /{folder}: use /{facts.links[folder]} instead")
             folders |= {folder} - facts.directories
@@ -157,11 +157,6 @@ def copied(definition: Definition, contents: Mapping[str, bytes]) -> Iterator[En
 
 def _name(name: str) -> str:
     return re.sub(r"^(\./|/)+", "", name).strip("/") if name not in (".", "./") else ""
-
-
-def _parents(name: str) -> Iterator[str]:
-    parts = name.split("/")[:-1]
-    yield from ("/".join(parts[: end + 1]) for end in range(len(parts)))
 
 
 def _header(name: str, epoch: int, mode: int) -> tarfile.TarInfo:
