@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from trainc.changes import Difference, Effect, compare, formats, usage
 from trainc.changes.formats import LIMIT
-from trainc.changes.trees import OWNED, folders, is_jobset
+from trainc.changes.trees import OWNED, directories, is_jobset
 from trainc.inputs.source import Source
 
 ROOT = Path(__file__).resolve().parents[2]
 TREE = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in sorted((ROOT / "out").glob("*/*/*/*.yaml"))}
-PLACES = sorted(folders(TREE))
+PLACES = sorted(directories(TREE))
 HEADER = OWNED + b"jobs/a/j.yaml\n"
 
 names = st.sampled_from(
@@ -107,13 +107,15 @@ def test_nothing_differs_from_itself(tree: dict[str, bytes]) -> None:
 @given(st.sets(st.sampled_from(PLACES)), st.sets(st.sampled_from(PLACES)))
 def test_swapped_sides_mirror_each_other(one: set[object], other: set[object]) -> None:
     trees = [
-        {name: data for name, data in TREE.items() if folders({name: data}).keys() <= side} for side in (one, other)
+        {name: data for name, data in TREE.items() if directories({name: data}).keys() <= side} for side in (one, other)
     ]
     there, back = compare(*trees), compare(*reversed(trees))
     swapped = {Effect.CREATED: Effect.DELETED, Effect.DELETED: Effect.CREATED}
-    assert [(job.place, swapped[job.effect]) for job in there.jobs] == [(job.place, job.effect) for job in back.jobs]
+    assert [(job.directory, swapped[job.effect]) for job in there.jobs] == [
+        (job.directory, job.effect) for job in back.jobs
+    ]
     assert [(job.before, job.after) for job in there.jobs] == [(job.after, job.before) for job in back.jobs]
-    assert {job.place for job in there.jobs} == one ^ other
+    assert {job.directory for job in there.jobs} == one ^ other
     assert there.totals.all == back.totals.all._replace(before=back.totals.all.after, after=back.totals.all.before)
     assert there.unchanged == back.unchanged == len(one & other)
 
@@ -126,7 +128,7 @@ def test_the_outline_of_a_jobset_takes_what_the_jobset_takes(name: str) -> None:
     assert len(outline) < len(TREE[name]) / 2
     (document,), _ = load(Source(name, TREE[name]))
     assert usage.usage_of(document.data).pods > 0
-    assert usage.taken(TREE[name]).usage == usage.usage_of(document.data)
+    assert usage.demand_of_file(TREE[name]).usage == usage.usage_of(document.data)
     assert (read := usage._read(outline)) is not None
     assert read.usage == usage.usage_of(document.data)
 
@@ -137,7 +139,7 @@ def test_the_outline_of_an_edited_jobset_is_not_believed_blindly(data: bytes) ->
 
     documents, findings = load(Source("jobset-j.yaml", data))
     if len(documents) == 1 and not findings and documents[0].data["kind"] == "JobSet":
-        assert usage.taken(data).usage.jobs == 1
+        assert usage.demand_of_file(data).usage.jobs == 1
 
 
 def test_only_what_differs_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:

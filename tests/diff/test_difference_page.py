@@ -11,7 +11,7 @@ from typing import Any
 from click import Option
 
 from trainc.changes import Effect
-from trainc.changes.phrases import SIGNS
+from trainc.changes.phrases import EFFECTS
 from trainc.cli.diff import command
 
 HERE = Path(__file__).parent
@@ -30,7 +30,7 @@ def test_the_example_is_real() -> None:
 
 def test_every_effect_has_a_row_with_its_sign() -> None:
     rows = re.findall(r"(?m)^\| `(.)` \| `([a-z]+)` \|", PAGE)
-    assert sorted(rows) == sorted((SIGNS[effect], effect.value) for effect in Effect)
+    assert sorted(rows) == sorted((EFFECTS[effect][0], effect.value) for effect in Effect)
 
 
 def keys(value: Any) -> Iterator[str]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from imagecase import COPYRIGHT
 
-from trainc.images.debian import NOTHING, joined, license_of, spdx
+from trainc.images.debian import NOTHING, license_of, spdx
 
 FORMAT = "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n"
 
@@ -96,10 +96,3 @@ def test_every_expression_has_the_grammar_of_spdx(parts: list[list[tuple[str, st
         assert (word in ("AND", "OR")) is (index % 2 == 1), found
         assert index % 2 or all(letter.isalnum() or letter in ".-" for letter in word)
     assert expression(*reversed([synopsis.rstrip(" ,") for synopsis in synopses])) == found
-
-
-def test_joined() -> None:
-    assert joined(["MIT", NOTHING]) == "MIT"
-    assert joined([NOTHING]) == NOTHING
-    assert joined(["(A AND B) OR C", "D"]) == "((A AND B) OR C) AND D"
-    assert joined(["(A OR B)"]) == "A OR B"

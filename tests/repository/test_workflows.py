@@ -14,7 +14,7 @@ import yaml
 
 from trainc.changes.formats import MARK
 from trainc.changes.formats import as_markdown as render
-from trainc.changes.model import Difference, Place
+from trainc.changes.model import Difference, Directory
 
 WORKFLOWS = sorted((Path(__file__).resolve().parents[2] / ".github" / "workflows").glob("*.yml"))
 POSTER = "diff-comment.yml"
@@ -118,7 +118,7 @@ def test_nothing_is_said_of_no_change_but_what_was_said_before_is_replaced(tmp_p
 
 
 def test_a_warning_is_posted_although_nothing_changes(tmp_path: Path) -> None:
-    for difference in (Difference(stale=(Place("prod", "a", "one"),)), Difference(foreign=("out/prod/evil.yaml",))):
+    for difference in (Difference(stale=(Directory("prod", "a", "one"),)), Difference(foreign=("out/prod/evil.yaml",))):
         status, calls = post(tmp_path, render(difference))
         assert status == 0
         assert calls[-1].startswith("api --method POST repos/a/b/issues/7/comments -F body=@")

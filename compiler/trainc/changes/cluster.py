@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.changes.model import Difference, Effect, JobChange, Place, Usage
+from trainc.changes.model import Difference, Directory, Effect, JobChange, Usage
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
 from trainc.upstream import RUN
@@ -16,38 +16,59 @@ FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
 _CLAIM: Final = "PersistentVolumeClaim"
 
-NEW_RUN: Final = f"The way forward is a new run: the annotation {RUN} in the TrainJob. It starts from the beginning."
+NEW_RUN: Final = (
+    f"To apply the change, start a new run with the annotation {RUN} in the TrainJob. It starts from the beginning."
+)
 """The advice about a refused change."""
 
 
-def application(place: Place, settings: Settings) -> str:
+def application(directory: Directory, settings: Settings) -> str:
     """Return the name of the Application, or of Flux's Kustomization, that a directory of out/ belongs to."""
     per_namespace = settings.target != FLUX and settings.argocd.per == "namespace"
-    return ".".join(place[:2] if per_namespace else place)
+    return ".".join(directory[:2] if per_namespace else directory)
 
 
 def sentences(job: JobChange, settings: Settings) -> tuple[str, ...]:
     """Return what the cluster does about a change, the most important first."""
-    found = [
-        *_OF_EFFECT[job.effect](job, settings),
-        *_of_queue(job),
-        *_of_keys(job),
-        *_of_config_maps(job),
-        *_of_claims(job),
-    ]
-    automatic = settings.target == FLUX or settings.argocd.automated
-    gone = job.effect is Effect.DELETED and job.last  # no sync removes an application
-    if not automatic and not gone and job.effect not in _NO_SYNC:
+    found = [*_of_effect(job, settings), *_of_objects(job)]
+    is_automatic = settings.target == FLUX or settings.argocd.automated
+    is_removed = job.effect is Effect.DELETED and job.last  # no sync removes an application
+    if not is_automatic and not is_removed and job.effect not in _NO_SYNC:
         what = "created" if job.effect is Effect.RENAMED else "applied"
         found.append(f"Nothing is {what} before somebody syncs the application.")
     return tuple(found)
 
 
-def _created(job: JobChange, _: Settings) -> Iterator[str]:
-    if not job.name:
-        yield "The objects are created."
-    else:
-        yield f"JobSet {job.name} is created{_start(job)}."
+def _of_effect(job: JobChange, settings: Settings) -> Iterator[str]:
+    match job.effect:
+        case Effect.CREATED:
+            yield f"JobSet {job.name} is created{_start(job)}." if job.name else "The objects are created."
+        case Effect.UPDATED:
+            yield _updated(job)
+        case Effect.RERUN:
+            stopped = f"JobSet {job.old_name} is pruned: if it still runs, it is stopped."
+            yield f"{stopped} {job.name} is created{_start(job)}."
+            yield "The new one is created while the old one's pods end: for a moment both exist."
+        case Effect.RENAMED:
+            yield f"JobSet {job.name} is created{_start(job)}."
+            yield _removed(job, settings)
+            if job.renamed_from is None or job.application != application(job.renamed_from, settings):
+                yield "Two applications, in no order: both jobs may run at once, and need resources for both."
+        case Effect.DELETED:
+            objects = "The objects are removed; pods that still need them will fail."
+            yield _removed(job, settings) if job.old_name else objects
+        case Effect.REFUSED:
+            yield from _refused(job, settings)
+        case Effect.HELD:
+            yield f"Held back: Argo CD stops syncing application {job.application} because of another job in it."
+        case Effect.KEPT:
+            yield "The objects stay in the cluster, as their annotation Prune=false says."
+        case Effect.COMMENTS:
+            yield "No object changes, only comments in files."
+            if job.directory.job != FOLDER and settings.target != FLUX and settings.argocd.automated:
+                yield "If the JobSet was deleted from the cluster, it is created again, and the job runs again."
+        case Effect.UNREADABLE:
+            yield "The changed files cannot be read: see the findings. 'trainc render' writes the files again."
 
 
 def _start(job: JobChange) -> str:
@@ -58,7 +79,7 @@ def _start(job: JobChange) -> str:
 
 
 def _is_suspended(job: JobChange) -> bool:
-    return job.after.jobs > 0 and not job.after.pods and any(each.pods for each in job.graph)
+    return job.after.jobs > 0 and not job.after.pods and any(each.pods for each in job.replicated_jobs)
 
 
 def amounts(usage: Usage) -> str:
@@ -68,152 +89,85 @@ def amounts(usage: Usage) -> str:
     return f"{pods} with {gpus:,} GPU{'s' * (gpus != 1)}" if gpus else pods
 
 
-def _updated(job: JobChange, settings: Settings) -> Iterator[str]:
-    suspended = next((word for word in job.words if word.what == "suspended"), None)
+def _updated(job: JobChange) -> str:
+    suspended = next((change for change in job.properties if change.what == "suspended"), None)
     if not job.name and job.old_name:
-        yield f"JobSet {job.old_name} is pruned: if it still runs, it is stopped."
-    elif job.name and not job.old_name:
-        yield from _created(job, settings)
-    elif suspended is not None and suspended.new == "yes":
-        yield f"JobSet {job.name} is suspended: if it still runs, its pods are removed."
-    elif suspended is not None:
-        yield f"JobSet {job.name} is resumed{_start(job)}."
-    elif any(change.kind == "JobSet" and change.effect is Effect.UPDATED for change in job.objects):
-        fields = sorted({_top(field.path) for each in job.objects if each.kind == "JobSet" for field in each.fields})
-        pods = "it is suspended, without pods" if _is_suspended(job) else "its pods go on running"
-        yield f"JobSet {job.name} is updated in place ({', '.join(fields)}); {pods}."
-    elif job.place.name == FOLDER:
-        yield "What the jobs of the namespace share changes in place."
-    else:
-        yield "Objects beside the JobSet change; the JobSet stays as it is, and its pods go on running."
+        return f"JobSet {job.old_name} is pruned: if it still runs, it is stopped."
+    if job.name and not job.old_name:
+        return f"JobSet {job.name} is created{_start(job)}."
+    if suspended is not None and suspended.new == "yes":
+        return f"JobSet {job.name} is suspended: if it still runs, its pods are removed."
+    if suspended is not None:
+        return f"JobSet {job.name} is resumed{_start(job)}."
+    jobsets = [change for change in job.objects if change.kind == "JobSet"]
+    if any(change.effect is Effect.UPDATED for change in jobsets):
+        # The first two steps of each path, without indexes.
+        fields = {".".join(field.path.split(".")[:2]).split("[")[0] for change in jobsets for field in change.fields}
+        pods = "it is suspended, without pods" if _is_suspended(job) else "its pods keep running"
+        return f"JobSet {job.name} is updated in place ({', '.join(sorted(fields))}); {pods}."
+    if job.directory.job == FOLDER:
+        return "Objects that the jobs of the namespace share change in place."
+    return "Objects beside the JobSet change; the JobSet is not affected, and its pods keep running."
 
 
-def _of_queue(job: JobChange) -> Iterator[str]:
-    if job.effect is Effect.UPDATED and any(word.what in ("queue", "priority") and word.old for word in job.words):
-        yield "Kueue allows this change only while the JobSet is suspended: if it runs, the sync is refused."
-
-
-def _top(path: str) -> str:
-    """Return the first two steps of a path, without indices."""
-    steps = path.split(".")
-    return ".".join(steps[:2]).split("[")[0]
-
-
-def _rerun(job: JobChange, _: Settings) -> Iterator[str]:
-    yield f"JobSet {job.old_name} is pruned: if it still runs, it is stopped. {job.name} is created{_start(job)}."
-    yield "The new one is created while the old one's pods end: for a moment both are there."
-
-
-def _renamed(job: JobChange, settings: Settings) -> Iterator[str]:
-    yield f"JobSet {job.name} is created{_start(job)}."
-    yield from _gone(job, settings)
-    if application(job.place, settings) != (job.other and application(job.other, settings)):
-        yield "Two applications, in no order: both jobs may run at once, and need room for both."
-
-
-def _deleted(job: JobChange, settings: Settings) -> Iterator[str]:
-    if not job.old_name:
-        yield "The objects are removed; whatever still uses them fails where it looks for them again."
-    else:
-        yield from _gone(job, settings)
-
-
-def _gone(job: JobChange, settings: Settings) -> Iterator[str]:
+def _removed(job: JobChange, settings: Settings) -> str:
     is_flux = settings.target == FLUX
     keep = (settings.flux.on_delete if is_flux else settings.argocd.on_delete) == "keep"
     if not job.last:
-        yield f"JobSet {job.old_name} is pruned: if it still runs, it is stopped."
-    elif keep:
-        yield f"onDelete: keep: JobSet {job.old_name} stays in the cluster, and runs on if it still runs."
-    else:
-        what = "Kustomization" if is_flux else "application"
-        yield f"The {what} goes, and JobSet {job.old_name} with it: if it still runs, it is stopped."
+        return f"JobSet {job.old_name} is pruned: if it still runs, it is stopped."
+    if keep:
+        return f"onDelete: keep: JobSet {job.old_name} stays in the cluster; if it still runs, it keeps running."
+    what = "Kustomization" if is_flux else "application"
+    return f"The {what} is removed, and JobSet {job.old_name} with it: if it still runs, it is stopped."
 
 
 def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
+    is_shared = job.directory.job == FOLDER
     if settings.target == FLUX:
         yield f"Refused: Kustomization {job.application} fails, and applies nothing until this is reverted or renamed."
     else:
-        end = "" if job.place.name == FOLDER else " or the job gets a new run number"
+        end = "" if is_shared else " or the job gets a new run number"
         yield (
             f"Refused: Argo CD shows application {job.application} as Unknown and stops syncing it until the change is"
             f" reverted{end}."
         )
     yield "Running pods are not affected."
-    if job.place.name == FOLDER:
-        if any(refusal.kind != _CLAIM for refusal in job.refusals):
-            yield "Give the object another name, or delete it in the cluster first."
-        if any(refusal.kind == _CLAIM for refusal in job.refusals):
-            yield "Leave the claim as it was, or give it another name: who deletes it loses its data."
-    else:
+    if not is_shared:
         yield NEW_RUN
+    if is_shared and any(refusal.kind != _CLAIM for refusal in job.refusals):
+        yield "Give the object another name, or delete it in the cluster first."
+    if is_shared and any(refusal.kind == _CLAIM for refusal in job.refusals):
+        yield "Leave the claim as it was, or give it another name: deleting it loses its data."
 
 
-def _held(job: JobChange, _: Settings) -> Iterator[str]:
-    yield f"Held back: Argo CD stops syncing application {job.application} because of another job in it."
-
-
-def _comments(job: JobChange, settings: Settings) -> Iterator[str]:
-    yield "No object changes, only comments in files."
-    if job.place.name != FOLDER and settings.target != FLUX and settings.argocd.automated:
-        yield "A JobSet that was removed from the cluster is made again all the same: then the job runs again."
-
-
-def _kept(job: JobChange, _: Settings) -> Iterator[str]:
-    yield "The objects stay in the cluster, as their annotation Prune=false says."
-
-
-def _unreadable(job: JobChange, _: Settings) -> Iterator[str]:
-    yield "What differs cannot be read: the findings say why. 'trainc render' writes the files again."
-
-
-def _of_keys(job: JobChange) -> Iterator[str]:
-    """Yield a sentence for each Job whose name changes while the JobSet's does not."""
+def _of_objects(job: JobChange) -> Iterator[str]:
+    """Yield sentences about the queue, Jobs that get another name, and ConfigMaps and claims."""
+    is_updated = job.effect is Effect.UPDATED
+    if is_updated and any(change.what in ("queue", "priority") and change.old for change in job.properties):
+        yield "Kueue allows this change only while the JobSet is suspended: if it runs, the sync is refused."
     for change in job.objects:
-        if change.kind == "Job" and change.effect is Effect.RERUN and job.effect is Effect.UPDATED:
-            yield f"Job {change.old_name} is pruned, and {change.name} runs; keys that are there it leaves alone."
-
-
-def _of_config_maps(job: JobChange) -> Iterator[str]:
-    for change in job.objects:
-        told = any(field.path.startswith(("data", "binaryData")) for field in change.fields)
-        if change.kind == "ConfigMap" and told and Effect.UPDATED is change.effect is job.effect:
-            yield f"ConfigMap {change.name} changes under pods that mount it, a minute later or so."
-
-
-def _of_claims(job: JobChange) -> Iterator[str]:
-    for change in job.objects:
-        if change.effect is Effect.KEPT and job.effect is not Effect.KEPT:
+        if is_updated and change.kind == "Job" and change.effect is Effect.RERUN:
+            yield f"Job {change.old_name} is pruned, and {change.name} runs; it does not change existing keys."
+        elif is_updated and change.kind == "ConfigMap" and change.effect is Effect.UPDATED:
+            if any(field.path.startswith(("data", "binaryData")) for field in change.fields):
+                yield f"ConfigMap {change.name} changes in pods that mount it, about a minute later."
+        elif change.effect is Effect.KEPT and job.effect is not Effect.KEPT:
             yield f"{change.kind} {change.old_name} stays in the cluster, as its annotation Prune=false says."
-
-
-_OF_EFFECT: Final = {
-    Effect.CREATED: _created,
-    Effect.UPDATED: _updated,
-    Effect.RERUN: _rerun,
-    Effect.RENAMED: _renamed,
-    Effect.REFUSED: _refused,
-    Effect.HELD: _held,
-    Effect.DELETED: _deleted,
-    Effect.KEPT: _kept,
-    Effect.COMMENTS: _comments,
-    Effect.UNREADABLE: _unreadable,
-}
 
 
 _BY_HAND = (Effect.UPDATED, Effect.REFUSED, Effect.RERUN, Effect.COMMENTS, Effect.UNREADABLE)
 
 
-def unexplained(difference: Difference, same: Collection[str]) -> tuple[Place, ...]:
+def unexplained(difference: Difference, same: Collection[str]) -> tuple[Directory, ...]:
     """Return the changed jobs whose sources are all among ``same``, the files that are equal on both sides.
 
     A built-in runtime counts as equal: it changes only with trainc.
     """
     return tuple(
-        job.place
+        job.directory
         for job in difference.jobs
         if job.effect in _BY_HAND
-        and job.place.name != FOLDER
+        and job.directory.job != FOLDER
         and job.source
         and all(name in same or name.startswith("built-in ") for name in (job.source, job.runtime) if name)
     )
@@ -223,8 +177,8 @@ def without_new_runs(difference: Difference) -> Difference:
     """Return a difference without advice to start a new run for files edited by hand, which ``render`` restores."""
     by_hand = {*difference.unexplained} & {*(difference.stale or ())}
     jobs = (
-        replace(job, remedy=None, cluster=tuple(each for each in job.cluster if each != NEW_RUN))
-        if job.place in by_hand
+        replace(job, annotation=None, cluster=tuple(each for each in job.cluster if each != NEW_RUN))
+        if job.directory in by_hand
         else job
         for job in difference.jobs
     )

@@ -1,4 +1,4 @@
-"""The types of a difference between two trees of out/."""
+"""The types of a difference between two trees of out/. The JSON output has the fields of the structs with camelCase."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-import msgspec
+from msgspec import Struct, field
 
 from trainc.basics.jsonvalues import Json
 from trainc.findings import Finding
@@ -27,15 +27,15 @@ class Effect(StrEnum):
     UNREADABLE = "unreadable"
 
 
-class Place(NamedTuple):
-    """A directory of out/: ``out/<environment>/<namespace>/<name>``; name is the job's, without run number."""
+class Directory(NamedTuple):
+    """A directory of out/: ``out/<environment>/<namespace>/<job>``, without the job's run number."""
 
     environment: str
     namespace: str
-    name: str
+    job: str
 
     def __str__(self) -> str:
-        """Return the place without ``out/``."""
+        """Return the path without ``out/``."""
         return "/".join(self)
 
 
@@ -59,7 +59,7 @@ class Usage(NamedTuple):
         return Usage(self.jobs + other.jobs, self.pods + other.pods, tuple(sorted(gpus.items())))
 
 
-class FieldChange(NamedTuple):
+class FieldChange(Struct, frozen=True):
     """A changed field; list items are named by their merge key. None is a missing value."""
 
     path: str
@@ -67,7 +67,7 @@ class FieldChange(NamedTuple):
     new: Json
 
 
-class Word(NamedTuple):
+class PropertyChange(Struct, frozen=True):
     """A change in the user's terms: what, in which pods (or the job), and the old and new text; None if missing."""
 
     what: str
@@ -76,7 +76,7 @@ class Word(NamedTuple):
     new: str | None
 
 
-class Refusal(NamedTuple):
+class Refusal(Struct, frozen=True):
     """A change that the API server or a webhook refuses: the object, the field and the message."""
 
     kind: str
@@ -85,35 +85,41 @@ class Refusal(NamedTuple):
     message: str
 
 
-class ObjectChange(msgspec.Struct, frozen=True):
+class ObjectChange(Struct, frozen=True, rename="camel"):
     """The change of one object; ``old_name`` differs from ``name`` if another object replaces it."""
 
     file: str
     kind: str
-    name: str
-    old_name: str
+    old_name: str | None
+    name: str | None
     effect: Effect
     fields: tuple[FieldChange, ...] = ()
 
 
-class Pods(NamedTuple):
-    """A replicated job in a graph: its name, its pods, and the names and states that it waits for."""
+class Dependency(Struct, frozen=True):
+    """The replicated job that another one waits for, and the awaited status."""
+
+    name: str
+    status: str
+
+
+class ReplicatedJob(Struct, frozen=True, rename="camel"):
+    """A replicated job of a JobSet, with the number of its pods."""
 
     name: str
     pods: int
-    waits_for: tuple[tuple[str, str], ...]
+    depends_on: tuple[Dependency, ...]
 
 
-class JobChange(msgspec.Struct, frozen=True):
+class JobChange(Struct, frozen=True):
     """The change of one directory of out/: a job, or the objects that the jobs of a namespace share.
 
     ``old_name`` and ``name`` are those of the JobSet, empty without one. ``application`` is the one that syncs it,
-    ``cluster`` has sentences about what the cluster does, ``remedy`` the annotation that makes a refused change
-    possible. ``last``: the application has no other directory. ``runtime`` is the runtime's file, ``queue`` Kueue's,
-    empty without one. ``other`` is the directory of a renamed job before.
+    ``cluster`` has sentences about what the cluster does, ``annotation`` makes a refused change possible. ``last``: the
+    application has no other directory. ``runtime`` is the runtime's file, ``queue`` Kueue's, empty without one.
     """
 
-    place: Place
+    directory: Directory
     effect: Effect
     application: str
     name: str = ""
@@ -121,34 +127,38 @@ class JobChange(msgspec.Struct, frozen=True):
     source: str = ""
     runtime: str = ""
     queue: str = ""
-    words: tuple[Word, ...] = ()
+    properties: tuple[PropertyChange, ...] = ()
     objects: tuple[ObjectChange, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     cluster: tuple[str, ...] = ()
-    remedy: str | None = None
+    annotation: str | None = None
     before: Usage = Usage()
     after: Usage = Usage()
-    graph: tuple[Pods, ...] = ()
-    other: Place | None = None
+    replicated_jobs: tuple[ReplicatedJob, ...] = ()
+    renamed_from: Directory | None = None
     last: bool = False
 
 
 class Total(NamedTuple):
     """The usage before and after."""
 
-    before: Usage
-    after: Usage
+    before: Usage = Usage()
+    after: Usage = Usage()
+
+    def plus(self, other: Total) -> Total:
+        """Return both together."""
+        return Total(self.before.plus(other.before), self.after.plus(other.after))
 
 
-class Totals(msgspec.Struct, frozen=True):
+class Totals(Struct, frozen=True):
     """Totals of everything, by environment and namespace, and by environment, namespace and queue."""
 
-    all: Total = Total(Usage(), Usage())
-    namespaces: Mapping[tuple[str, str], Total] = msgspec.field(default_factory=dict)
-    queues: Mapping[tuple[str, str, str], Total] = msgspec.field(default_factory=dict)
+    all: Total = Total()
+    namespaces: Mapping[tuple[str, ...], Total] = field(default_factory=dict)
+    queues: Mapping[tuple[str, ...], Total] = field(default_factory=dict)
 
 
-class Difference(msgspec.Struct, frozen=True):
+class Difference(Struct, frozen=True):
     """The difference of two trees: changed directories, sorted; the number of unchanged ones; totals; findings.
 
     ``weakened`` are findings about less strict checks, ``unexplained`` are changed jobs without a changed source.
@@ -161,7 +171,7 @@ class Difference(msgspec.Struct, frozen=True):
     totals: Totals = Totals()
     findings: tuple[Finding, ...] = ()
     weakened: tuple[Finding, ...] = ()
-    unexplained: tuple[Place, ...] = ()
+    unexplained: tuple[Directory, ...] = ()
     foreign: tuple[str, ...] = ()
-    stale: tuple[Place, ...] | None = None
+    stale: tuple[Directory, ...] | None = None
     broken: bool = False

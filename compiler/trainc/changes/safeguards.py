@@ -28,37 +28,55 @@ from trainc.inputs.source import Document, Source
 from trainc.project.files import KEY as UNMANAGED
 from trainc.project.files import unmanaged
 
-CODE = "TC520"
-_FOLDER = "policies/"
+Weaker = Iterator[tuple[Path, str]]
+"""The path of a less strict field, and the message."""
+
+_DOCUMENTS = "TC520"
+_SETTINGS = "TC521"
+_COMMENTS = "TC522"
 
 
-def changed_documents(before: Revision, after: Revision, unread: Iterable[Source]) -> Iterator[Finding]:
+def weakened(
+    before: Revision, after: Revision, config: Document | None, unread: Iterable[Source] = ()
+) -> tuple[Finding, ...]:
+    """Return findings about checks that are less strict than before: TC520, TC521 and TC522, sorted.
+
+    ``config`` is trainc.yaml after the change. ``unread`` are files below policies/ that are not read as policies, to
+    which a missing policy may have been moved.
+    """
+    config = config or Document(Source("trainc.yaml", b""), {})
+    found = [*_weaker_documents(before, after, unread), *_new_comments(before, after)]
+    for path, message in (*_severities(before.config.get(KEY), after.config.get(KEY)), *_settings(before, after)):
+        found.append(report(_SETTINGS, config, existing(config.data, path), f"{message} since {before.name}"))
+    return tuple(sorted(found, key=sort_key))
+
+
+def _weaker_documents(before: Revision, after: Revision, unread: Iterable[Source]) -> Iterator[Finding]:
     """Yield a warning for each way in which policies forbid less than before."""
     old, new = _documents(before.sources), _documents(after.sources)
     hidden = _documents(unread, anywhere=True) if old.keys() - new.keys() else {}
     for added in (new[key] for key in sorted(new.keys() - old.keys())):
         if not is_policy(added) and get(added.data, "metadata", "labels"):
             labels = ("metadata", "labels")
-            yield report(CODE, added, labels, f"{_label(added)} added with labels since {before.name}")
+            yield report(_DOCUMENTS, added, labels, f"{_label(added)} added with labels since {before.name}")
     for key, was in sorted(old.items()):
         if (now := new.get(key)) is None:
-            place = replace(was, source=replace(was.source, name=f"{before.name}:{was.source.name}"))
-            there = hidden.get(key)
-            hint = f"it is in {there.source.name}, which is not read as policies" if there is not None else None
-            yield report(CODE, place, ("metadata", "name"), f"{_label(was)} removed since {before.name}", hint=hint)
+            removed = replace(was, source=replace(was.source, name=f"{before.name}:{was.source.name}"))
+            hint = f"it is in {hidden[key].source.name}, which is not read as policies" if key in hidden else None
+            message = f"{_label(was)} removed since {before.name}"
+            yield report(_DOCUMENTS, removed, ("metadata", "name"), message, hint=hint)
         elif was.data != now.data:
-            for path, message in _less(was, now):
-                yield report(CODE, now, existing(now.data, path), f"{_label(now)}: {message} since {before.name}")
+            for path, message in _weaker_fields(was, now):
+                yield report(_DOCUMENTS, now, existing(now.data, path), f"{_label(now)}: {message} since {before.name}")
 
 
 def _documents(sources: Iterable[Source], *, anywhere: bool = False) -> Mapping[Key, Document]:
-    """Return the policies and bindings that are read, and the other documents of policies/; ``anywhere``: of all."""
+    """Return policies and bindings, and the other documents of policies/; with ``anywhere`` all documents."""
     loaded = [document for source in sources if not source.name.startswith(JOBS) for document in load(source)[0]]
-    given = classify(loaded)[0].cluster
     return {
         key: document
-        for key, document in given.items()
-        if anywhere or is_policy(document) or document.source.name.startswith(_FOLDER)
+        for key, document in classify(loaded)[0].cluster.items()
+        if anywhere or is_policy(document) or document.source.name.startswith("policies/")
     }
 
 
@@ -72,71 +90,42 @@ def _label(document: Document) -> str:
     return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
 
-def _less(was: Document, now: Document) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the path and the text of each less strict field."""
+def _weaker_fields(was: Document, now: Document) -> Weaker:
     if not is_policy(now):
-        for change in changes(now.data, was.data):
-            yield change.name, f"{dotted(change.name)} changed"
+        yield from ((change.name, f"{dotted(change.name)} changed") for change in changes(now.data, was.data))
         return
     old, new = read_policy(was), read_policy(now)
     if not (old.decoded and new.decoded):
         return  # an invalid one has no effect, and another finding reports it
-    compare = less_by_policy if now.data["kind"] == POLICY else less_by_binding
-    for path, message in compare(old.spec, new.spec):
-        yield ("spec", *path), message
+    weaker = _weaker_policy if now.data["kind"] == POLICY else _weaker_binding
+    yield from ((("spec", *path), message) for path, message in weaker(old.spec, new.spec))
 
 
-__all__ = ["weakened"]
-
-
-def weakened(
-    before: Revision, after: Revision, config: Document | None, unread: Iterable[Source] = ()
-) -> tuple[Finding, ...]:
-    """Return findings about checks that are less strict than before: TC520, TC521 and TC522, sorted.
-
-    ``config`` is trainc.yaml after the change. ``unread`` are files below policies/ that are not read as policies, to
-    which a missing policy may have been moved.
-    """
-    found = (*changed_documents(before, after, unread), *lowered(before, after, config), *new_comments(before, after))
-    return tuple(sorted(found, key=sort_key))
-
-
-Entry = tuple[str, str, str]
+_Entry = tuple[str, str, str]
 """File, code and reason."""
 
 
-def new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
+def _new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
     """Yield a note for each code that a comment newly suppresses, by file, code and reason."""
     old = {source.name: source for source in before.sources}
     for source in after.sources:
-        if WORD not in source.decoded() or (source.name in old and old[source.name].text == source.text):
+        was = old.get(source.name)
+        if WORD not in source.decoded() or (was is not None and was.text == source.text):
             continue
-        known = Counter(entry for entry, _ in _entries(old[source.name])) if source.name in old else Counter[Entry]()
-        for entry, place in _entries(source):
+        known = Counter(entry for entry, _ in _entries(was)) if was is not None else Counter[_Entry]()
+        for entry, document in _entries(source):
             known[entry] -= 1
             if known[entry] < 0:
-                yield report("TC522", place, (), f"new comment ignores {entry[1]}: {entry[2]}")
+                yield report(_COMMENTS, document, (), f"new comment ignores {entry[1]}: {entry[2]}")
 
 
-def _entries(source: Source) -> Iterator[tuple[Entry, Document]]:
+def _entries(source: Source) -> Iterator[tuple[_Entry, Document]]:
     for ignore in read_comments(source, comments)[0]:
-        for code, place in ignore.codes.items():
-            yield (source.name, code, ignore.reason), place
+        for code, document in ignore.codes.items():
+            yield (source.name, code, ignore.reason), document
 
 
-_FILE = "trainc.yaml"
-_PODS: Path = ("policies", "pods")
-_REQUIRED: Path = ("lock", "required")
-
-
-def lowered(before: Revision, after: Revision, config: Document | None) -> Iterator[Finding]:
-    """Yield a warning for each setting that is less strict than before."""
-    document = config or Document(Source(_FILE, b""), {})
-    for path, message in (*_severities(before.config.get(KEY), after.config.get(KEY)), *_others(before, after)):
-        yield report("TC521", document, existing(document.data, path), f"{message} since {before.name}")
-
-
-def _severities(before: Json, after: Json) -> Iterator[tuple[Path, str]]:
+def _severities(before: Json, after: Json) -> Weaker:
     old, new = read_levels(before), read_levels(after)
     for code in sorted({*old, *new}):
         was, now = (levels.get(code, CODES[code].severity) for levels in (old, new))
@@ -146,38 +135,30 @@ def _severities(before: Json, after: Json) -> Iterator[tuple[Path, str]]:
         yield (KEY, code), f"{code} no longer locked"
 
 
-def _others(before: Revision, after: Revision) -> Iterator[tuple[Path, str]]:
-    if get(before.config, *_PODS) is True and get(after.config, *_PODS) is not True:
-        yield _PODS, "policies no longer judge pods"
-    required = as_list(get(after.config, *_REQUIRED))
-    for place in as_list(get(before.config, *_REQUIRED)):
-        if place not in required:
-            yield _REQUIRED, f"images of {place} no longer have to be locked"
+def _settings(before: Revision, after: Revision) -> Weaker:
+    if get(before.config, "policies", "pods") is True and get(after.config, "policies", "pods") is not True:
+        yield ("policies", "pods"), "policies no longer evaluated on pods"
+    required = as_list(get(after.config, "lock", "required"))
+    for prefix in as_list(get(before.config, "lock", "required")):
+        if prefix not in required:
+            yield ("lock", "required"), f"images of {prefix} no longer have to be locked"
     known = {*unmanaged(before.config)}
     for path in unmanaged(after.config):
         if path not in known:
-            yield (UNMANAGED,), f"what others put at {path} is no longer an error"
+            yield (UNMANAGED,), f"files of others at {path} are no longer an error"
 
 
-Less = Iterator[tuple[Path, str]]
-"""The path below spec, and the message."""
-
-_LISTS = ("apiGroups", "apiVersions", "operations", "resources")
-
-
-def less_by_policy(old: JsonObject, new: JsonObject) -> Less:
+def _weaker_policy(old: JsonObject, new: JsonObject) -> Weaker:
     """Yield each way in which a policy forbids less, or may."""
-    yield from _scalar(old, new, "failurePolicy", "Ignore")
-    yield from _matches(
-        as_object(old.get("matchConstraints")), as_object(new.get("matchConstraints")), "matchConstraints"
-    )
+    yield from _lowered(old, new, "failurePolicy", "Ignore")
+    yield from _weaker_match(old, new, "matchConstraints")
     known = [_expression(row) for row in rows(old, "matchConditions")]
     for index, row in enumerate(rows(new, "matchConditions")):
         if _expression(row) not in known:
             yield ("matchConditions", index), f"match condition {str(row.get('name'))!r} added or changed"
-    left = [_expression(row) for row in rows(new, "validations")]
+    remaining = [_expression(row) for row in rows(new, "validations")]
     for row in rows(old, "validations"):
-        if _expression(row) not in left:
+        if _expression(row) not in remaining:
             yield ("validations",), f"validation {_expression(row)!r} removed or changed"
     variables = {str(row.get("name")): _expression(row) for row in rows(new, "variables")}
     for row in rows(old, "variables"):
@@ -187,7 +168,7 @@ def less_by_policy(old: JsonObject, new: JsonObject) -> Less:
         yield ("paramKind",), "paramKind changed"
 
 
-def less_by_binding(old: JsonObject, new: JsonObject) -> Less:
+def _weaker_binding(old: JsonObject, new: JsonObject) -> Weaker:
     """Yield each way in which a binding forbids less, or may."""
     if old.get("policyName") != new.get("policyName"):
         yield ("policyName",), f"policyName changed from {old.get('policyName')}"
@@ -197,40 +178,39 @@ def less_by_binding(old: JsonObject, new: JsonObject) -> Less:
         yield ("validationActions",), f"validationActions changed from {shown}"
     if old.get("paramRef") != new.get("paramRef"):
         yield ("paramRef",), "paramRef changed"
-    yield from _matches(as_object(old.get("matchResources")), as_object(new.get("matchResources")), "matchResources")
+    yield from _weaker_match(old, new, "matchResources")
 
 
-def _scalar(old: JsonObject, new: JsonObject, field: str, mild: str) -> Less:
-    if old.get(field) != mild and new.get(field) == mild:
-        yield (field,), f"{field} changed from {old.get(field)} to {mild}"
+def _lowered(old: JsonObject, new: JsonObject, field: str, lowest: str) -> Weaker:
+    if old.get(field) != lowest and new.get(field) == lowest:
+        yield (field,), f"{field} changed from {old.get(field)} to {lowest}"
 
 
-def _matches(old: JsonObject, new: JsonObject, field: str) -> Less:
-    """Yield each way in which constraints match less."""
-    for path, message in _scalar(old, new, "matchPolicy", "Exact"):
-        yield (field, *path), message
-    rules, wider = rows(old, "resourceRules"), rows(new, "resourceRules")
-    if wider and not (rules and all(any(_covers(other, rule) for other in wider) for rule in rules)):
+def _weaker_match(old_spec: JsonObject, new_spec: JsonObject, field: str) -> Weaker:
+    """Yield each way in which the constraints at a field match less."""
+    old, new = as_object(old_spec.get(field)), as_object(new_spec.get(field))
+    yield from (((field, *path), message) for path, message in _lowered(old, new, "matchPolicy", "Exact"))
+    before, after = rows(old, "resourceRules"), rows(new, "resourceRules")
+    if after and not (before and all(any(_covers(other, rule) for other in after) for rule in before)):
         yield (field, "resourceRules"), "resourceRules match less"
-    spared = rows(old, "excludeResourceRules")
-    if not all(any(_covers(other, rule) for other in spared) for rule in rows(new, "excludeResourceRules")):
+    before, after = rows(old, "excludeResourceRules"), rows(new, "excludeResourceRules")
+    if not all(any(_covers(other, rule) for other in before) for rule in after):
         yield (field, "excludeResourceRules"), "excludeResourceRules match more"
     for selector in ("namespaceSelector", "objectSelector"):
-        asked = requirements(old.get(selector))
-        if any(each not in asked for each in requirements(new.get(selector))):
+        required = requirements(old.get(selector))
+        if any(each not in required for each in requirements(new.get(selector))):
             yield (field, selector), f"{selector} selects less"
 
 
 def _covers(wide: JsonObject, rule: JsonObject) -> bool:
     """Return whether a rule clearly matches everything that another does."""
-    lists = all(_within(as_list(rule.get(field)), as_list(wide.get(field))) for field in _LISTS)
-    names, wider = as_list(rule.get("resourceNames")), as_list(wide.get("resourceNames"))
+    for field in ("apiGroups", "apiVersions", "operations", "resources"):
+        all_of = as_list(wide.get(field))
+        if "*" not in all_of and any(item not in all_of for item in as_list(rule.get(field))):
+            return False
+    names, all_names = as_list(rule.get("resourceNames")), as_list(wide.get("resourceNames"))
     scope = wide.get("scope") in ("*", rule.get("scope"))
-    return lists and scope and (not wider or (bool(names) and all(name in wider for name in names)))
-
-
-def _within(items: list[Json], wide: list[Json]) -> bool:
-    return "*" in wide or all(item in wide for item in items)
+    return scope and (not all_names or (bool(names) and all(name in all_names for name in names)))
 
 
 def _expression(row: JsonObject) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Final, NamedTuple
 
 from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, objects
-from trainc.changes.model import Place, Pods, Total, Totals, Usage, Word
+from trainc.changes.model import Dependency, Directory, PropertyChange, ReplicatedJob, Total, Totals, Usage
 from trainc.changes.trees import is_jobset
 from trainc.documents.load import load
 from trainc.inputs.source import Source
@@ -23,10 +24,10 @@ from trainc.kube.quantity import QuantityError
 from trainc.plugins.base import is_gpu
 from trainc.upstream import PRIORITY_LABEL, QUEUE_LABEL
 
-Folders = Mapping[Place, Mapping[str, bytes]]
+Directories = Mapping[Directory, Mapping[str, bytes]]
 
 _LINE: Final = re.compile(rb"( *)([A-Za-z]+):(?: .*)?")
-_LEFT_OUT: Final = frozenset(
+_IRRELEVANT: Final = frozenset(
     (
         *(b"args", b"command", b"env", b"envFrom", b"volumeMounts", b"volumes", b"ports", b"annotations", b"name"),
         *(b"livenessProbe", b"readinessProbe", b"startupProbe", b"lifecycle", b"securityContext", b"workingDir"),
@@ -34,69 +35,51 @@ _LEFT_OUT: Final = frozenset(
         *(b"image", b"topologySpreadConstraints", b"podFailurePolicy", b"imagePullSecrets", b"namespace"),
     )
 )
-_DOUBTFUL: Final = re.compile(rb"\n---|\n\.\.\.|\r")
+_UNUSUAL: Final = re.compile(rb"\n---|\n\.\.\.|\r")
 _ALIASES: Final = re.compile(rb"[&*]\w|<<|\t")
 """Text that the emitter never writes: such a file is parsed in full."""
 
-_NONE: Final = Usage()
 
-
-class Taken(NamedTuple):
+class Demand(NamedTuple):
     """The usage of a JobSet, and its queue, which may be empty."""
 
-    usage: Usage
-    queue: str
+    usage: Usage = Usage()
+    queue: str = ""
 
 
 @lru_cache(maxsize=16384)
-def taken(data: bytes) -> Taken:
-    """Return the usage of the JobSet in a file; nothing if it cannot be read."""
-    if _DOUBTFUL.search(data) is None:
+def demand_of_file(data: bytes) -> Demand:
+    """Return the demand of the JobSet in a file; nothing if it cannot be read."""
+    if _UNUSUAL.search(data) is None:
         outline = _outline(data)
         if _ALIASES.search(outline) is None and (found := _read(outline)) is not None:
             return found
-    return _read(data) or Taken(_NONE, "")
+    return _read(data) or Demand()
 
 
-def of_folder(files: Mapping[str, bytes]) -> Taken:
-    """Return the usage of all JobSets of a directory, and the queue of the first one."""
-    found = [taken(data) for name, data in files.items() if is_jobset(name)]
-    if len(found) == 1:
-        return found[0]
-    queue = next((each.queue for each in found if each.queue), "")
-    return Taken(_sum(each.usage for each in found), queue)
+def demand_of(files: Mapping[str, bytes]) -> Demand:
+    """Return the demand of all JobSets of a directory, with the queue of the first one."""
+    found = [demand_of_file(data) for name, data in files.items() if is_jobset(name)]
+    usage = reduce(Usage.plus, (each.usage for each in found), Usage())
+    return Demand(usage, next((each.queue for each in found if each.queue), ""))
 
 
-def totals(before: Folders, after: Folders) -> Totals:
+def totals(before: Directories, after: Directories) -> Totals:
     """Return the usage of the jobs of two trees."""
-    namespaces: dict[tuple[str, str], Total] = {}
-    queues: dict[tuple[str, str, str], Total] = {}
-    everything = Total(_NONE, _NONE)
-    for place in sorted({*before, *after}):
-        old, new = (of_folder(tree.get(place, {})) for tree in (before, after))
+    namespaces: dict[tuple[str, ...], Total] = defaultdict(Total)
+    queues: dict[tuple[str, ...], Total] = defaultdict(Total)
+    everything = Total()
+    for directory in sorted({*before, *after}):
+        old, new = (demand_of(tree.get(directory, {})) for tree in (before, after))
         change = Total(old.usage, new.usage)
-        _add(namespaces, (place.environment, place.namespace), change)
-        for one, total in ((old, Total(old.usage, _NONE)), (new, Total(_NONE, new.usage))):
-            if one.queue:
-                _add(queues, (place.environment, place.namespace, one.queue), total)
-        everything = _plus(everything, change)
-    return Totals(everything, namespaces, queues)
-
-
-def _add(rows: dict, key: tuple[str, ...], total: Total) -> None:  # type: ignore[type-arg]
-    if total != (_NONE, _NONE):
-        rows[key] = _plus(rows.get(key, Total(_NONE, _NONE)), total)
-
-
-def _plus(one: Total, other: Total) -> Total:
-    return Total(one.before.plus(other.before), one.after.plus(other.after))
-
-
-def _sum(parts: Iterable[Usage]) -> Usage:
-    whole = _NONE
-    for part in parts:
-        whole = whole.plus(part)
-    return whole
+        everything = everything.plus(change)
+        namespace = (directory.environment, directory.namespace)
+        namespaces[namespace] = namespaces[namespace].plus(change)
+        for queue, part in ((old.queue, Total(before=old.usage)), (new.queue, Total(after=new.usage))):
+            if queue:
+                queues[*namespace, queue] = queues[*namespace, queue].plus(part)
+    used = ({key: total for key, total in rows.items() if total != Total()} for rows in (namespaces, queues))
+    return Totals(everything, *used)
 
 
 def usage_of(jobset: JsonObject) -> Usage:
@@ -121,13 +104,13 @@ def pods_of(replicated: JsonObject) -> int:
     return _number(replicated.get("replicas"), 1) * parallel
 
 
-def graph(jobset: JsonObject) -> tuple[Pods, ...]:
+def replicated_jobs(jobset: JsonObject) -> tuple[ReplicatedJob, ...]:
     """Return the replicated jobs of a JobSet with their dependencies."""
     return tuple(
-        Pods(
+        ReplicatedJob(
             str(job.get("name")),
             pods_of(job),
-            tuple((str(each.get("name")), str(each.get("status"))) for each in objects(job.get("dependsOn"))),
+            tuple(Dependency(str(each.get("name")), str(each.get("status"))) for each in objects(job.get("dependsOn"))),
         )
         for job in objects(get(jobset, "spec", "replicatedJobs"))
     )
@@ -138,43 +121,36 @@ def _number(value: Json, default: int) -> int:
 
 
 def _gpus(pod: Json) -> Iterator[tuple[str, int]]:
-    """Yield the GPUs that a pod requests; a limit without a request is the request, as in the API server."""
+    """Yield the GPUs that a pod requests."""
     spec = as_object(pod)
-    if not any(is_gpu(name) for name in _resource_names(spec)):
-        return
-    filled = {key: _requesting(spec.get(key)) for key in ("initContainers", "containers")}
+    gpus_only: JsonObject = {}
+    for key in ("initContainers", "containers"):
+        gpus_only[key] = [
+            {**container, "resources": {"requests": {k: v for k, v in _requests(container).items() if is_gpu(k)}}}
+            for container in objects(spec.get(key))
+        ]
     try:
-        requests = pod_requests({**spec, **filled})
+        requests = pod_requests({**spec, **gpus_only})
     except QuantityError:
         return
     yield from ((name, quantity.value()) for name, quantity in requests.items() if is_gpu(name))
 
 
-def _requesting(containers: Json) -> list[Json]:
-    made: list[Json] = []
-    for container in objects(containers):
-        resources = as_object(container.get("resources"))
-        requests = {**as_object(resources.get("limits")), **as_object(resources.get("requests"))}
-        made.append({**container, "resources": {"requests": requests}})
-    return made
-
-
-def _resource_names(spec: JsonObject) -> Iterator[str]:
-    for key in ("initContainers", "containers"):
-        for container in objects(spec.get(key)):
-            for kind in ("limits", "requests"):
-                yield from as_object(get(container, "resources", kind))
+def _requests(container: JsonObject) -> JsonObject:
+    """Return the requests of a container; a limit without a request is the request, as in the API server."""
+    resources = as_object(container.get("resources"))
+    return {**as_object(resources.get("limits")), **as_object(resources.get("requests"))}
 
 
 @lru_cache(maxsize=16384)
-def _read(text: bytes) -> Taken | None:
-    """Return the usage of the JobSet in a text; None if it is not a JobSet."""
+def _read(text: bytes) -> Demand | None:
+    """Return the demand of the JobSet in a text; None if it is not a JobSet."""
     documents, _ = load(Source("jobset", text))
     if len(documents) != 1 or documents[0].data.get("kind") != "JobSet":
         return None
     data = documents[0].data
     queue = get(data, "metadata", "labels", QUEUE_LABEL)
-    return Taken(usage_of(data), queue if isinstance(queue, str) else "")
+    return Demand(usage_of(data), queue if isinstance(queue, str) else "")
 
 
 def _outline(data: bytes) -> bytes:
@@ -190,7 +166,7 @@ def _outline(data: bytes) -> bytes:
         if line.startswith(b"#"):
             continue
         match = _LINE.fullmatch(line)
-        if match is not None and match[2] in _LEFT_OUT:
+        if match is not None and match[2] in _IRRELEVANT:
             deep = indent
             if line.startswith(b"  name:") and kept[-1:] == [b"metadata:"]:
                 kept.append(b"  name: x")  # an object has one
@@ -218,46 +194,42 @@ _DERIVED: Final = frozenset(
 """Variables that follow from other changes; they are only listed among the fields."""
 
 
-class _Said(NamedTuple):
-    """A property of a job or its pods: its value, and the value with secrets masked."""
-
-    value: Json
-    shown: Json
-
-
 _Key = tuple[str, str]
 """The name of a property, and the replicated job, with the container if it has another name; or nothing."""
 
 
-def words(old: tuple[JsonObject, JsonObject] | None, new: tuple[JsonObject, JsonObject] | None) -> tuple[Word, ...]:
+def property_changes(
+    old: tuple[JsonObject, JsonObject] | None, new: tuple[JsonObject, JsonObject] | None
+) -> tuple[PropertyChange, ...]:
     """Return the differences of two JobSets, each as a pair of the object and its masked copy; None if missing."""
-    before, after = (_said(*pair) if pair is not None else {} for pair in (old, new))
+    before, after = (dict(_of_jobset(pair[0])) if pair else {} for pair in (old, new))
+    shown_before, shown_after = (dict(_of_jobset(pair[1])) if pair else {} for pair in (old, new))
     found: dict[tuple[str, str | None, str | None, str], list[str]] = {}
-    for what, where in dict.fromkeys((*after, *before)):
-        one, other = before.get((what, where)), after.get((what, where))
-        if one is None or other is None or one.value != other.value:
-            texts = _texts(one and one.shown, other and other.shown)
-            # Masked values that look alike may differ.
+    for key in dict.fromkeys((*after, *before)):
+        # Masked values that look alike may differ.
+        if key not in before or key not in after or before[key] != after[key]:
+            what, where = key
+            texts = _texts(shown_before.get(key), shown_after.get(key))
             found.setdefault((what, *texts, "" if where else what), []).append(where)
     return tuple(
-        Word(what, tuple(where for where in places if where), one, other)
-        for (what, one, other, _), places in found.items()
+        PropertyChange(what, tuple(filter(None, where)), one, other)
+        for (what, one, other, _), where in found.items()
         if one is not None or other is not None
     )
 
 
 def _texts(old: Json, new: Json) -> tuple[str | None, str | None]:
     """Return both values as text; of lists only the items that are not in both."""
-    if isinstance(old, list) and isinstance(new, list):
-        matcher = SequenceMatcher(None, list(map(str, old)), list(map(str, new)), autojunk=False)
-        gone: list[Json] = []
-        come: list[Json] = []
-        for how, a, b, c, d in matcher.get_opcodes():
-            if how != "equal":
-                gone += old[a:b]
-                come += new[c:d]
-        return _text(gone or None), _text(come or None)
-    return _text(old), _text(new)
+    if not isinstance(old, list) or not isinstance(new, list):
+        return _text(old), _text(new)
+    matcher = SequenceMatcher(None, list(map(str, old)), list(map(str, new)), autojunk=False)
+    removed: list[Json] = []
+    added: list[Json] = []
+    for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        if tag != "equal":
+            removed += old[old_start:old_end]
+            added += new[new_start:new_end]
+    return _text(removed or None), _text(added or None)
 
 
 def _text(value: Json) -> str | None:
@@ -266,11 +238,6 @@ def _text(value: Json) -> str | None:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return shlex.join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _said(data: JsonObject, masked: JsonObject) -> Mapping[_Key, _Said]:
-    values, shown = dict(_of_jobset(data)), dict(_of_jobset(masked))
-    return {key: _Said(value, shown.get(key)) for key, value in values.items()}
 
 
 def _of_jobset(data: JsonObject) -> Iterator[tuple[_Key, Json]]:
@@ -297,9 +264,9 @@ def _of_jobset(data: JsonObject) -> Iterator[tuple[_Key, Json]]:
 def _of_containers(name: str, pod: JsonObject) -> Iterator[tuple[_Key, Json]]:
     for kind in ("initContainers", "containers"):
         for container in objects(pod.get(kind)):
-            own = container.get("name")
-            alone = kind == "containers" and (own == name or len(as_list(pod.get(kind))) == 1)
-            yield from _of_container(name if alone else f"{name}/{own}", container)
+            own_name = container.get("name")
+            is_main = kind == "containers" and (own_name == name or len(as_list(pod.get(kind))) == 1)
+            yield from _of_container(name if is_main else f"{name}/{own_name}", container)
 
 
 def _of_container(where: str, container: JsonObject) -> Iterator[tuple[_Key, Json]]:
@@ -313,11 +280,7 @@ def _of_container(where: str, container: JsonObject) -> Iterator[tuple[_Key, Jso
         if (count := get(variables.get(name), "value")) is not None:
             yield ("processes per node", where), count
             break
-    requests = {
-        **as_object(get(container, "resources", "limits")),
-        **as_object(get(container, "resources", "requests")),
-    }
-    for name, amount in requests.items():
+    for name, amount in _requests(container).items():
         yield ("GPUs per node" if is_gpu(name) else name, where), amount
     for name, variable in variables.items():
         if name not in _DERIVED:
@@ -328,7 +291,7 @@ def _of_variable(variable: JsonObject) -> Json:
     """Return a variable's value, or its source."""
     source = as_object(variable.get("valueFrom"))
     for kind, reference in source.items():
-        named = as_object(reference)
-        parts = [str(named[key]) for key in ("name", "key", "fieldPath", "resource") if key in named]
+        fields = as_object(reference)
+        parts = [str(fields[key]) for key in ("name", "key", "fieldPath", "resource") if key in fields]
         return f"{kind} {'/'.join(parts)}"
     return variable.get("value", "")

@@ -19,7 +19,9 @@ def main() -> None:
     _hear_signals()
     _hold_output()
     try:
-        _run()
+        from trainc.cli.root import trainc
+
+        trainc(prog_name="trainc")
     except Stopped as end:
         # Without a last flush: the reader may have stopped, too.
         os._exit(end.code if isinstance(end.code, int) else 1)
@@ -46,22 +48,15 @@ def _hear_signals() -> None:
 
 
 def _hold_output() -> None:
-    """Replace a standard output that the caller closed with a stream that raises an error on every write.
+    """Replace a standard output that the caller closed with a stream whose writes fail: the device is open for reading.
 
     Otherwise output would be lost, or go to a file with the same descriptor.
     """
+    import os
     import sys
 
     if sys.stdout is None:
-        from trainc.cli.echo import closed
-
-        sys.stdout = closed()
-
-
-def _run() -> None:
-    from trainc.cli.root import trainc
-
-    trainc(prog_name="trainc")
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
 
 
 def _leave(end: SystemExit) -> NoReturn:

@@ -20,7 +20,7 @@ from trainc.cache.store import open_store
 from trainc.cli.command import CLEAN, Command
 from trainc.cli.echo import echo
 from trainc.cli.options import cache_option, crds_option, findings_options, root_option
-from trainc.cli.reporter import Reporter, Words
+from trainc.cli.reporter import Report, Reporter
 from trainc.findings import Finding, Silenced, has_errors, sort_key
 from trainc.project.read import Inputs, has_config, merge, read_config, read_given, read_lock, read_platform, read_stdin
 
@@ -68,27 +68,29 @@ def command(
     and policies/ are used as well, except with --faithful.
     """
     paths = tuple(dict.fromkeys(paths))  # standard input can be read only once
-    _require_streams(paths)
+    for name, stream, is_needed in (("<stdout>", sys.stdout, True), ("<stdin>", sys.stdin, STDIN in paths)):
+        if is_needed and stream is None:  # the caller closed it
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), name)
     folder = Path.cwd()
     is_given = click.get_current_context().get_parameter_source("root") is ParameterSource.COMMANDLINE
     home = None if faithful else root if is_given else folder
     read = _read_all(root, folder, paths, crd_dirs, home)
-    key = key_of(read.parts, (output, faithful, environment, paths, crd_dirs, read.config is None, reporter.manner))
+    key = key_of(read.parts, (output, faithful, environment, paths, crd_dirs, read.config is None, reporter.style))
     store = open_store(root) if cache and key is not None and has_config(root) else None
     if store is not None and key is not None and (known := load_result(store, key)) is not None:
         found, counted, text = known
-        reporter.tell(Words(found, counted))
+        reporter.write(Report(found, counted))
         echo(text.encode("utf-8"), nl=False)
         return CLEAN
     findings, silenced, objects = _compile(read, paths, faithful, environment)
-    words = reporter.worded(findings, silenced)
-    reporter.tell(words)
+    report = reporter.text_of(findings, silenced)
+    reporter.write(report)
     if reporter.fails(findings):
         return reporter.status(findings)
     text = _written(objects, output)
     echo(text.encode("utf-8"), nl=False)
     if store is not None and key is not None:
-        save_result(store, key, (*words, text))
+        save_result(store, key, (*report, text))
     return CLEAN
 
 
@@ -111,26 +113,13 @@ class Read(msgspec.Struct, frozen=True, eq=False):
         return (self.given, self.config or Inputs(), self.lock, self.platform, *(part for _, part in self.folders))
 
 
-def _require_streams(paths: Iterable[str]) -> None:
-    """Raise OSError if the caller closed a stream that is needed."""
-    for name, stream, needed in (("<stdout>", sys.stdout, True), ("<stdin>", sys.stdin, STDIN in paths)):
-        if needed and stream is None:
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF), name)
-
-
 def _read_all(root: Path, folder: Path, paths: Iterable[str], crd_dirs: Iterable[str], home: Path | None) -> Read:
     """Read the documents named, and those of the repository at ``home``."""
-    given = merge(_read(root, folder, path) for path in paths)
+    given = merge(read_stdin(sys.stdin.buffer) if path == STDIN else read_given(root, folder, path) for path in paths)
     folders = tuple((name, read_given(root, folder, name)) for name in crd_dirs)
     if home is None or not has_config(home):
         return Read(given, None, Inputs(), Inputs(), folders)
     return Read(given, read_config(home), read_lock(home), read_platform(home), folders)
-
-
-def _read(root: Path, folder: Path, path: str) -> Inputs:
-    if path == STDIN:
-        return read_stdin(sys.stdin.buffer)
-    return read_given(root, folder, path)
 
 
 def _compile(

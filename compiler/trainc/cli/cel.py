@@ -99,12 +99,12 @@ def command(
         raise click.UsageError("give an expression, or --jsonl")
     status = CLEAN
     for name, question, schema in _questions(expression, str(given["env"]), variables, given):
-        made = answer_with_celpy(question) if engine == "celpy" else _evaluate(question, schema)
-        status = max(status, ERRORS if made.stage in ("compile", "eval") else CLEAN)
+        result = answer_with_celpy(question) if engine == "celpy" else _evaluate(question, schema)
+        status = max(status, ERRORS if result.stage in ("compile", "eval") else CLEAN)
         if output == "json":
-            echo(json.dumps(made.written()), form="json")
+            echo(json.dumps(result.written()), form="json")
         else:
-            echo(_shown(name, question, made), nl=False)
+            echo(_text_of(name, question, result), nl=False)
     return status
 
 
@@ -136,8 +136,18 @@ def _questions(
         if (path := given[option]) is not None:
             names[name] = _documents(path)[0].data
     if (request := given["request"]) is not None:
-        names["request"] = _request(request)
-    rows = [_variable(text) for text in variables]
+        try:
+            names["request"] = read_json(request)
+        except QuestionError as error:
+            raise click.BadParameter(str(error), param_hint="--request") from error
+        if not isinstance(names["request"], dict):
+            raise click.BadParameter("a JSON object is required", param_hint="--request")
+    rows: list[NamedExpression] = []
+    for text in variables:
+        variable, equals, definition = text.partition("=")
+        if not equals or not variable.strip():
+            raise click.BadParameter(f"{text!r} is not NAME=EXPR", param_hint="--variable")
+        rows.append(NamedExpression(variable.strip(), definition))
     if given["object_"] is None:
         yield "", Question(env, expression, names, variables=rows), None
         return
@@ -145,11 +155,10 @@ def _questions(
     for document in documents:
         data = document.data
         name = f"{data.get('kind')} {get(data, 'metadata', 'name')}" if len(documents) > 1 else ""
+        values = {**names, "object": data}
         if env == "crd":
-            renamed = {"oldSelf" if key == "oldObject" else key: value for key, value in names.items()}
-            yield name, Question(env, expression, {**renamed, "self": data}, variables=rows), document
-        else:
-            yield name, Question(env, expression, {**names, "object": data}, variables=rows), None
+            values = {"oldSelf" if key == "oldObject" else key: value for key, value in names.items()} | {"self": data}
+        yield name, Question(env, expression, values, variables=rows), document if env == "crd" else None
 
 
 def _documents(path: str) -> list[Document]:
@@ -169,23 +178,6 @@ def _documents(path: str) -> list[Document]:
     return documents
 
 
-def _request(text: str) -> JsonObject:
-    try:
-        request = read_json(text)
-    except QuestionError as error:
-        raise click.BadParameter(str(error), param_hint="--request") from error
-    if not isinstance(request, dict):
-        raise click.BadParameter("a JSON object is wanted", param_hint="--request")
-    return request
-
-
-def _variable(text: str) -> NamedExpression:
-    name, equals, expression = text.partition("=")
-    if not equals or not name.strip():
-        raise click.BadParameter(f"{text!r} is not NAME=EXPR", param_hint="--variable")
-    return NamedExpression(name.strip(), expression)
-
-
 def _evaluate(question: Question, self_: Document | None) -> Answer:
     try:
         if question.env != "crd":
@@ -201,16 +193,16 @@ def _evaluate(question: Question, self_: Document | None) -> Answer:
         raise click.UsageError(str(error)) from error
 
 
-def _shown(name: str, question: Question, made: Answer) -> str:
+def _text_of(name: str, question: Question, result: Answer) -> str:
     lines = [one_line(f"{name}:")] if name else []
-    if made.stage == "undecided":
-        lines.append(f"undecided: {made.error}")
-    elif made.error is not None:
-        lines.append(
-            made.error if made.position is None else display(question.expr, (Issue(made.position, made.error),))
-        )
+    if result.stage == "undecided":
+        lines.append(f"undecided: {result.error}")
+    elif result.error is None:
+        lines.append(json.dumps(result.value, ensure_ascii=False))
+    elif result.position is None:
+        lines.append(result.error)
     else:
-        lines.append(json.dumps(made.value, ensure_ascii=False))
-    facts = (("type", made.type), ("cost", made.cost))
-    lines += (f"{fact}: {value}" for fact, value in facts if value is not None)
+        lines.append(display(question.expr, (Issue(result.position, result.error),)))
+    lines += [f"type: {result.type}"] if result.type is not None else []
+    lines += [f"cost: {result.cost}"] if result.cost is not None else []
     return "".join(f"{line}\n" for line in lines)

@@ -9,15 +9,14 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import CLEAN, Command
+from trainc.cli.command import Command
 from trainc.cli.compiling import choose
 from trainc.cli.echo import echo
 from trainc.cli.options import findings_options
 from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors
 from trainc.gitops.argocd import ENV, JOB, PARAMETERS
-from trainc.pipeline.content import Content, bytes_of
-from trainc.project.config import Config
+from trainc.pipeline.content import bytes_of
 from trainc.project.environments import JOBS, compile_for, load_config, nothing
 from trainc.project.read import has_config, merge, name_below, read_platform, read_tree
 
@@ -35,8 +34,7 @@ Environment variables, which Argo CD sets:
 """
 
 PATH = "ARGOCD_APP_SOURCE_PATH"
-GIVEN = "ARGOCD_APP_PARAMETERS"
-VARIABLE = "ARGOCD_ENV_TRAINC_{}"
+ASSIGNED = "ARGOCD_APP_PARAMETERS"
 
 
 @click.command("cmp", cls=Command, epilog=EPILOG)
@@ -49,42 +47,37 @@ def command(*, reporter: Reporter) -> int:
     everything.
     """
     chosen = _parameters(os.environ)
-    root, name = _place(os.environ, Path.cwd())
+    root, name = _location(os.environ, Path.cwd())
     config, findings = load_config(root)
     if has_errors(findings):
-        reporter.findings(findings)
-        return reporter.status(findings)
-    environment = _environment(config, chosen.get(ENV))
+        return reporter.report(findings)
+    if ENV not in chosen and len(config.environments) > 1:
+        raise click.UsageError(f"parameter {ENV!r} is required: trainc.yaml has {', '.join(config.environments)}")
+    (environment,) = choose(config, chosen.get(ENV))
     inputs, platform = read_tree(root, name), read_platform(root)
     outcome = compile_for(
         merge([inputs, platform]), config, (environment,), findings, partly=() if name == JOBS else platform.sources
     )
-    text = _stream(outcome.files, chosen.get(JOB))
+    job = chosen.get(JOB)
+    files = [bytes_of(data) for path, data in outcome.files.items() if job is None or path.split("/")[3] == job]
     findings = outcome.findings
-    if not text and not has_errors(findings):
-        what = f"job {chosen[JOB]}" if JOB in chosen else "TrainJob"
+    if not files and not has_errors(findings):
+        what = "TrainJob" if job is None else f"job {job}"
         findings = (*findings, nothing(name, f"no {what} here for environment {environment}"))
-    reporter.findings(findings)
-    if reporter.fails(findings):
-        return reporter.status(findings)
-    echo(text, nl=False)
-    return CLEAN
-
-
-def _stream(files: Mapping[str, Content], job: str | None) -> bytes:
-    """Return the files of out/<environment>/<namespace>/<job>/ as one YAML stream; all of them without a job."""
-    return b"---\n".join(bytes_of(data) for path, data in files.items() if job is None or path.split("/")[3] == job)
+    status = reporter.report(findings)
+    if not reporter.fails(findings):
+        echo(b"---\n".join(files), nl=False)
+    return status
 
 
 def _parameters(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the Application's parameters by name. Raises UsageError for an unknown one."""
-    named = ((name, variables.get(VARIABLE.format(name.upper()), "")) for name in PARAMETERS)
-    found = {name: value for name, value in named if value}
+    found = {name: value for name in PARAMETERS if (value := variables.get(f"ARGOCD_ENV_TRAINC_{name.upper()}"))}
     try:
-        given = json.loads(variables.get(GIVEN) or "[]")
+        items = json.loads(variables.get(ASSIGNED) or "[]")
     except ValueError as error:
-        raise click.UsageError(f"{GIVEN} is not JSON: {error}") from None
-    for item in given if isinstance(given, list) else [given]:
+        raise click.UsageError(f"{ASSIGNED} is not JSON: {error}") from None
+    for item in items if isinstance(items, list) else [items]:
         name = item.get("name") if isinstance(item, dict) else None
         if name not in PARAMETERS:
             raise click.UsageError(f"unknown parameter {name!r}: expected {' or '.join(PARAMETERS)}")
@@ -94,7 +87,7 @@ def _parameters(variables: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _place(variables: Mapping[str, str], folder: Path) -> tuple[Path, str]:
+def _location(variables: Mapping[str, str], folder: Path) -> tuple[Path, str]:
     """Return the folder of trainc.yaml, and the folder to compile as a path below it. Raises UsageError.
 
     Folders above the clone are not searched: its root is where the source path begins.
@@ -105,8 +98,8 @@ def _place(variables: Mapping[str, str], folder: Path) -> tuple[Path, str]:
     steps = [step for step in path.split("/") if step not in ("", ".")]
     if ".." in steps or list(folder.parts[len(folder.parts) - len(steps) :]) != steps:
         raise click.UsageError(f"the working directory {folder} is not the folder {path} of a clone")
-    places = (folder, *folder.parents[: len(steps)])
-    root = next((place for place in places if has_config(place)), places[-1])
+    above = (folder, *folder.parents[: len(steps)])
+    root = next((each for each in above if has_config(each)), above[-1])
     name = name_below(root, folder, ".")
     if name == ".":
         return root, JOBS
@@ -115,12 +108,3 @@ def _place(variables: Mapping[str, str], folder: Path) -> tuple[Path, str]:
             f"the Application's path {path} is neither jobs/<namespace> nor the folder of trainc.yaml"
         )
     return root, name
-
-
-def _environment(config: Config, name: str | None) -> str:
-    """Return the selected environment, or the only one. Raises BadParameter if it is not found."""
-    if name is None and len(config.environments) > 1:
-        names = ", ".join(config.environments)
-        raise click.UsageError(f"parameter {ENV!r} is required: trainc.yaml has {names}")
-    (found,) = choose(config, name)
-    return found

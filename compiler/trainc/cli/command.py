@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any, Final
 
 import click
 
-from trainc.cli.echo import echo, echo_line
+from trainc.cli.echo import OUTPUT, echo, echo_line
 
 CLEAN: Final = 0
 ERRORS: Final = 1
@@ -35,8 +36,9 @@ def failure(error: Exception, *, verbose: bool) -> int:
     An OSError comes from the environment; any other exception is a bug in trainc, and ``verbose`` adds its traceback.
     """
     if isinstance(error, OSError) and error.strerror is not None:
-        place = f"{error.filename}: " if error.filename is not None else ""
-        echo_line(f"trainc: error: {place}{error.strerror}", err=True)
+        # The only bad descriptor is that of a standard output that the caller closed.
+        name = error.filename or (OUTPUT if error.errno == errno.EBADF else None)
+        echo_line(f"trainc: error: {f'{name}: ' if name is not None else ''}{error.strerror}", err=True)
         return ENVIRONMENT
     from trainc.findings import CODES
     from trainc.findings.display import one_line

@@ -7,17 +7,18 @@ from pathlib import Path
 from typing import Final
 
 import click
-import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.cache.run import RunCache, with_cache
 from trainc.cache.snapshot import load_last
 from trainc.cache.store import open_store
-from trainc.changes import Difference, compare
+from trainc.changes import compare
 from trainc.changes.cluster import unexplained, without_new_runs
-from trainc.changes.model import Place
+from trainc.changes.formats import as_json, as_markdown, as_text
+from trainc.changes.model import Directory
 from trainc.changes.safeguards import weakened
-from trainc.changes.trees import Files, is_below, select
+from trainc.changes.trees import Files, directory_of, is_below, select
 from trainc.changes.trees import sources as output_sources
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command
 from trainc.cli.compiling import executor_of, request_of, revision_errors
@@ -36,6 +37,7 @@ from trainc.project.read import (
     CONFIG,
     LOCK,
     OUT,
+    Inputs,
     merge,
     name_below,
     read_beside_policies,
@@ -45,7 +47,6 @@ from trainc.project.read import (
     read_platform,
     read_tree,
 )
-from trainc.project.revisions import read_inputs
 from trainc.project.write import look
 
 FORMS: Final = ("text", "markdown", "json")
@@ -88,68 +89,83 @@ def command(
     to what is generated from files of jobs/ and runtimes/. Differences go to
     standard output, findings to standard error.
     """
-    folder = Path.cwd()
-    names = [_below(root, folder, path) for path in paths]
-    old = _read(root, base, "'--base'")
-    new = _read(root, head, "'--head'")
-    _require_paths(root, names, (old.files, new.files))
+    names = [_below(root, path) for path in paths]
+    old = Side.of(root, base, "'--base'")
+    new = Side.of(root, head, "'--head'")
+    _require_paths(root, names, (old.output, new.output))
     config, of_config = load_config(root)
-    before, after = select(old.files, new.files, names)
+    before, after = select(old.output, new.output, names)
     environments = {name.split("/")[1] for name in (*before, *after)}
     settings = {name: read_settings(config.data, name) for name in sorted(environments)}
     there = {name: kind for name, kind in new.there.items() if not names or is_below(name, names)}
-    difference = _with_sources(
-        compare(before, after, settings, there, unmanaged(config.data)),
-        Side.of(root, base, "'--base'"),
-        Side.of(root, head, "'--head'"),
+    difference = compare(before, after, settings, there, unmanaged(config.data))
+    texts = [{source.name: source.text for source in side.inputs.sources} for side in (old, new)]
+    same = {name for name in texts[0].keys() & texts[1].keys() if texts[0][name] == texts[1][name]}
+    difference = replace(
+        difference,
+        weakened=weakened(old.inputs, new.inputs, new.config, new.unread),
+        unexplained=unexplained(difference, same) if old.settings == new.settings else (),
     )
     if head is None and not has_errors(of_config):
-        stale, broken = _staleness(root, config, names, new.files)
+        stale, broken = _staleness(root, config, names, new.output)
         difference = without_new_runs(replace(difference, stale=stale, broken=broken))
-    echo(_rendered(difference, output, base, head or WORKING_TREE), nl=False, color=is_coloured(), form=output)
-    findings = (*of_config, *new.findings, *difference.findings)
-    reporter.findings(findings)
-    return _status(reporter.status(findings), difference, exit_code)
+    if output == "json":
+        text = as_json(difference, base, head or WORKING_TREE)
+    else:
+        text = as_markdown(difference) if output == "markdown" else as_text(difference, is_coloured())
+    echo(text, nl=False, color=is_coloured(), form=output)
+    status = reporter.report((*of_config, *new.findings, *difference.findings))
+    if status != CLEAN:
+        return status
+    if difference.broken or (exit_code and (difference.jobs or difference.weakened) and not difference.stale):
+        return ERRORS
+    return STALE if difference.stale else CLEAN
 
 
-class Side(msgspec.Struct, frozen=True, eq=False):
-    """One side of a comparison: its inputs, and files below policies/ that are not policies (``unread``).
+class Side(Struct, frozen=True, eq=False):
+    """One side of a comparison: a revision, or the working tree.
 
-    ``settings`` are the texts of trainc.yaml and images.lock.yaml.
+    ``settings`` are the texts of trainc.yaml and images.lock.yaml, ``unread`` the files below policies/ that are not
+    policies. ``output`` are the files of out/, ``there`` has the kind of every entry of it.
     """
 
     inputs: Revision
     config: Document | None
-    unread: tuple[Source, ...]
     settings: tuple[Source, ...]
+    unread: tuple[Source, ...]
+    output: Mapping[str, bytes]
+    there: Mapping[str, Kind]
+    findings: tuple[Finding, ...]
 
     @classmethod
     def of(cls, root: Path, revision: str | None, option: str) -> Side:
-        """Read the inputs of an option's revision, or of the working tree. Raises BadParameter."""
+        """Read an option's revision, or the working tree. Raises BadParameter."""
+        findings: tuple[Finding, ...] = ()
         if revision is not None:
+            from trainc.project.revisions import output_kinds, read_inputs, read_output
+
             with revision_errors(option):
+                output, there = read_output(root, revision), output_kinds(root, revision)
                 sources, unread = read_inputs(root, revision)
         else:
-            read = merge([read_tree(root, JOBS), read_platform(root), read_config(root), read_lock(root)])
-            sources, unread = read.sources, read_beside_policies(root).sources
+            there = look(root, (OUT.rstrip("/"),))
+            found = read_given(root, root, OUT) if (root / OUT).is_dir() else Inputs()
+            texts = ((source.name, source.text) for source in found.sources)
+            output = {name: text if isinstance(text, bytes) else text.encode() for name, text in texts}
+            # Links are reported with the other files that trainc did not write.
+            findings = tuple(finding for finding in found.findings if has_errors((finding,)))
+            inputs = merge([read_tree(root, JOBS), read_platform(root), read_config(root), read_lock(root)])
+            sources, unread = inputs.sources, read_beside_policies(root).sources
         config = next((parse(source)[0] for source in sources if source.name == CONFIG), Config())
         settings = tuple(source for source in sources if source.name in (CONFIG, LOCK))
-        inputs = tuple(source for source in sources if source.name not in (CONFIG, LOCK))
-        return cls(Revision(revision or "", inputs, config.data), config.document, unread, settings)
-
-
-def _with_sources(difference: Difference, before: Side, after: Side) -> Difference:
-    """Return a difference with what is less strict than before, and the changes of out/ that no source explains."""
-    found = weakened(before.inputs, after.inputs, after.config, after.unread)
-    texts = [{source.name: source.text for source in side.inputs.sources} for side in (before, after)]
-    same = {name for name in texts[0].keys() & texts[1].keys() if texts[0][name] == texts[1][name]}
-    by_hand = unexplained(difference, same) if before.settings == after.settings else ()
-    return replace(difference, weakened=found, unexplained=by_hand)
+        others = tuple(source for source in sources if source.name not in (CONFIG, LOCK))
+        of_inputs = Revision(revision or "", others, config.data)
+        return cls(of_inputs, config.document, settings, unread, output, there, findings)
 
 
 def _staleness(
     root: Path, config: Config, names: Collection[str], output: Mapping[str, bytes]
-) -> tuple[tuple[Place, ...] | None, bool]:
+) -> tuple[tuple[Directory, ...] | None, bool]:
     """Render the working tree without writing, and return the directories of ``output`` that would change, sorted.
 
     They are None after an error; the second value is then whether the error is in the inputs. With ``names``, paths
@@ -158,39 +174,33 @@ def _staleness(
     store = open_store(root)
     if store is not None and (last := load_last(root, store)) is not None and not last.changed:
         return (), False
-    reporter = Reporter("text", "error", quiet=True, verbose=False)
     request, execute = request_of(root, (), config), executor_of(None, quiet=True)
     planned, _ = with_cache(
-        lambda cache: plan_request(request, (), reporter.fails, cache, execute),
+        lambda cache: plan_request(request, (), has_errors, cache, execute),
         None if store is None else RunCache(root, store, compares=True),
     )
-    todo = planned.plan
-    if todo is None:
+    if (plan := planned.plan) is None:
         codes = {finding.code for finding in planned.findings if has_errors((finding,))}
         return None, bool(codes - {"TC014", "TC903"})
-    files = [(file.name, file.data) for file in (*todo.create, *todo.change)]
-    files += [(name, output.get(name, b"")) for name in todo.remove]
-    return tuple(sorted({_place(name) for name, data in files if _is_wanted(name, data, names)})), False
+    files = [(file.name, file.data) for file in (*plan.create, *plan.change)]
+    files += [(name, output.get(name, b"")) for name in plan.remove]
+    return tuple(
+        sorted(
+            {
+                directory_of(name)
+                for name, data in files
+                if is_placed(name)
+                and (not names or any(is_below(each, names) for each in (name, *output_sources(data))))
+            }
+        )
+    ), False
 
 
-def _is_wanted(name: str, data: bytes, names: Collection[str]) -> bool:
-    return is_placed(name) and (not names or any(is_below(each, names) for each in (name, *output_sources(data))))
-
-
-def _place(name: str) -> Place:
-    _, environment, namespace, job, _ = name.split("/")
-    return Place(environment, namespace, job)
-
-
-def _status(status: int, difference: Difference, exit_code: bool) -> int:
-    """Return the exit status, where ``status`` is what findings mean."""
-    if status != CLEAN:
-        return status
-    if difference.broken:
-        return ERRORS
-    if difference.stale:
-        return STALE
-    return ERRORS if exit_code and (difference.jobs or difference.weakened) else CLEAN
+def _below(root: Path, path: str) -> str:
+    name = name_below(root, Path.cwd(), path)
+    if name is None:
+        raise click.BadParameter(f"{path!r} is outside of the repository", param_hint="PATH")
+    return name
 
 
 def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Files]) -> None:
@@ -202,46 +212,6 @@ def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Files]) -> 
             continue
         if is_revision(root, name):
             first, dots, second = name.replace("...", "..").partition("..")
-            wanted = f"--base {first or 'HEAD'}" + (f" --head {second or 'HEAD'}" if dots else "")
-            raise click.BadParameter(f"{name!r} is a git revision.\nHint: trainc diff {wanted}", param_hint="PATH")
+            options = f"--base {first or 'HEAD'}" + (f" --head {second or 'HEAD'}" if dots else "")
+            raise click.BadParameter(f"{name!r} is a git revision.\nHint: trainc diff {options}", param_hint="PATH")
         raise click.BadParameter(f"Path {name!r} does not exist.", param_hint="'[PATH]...'")
-
-
-def _below(root: Path, folder: Path, path: str) -> str:
-    name = name_below(root, folder, path)
-    if name is None:
-        raise click.BadParameter(f"{path!r} is outside of the repository", param_hint="PATH")
-    return name
-
-
-class _Tree(msgspec.Struct, frozen=True, eq=False):
-    """out/ of a revision or of the working tree: the files read, the kind of every entry, and findings about others."""
-
-    files: dict[str, bytes]
-    there: Mapping[str, Kind]
-    findings: tuple[Finding, ...] = ()
-
-
-def _read(root: Path, revision: str | None, option: str) -> _Tree:
-    """Read out/ of a revision, or of the working tree. Raises BadParameter for a revision that cannot be read."""
-    if revision is None:
-        there = look(root, (OUT.rstrip("/"),))
-        if not (root / OUT).is_dir():
-            return _Tree({}, there)
-        found = read_given(root, root, OUT)
-        texts = ((source.name, source.text) for source in found.sources)
-        files = {name: text if isinstance(text, bytes) else text.encode() for name, text in texts}
-        # Links are reported with the other files that trainc did not write.
-        return _Tree(files, there, tuple(each for each in found.findings if has_errors((each,))))
-    from trainc.project.revisions import output_kinds, read_output
-
-    with revision_errors(option):
-        return _Tree(read_output(root, revision), output_kinds(root, revision))
-
-
-def _rendered(difference: Difference, output: str, base: str, head: str) -> str:
-    from trainc.changes.formats import as_json, as_markdown, as_text
-
-    if output == "json":
-        return as_json(difference, base, head)
-    return as_markdown(difference) if output == "markdown" else as_text(difference, is_coloured())

@@ -5,9 +5,6 @@ All output of trainc except ``--help`` goes through here, so that text of an inp
 
 from __future__ import annotations
 
-import errno
-import io
-import os
 import sys
 
 import click
@@ -15,24 +12,6 @@ import click
 from trainc.findings.display import ESCAPES, escape_text, one_line
 
 OUTPUT = "<stdout>"
-
-
-class _Closed(io.RawIOBase):
-    """A stream that the caller closed."""
-
-    def writable(self) -> bool:
-        """Return True, so that writes are attempted and fail."""
-        return True
-
-    def write(self, _data: object) -> int:
-        """Raise OSError."""
-        raise OSError(errno.EBADF, os.strerror(errno.EBADF), OUTPUT)
-
-
-def closed() -> io.TextIOWrapper:
-    """Return a stream whose writes fail; it also keeps other files from getting the descriptor of standard output."""
-    os.open(os.devnull, os.O_RDONLY)
-    return io.TextIOWrapper(io.BufferedWriter(_Closed()), encoding="utf-8")
 
 
 def echo_line(line: str, *, err: bool = False) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -13,17 +13,15 @@ from trainc.cli.echo import echo_line
 from trainc.cli.options import root_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import Finding, has_errors
-from trainc.images.definition import FILE as FILE_OF_IMAGE
-from trainc.images.definition import PACKAGES, WHEELS
-from trainc.images.layout import LayoutError, read_layout
+from trainc.images import build as builder
+from trainc.images.definition import FILE as IMAGE_FILE
+from trainc.images.definition import PACKAGES, WHEELS, BuildError, Inputs, read_image
+from trainc.images.layout import LayoutError, read_layout, verify_layout
 from trainc.inputs.imagelock import DIGEST, FILE, key_of
 from trainc.project.config import lock_text, parse_lock
 from trainc.project.files import leads_out
 from trainc.project.read import name_below, read_lock
 from trainc.project.write import replace_file
-
-if TYPE_CHECKING:
-    from trainc.images.definition import Inputs
 
 ARGUMENT = "IMAGE"
 
@@ -61,75 +59,52 @@ def lock(*, check: bool, root: Path, images: tuple[str, ...]) -> int:
     IMAGE the file is only sorted. No registry is queried: use the digest that a
     build or a push has printed.
     """
-    folder = Path.cwd()
     inputs = read_lock(root)
-    known, findings = parse_lock(inputs.sources[0] if inputs.sources else None)
+    source = inputs.sources[0] if inputs.sources else None
+    known, findings = parse_lock(source)
     findings = (*inputs.findings, *findings)
     if has_errors(findings):
-        reporter = Reporter("text", "error", quiet=False, verbose=False)
-        reporter.findings(findings)
-        return reporter.status(findings)
-    if not images and not inputs.sources:
+        return Reporter().report(findings)
+    if not images and source is None:
         raise click.UsageError(f"{FILE} not found, and no IMAGE given")
-    given = _given(folder, images)
-    text = lock_text({**known.digests, **given})
-    old = inputs.sources[0].decoded() if inputs.sources else None
-    for line in _changes(known.digests, given):
-        echo_line(line)
-    if old == text:
+    digests: dict[str, str] = {}
+    for argument in images:
+        for key, digest in _digests(argument).items():
+            if digests.setdefault(key, digest) != digest:
+                raise click.BadParameter(f"two digests of {key}: {digests[key]} and {digest}", param_hint=ARGUMENT)
+    for key, digest in sorted(digests.items()):
+        if key not in known.digests:
+            echo_line(f"+ {key}: {digest}")
+        elif known.digests[key] != digest:
+            echo_line(f"~ {key}: {digest} (was {known.digests[key]})")
+    text = lock_text({**known.digests, **digests})
+    if source is not None and source.decoded() == text:
         echo_line(f"{FILE} is up to date", err=True)
         return CLEAN
     if check:
         echo_line(f"{FILE} is stale", err=True)
         return STALE
-    _write(root / FILE, text)
+    if (root / FILE).is_symlink():
+        raise click.UsageError(f"{FILE} is a symbolic link, which trainc does not follow")
+    replace_file(str(root / FILE), text.encode())
     return CLEAN
 
 
-def _given(folder: Path, images: Iterable[str]) -> Mapping[str, str]:
-    """Return the digests of the arguments. Raises BadParameter, also for two digests of one name."""
-    found: dict[str, str] = {}
-    for argument in images:
-        for key, digest in _read(folder, argument).items():
-            if found.setdefault(key, digest) != digest:
-                raise click.BadParameter(f"two digests of {key}: {found[key]} and {digest}", param_hint=ARGUMENT)
-    return found
-
-
-def _read(folder: Path, argument: str) -> Mapping[str, str]:
+def _digests(argument: str) -> Mapping[str, str]:
+    """Return the digests of an argument by the names of images. Raises BadParameter."""
     name, equals, value = argument.rpartition("=")
-    key = _key(name) if equals else None
+    key = key_of(name) if equals and "@" not in name else None
+    if equals and key is None:
+        raise click.BadParameter(f"{name!r} is not the name of an image", param_hint=ARGUMENT)
     if key is not None and DIGEST.fullmatch(value):
         return {key: value}
     if value.startswith("sha256:") or not value:
         message = f"{argument!r} has no digest (sha256: and 64 hexadecimal digits in lower case)"
         raise click.BadParameter(message, param_hint=ARGUMENT)
     try:
-        return read_layout(folder / value, key)
+        return read_layout(Path.cwd() / value, key)
     except LayoutError as error:
         raise click.BadParameter(f"{value}: {error}", param_hint=ARGUMENT) from None
-
-
-def _key(name: str) -> str:
-    key = key_of(name) if "@" not in name else None
-    if key is None:
-        raise click.BadParameter(f"{name!r} is not the name of an image", param_hint=ARGUMENT)
-    return key
-
-
-def _changes(known: Mapping[str, str], given: Mapping[str, str]) -> Iterator[str]:
-    for key, digest in sorted(given.items()):
-        old = known.get(key)
-        if old is None:
-            yield f"+ {key}: {digest}"
-        elif old != digest:
-            yield f"~ {key}: {digest} (was {old})"
-
-
-def _write(path: Path, text: str) -> None:
-    if path.is_symlink():
-        raise click.UsageError(f"{path.name} is a symbolic link, which trainc does not follow")
-    replace_file(str(path), text.encode())
 
 
 IMAGES: Final = "images"
@@ -166,23 +141,19 @@ class Impossible(click.ClickException):
 
 def _shared(function: F) -> F:
     """Add the options and arguments for images, the cache and the package source."""
-    for option in (
-        root_option,
-        click.argument("images", metavar="[IMAGE]...", nargs=-1),
-        click.option(
-            "--mirror",
-            metavar="URI|FILE",
-            help="The source of Debian's packages: an archive, or a file as in /etc/apt/sources.list.d."
-            "  [default: $TRAINC_MIRROR, or the sources in /etc/apt]",
-        ),
-        click.option(
-            "--cache",
-            type=click.Path(path_type=Path, file_okay=False),
-            help=f"The folder for layers and wheels; safe to delete.  [default: {CACHE}]",
-        ),
-    ):
-        function = option(function)
-    return function
+    mirror = click.option(
+        "--mirror",
+        metavar="URI|FILE",
+        help="The source of Debian's packages: an archive, or a file as in /etc/apt/sources.list.d."
+        "  [default: $TRAINC_MIRROR, or the sources in /etc/apt]",
+    )
+    cache = click.option(
+        "--cache",
+        type=click.Path(path_type=Path, file_okay=False),
+        help=f"The folder for layers and wheels; safe to delete.  [default: {CACHE}]",
+    )
+    images = click.argument("images", metavar="[IMAGE]...", nargs=-1)
+    return cache(mirror(images(root_option(function))))
 
 
 @command.command("build", cls=Command, epilog=BUILD_EPILOG)
@@ -199,23 +170,19 @@ def build(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pat
     image.yaml; the default is all of images/. Packages are those of packages.lock,
     so the same files have the same digest on any machine and day.
     """
-    from trainc.images.build import build as build_image
-    from trainc.images.build import write_layout
-    from trainc.images.definition import BuildError
-
     target = output or root / OUTPUT
     failed: list[Finding] = []
     for inputs in _inputs(root, images, failed):
         try:
-            built, findings = build_image(inputs, cache or root / CACHE, mirror)
+            built, findings = builder.build(inputs, cache or root / CACHE, mirror)
             if built is not None:
                 target.mkdir(parents=True, exist_ok=True)
-                write_layout(built, target / inputs.name)
+                builder.write_layout(built, target / inputs.name)
                 echo_line(f"{built.image}: {built.digest}")
         except (BuildError, OSError) as error:
             raise Impossible(f"{inputs.name}: {error}") from None
         failed += findings
-    return _reported(failed)
+    return Reporter().report(failed) if failed else CLEAN
 
 
 @command.command("update", cls=Command, epilog=UPDATE_EPILOG)
@@ -226,20 +193,17 @@ def update(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pa
     Writes packages.lock and wheels.lock beside image.yaml, and prints what
     changed. IMAGE is as for build.
     """
-    from trainc.images.build import update as update_image
-    from trainc.images.definition import BuildError
-
     failed: list[Finding] = []
     for inputs in _inputs(root, images, failed):
         try:
-            done = update_image(inputs, cache or root / CACHE, mirror)
+            changes = builder.update(inputs, cache or root / CACHE, mirror)
         except (BuildError, OSError) as error:
             raise Impossible(f"{inputs.name}: {error}") from None
-        for line in done.changes:
+        for line in changes:
             echo_line(f"{inputs.name}: {line}")
-        if not done.changes:
+        if not changes:
             echo_line(f"{inputs.name} is up to date", err=True)
-    return _reported(failed)
+    return Reporter().report(failed) if failed else CLEAN
 
 
 @command.command("verify", cls=Command, epilog=VERIFY_EPILOG)
@@ -251,16 +215,12 @@ def verify(*, root: Path, layouts: tuple[Path, ...]) -> int:
     Every blob that index.json refers to must exist, with the stated size and
     digest. Without a LAYOUT, those of build/images/ are checked.
     """
-    from trainc.images.layout import LayoutError, verify_layout
-    from trainc.project.config import parse_lock
-    from trainc.project.read import read_lock
-
-    given = layouts or tuple(sorted(path.parent for path in (root / OUTPUT).glob("*/oci-layout")))
-    if not given:
+    layouts = layouts or tuple(sorted(path.parent for path in (root / OUTPUT).glob("*/oci-layout")))
+    if not layouts:
         raise click.UsageError(f"no layout given, and none in {OUTPUT}")
     known, findings = parse_lock(next(iter(read_lock(root).sources), None))
     failed = False
-    for layout in given:
+    for layout in layouts:
         try:
             names, blobs = verify_layout(layout)
         except LayoutError as error:
@@ -272,15 +232,20 @@ def verify(*, root: Path, layouts: tuple[Path, ...]) -> int:
             failed |= locked not in (None, digest)
             state = "not in" if locked is None else "as in" if locked == digest else f"not the {locked} of"
             echo_line(f"{name}: {digest} ({blobs} blobs, {state} {FILE})")
-    return _reported(findings) or (ERRORS if failed else CLEAN)
+    return (Reporter().report(findings) if findings else CLEAN) or (ERRORS if failed else CLEAN)
 
 
 def _inputs(root: Path, images: Iterable[str], failed: list[Finding]) -> Iterator[Inputs]:
     """Yield the inputs of images; findings are added to ``failed``."""
-    from trainc.images.definition import BuildError, read_image
-
-    for folder in list(_folders(root, images)):
-        _stay_inside(root, folder)
+    folders = [_folder(root, image) for image in images]
+    if not folders and not (folders := sorted(path.parent for path in (root / IMAGES).glob(f"*/{IMAGE_FILE}"))):
+        raise click.UsageError(f"no folder of {IMAGES}/ has an {IMAGE_FILE}")
+    for folder in folders:
+        # A folder outside of the project has a name that the user gave.
+        if (name := name_below(root, root, str(folder))) is not None:
+            for file in ("", IMAGE_FILE, PACKAGES, WHEELS):
+                if leads_out(root, folder / file):
+                    raise Impossible(f"{name}/{file}".rstrip("/") + ": a symbolic link that leads out of the project")
         try:
             inputs, findings = read_image(folder)
         except BuildError as error:
@@ -290,34 +255,8 @@ def _inputs(root: Path, images: Iterable[str], failed: list[Finding]) -> Iterato
             yield inputs
 
 
-def _stay_inside(root: Path, folder: Path) -> None:
-    """Raise Impossible if the folder of an image, or a file that is read there, is a link out of the project."""
-    name = name_below(root, root, str(folder))
-    if name is None:  # a folder outside of the project, which the user named
-        return
-    for file in ("", FILE_OF_IMAGE, PACKAGES, WHEELS):
-        if leads_out(root, folder / file):
-            raise Impossible(f"{name}/{file}".rstrip("/") + ": a symbolic link that leads out of the project")
-
-
-def _folders(root: Path, images: Iterable[str]) -> Iterator[Path]:
-    names = tuple(images)
-    for name in names:
-        places = (root / IMAGES / name, Path.cwd() / name)
-        found = next((place for place in places if (place / "image.yaml").is_file()), None)
-        if found is None:
-            raise click.BadParameter(f"image.yaml not found in {IMAGES}/{name} or {name}", param_hint="IMAGE")
-        yield found
-    if not names:
-        found_all = sorted(path.parent for path in (root / IMAGES).glob("*/image.yaml"))
-        if not found_all:
-            raise click.UsageError(f"no folder of {IMAGES}/ has an image.yaml")
-        yield from found_all
-
-
-def _reported(findings: Iterable[Finding]) -> int:
-    reporter = Reporter("text", "error", quiet=False, verbose=False)
-    found = tuple(findings)
-    if found:
-        reporter.findings(found)
-    return reporter.status(found)
+def _folder(root: Path, image: str) -> Path:
+    for folder in (root / IMAGES / image, Path.cwd() / image):
+        if (folder / IMAGE_FILE).is_file():
+            return folder
+    raise click.BadParameter(f"{IMAGE_FILE} not found in {IMAGES}/{image} or {image}", param_hint=ARGUMENT)

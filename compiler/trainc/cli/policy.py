@@ -40,13 +40,7 @@ def command() -> None:
 @crds_option
 @findings_options()
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
-def test(
-    *,
-    root: Path,
-    crd_dirs: tuple[str, ...],
-    reporter: Reporter,
-    paths: tuple[str, ...],
-) -> int:
+def test(*, root: Path, crd_dirs: tuple[str, ...], reporter: Reporter, paths: tuple[str, ...]) -> int:
     """Run the tests beside the policies, in policies/tests/ or in PATHs.
 
     Each test applies the policies in policies/ to an object, and compares the
@@ -56,37 +50,34 @@ def test(
     folder = Path.cwd()
     platform, inputs = read_platform(root), read_policy_tests(root, folder, paths)
     crds = read_crds(root, folder, crd_dirs)
-    cases, findings = _read(inputs)
-    findings = (*platform.findings, *crds.findings, *findings)
+    read = [read_cases(source) for source in inputs.sources]
+    cases = tuple(case for found, _ in read for case in found)
+    of_tests = (finding for _, found in read for finding in found)
+    findings: tuple[Finding, ...] = (*platform.findings, *crds.findings, *inputs.findings, *of_tests)
     if not cases and not has_errors(findings):
         findings = (*findings, *(nothing(path, "no test of a policy here") for path in paths or (POLICY_TESTS,)))
     return _run(reporter, cases, (platform, crds), findings, complete=not paths)
 
 
-def _read(inputs: Inputs) -> tuple[tuple[Case, ...], tuple[Finding, ...]]:
-    read = [read_cases(source) for source in inputs.sources]
-    cases = tuple(case for found, _ in read for case in found)
-    return cases, (*inputs.findings, *(finding for _, found in read for finding in found))
-
-
 def _run(
     reporter: Reporter,
     cases: tuple[Case, ...],
-    given: tuple[Inputs, Inputs],
+    inputs: tuple[Inputs, Inputs],
     findings: Iterable[Finding],
     *,
     complete: bool,
 ) -> int:
-    """Run the tests with the policies and CRDs ``given``, and return the exit status."""
+    """Run the tests with the policies and CRDs of ``inputs``, and return the exit status."""
     from trainc.policytests.run import Run, load_platform, run
 
     others = list(findings)
     result = Run(())
     if cases:
-        platform, crds = given
+        platform, crds = inputs
         loaded, found = load_platform(platform.sources, crds.sources)
         result = run(cases, loaded)
-        others += (finding for finding in found if _concerns(finding))
+        # What matters to policies: all of policies/, and errors elsewhere.
+        others += (one for one in found if one.severity is Severity.ERROR or one.file.startswith(f"{POLICIES}/"))
         others += result.untested if complete and not has_errors(findings) else ()
     others.sort(key=sort_key)
     failures = [finding for each in result.results for finding in each.findings]
@@ -98,15 +89,12 @@ def _run(
         if reporter.format == "text" and not reporter.quiet:
             blank = ("",) if others or failures else ()
             echo("".join(f"{line}\n" for line in (*_lines(result), *blank)), nl=False)
-        reporter.findings(sorted([*others, *failures], key=sort_key))
+        reporter.report(sorted([*others, *failures], key=sort_key))
     if cases:
-        reporter.remark(_summary(result))
+        failed = sum(1 for each in result.results if each.findings)
+        tests = "1 test" if len(cases) == 1 else f"{len(cases)} tests"
+        reporter.remark(f"{failed} of {tests} failed" if failed else f"{tests} passed")
     return reporter.status([*others, *failures])
-
-
-def _concerns(finding: Finding) -> bool:
-    """Return whether a finding matters to policies: all of policies/, and errors elsewhere."""
-    return finding.severity is Severity.ERROR or finding.file.startswith(f"{POLICIES}/")
 
 
 def _lines(result: Run) -> Iterator[str]:
@@ -116,9 +104,3 @@ def _lines(result: Run) -> Iterator[str]:
             file = each.case.document.source.name
             yield one_line(file)
         yield f"  {'FAIL' if each.findings else 'ok  '}  {one_line(each.case.name)}"
-
-
-def _summary(result: Run) -> str:
-    count, failed = len(result.results), sum(1 for each in result.results if each.findings)
-    tests = "1 test" if count == 1 else f"{count} tests"
-    return f"{failed} of {tests} failed" if failed else f"{tests} passed"

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
+from msgspec import Struct
 
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command
 from trainc.cli.options import cache_option, executor_option, findings_options, root_option, workers_option
-from trainc.cli.reporter import Reporter, Words
+from trainc.cli.reporter import Report, Reporter
 from trainc.findings import has_errors, sort_key
 
 if TYPE_CHECKING:
     from trainc.cache.snapshot import Snapshot
-    from trainc.cache.store import Store
     from trainc.parallel.mpi import Ranks
     from trainc.project.planning import Planned
-    from trainc.project.write import Plan
+    from trainc.project.write import File
 
 EPILOG = """\b
 Examples:
@@ -29,14 +29,14 @@ Examples:
 """
 
 
-class Mode(msgspec.Struct, frozen=True):
+class Mode(Struct, frozen=True):
     """The options of a run; ``ranks`` are those of --executor mpi."""
 
     reporter: Reporter
     check: bool
     cache: bool
-    workers: int | None = None
-    ranks: Ranks | None = None
+    workers: int | None
+    ranks: Ranks | None
 
 
 @click.command("render", cls=Command, epilog=EPILOG)
@@ -68,31 +68,47 @@ def command(
     written. Without --env and PATHs, the folders of argocd.write and flux.write in
     trainc.yaml are written as well.
     """
-    if executor == "local":
-        mode = Mode(reporter, check, cache and not reporter.lists_silenced, workers)
-        return _render(root, paths, environment, mode)
-    from trainc.cli.compiling import ranks_of
-
-    ranks = ranks_of()
-    if ranks.rank:
+    ranks = _ranks() if executor == "mpi" else None
+    if ranks is not None and ranks.rank:
         ranks.serve()
         return CLEAN
     try:
         mode = Mode(reporter, check, cache and not reporter.lists_silenced, workers, ranks)
         return _render(root, paths, environment, mode)
     finally:
-        ranks.close()
+        if ranks is not None:
+            ranks.close()
+
+
+def _ranks() -> Ranks:
+    """Return the MPI ranks of this run. Raises UsageError without MPI."""
+    import signal
+
+    from trainc.parallel.mpi import MISSING, Ranks
+
+    for name in ("SIGTERM", "SIGHUP"):  # mpiexec ends all ranks: one that cleans up would wait for the others
+        if (number := getattr(signal, name, None)) is not None:
+            signal.signal(number, signal.SIG_DFL)
+    try:
+        return Ranks()
+    except (ImportError, RuntimeError) as error:
+        raise click.UsageError(f"--executor mpi: {MISSING} ({error})") from None
 
 
 def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: Mode) -> int:
-    """Render, and return the exit status."""
-    store, last = _store(root, mode), None
+    """Render, and return the exit status. Without a change since the last run, the compiler is not loaded."""
+    reporter, style = mode.reporter, str(mode.reporter.style)
+    store = last = None
+    if mode.cache:
+        from trainc.cache.store import open_store
+
+        store = open_store(root)
     if store is not None and not paths and environment is None:
         from trainc.cache.snapshot import load_last
 
-        last = load_last(root, store, str(mode.reporter.manner), by_bytes=mode.check)
+        last = load_last(root, store, style, by_bytes=mode.check)
         if last is not None and not last.changed:
-            return _report_last(last, None, mode)
+            return _report_last(last, (), mode)
 
     from trainc.cache.run import RunCache, with_cache
     from trainc.cli.compiling import executor_of, request_of
@@ -102,88 +118,73 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
 
     config, findings = load_config(root)
     if has_errors(findings):
-        mode.reporter.findings(findings)
-        return mode.reporter.status(findings)
+        return reporter.report(findings)
     if store is not None and last is not None and not mode.check:
-        small = RunCache(root, store, last)
-        todo = small.plan_changed(config)
-        if todo is not None and not set(last.changed).intersection(last.reported):
-            apply(todo)
-            small.save_changes(todo)
-            return _report_last(last, todo, mode)
+        cache = RunCache(root, store, last)
+        plan = cache.plan_changed(config)
+        if plan is not None and not set(last.changed).intersection(last.reported):
+            apply(plan)
+            cache.save_changes(plan)
+            return _report_last(last, plan.change, mode)
     request = request_of(root, paths, config, environment)
-    execute = executor_of(mode.workers, mode.ranks, quiet=mode.reporter.quiet)
-    cache = None if store is None else RunCache(root, store, by_bytes=mode.check, compares=True)
-    planned, cache = with_cache(
-        lambda cache: plan_request(request, findings, mode.reporter.fails, cache, execute), cache
+    execute = executor_of(mode.workers, mode.ranks, quiet=reporter.quiet)
+    planned, used_cache = with_cache(
+        lambda cache: plan_request(request, findings, reporter.fails, cache, execute),
+        None if store is None else RunCache(root, store, by_bytes=mode.check, compares=True),
     )
-    status, words = _carry_out(planned, mode)
-    if cache is not None and request.is_whole:
-        cache.save_jobs()
-        texts = {} if words is None or status != CLEAN else {str(mode.reporter.manner): tuple(words)}
-        reported = {
-            d.source.name for each in planned.findings for d in (each.document, *(r.document for r in each.related))
-        }
-        cache.save_files(planned.platform, planned.plan, planned.foreign, texts, sorted(reported))
+    status, report = _carry_out(planned, mode)
+    if used_cache is not None and request.is_whole:
+        used_cache.save_jobs()
+        texts = {} if report is None or status != CLEAN else {style: tuple(report)}
+        about = (
+            document for each in planned.findings for document in (each.document, *(r.document for r in each.related))
+        )
+        reported = sorted({document.source.name for document in about})
+        used_cache.save_files(planned.platform, planned.plan, planned.foreign, texts, reported)
     return status
 
 
-def _store(root: Path, mode: Mode) -> Store | None:
-    if not mode.cache:
-        return None
-    from trainc.cache.store import open_store
-
-    return open_store(root)
-
-
-def _report_last(last: Snapshot, todo: Plan | None, mode: Mode) -> int:
-    """Report what the last run reported, and the files of ``todo``, which alone changed. Return the exit status."""
-    changes = () if todo is None else todo.change
-    mode.reporter.tell(Words(*last.texts[str(mode.reporter.manner)]))
-    for file in changes:
-        mode.reporter.detail(f"changed {file.name}")
-    if not mode.check:
-        counts = _counts(0, len(changes), 0)
-        mode.reporter.remark(f"{_places(last.tops)}: {counts}, {last.generated - len(changes)} unchanged")
-    return CLEAN
-
-
-def _carry_out(planned: Planned, mode: Mode) -> tuple[int, Words | None]:
+def _carry_out(planned: Planned, mode: Mode) -> tuple[int, Report | None]:
     """Carry out the plan, report it, and return the exit status and the text of the findings.
 
     If a finding fails the run, nothing is written and the text is None.
     """
-    reporter, todo = mode.reporter, planned.plan
-    if todo is None:
-        reporter.findings(planned.findings, planned.silenced)
-        return reporter.status(planned.findings), None
-    findings = (*planned.findings, *todo.blocked)
+    reporter, plan = mode.reporter, planned.plan
+    if plan is None:
+        return reporter.report(planned.findings, planned.silenced), None
+    findings = (*planned.findings, *plan.blocked)
     if has_errors(findings):
-        reporter.findings(sorted(findings, key=sort_key))
+        reporter.report(sorted(findings, key=sort_key))
         return ERRORS, None
     if not mode.check:
         from trainc.project.write import apply
 
-        apply(todo)
-    words = reporter.worded(findings, planned.silenced)
-    reporter.tell(words)
-    for line in todo.differences():
+        apply(plan)
+    report = reporter.text_of(findings, planned.silenced)
+    reporter.write(report)
+    for line in plan.differences():
         (reporter.result if mode.check else reporter.detail)(line)
-    _report_counts(todo, mode)
-    return (STALE if mode.check and todo.stale else CLEAN), words
-
-
-def _report_counts(todo: Plan, mode: Mode) -> None:
-    counts = _counts(len(todo.create), len(todo.change), len(todo.remove))
-    places = _places(todo.tops)
+    counts = _counts(len(plan.create), len(plan.change), len(plan.remove))
     if not mode.check:
-        mode.reporter.remark(f"{places}: {counts}, {len(todo.unchanged)} unchanged")
-    elif todo.stale:
-        verb = "is" if len(todo.tops) == 1 else "are"
-        mode.reporter.remark(f"{places} {verb} stale; run trainc render: {counts}")
+        reporter.remark(f"{_folders(plan.tops)}: {counts}, {len(plan.unchanged)} unchanged")
+    elif plan.stale:
+        verb = "is" if len(plan.tops) == 1 else "are"
+        reporter.remark(f"{_folders(plan.tops)} {verb} stale; run trainc render: {counts}")
+    return (STALE if mode.check and plan.stale else CLEAN), report
 
 
-def _places(tops: tuple[str, ...]) -> str:
+def _report_last(last: Snapshot, changed: Sequence[File], mode: Mode) -> int:
+    """Report what the last run reported, and the files that alone changed. Return the exit status."""
+    mode.reporter.write(Report(*last.texts[str(mode.reporter.style)]))
+    for file in changed:
+        mode.reporter.detail(f"changed {file.name}")
+    if not mode.check:
+        counts = _counts(0, len(changed), 0)
+        mode.reporter.remark(f"{_folders(last.tops)}: {counts}, {last.generated - len(changed)} unchanged")
+    return CLEAN
+
+
+def _folders(tops: Iterable[str]) -> str:
     return " and ".join(f"{top}/" for top in tops)
 
 

@@ -23,7 +23,7 @@ FAILING = {
 """The values of --fail-on, and the severities that then fail a run."""
 
 
-class Words(NamedTuple):
+class Report(NamedTuple):
     """The text of findings, and the line that counts them, which may be empty."""
 
     findings: str
@@ -37,10 +37,10 @@ class Reporter(msgspec.Struct, frozen=True):
     for objects.
     """
 
-    format: str
-    fail_on: str
-    quiet: bool
-    verbose: bool
+    format: str = "text"
+    fail_on: str = "error"
+    quiet: bool = False
+    verbose: bool = False
     aside: bool = False
 
     def fails(self, findings: Iterable[Finding]) -> bool:
@@ -55,33 +55,37 @@ class Reporter(msgspec.Struct, frozen=True):
         codes = {finding.code for finding in findings if finding.severity is Severity.ERROR}
         return ENVIRONMENT if codes == {"TC014"} or "TC902" in codes else ERRORS
 
-    def findings(self, findings: Iterable[Finding], silenced: Iterable[Silenced] = ()) -> None:
-        """Write the findings, only those that fail the run if quiet; in text, count them on standard error.
+    def report(self, findings: Iterable[Finding], silenced: Iterable[Silenced] = ()) -> int:
+        """Write the findings, and return the exit status that they mean.
 
-        ``silenced`` are findings that comments suppress, which only SARIF lists.
+        If quiet, only those that fail the run are written. In text, they are counted on standard error. ``silenced``
+        are findings that comments suppress, which only SARIF lists.
         """
-        self.tell(self.worded(findings, silenced))
+        findings = tuple(findings)
+        self.write(self.text_of(findings, silenced))
+        return self.status(findings)
 
-    def worded(self, findings: Iterable[Finding], silenced: Iterable[Silenced] = ()) -> Words:
-        """Return the text of findings, which depends only on them and on the ``manner``."""
+    def text_of(self, findings: Iterable[Finding], silenced: Iterable[Silenced] = ()) -> Report:
+        """Return the text of findings, which depends only on them and on the ``style``."""
         shown = [finding for finding in findings if not self.quiet or self.fails((finding,))]
-        counted = summary(shown) if self.format == "text" and shown else ""
         if self.lists_silenced:
-            return Words(as_sarif(limited(shown), silenced=silenced), counted)
-        if self.brief:  # which has each code once
-            return Words(render_brief(shown, self.colour), counted)
-        return Words(FORMATS[self.format](limited(shown), self.colour), counted)
+            text = as_sarif(limited(shown), silenced=silenced)
+        elif self.brief:  # which has each code once
+            text = render_brief(shown, self.colour)
+        else:
+            text = FORMATS[self.format](limited(shown), self.colour)
+        return Report(text, summary(shown) if self.format == "text" and shown else "")
 
     @property
     def lists_silenced(self) -> bool:
         """Whether the format lists findings that comments suppress."""
         return self.format == "sarif" and not self.quiet
 
-    def tell(self, words: Words) -> None:
-        """Write the findings that were worded in this manner."""
-        echo(words.findings, nl=False, err=self.aside, color=self.colour, form=self.format)
-        if words.summary:
-            self.remark(words.summary)
+    def write(self, report: Report) -> None:
+        """Write the text of findings in this style."""
+        echo(report.findings, nl=False, err=self.aside, color=self.colour, form=self.format)
+        if report.summary:
+            self.remark(report.summary)
 
     @property
     def colour(self) -> bool:
@@ -99,7 +103,7 @@ class Reporter(msgspec.Struct, frozen=True):
         return stream is not None and stream.isatty()  # a stream that the caller closed is None
 
     @property
-    def manner(self) -> tuple[str | bool, ...]:
+    def style(self) -> tuple[str | bool, ...]:
         """The settings that decide how findings are written, and whether they fail the run."""
         return self.format, self.fail_on, self.quiet, self.aside, self.colour, self.brief
 

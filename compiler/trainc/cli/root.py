@@ -28,7 +28,10 @@ COMMANDS = {
     "flux": "Print the Flux objects that apply out/.",
     "cmp": "Print objects as an Argo CD config management plugin.",
 }
-"""The commands, in the order of --help, with their short help; the module of each has its name."""
+"""The commands, in the order of --help, with their short help."""
+
+MODULES = {"argocd": "gitops", "flux": "gitops"}
+"""The modules that have several commands; otherwise a module has the name of its command."""
 
 EPILOG = """\b
 Examples:
@@ -60,7 +63,8 @@ class Root(click.Group):
         """Import the command's module; None for an unknown command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"trainc.cli.{cmd_name}").command
+        module = importlib.import_module(f"trainc.cli.{MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, cmd_name if cmd_name in MODULES else "command")
         return command
 
     def resolve_command(
@@ -86,7 +90,9 @@ class Root(click.Group):
         try:
             status = super().main(args, prog_name, **{**extra, "standalone_mode": False})
         except click.ClickException as error:
-            echo(_shown(error), err=True, nl=False)
+            text = io.StringIO()
+            error.show(text)
+            echo(text.getvalue(), err=True, nl=False)
             status = error.exit_code
         except click.Abort:
             status = INTERRUPTED
@@ -95,17 +101,10 @@ class Root(click.Group):
         sys.exit(status or 0)
 
 
-def _shown(error: click.ClickException) -> str:
-    """Return click's text of an error."""
-    text = io.StringIO()
-    error.show(text)
-    return text.getvalue()
-
-
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if not value or ctx.resilient_parsing:
         return
-    click.echo(f"trainc {__version__} (Trainer {TRAINER_VERSION}, JobSet {JOBSET_VERSION})")
+    echo(f"trainc {__version__} (Trainer {TRAINER_VERSION}, JobSet {JOBSET_VERSION})")
     ctx.exit()
 
 

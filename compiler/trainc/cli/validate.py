@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from trainc.cache.run import RunCache, with_cache
-from trainc.cache.store import Store, open_store
+from trainc.cache.store import open_store
 from trainc.cli.command import Command
-from trainc.cli.compiling import executor_of, read_base, read_standard
+from trainc.cli.compiling import executor_of, revision_errors
 from trainc.cli.options import (
     base_option,
     cache_option,
@@ -23,10 +22,13 @@ from trainc.cli.options import (
 )
 from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors, sort_key
+from trainc.inputs.options import Revision
 from trainc.pipeline.context import Keep
+from trainc.project.config import Config
 from trainc.project.environments import (
     JOBS,
     Outcome,
+    Standard,
     compile_for,
     has_no_document,
     load_config,
@@ -43,6 +45,7 @@ from trainc.project.read import (
     has_config,
     merge,
     name_below,
+    read_beside_policies,
     read_given,
     read_platform,
     read_tree,
@@ -95,59 +98,77 @@ def command(
     """
     folder = Path.cwd()
     config, of_config = load_config(root)
-    compiled = partial(
-        compile_for,
-        config=config,
-        environments=config.environments,
-        findings=of_config,
-        execute=executor_of(workers, quiet=reporter.quiet),
-    )
-    parts: list[Inputs] = []
-    if paths or crd_dirs or base is not None or policies_from is not None:
-        parts = [_read(root, folder, path) for path in paths] or [read_tree(root, JOBS)]
+    inputs = [_read(root, folder, path) for path in paths]
+    crds = read_crds(root, folder, crd_dirs)
+    before = _revision(root, base, folder, paths, "'--base'")
+    special = bool(paths or crd_dirs) or before is not None or policies_from is not None
+    use_cache = cache and not special and not has_errors(of_config) and not reporter.lists_silenced
+    store = open_store(root) if use_cache else None
+
+    def compiled(cache: RunCache | None) -> Outcome:
         platform = read_platform(root)
-        partly = platform.sources if paths else ()
-        crds, before = read_crds(root, folder, crd_dirs), read_base(root, base, folder, paths)
-        inputs = merge([*parts, platform])
-        standard = read_standard(root, policies_from, before, inputs, config)
-        outcome = compiled(inputs, partly=partly, crds=crds, base=before, standard=standard, keep=Keep.SUMMARIES)
-    else:
-        use = cache and not has_errors(of_config) and not reporter.lists_silenced
-        outcome = _compile_all(root, compiled, open_store(root) if use else None)
+        merged = merge([*(inputs or [read_tree(root, JOBS, None if cache is None else cache.read)]), platform])
+        return compile_for(
+            merged,
+            config,
+            config.environments,
+            of_config,
+            partly=platform.sources if paths else (),
+            crds=crds,
+            base=before,
+            standard=_standard(root, policies_from, before, merged, config),
+            keep=Keep.SUMMARIES if cache is None else Keep.FILES,  # render needs the files of cached jobs
+            cache=cache,
+            execute=executor_of(workers, quiet=reporter.quiet),
+        )
+
+    outcome, used_cache = with_cache(compiled, None if store is None else RunCache(root, store))
+    if used_cache is not None:
+        used_cache.save_jobs()
     findings = outcome.findings
     if not has_errors(findings):
         if not outcome.job_count and not paths:
             findings = with_empty(outcome, root, [JOBS])
-        elif paths and has_no_document(merge(parts)):
+        elif paths and has_no_document(merge(inputs)):
             findings = with_nothing(findings, (nothing(path, "no document here") for path in paths))
     if (has_config(root) or not paths) and not has_errors(of_config):
         others = foreign_files(root, look(root, (OUT,)), None, unmanaged(config.data))
         findings = tuple(sorted((*findings, *others), key=sort_key))
-    reporter.findings(findings, outcome.silenced)
+    status = reporter.report(findings, outcome.silenced)
     if not reporter.fails(findings):
-        reporter.remark(_praise(outcome.job_count))
-    return reporter.status(findings)
+        count = outcome.job_count
+        valid = "1 TrainJob is valid" if count == 1 else f"{count} TrainJobs are valid"
+        reporter.remark(valid if count else "no TrainJob found; the other documents are valid")
+    return status
 
 
-def _compile_all(root: Path, compiled: Callable[..., Outcome], store: Store | None) -> Outcome:
-    """Compile all of jobs/ for all environments, with the cache."""
+def _standard(
+    root: Path, revision: str | None, base: Revision | None, inputs: Inputs, config: Config
+) -> Standard | None:
+    """Read the revision of --policies-from, else that of --base; None without both. Raises BadParameter.
 
-    def attempt(cache: RunCache | None) -> Outcome:
-        jobs = read_tree(root, JOBS, None if cache is None else cache.read)
-        inputs = merge([jobs, read_platform(root)])
-        # render needs the files, too.
-        return compiled(inputs, keep=Keep.SUMMARIES if cache is None else Keep.FILES, cache=cache)
+    ``inputs`` and ``config`` are the current ones.
+    """
+    before = base if revision is None else _revision(root, revision, root, (), "'--policies-from'")
+    if before is None:
+        return None
+    from trainc.changes.safeguards import weakened
 
-    outcome, cache = with_cache(attempt, None if store is None else RunCache(root, store))
-    if cache is not None:
-        cache.save_jobs()
-    return outcome
+    now = Revision("", inputs.sources, config.data)
+    return Standard(before, weakened(before, now, config.document, read_beside_policies(root).sources))
 
 
-def _praise(count: int) -> str:
-    if not count:
-        return "no TrainJob found; the other documents are valid"
-    return "1 TrainJob is valid" if count == 1 else f"{count} TrainJobs are valid"
+def _revision(root: Path, revision: str | None, folder: Path, paths: Iterable[str], option: str) -> Revision | None:
+    """Read the revision of an option; None without one. Raises BadParameter for a revision that cannot be read.
+
+    ``paths`` are further files and folders, relative to ``folder``; those outside of root are skipped.
+    """
+    if revision is None:
+        return None
+    from trainc.project.revisions import read_revision
+
+    with revision_errors(option):
+        return read_revision(root, revision, [name for path in paths if (name := name_below(root, folder, path))])
 
 
 def _read(root: Path, folder: Path, path: str) -> Inputs:

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import UNSET, Struct
 
-from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.basics.jsonvalues import JsonObject
 from trainc.findings import Finding, report
 from trainc.images import layers as layer_cache
 from trainc.images.debian import installed
@@ -26,7 +26,7 @@ from trainc.images.definition import (
     wheels_text,
 )
 from trainc.images.layers import Entry, copied, system_layer, upper_layer
-from trainc.images.layout import MARKER, Documents, Layer, canonical, digest_of, documents
+from trainc.images.layout import MARKER, Documents, Layer, canonical, digest_of, documents, file_digest
 from trainc.images.rootfs import make_rootfs, open_archive, resolve
 from trainc.images.sbom import license_list, sbom, software
 from trainc.project.write import replace_file
@@ -91,7 +91,7 @@ def write_layout(built: Built, folder: Path) -> None:
     for data in (built.documents.config, built.documents.manifest):
         (blobs / digest_of(data).removeprefix("sha256:")).write_bytes(data)
     for tar in built.layers:
-        digest, _ = layer_cache.file_digest(tar)
+        digest, _ = file_digest(tar)
         shutil.copyfile(tar, blobs / digest.removeprefix("sha256:"))
     (making / "index.json").write_bytes(built.documents.index)
     (making / "oci-layout").write_bytes(MARKER)
@@ -101,13 +101,12 @@ def write_layout(built: Built, folder: Path) -> None:
 
 def _unpinned(inputs: Inputs) -> Iterator[Finding]:
     definition = inputs.definition
-    for asked, pins, file in (
-        (definition.packages, inputs.packages, PACKAGES),
-        (definition.wheels, inputs.wheels, WHEELS),
+    for key, required, pins, file in (
+        ("packages", definition.packages, inputs.packages, PACKAGES),
+        ("wheels", definition.wheels, inputs.wheels, WHEELS),
     ):
-        key = "packages" if file == PACKAGES else "wheels"
         names = {pin.name for pin in pins}
-        for index, name in enumerate(asked):
+        for index, name in enumerate(required):
             if requirement_name(name) not in names:
                 yield report(MALFORMED, inputs.document, (key, index), f"{name} is not pinned in {file}")
 
@@ -120,20 +119,16 @@ def requirement_name(requirement: str) -> str:
 
 
 def made_of(inputs: Inputs) -> JsonObject:
-    """Return what the system layer of an image is made of: what its key in the cache is computed from."""
+    """Return what the system layer of an image is built from: what its key in the cache is computed from."""
     definition = inputs.definition
-    packages: list[Json] = [*definition.packages]
-    pins: list[Json] = [[pin.name, pin.version, pin.sha256] for pin in inputs.packages]
-    wheels: list[Json] = [[pin.name, pin.version, pin.sha256] for pin in inputs.wheels]
-    user: list[Json] = [definition.user.name, definition.user.id] if definition.user is not UNSET else []
     return {
         "suite": definition.suite,
         "architecture": definition.architecture,
         "created": definition.created,
-        "packages": packages,
-        "pins": pins,
-        "wheels": wheels,
-        "user": user,
+        "packages": [*definition.packages],
+        "pins": [[pin.name, pin.version, pin.sha256] for pin in inputs.packages],
+        "wheels": [[pin.name, pin.version, pin.sha256] for pin in inputs.wheels],
+        "user": [definition.user.name, definition.user.id] if definition.user is not UNSET else [],
     }
 
 
@@ -167,24 +162,18 @@ def _program(inputs: Inputs, stored: layer_cache.Stored) -> bytes:
         raise BuildError(str(error)) from None
 
 
-class Updated(Struct, frozen=True):
-    """The changes of an update: a line per package or wheel."""
+def update(inputs: Inputs, cache: Path, mirror: str | None = None) -> tuple[str, ...]:
+    """Rewrite packages.lock and wheels.lock of an image with the newest versions, and return a line per change.
 
-    changes: tuple[str, ...]
-
-
-def update(inputs: Inputs, cache: Path, mirror: str | None = None) -> Updated:
-    """Rewrite packages.lock and wheels.lock of an image with the newest versions. Raises BuildError and OSError.
-
-    Packages are resolved as apt would install them in an empty system.
+    Packages are resolved as apt would install them in an empty system. Raises BuildError and OSError.
     """
     definition = inputs.definition
     with layer_cache.scratch(cache) as scratch:
         archive = open_archive(definition.suite, definition.architecture, mirror, scratch)
         packages = archive.resolve(definition.packages)
-        asked = definition.wheels
-        wheels = resolve(asked, definition.suite, definition.architecture, scratch) if asked else ()
+        names = definition.wheels
+        wheels = resolve(names, definition.suite, definition.architecture, scratch) if names else ()
     replace_file(str(inputs.folder / PACKAGES), packages_text(packages).encode())
     if wheels:
         replace_file(str(inputs.folder / WHEELS), wheels_text(wheels).encode())
-    return Updated((*changes(inputs.packages, packages), *changes(inputs.wheels, wheels)))
+    return (*changes(inputs.packages, packages), *changes(inputs.wheels, wheels))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -182,50 +182,33 @@ def license_of(copyright_text: str, source: str) -> tuple[str, Mapping[str, str]
         if synopsis and len(synopsis) < 120:
             texts[synopsis] = text or texts.get(synopsis, "")
             synopses.append(synopsis)
-    expression = joined(_expression(synopsis, source) for synopsis in synopses)
+    expression = _joined({part for synopsis in synopses for part in _parts(synopsis, source)}) or NOTHING
     names = sorted({name for synopsis in synopses for name in _JOINT.split(synopsis)})
     return expression, {reference(source, name): _text(name, texts) for name in names if spdx(name) is None}
 
 
-def joined(expressions: Iterable[str]) -> str:
-    """Join expressions with AND, sorted; NOASSERTION if there are none."""
-    parts: set[str] = set()
-    for each in expressions:
-        parts |= set(_conjuncts(each))
-    kept = sorted(parts - {NOTHING})
-    if len(kept) == 1:
-        return kept[0]
-    return " AND ".join(f"({part})" if " OR " in part else part for part in kept) or NOTHING
+def _joined(parts: Collection[str]) -> str:
+    """Join the parts of an SPDX expression with AND, sorted."""
+    if len(parts) == 1:
+        return next(iter(parts))
+    return " AND ".join(f"({part})" if " OR " in part else part for part in sorted(parts))
 
 
-def _conjuncts(expression: str) -> list[str]:
-    """Split an expression at AND, and remove parentheses around the parts."""
-    found, depth = [""], 0
-    for word in expression.split(" "):
-        depth += word.count("(") - word.count(")")
-        if word == "AND" and depth == 0:
-            found.append("")
-        else:
-            found[-1] += f" {word}"
-    return [_bare(part.strip()) for part in found]
+def _parts(synopsis: str, source: str) -> set[str]:
+    """Return the SPDX expressions that a synopsis joins with `and`.
 
-
-def _bare(part: str) -> str:
-    """Remove a pair of parentheses around the whole expression."""
-    depths = [part[: end + 1].count("(") - part[: end + 1].count(")") for end in range(len(part))]
-    return part[1:-1] if part.startswith("(") and depths.index(0) == len(part) - 1 else part
-
-
-def _expression(synopsis: str, source: str) -> str:
-    """Return a synopsis as an SPDX expression. In DEP-5 `and` binds tighter than `or`, but not after a comma."""
-    for separator, operator in ((", and ", " AND "), (", or ", " OR "), (" or ", " OR "), (" and ", " AND ")):
-        parts = [part for part in re.split(separator, synopsis, flags=re.I) if part]
-        if len(parts) > 1:
-            inner = sorted({_expression(part, source) for part in parts})
-            if operator == " AND ":
-                return joined(inner)
-            return " OR ".join(f"({part})" if " AND " in part else part for part in inner)
-    return spdx(synopsis) or reference(source, synopsis)
+    In DEP-5 `and` binds tighter than `or`, but not after a comma.
+    """
+    for separator, is_and in ((", and ", True), (", or ", False), (" or ", False), (" and ", True)):
+        pieces = [piece for piece in re.split(separator, synopsis, flags=re.I) if piece]
+        if len(pieces) < 2:
+            continue
+        parts = [_parts(piece, source) for piece in pieces]
+        choices = sorted({_joined(part) for part in parts})
+        if is_and or len(choices) == 1:
+            return set().union(*parts)
+        return {" OR ".join(f"({choice})" if " AND " in choice else choice for choice in choices)}
+    return {spdx(synopsis) or reference(source, synopsis)}
 
 
 def spdx(name: str) -> str | None:

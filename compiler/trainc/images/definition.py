@@ -267,10 +267,8 @@ def missing(source: Source, pins: Sequence[Pin], offered: Mapping[str, Mapping[s
 
 def preferences(pins: Iterable[Pin]) -> str:
     """Return apt_preferences(5) that allow only the pinned versions."""
-    lines = ["Package: *", "Pin: release *", "Pin-Priority: -1", ""]
-    for pin in pins:
-        lines += [f"Package: {pin.name}", f"Pin: version {pin.version}", "Pin-Priority: 1001", ""]
-    return "\n".join(lines)
+    rows = [("*", "release *", -1), *((pin.name, f"version {pin.version}", 1001) for pin in pins)]
+    return "\n".join(f"Package: {name}\nPin: {pin}\nPin-Priority: {priority}\n" for name, pin, priority in rows)
 
 
 def changes(old: Iterable[Pin], new: Iterable[Pin]) -> Iterator[str]:
@@ -278,11 +276,11 @@ def changes(old: Iterable[Pin], new: Iterable[Pin]) -> Iterator[str]:
     before, after = ({pin.name: pin for pin in pins} for pins in (old, new))
     for name in sorted(before.keys() | after.keys()):
         was, now = before.get(name), after.get(name)
-        if was is None and now is not None:
+        if now is None:
+            yield f"- {name} {before[name].version}"
+        elif was is None:
             yield f"+ {name} {now.version}"
-        elif now is None and was is not None:
-            yield f"- {name} {was.version}"
-        elif was != now and was is not None and now is not None:
+        elif was != now:
             yield f"~ {name} {now.version} (was {was.version})"
 
 
@@ -352,29 +350,24 @@ def read_image(folder: Path) -> tuple[Inputs | None, tuple[Finding, ...]]:
     definition, document, findings = parse_definition(_source(folder / FILE))
     if definition is None:
         return None, findings
-    packages, wheels = _optional(folder / PACKAGES), _optional(folder / WHEELS)
-    pins, more = parse_packages(packages) if packages else ((), ())
-    pinned_wheels, others = parse_wheels(wheels) if wheels else ((), ())
-    findings = (*findings, *more, *others)
+    packages, wheels = (_source(path) if path.exists() else None for path in (folder / PACKAGES, folder / WHEELS))
+    pins, of_packages = parse_packages(packages) if packages else ((), ())
+    pinned_wheels, of_wheels = parse_wheels(wheels) if wheels else ((), ())
+    findings = (*findings, *of_packages, *of_wheels)
     if has_errors(findings):
         return None, findings
-    top = folder.resolve().parent
-    contents = {each.source: _copied(top, folder.resolve() / each.source) for each in definition.files}
+    home = folder.resolve()
+    contents: dict[str, bytes] = {}
+    for each in definition.files:
+        path = home / each.source
+        if not path.resolve().is_relative_to(home.parent):
+            raise BuildError(f"{path} is a link out of {home.parent}, which trainc does not follow")
+        contents[each.source] = _bytes(path)
     return Inputs(folder, definition, document, pins, pinned_wheels, contents, packages, wheels), findings
 
 
 def _source(path: Path) -> Source:
     return Source(os.path.relpath(path).replace(os.sep, "/"), _bytes(path))
-
-
-def _optional(path: Path) -> Source | None:
-    return _source(path) if path.exists() else None
-
-
-def _copied(top: Path, path: Path) -> bytes:
-    if not path.resolve().is_relative_to(top):
-        raise BuildError(f"{path} is a link out of {top}, which trainc does not follow")
-    return _bytes(path)
 
 
 def _bytes(path: Path) -> bytes:

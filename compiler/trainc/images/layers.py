@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import BytesIO
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
 import msgspec
@@ -24,8 +24,8 @@ from msgspec import Struct, field
 
 from trainc.basics.jsonvalues import JsonObject, as_object
 from trainc.images.definition import Definition
-from trainc.images.layout import Layer, canonical
-from trainc.project.files import IrregularFileError, open_regular, read_regular
+from trainc.images.layout import Layer, canonical, file_digest
+from trainc.project.files import IrregularFileError, read_regular
 
 DROPPED: Final = re.compile(
     r"""
@@ -88,7 +88,11 @@ def system_layer(source: IO[bytes], target: IO[bytes], epoch: int) -> Facts:
         members = {name: member for member in old if (name := _name(member.name)) and not DROPPED.fullmatch(name)}
         members = {name: member for name, member in members.items() if not _timed(old, member)}
         first = _first_names(members)
-        texts = dict(_texts(old, members, first))
+        texts = {
+            name: _open(old, _content(members, members[name])).read().decode("utf-8", "replace")
+            for name in first
+            if name == _STATUS or _COPYRIGHT.fullmatch(name) or _METADATA.fullmatch(name)
+        }
         machine_id = _header("etc/machine-id", epoch, 0o444)
         for name in sorted({*members, machine_id.name}):
             if name not in members:
@@ -96,14 +100,21 @@ def system_layer(source: IO[bytes], target: IO[bytes], epoch: int) -> Facts:
                 continue
             member = members[name]
             header = _normal(member, name, epoch)
-            if name in first and first[name] != name:
+            if name not in first:
+                new.addfile(header)
+            elif first[name] != name:
                 header.type, header.linkname, header.size = tarfile.LNKTYPE, first[name], 0
                 new.addfile(header)
-            elif name in first:
-                header.type, header.linkname = tarfile.REGTYPE, ""
-                _copy(old, new, _content(members, member), header, epoch)
             else:
-                new.addfile(header)
+                content = _content(members, member)
+                header.type, header.linkname, header.size = tarfile.REGTYPE, "", content.size
+                file: IO[bytes] = _open(old, content)
+                if name == _SHADOW:
+                    # The day of the last password change is the third field, the same for all accounts (shadow(5)).
+                    day = str(epoch // _DAY).encode()
+                    shadow = re.sub(rb"(?m)^([^:\n]*:[^:\n]*:)[0-9]*:", rb"\g<1>" + day + b":", file.read())
+                    header.size, file = len(shadow), BytesIO(shadow)
+                new.addfile(header, file)
     return _facts(members, texts)
 
 
@@ -115,7 +126,7 @@ def upper_layer(entries: Iterable[Entry], facts: Facts, epoch: int) -> bytes:
     by_name = {entry.name: entry for entry in entries}
     folders: set[str] = set()
     for name in by_name:
-        for folder in _parents(name):
+        for folder in reversed([str(parent) for parent in PurePosixPath(name).parents][:-1]):
             if folder in facts.links:
                 raise ValueError(f"/{name} is below the symbolic link /{folder}: use /{facts.links[folder]} instead")
             folders |= {folder} - facts.directories
@@ -148,11 +159,6 @@ def _name(name: str) -> str:
     return re.sub(r"^(\./|/)+", "", name).strip("/") if name not in (".", "./") else ""
 
 
-def _parents(name: str) -> Iterator[str]:
-    parts = name.split("/")[:-1]
-    yield from ("/".join(parts[: end + 1]) for end in range(len(parts)))
-
-
 def _header(name: str, epoch: int, mode: int) -> tarfile.TarInfo:
     header = tarfile.TarInfo(name)
     header.mtime, header.mode = epoch, mode
@@ -169,11 +175,7 @@ def _normal(member: tarfile.TarInfo, name: str, epoch: int) -> tarfile.TarInfo:
 
 def _timed(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bool:
     """Return whether a member is a compiled module whose validity depends on the time of its source (PEP 552)."""
-    if not member.isreg() or not member.name.endswith(".pyc"):
-        return False
-    file = tar.extractfile(member)
-    assert file is not None, "a regular file"
-    return file.read(8)[4:] != _HASHED
+    return member.isreg() and member.name.endswith(".pyc") and _open(tar, member).read(8)[4:] != _HASHED
 
 
 def _first_names(members: Mapping[str, tarfile.TarInfo]) -> Mapping[str, str]:
@@ -189,34 +191,10 @@ def _content(members: Mapping[str, tarfile.TarInfo], member: tarfile.TarInfo) ->
     return members[_name(member.linkname)] if member.islnk() else member
 
 
-def _copy(
-    old: tarfile.TarFile, new: tarfile.TarFile, content: tarfile.TarInfo, header: tarfile.TarInfo, epoch: int
-) -> None:
-    file = old.extractfile(content)
+def _open(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    file = tar.extractfile(member)
     assert file is not None, "a regular file"
-    header.size = content.size
-    if header.name == _SHADOW:
-        data = _without_days(file.read(), epoch)
-        header.size = len(data)
-        new.addfile(header, BytesIO(data))
-    else:
-        new.addfile(header, file)
-
-
-def _without_days(shadow: bytes, epoch: int) -> bytes:
-    """Return /etc/shadow with the same day of the last password change for all accounts (shadow(5), third field)."""
-    day = str(epoch // _DAY).encode()
-    return re.sub(rb"^([^:\n]*:[^:\n]*:)[0-9]*:", lambda match: match[1] + day + b":", shadow, flags=re.M)
-
-
-def _texts(
-    tar: tarfile.TarFile, members: Mapping[str, tarfile.TarInfo], regular: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    for name in regular:
-        if name == _STATUS or _COPYRIGHT.fullmatch(name) or _METADATA.fullmatch(name):
-            file = tar.extractfile(_content(members, members[name]))
-            assert file is not None, "a regular file"
-            yield name, file.read().decode("utf-8", "replace")
+    return file
 
 
 def _facts(members: Mapping[str, tarfile.TarInfo], texts: Mapping[str, str]) -> Facts:
@@ -305,10 +283,3 @@ def keep_bytes(cache: Path, data: bytes) -> Path:
     temporary.write_bytes(data)
     temporary.replace(path)
     return path
-
-
-def file_digest(path: Path) -> tuple[str, int]:
-    """Return the digest (``sha256:`` and hexadecimal) and the size of a regular file. Raises as ``open_regular``."""
-    with os.fdopen(open_regular(path), "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return f"sha256:{digest}", file.tell()

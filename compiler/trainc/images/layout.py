@@ -57,8 +57,24 @@ class Documents(Struct, frozen=True):
 def documents(definition: Definition, layers: Sequence[Layer]) -> Documents:
     """Return the documents of an image of these layers, lowest first."""
     config = canonical(_config(definition, layers))
-    manifest = canonical(_manifest(definition, config, layers))
-    return Documents(config, manifest, canonical(_index(definition, manifest)), digest_of(manifest))
+    manifest = canonical(
+        {
+            "schemaVersion": 2,
+            "mediaType": MANIFEST,
+            "config": {"mediaType": CONFIG, "digest": digest_of(config), "size": len(config)},
+            "layers": [{"mediaType": LAYER, "digest": layer.digest, "size": layer.size} for layer in layers],
+            "annotations": dict(labels(definition)),
+        }
+    )
+    entry: JsonObject = {
+        "mediaType": MANIFEST,
+        "digest": digest_of(manifest),
+        "size": len(manifest),
+        "platform": {"architecture": definition.architecture, "os": "linux"},
+        "annotations": {FULL_NAME: definition.image, REF_NAME: definition.image.rpartition(":")[2]},
+    }
+    index = canonical({"schemaVersion": 2, "mediaType": INDEX, "manifests": [entry]})
+    return Documents(config, manifest, index, digest_of(manifest))
 
 
 def digest_of(data: bytes) -> str:
@@ -103,27 +119,6 @@ def _config(definition: Definition, layers: Sequence[Layer]) -> JsonObject:
         "rootfs": {"type": "layers", "diff_ids": [layer.digest for layer in layers]},
         "history": [{"created": definition.created, "created_by": layer.made_by} for layer in layers],
     }
-
-
-def _manifest(definition: Definition, config: bytes, layers: Sequence[Layer]) -> JsonObject:
-    return {
-        "schemaVersion": 2,
-        "mediaType": MANIFEST,
-        "config": {"mediaType": CONFIG, "digest": digest_of(config), "size": len(config)},
-        "layers": [{"mediaType": LAYER, "digest": layer.digest, "size": layer.size} for layer in layers],
-        "annotations": dict(labels(definition)),
-    }
-
-
-def _index(definition: Definition, manifest: bytes) -> JsonObject:
-    entry: JsonObject = {
-        "mediaType": MANIFEST,
-        "digest": digest_of(manifest),
-        "size": len(manifest),
-        "platform": {"architecture": definition.architecture, "os": "linux"},
-        "annotations": {FULL_NAME: definition.image, REF_NAME: definition.image.rpartition(":")[2]},
-    }
-    return {"schemaVersion": 2, "mediaType": INDEX, "manifests": [entry]}
 
 
 MANIFESTS: Final = (
@@ -183,8 +178,7 @@ def _verify_blobs(folder: Path, digest: str, seen: dict[str, int]) -> None:
     layers = objects(get(document, "layers"))
     config = get(document, "config")
     for blob in (*layers, *([config] if isinstance(config, dict) else [])):
-        _verify_file(folder, blob)
-        seen[str(blob["digest"])] = 1
+        seen[_verified(folder, blob, "a manifest")] = 1
     if isinstance(config, dict):
         diffs = get(_json(_blob(folder, str(config["digest"]))), "rootfs", "diff_ids")
         plain = [layer["digest"] for layer in layers if str(layer.get("mediaType")).endswith(".tar")]
@@ -192,23 +186,31 @@ def _verify_blobs(folder: Path, digest: str, seen: dict[str, int]) -> None:
             raise LayoutError(f"the diff_ids in the configuration of {digest} differ from its layers")
 
 
-def _verify_file(folder: Path, blob: JsonObject) -> None:
-    """Compare a blob with the size and digest in its descriptor."""
-    digest, size = blob.get("digest"), blob.get("size")
+def _verified(folder: Path, blob: JsonObject, parent: str = "index.json") -> str:
+    """Return the digest of a descriptor after checking its blob; in index.json, also the type."""
+    digest, size, kind = (blob.get(key) for key in ("digest", "size", "mediaType"))
     if not isinstance(digest, str) or DIGEST.fullmatch(digest) is None:
-        raise LayoutError(f"a manifest has {digest!r} instead of a sha256 digest")
+        raise LayoutError(f"{parent} has {digest!r} instead of a sha256 digest")
+    if parent == "index.json" and kind not in MANIFESTS:
+        raise LayoutError(f"{digest} is not an image manifest: its media type is {kind!r}")
     try:
-        with os.fdopen(open_regular(_blob(folder, digest)), "rb") as file:
-            real = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
-            length = file.tell()
+        real, length = file_digest(_blob(folder, digest))
     except IrregularFileError:
         raise LayoutError(f"{digest} is not a regular file") from None
     except OSError as error:
         raise LayoutError(f"{digest} cannot be read: {error.strerror}") from None
     if length != size:
-        raise LayoutError(f"{digest} has {length} bytes, and its manifest says {size}")
+        raise LayoutError(f"{digest} has {length} bytes, and {parent} says {size}")
     if real != digest:
         raise LayoutError(f"the content of {digest} has another digest: {real}")
+    return digest
+
+
+def file_digest(path: Path) -> tuple[str, int]:
+    """Return the digest (``sha256:`` and hexadecimal) and the size of a regular file. Raises as ``open_regular``."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return f"sha256:{digest}", file.tell()
 
 
 def _blob(folder: Path, digest: str) -> Path:
@@ -230,16 +232,13 @@ def _manifests(folder: Path) -> list[JsonObject]:
 
 def _json(path: Path) -> Json:
     try:
-        return json.loads(_bytes(path))  # type: ignore[no-any-return]
-    except (ValueError, RecursionError):
-        raise LayoutError(f"{path.name} is not JSON") from None
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return read_bytes(path)
+        data = read_bytes(path)
     except ValueError as reason:
         raise LayoutError(f"{path.name} {reason}") from None
+    try:
+        return json.loads(data)  # type: ignore[no-any-return]
+    except (ValueError, RecursionError):
+        raise LayoutError(f"{path.name} is not JSON") from None
 
 
 def _references(manifest: JsonObject) -> Iterator[str]:
@@ -268,18 +267,3 @@ def _chosen(manifests: list[JsonObject], name: str) -> JsonObject:
     if len(manifests) == 1:
         return manifests[0]
     raise LayoutError(f"index.json has {len(manifests)} manifests, but not exactly one with the name {name} or {tag}")
-
-
-def _verified(folder: Path, manifest: JsonObject) -> str:
-    """Return the digest of a manifest after checking type, size and content."""
-    digest, size, kind = (manifest.get(key) for key in ("digest", "size", "mediaType"))
-    if not isinstance(digest, str) or DIGEST.fullmatch(digest) is None:
-        raise LayoutError(f"index.json has {digest!r} instead of a sha256 digest")
-    if kind not in MANIFESTS:
-        raise LayoutError(f"{digest} is not an image manifest: its media type is {kind!r}")
-    data = _bytes(_blob(folder, digest))
-    if len(data) != size:
-        raise LayoutError(f"{digest} has {len(data)} bytes, and index.json says {size}")
-    if (real := digest_of(data)) != digest:
-        raise LayoutError(f"the content of {digest} has another digest: {real}")
-    return digest

@@ -84,8 +84,8 @@ def _hooks(pins: Path, wheels: Path | None, user: User | UnsetType) -> Sequence[
 
     The password `*` matches nothing; useradd's default `!` would lock the account, and sshd refuses locked accounts.
     """
-    place = '"$1"/etc/apt/preferences.d'
-    hooks = [f"--setup-hook=mkdir -p {place} && cp {shlex.quote(str(pins))} {place}/pins"]
+    folder = '"$1"/etc/apt/preferences.d'
+    hooks = [f"--setup-hook=mkdir -p {folder} && cp {shlex.quote(str(pins))} {folder}/pins"]
     if user is not UNSET:
         added = f"useradd --uid {user.id} --user-group --create-home --shell /bin/bash --password '*' {user.name}"
         hooks.append(f'--customize-hook=chroot "$1" {added}')
@@ -212,7 +212,9 @@ def sources_of(suite: str, mirror: str | None = None) -> str:
     """
     mirror = mirror or os.environ.get(MIRROR) or None
     if mirror is None:
-        found = sources(_files(_ETC), suite)
+        paths = [_ETC / "sources.list", *sorted((_ETC / "sources.list.d").glob("*"))]
+        kept = [path for path in paths if path.suffix in (".list", ".sources") and path.is_file()]
+        found = sources({str(path): path.read_text("utf-8", "replace") for path in kept}, suite)
         where = f"{_ETC} has no source of"
     elif Path(mirror).is_file():
         found = sources({mirror: Path(mirror).read_text("utf-8", "replace")}, suite)
@@ -226,13 +228,6 @@ def sources_of(suite: str, mirror: str | None = None) -> str:
     return found
 
 
-def _files(etc: Path) -> Mapping[str, str]:
-    """Return the files with apt's sources, by path."""
-    found = [etc / "sources.list", *sorted((etc / "sources.list.d").glob("*"))]
-    kept = [path for path in found if path.suffix in (".list", ".sources") and path.is_file()]
-    return {str(path): path.read_text("utf-8", "replace") for path in kept}
-
-
 _PYTHON: Final = {"bookworm": "3.11", "trixie": "3.13"}
 """The Python version of each Debian release."""
 
@@ -243,8 +238,8 @@ _MACHINE: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 _FILE = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(-\d[^-]*)?-[^-]+-[^-]+-[^-]+\.whl")
 
 
-def fetch(pins: Sequence[Pin], suite: str, architecture: str, cache: Path, target: Path) -> tuple[Path, ...]:
-    """Copy the wheels of pins to a folder, from the cache or downloaded by pip, and return them. Raises BuildError."""
+def fetch(pins: Sequence[Pin], suite: str, architecture: str, cache: Path, target: Path) -> None:
+    """Copy the wheels of pins to a folder, from the cache or downloaded by pip. Raises BuildError."""
     kept = cache / "wheels"
     absent = [pin for pin in pins if _kept(kept, pin) is None]
     if absent:
@@ -253,22 +248,25 @@ def fetch(pins: Sequence[Pin], suite: str, architecture: str, cache: Path, targe
         lock.write_text(wheels_text(absent), encoding="utf-8")
         _download(["--require-hashes", "--no-deps", "--requirement", str(lock)], suite, architecture, downloads)
         for file in sorted(downloads.iterdir()):
-            place = kept / _sha256(file)
-            place.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, place / file.name)
+            folder = kept / _sha256(file)
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, folder / file.name)
         shutil.rmtree(downloads)
     target.mkdir(parents=True, exist_ok=True)
-    return tuple(Path(shutil.copy(_found(kept, pin), target)) for pin in pins)
+    for pin in pins:
+        if (wheel := _kept(kept, pin)) is None:
+            raise BuildError(f"pip found no wheel of {pin.name} {pin.version} with SHA-256 {pin.sha256}")
+        shutil.copy(wheel, target)
 
 
-def resolve(asked: Iterable[str], suite: str, architecture: str, scratch: Path) -> tuple[Pin, ...]:
+def resolve(requirements: Iterable[str], suite: str, architecture: str, scratch: Path) -> tuple[Pin, ...]:
     """Return the newest wheels that fit, with their dependencies. Raises BuildError."""
     folder = scratch / "resolved"
-    _download(list(asked), suite, architecture, folder)
+    _download(list(requirements), suite, architecture, folder)
     pins = []
     for file in sorted(folder.iterdir()):
         match = _FILE.fullmatch(file.name)
-        assert match is not None, "pip was told to take only wheels"
+        assert match is not None, "pip downloads only wheels"
         pins.append(Pin(match["name"].replace("_", "-").lower(), match["version"], _sha256(file)))
     return tuple(pins)
 
@@ -295,13 +293,6 @@ def _kept(kept: Path, pin: Pin) -> Path | None:
     """Return the wheel of a pin if the cache has it, undamaged."""
     found = next(iter(sorted((kept / pin.sha256).glob("*.whl"))), None)
     return found if found is not None and found.is_file() and _sha256(found) == pin.sha256 else None
-
-
-def _found(kept: Path, pin: Pin) -> Path:
-    found = _kept(kept, pin)
-    if found is None:
-        raise BuildError(f"pip found no wheel of {pin.name} {pin.version} with SHA-256 {pin.sha256}")
-    return found
 
 
 def _sha256(path: Path) -> str:

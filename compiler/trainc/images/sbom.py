@@ -26,6 +26,14 @@ _CLASSIFIERS: Final = {
 
 _IMAGE: Final = "SPDXRef-Image"
 _DOCUMENT: Final = "SPDXRef-DOCUMENT"
+_UNKNOWN: Final[JsonObject] = {
+    "copyrightText": NOTHING,
+    "downloadLocation": NOTHING,
+    "filesAnalyzed": False,
+    "licenseConcluded": NOTHING,
+}
+"""The fields of a package that a build does not know."""
+
 _NAMESPACE: Final = "https://spdx.org/spdxdocs/trainc-"
 
 
@@ -94,8 +102,10 @@ def _wheel_license(metadata: Message) -> tuple[str, Mapping[str, str]]:
 def sbom(definition: Definition, parts: Sequence[Software]) -> JsonObject:
     """Return the document. Its namespace is made of its content, so that another content is another document."""
     packages: list[Json] = [_image(definition), *(_package(part) for part in parts)]
-    relationships: list[Json] = [_relation(_DOCUMENT, "DESCRIBES", _IMAGE)]
-    relationships += [_relation(_IMAGE, "CONTAINS", _identifier(part)) for part in parts]
+    related = [(_DOCUMENT, "DESCRIBES", _IMAGE), *((_IMAGE, "CONTAINS", _identifier(part)) for part in parts)]
+    relationships: list[Json] = [
+        {"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other} for one, kind, other in related
+    ]
     content: JsonObject = {"packages": packages, "relationships": relationships}
     texts = {name: text for part in reversed(parts) for name, text in part.texts.items()}
     if texts:
@@ -120,11 +130,8 @@ def _image(definition: Definition) -> JsonObject:
         "name": name,
         "versionInfo": tag,
         "primaryPackagePurpose": "CONTAINER",
-        "downloadLocation": NOTHING,
-        "filesAnalyzed": False,
-        "licenseConcluded": NOTHING,
         "licenseDeclared": definition.licenses or NOTHING,
-        "copyrightText": NOTHING,
+        **_UNKNOWN,
     }
 
 
@@ -134,11 +141,8 @@ def _package(part: Software) -> JsonObject:
         "name": part.name,
         "versionInfo": part.version,
         "primaryPackagePurpose": "LIBRARY" if part.purl.startswith("pkg:pypi/") else "INSTALL",
-        "downloadLocation": NOTHING,
-        "filesAnalyzed": False,
-        "licenseConcluded": NOTHING,
         "licenseDeclared": part.license,
-        "copyrightText": NOTHING,
+        **_UNKNOWN,
         "externalRefs": [
             {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": part.purl}
         ],
@@ -153,7 +157,3 @@ def _package(part: Software) -> JsonObject:
 def _identifier(part: Software) -> str:
     kind = "wheel" if part.purl.startswith("pkg:pypi/") else "deb"
     return f"SPDXRef-{kind}-{re.sub('[^A-Za-z0-9.]', '-', part.name.replace('+', '-plus'))}"
-
-
-def _relation(one: str, kind: str, other: str) -> JsonObject:
-    return {"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other}

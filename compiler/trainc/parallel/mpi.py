@@ -26,45 +26,42 @@ from trainc.pipeline.job import Executor, compile_job, in_order
 from trainc.pipeline.jobresults import Documents
 from trainc.project.config import parse, parse_lock
 
-Text = tuple[str, bytes]
-"""The name of a source, and its text in UTF-8."""
-
 MISSING: Final = "mpi4py with an MPI library is needed: pip install 'trainc[mpi]'"
 
 
 class Shipment(msgspec.Struct, frozen=True):
-    """The texts from which a rank prepares an environment."""
+    """The sources from which a rank prepares an environment."""
 
     environment: str
     keep: str
-    config: Text | None
-    lock: Text | None
-    crds: tuple[Text, ...]
-    sources: tuple[Text, ...]
+    config: Source | None
+    lock: Source | None
+    crds: tuple[Source, ...]
+    sources: tuple[Source, ...]
 
     @classmethod
     def of(cls, context: Context) -> Shipment:
-        """Return the texts that the ranks of a run need."""
+        """Return the sources that the ranks of a run need."""
         options = context.options
+        config, lock = options.config_document, options.lock.document
         sources = {document.source.name: document.source for document in context.documents.others}
         return cls(
             options.environment,
             context.keep.value,
-            _text_of(options.config_document),
-            _text_of(options.lock.document),
-            tuple(map(_text, options.crds)),
-            tuple(_text(source) for _, source in sorted(sources.items())),
+            config.source if config is not None else None,
+            lock.source if lock is not None else None,
+            options.crds,
+            tuple(source for _, source in sorted(sources.items())),
         )
 
     def context(self) -> Context:
         """Return the same context for jobs as on rank 0."""
-        config, _ = parse(_source(self.config))
-        lock, _ = parse_lock(_source(self.lock))
-        crds = tuple(Source(*text) for text in self.crds)
-        options = replace(config, lock=lock).options(self.environment, crds)
-        loaded = load_all(Source(*text) for text in self.sources)
-        given, _ = classify(loaded.documents)
-        return Context.of(given, loaded.documents, loaded.sources, options, Keep(self.keep))
+        config, _ = parse(self.config)
+        lock, _ = parse_lock(self.lock)
+        options = replace(config, lock=lock).options(self.environment, self.crds)
+        loaded = load_all(self.sources)
+        classified, _ = classify(loaded.documents)
+        return Context.of(classified, loaded.documents, loaded.sources, options, Keep(self.keep))
 
 
 class Ranks:
@@ -102,19 +99,19 @@ class Ranks:
         """Return the executor of rank 0; with one rank alone, jobs are compiled there. Raises ChildProcessError."""
 
         def execute(context: Context, documents: Iterable[Document]) -> Iterable[Job]:
-            given = tuple(documents)
-            own = [document for document in given if WORD in document.source.decoded()]
-            sent = [document for document in given if WORD not in document.source.decoded()]
+            jobs = tuple(documents)
+            local = [document for document in jobs if WORD in document.source.decoded()]
+            sent = [document for document in jobs if WORD not in document.source.decoded()]
             if self.size < 2 or not sent:
-                return in_order(context, given)
-            return (*self._shared(context, sent), *in_order(context, own))
+                return in_order(context, jobs)
+            return (*self._shared(context, sent), *in_order(context, local))
 
         return execute
 
     def _shared(self, context: Context, documents: Sequence[Document]) -> Iterator[Job]:
         others = Documents(context)
         parts = ranges(len(documents), self.size - 1)
-        tasks = [[(_text(d.source), d.index) for d in documents[begin:end]] for begin, end in parts]
+        tasks = [[(d.source, d.index) for d in documents[begin:end]] for begin, end in parts]
         self.world.bcast(Shipment.of(context), root=0)
         with self._pool() as pool:
             for (begin, end), answer in zip(parts, pool.map(chunk, tasks), strict=True):
@@ -138,27 +135,15 @@ def _context() -> tuple[Context, Documents]:
     return context, Documents(context)
 
 
-def chunk(task: Sequence[tuple[Text, int]]) -> bytes | str:
+def chunk(task: Sequence[tuple[Source, int]]) -> bytes | str:
     """Compile documents on a rank, each given by its source and index. Returns a text for an error."""
     try:
         context, others = _context()
-        return pack((compile_job(context, _document(text, index)) for text, index in task), others)
+        return pack((compile_job(context, _document(source, index)) for source, index in task), others)
     except Exception as error:  # noqa: BLE001 - rank 0 reports it
         return f"on {platform.node()}: {type(error).__name__}: {error}"
 
 
-def _document(text: Text, index: int) -> Document:
-    documents, _ = load(Source(*text))
+def _document(source: Source, index: int) -> Document:
+    documents, _ = load(source)
     return next(with_namespace(document)[0] for document in documents if document.index == index)
-
-
-def _text(source: Source) -> Text:
-    return source.name, source.text if isinstance(source.text, bytes) else source.text.encode()
-
-
-def _text_of(document: Document | None) -> Text | None:
-    return None if document is None else _text(document.source)
-
-
-def _source(text: Text | None) -> Source | None:
-    return None if text is None else Source(*text)
