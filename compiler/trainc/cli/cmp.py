@@ -62,8 +62,8 @@ def command(*, reporter: Reporter) -> int:
     text = _stream(outcome.files, chosen.get(JOB))
     findings = outcome.findings
     if not text and not has_errors(findings):
-        what = f"job {chosen[JOB]}" if JOB in chosen else "TrainJob"
-        findings = (*findings, nothing(name, f"no {what} here for environment {environment}"))
+        what = f"job {chosen[JOB]!r}" if JOB in chosen else "TrainJob"
+        findings = (*findings, nothing(name, f"no {what} found for environment {environment}"))
     reporter.findings(findings)
     if reporter.fails(findings):
         return reporter.status(findings)
@@ -89,7 +89,7 @@ def _parameters(variables: Mapping[str, str]) -> dict[str, str]:
         if name not in PARAMETERS:
             raise click.UsageError(f"unknown parameter {name!r}: expected {' or '.join(PARAMETERS)}")
         if not isinstance(value := item.get("string"), str) or not value:
-            raise click.UsageError(f"parameter {name!r} is not a string")
+            raise click.UsageError(f"parameter {name!r} must be a non-empty string")
         found[name] = value
     return found
 
@@ -104,7 +104,7 @@ def _place(variables: Mapping[str, str], folder: Path) -> tuple[Path, str]:
         raise click.UsageError(f"{PATH} is not set: trainc cmp is for Argo CD; use trainc build or trainc render")
     steps = [step for step in path.split("/") if step not in ("", ".")]
     if ".." in steps or list(folder.parts[len(folder.parts) - len(steps) :]) != steps:
-        raise click.UsageError(f"the working directory {folder} is not the folder {path} of a clone")
+        raise click.UsageError(f"the working directory {folder} is not {PATH} ({path}) of the repository")
     places = (folder, *folder.parents[: len(steps)])
     root = next((place for place in places if has_config(place)), places[-1])
     name = name_below(root, folder, ".")
@@ -121,6 +121,6 @@ def _environment(config: Config, name: str | None) -> str:
     """Return the selected environment, or the only one. Raises BadParameter if it is not found."""
     if name is None and len(config.environments) > 1:
         names = ", ".join(config.environments)
-        raise click.UsageError(f"parameter {ENV!r} is required: trainc.yaml has {names}")
+        raise click.UsageError(f"parameter {ENV!r} is required: trainc.yaml has several environments ({names})")
     (found,) = choose(config, name)
     return found

@@ -79,7 +79,7 @@ def _tables(objects: Objects, field: str, options: Options) -> list[Table]:
     for made, paths in found:
         if isinstance(paths, Miss):
             near = suggest(paths.step, paths.known)
-            hint = near or (f"it has {', '.join(paths.known)}" if paths.known else "it is a value, not a mapping")
+            hint = near or (f"it contains {', '.join(paths.known)}" if paths.known else "it is a value, not a mapping")
             message = f"{made.kind} {made.name}: {paths.step} not found in {field_name(paths.at)}"
             raise click.BadParameter(f"{message}.\nHint: {hint}", param_hint=FIELD)
     return [table(made, paths, options) for made, paths in found if not isinstance(paths, Miss)]

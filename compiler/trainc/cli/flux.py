@@ -26,7 +26,7 @@ Examples:
 @root_option
 @findings_options(aside=True)
 def command(*, environment: str | None, root: Path, reporter: Reporter) -> int:
-    """Print the Kustomizations by which Flux applies out/, one per job.
+    """Print the Kustomizations with which Flux applies out/, one per job.
 
     This is for environments with target: flux. jobs/ is compiled to find the
     jobs; after an error nothing is printed. With flux.write in trainc.yaml,

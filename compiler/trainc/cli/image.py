@@ -30,7 +30,7 @@ ARGUMENT = "IMAGE"
 EPILOG = """\b
 Examples:
   trainc image lock ghcr.io/team/train:1=sha256:0f3c...
-  trainc image lock build/layout          an OCI layout, by its names
+  trainc image lock build/layout          an OCI layout that names its images
   trainc image lock ghcr.io/team/train:1=build/layout
   trainc image lock --check build/layout  exit 3 if it is not up to date
 """
@@ -46,7 +46,7 @@ Examples:
 
 @click.group("image", epilog=GROUP_EPILOG)
 def command() -> None:
-    """Work on the images of jobs."""
+    """Build images, and record and verify their digests."""
 
 
 @command.command("lock", cls=Command, epilog=EPILOG)
@@ -54,7 +54,7 @@ def command() -> None:
 @root_option
 @click.argument("images", metavar="[IMAGE]...", nargs=-1)
 def lock(*, check: bool, root: Path, images: tuple[str, ...]) -> int:
-    """Write the digests of images to images.lock.yaml, by which render pins them.
+    """Write image digests to images.lock.yaml. render uses them to pin images.
 
     IMAGE is NAME=DIGEST, the folder of an OCI image layout whose index has the full
     names of its images, or NAME=FOLDER. Lines of other images are kept; without an
@@ -102,7 +102,7 @@ def _read(folder: Path, argument: str) -> Mapping[str, str]:
     if key is not None and DIGEST.fullmatch(value):
         return {key: value}
     if value.startswith("sha256:") or not value:
-        message = f"{argument!r} has no digest (sha256: and 64 hexadecimal digits in lower case)"
+        message = f"{argument!r} has no valid digest (sha256: and 64 hexadecimal digits in lower case)"
         raise click.BadParameter(message, param_hint=ARGUMENT)
     try:
         return read_layout(folder / value, key)
@@ -113,7 +113,7 @@ def _read(folder: Path, argument: str) -> Mapping[str, str]:
 def _key(name: str) -> str:
     key = key_of(name) if "@" not in name else None
     if key is None:
-        raise click.BadParameter(f"{name!r} is not the name of an image", param_hint=ARGUMENT)
+        raise click.BadParameter(f"{name!r} is not a valid image name", param_hint=ARGUMENT)
     return key
 
 
@@ -221,7 +221,7 @@ def build(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pat
 @command.command("update", cls=Command, epilog=UPDATE_EPILOG)
 @_shared
 def update(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Path | None) -> int:
-    """Update the pinned packages and wheels of images to the newest versions.
+    """Pin the newest packages and wheels of images.
 
     Writes packages.lock and wheels.lock beside image.yaml, and prints what
     changed. IMAGE is as for build.
@@ -246,7 +246,7 @@ def update(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pa
 @root_option
 @click.argument("layouts", metavar="[LAYOUT]...", nargs=-1, type=click.Path(path_type=Path))
 def verify(*, root: Path, layouts: tuple[Path, ...]) -> int:
-    """Recompute the digest of every blob of OCI image layouts, and compare with images.lock.yaml.
+    """Verify OCI image layouts, and compare them with images.lock.yaml.
 
     Every blob that index.json refers to must exist, with the stated size and
     digest. Without a LAYOUT, those of build/images/ are checked.
@@ -257,7 +257,7 @@ def verify(*, root: Path, layouts: tuple[Path, ...]) -> int:
 
     given = layouts or tuple(sorted(path.parent for path in (root / OUTPUT).glob("*/oci-layout")))
     if not given:
-        raise click.UsageError(f"no layout given, and none in {OUTPUT}")
+        raise click.UsageError(f"no LAYOUT given, and none found in {OUTPUT}/")
     known, findings = parse_lock(next(iter(read_lock(root).sources), None))
     failed = False
     for layout in given:
@@ -311,7 +311,7 @@ def _folders(root: Path, images: Iterable[str]) -> Iterator[Path]:
     if not names:
         found_all = sorted(path.parent for path in (root / IMAGES).glob("*/image.yaml"))
         if not found_all:
-            raise click.UsageError(f"no folder of {IMAGES}/ has an image.yaml")
+            raise click.UsageError(f"no image.yaml found in the folders of {IMAGES}/")
         yield from found_all
 
 

@@ -32,7 +32,7 @@ Examples:
 
 @click.group("policy", epilog=EPILOG)
 def command() -> None:
-    """Work on the admission policies of policies/."""
+    """Test the admission policies in policies/."""
 
 
 @command.command("test", cls=Command, epilog=EPILOG)
@@ -47,7 +47,7 @@ def test(
     reporter: Reporter,
     paths: tuple[str, ...],
 ) -> int:
-    """Run the tests beside the policies, in policies/tests/ or in PATHs.
+    """Run the policy tests in policies/tests/, or those in PATHs.
 
     Each test applies the policies in policies/ to an object, and compares the
     result with what it expects. Without PATHs, policies and validations that fail
@@ -59,7 +59,7 @@ def test(
     cases, findings = _read(inputs)
     findings = (*platform.findings, *crds.findings, *findings)
     if not cases and not has_errors(findings):
-        findings = (*findings, *(nothing(path, "no test of a policy here") for path in paths or (POLICY_TESTS,)))
+        findings = (*findings, *(nothing(path, "no policy test found") for path in paths or (POLICY_TESTS,)))
     return _run(reporter, cases, (platform, crds), findings, complete=not paths)
 
 
