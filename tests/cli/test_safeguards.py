@@ -43,10 +43,10 @@ def test_diff_leads_with_what_judges_less(base: Path, run: Run) -> None:
         "severity of TC412 lowered from error to warning since HEAD",
     ]
     lines = run("diff").stdout.splitlines()
-    assert lines[0] == "! 4 changes to what checks the jobs:"
+    assert lines[0] == "! 4 changes that may weaken checks:"
     assert [line.partition(": ")[2] for line in lines[1:5]] == words
     page = run("diff", "-o", "markdown").stdout
-    assert page.index("4 changes to what checks the jobs") < page.index("few-nodes") < page.index("locked")
+    assert page.index("4 changes that may weaken checks") < page.index("few-nodes") < page.index("locked")
     found = json.loads(run("diff", "-o", "json").stdout)["weakened"]
     assert [entry["message"] for entry in found] == words
     assert {entry["code"] for entry in found} == {"TC520", "TC521", "TC522"}

@@ -16,7 +16,7 @@ FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
 _CLAIM: Final = "PersistentVolumeClaim"
 
-NEW_RUN: Final = f"The way forward is a new run: the annotation {RUN} in the TrainJob. It starts from the beginning."
+NEW_RUN: Final = f"To apply the change, set the annotation {RUN} in the TrainJob: a new run starts from the beginning."
 """The advice about a refused change."""
 
 
@@ -39,7 +39,7 @@ def sentences(job: JobChange, settings: Settings) -> tuple[str, ...]:
     gone = job.effect is Effect.DELETED and job.last  # no sync removes an application
     if not automatic and not gone and job.effect not in _NO_SYNC:
         what = "created" if job.effect is Effect.RENAMED else "applied"
-        found.append(f"Nothing is {what} before somebody syncs the application.")
+        found.append(f"Nothing is {what} until you sync the application.")
     return tuple(found)
 
 
@@ -71,26 +71,26 @@ def amounts(usage: Usage) -> str:
 def _updated(job: JobChange, settings: Settings) -> Iterator[str]:
     suspended = next((word for word in job.words if word.what == "suspended"), None)
     if not job.name and job.old_name:
-        yield f"JobSet {job.old_name} is pruned: if it still runs, it is stopped."
+        yield f"JobSet {job.old_name} is pruned, which stops it if it is still running."
     elif job.name and not job.old_name:
         yield from _created(job, settings)
     elif suspended is not None and suspended.new == "yes":
-        yield f"JobSet {job.name} is suspended: if it still runs, its pods are removed."
+        yield f"JobSet {job.name} is suspended; if it is running, its pods are removed."
     elif suspended is not None:
         yield f"JobSet {job.name} is resumed{_start(job)}."
     elif any(change.kind == "JobSet" and change.effect is Effect.UPDATED for change in job.objects):
         fields = sorted({_top(field.path) for each in job.objects if each.kind == "JobSet" for field in each.fields})
-        pods = "it is suspended, without pods" if _is_suspended(job) else "its pods go on running"
+        pods = "it is suspended and has no pods" if _is_suspended(job) else "its pods keep running"
         yield f"JobSet {job.name} is updated in place ({', '.join(fields)}); {pods}."
     elif job.place.name == FOLDER:
-        yield "What the jobs of the namespace share changes in place."
+        yield "Objects shared by the jobs of the namespace change in place."
     else:
-        yield "Objects beside the JobSet change; the JobSet stays as it is, and its pods go on running."
+        yield "Other objects change; the JobSet does not, and its pods keep running."
 
 
 def _of_queue(job: JobChange) -> Iterator[str]:
     if job.effect is Effect.UPDATED and any(word.what in ("queue", "priority") and word.old for word in job.words):
-        yield "Kueue allows this change only while the JobSet is suspended: if it runs, the sync is refused."
+        yield "Kueue allows this change only while the JobSet is suspended: if it is running, the sync is refused."
 
 
 def _top(path: str) -> str:
@@ -100,20 +100,20 @@ def _top(path: str) -> str:
 
 
 def _rerun(job: JobChange, _: Settings) -> Iterator[str]:
-    yield f"JobSet {job.old_name} is pruned: if it still runs, it is stopped. {job.name} is created{_start(job)}."
-    yield "The new one is created while the old one's pods end: for a moment both are there."
+    yield f"JobSet {job.old_name} is pruned, which stops it if it is still running. {job.name} is created{_start(job)}."
+    yield "The new JobSet is created while the pods of the old one terminate: for a moment both exist."
 
 
 def _renamed(job: JobChange, settings: Settings) -> Iterator[str]:
     yield f"JobSet {job.name} is created{_start(job)}."
     yield from _gone(job, settings)
     if application(job.place, settings) != (job.other and application(job.other, settings)):
-        yield "Two applications, in no order: both jobs may run at once, and need room for both."
+        yield "The two applications sync in no fixed order: both jobs may run, and need resources, at once."
 
 
 def _deleted(job: JobChange, settings: Settings) -> Iterator[str]:
     if not job.old_name:
-        yield "The objects are removed; whatever still uses them fails where it looks for them again."
+        yield "The objects are removed; pods that need them again will fail."
     else:
         yield from _gone(job, settings)
 
@@ -122,17 +122,17 @@ def _gone(job: JobChange, settings: Settings) -> Iterator[str]:
     is_flux = settings.target == FLUX
     keep = (settings.flux.on_delete if is_flux else settings.argocd.on_delete) == "keep"
     if not job.last:
-        yield f"JobSet {job.old_name} is pruned: if it still runs, it is stopped."
+        yield f"JobSet {job.old_name} is pruned, which stops it if it is still running."
     elif keep:
-        yield f"onDelete: keep: JobSet {job.old_name} stays in the cluster, and runs on if it still runs."
+        yield f"With onDelete: keep, JobSet {job.old_name} stays in the cluster; if it is running, it continues."
     else:
         what = "Kustomization" if is_flux else "application"
-        yield f"The {what} goes, and JobSet {job.old_name} with it: if it still runs, it is stopped."
+        yield f"The {what} and JobSet {job.old_name} are deleted, which stops the job if it is still running."
 
 
 def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
     if settings.target == FLUX:
-        yield f"Refused: Kustomization {job.application} fails, and applies nothing until this is reverted or renamed."
+        yield f"Refused: Kustomization {job.application} fails until the change is reverted or the job is renamed."
     else:
         end = "" if job.place.name == FOLDER else " or the job gets a new run number"
         yield (
@@ -144,7 +144,7 @@ def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
         if any(refusal.kind != _CLAIM for refusal in job.refusals):
             yield "Give the object another name, or delete it in the cluster first."
         if any(refusal.kind == _CLAIM for refusal in job.refusals):
-            yield "Leave the claim as it was, or give it another name: who deletes it loses its data."
+            yield "Revert the change to the claim, or rename the claim: deleting it deletes its data."
     else:
         yield NEW_RUN
 
@@ -156,35 +156,35 @@ def _held(job: JobChange, _: Settings) -> Iterator[str]:
 def _comments(job: JobChange, settings: Settings) -> Iterator[str]:
     yield "No object changes, only comments in files."
     if job.place.name != FOLDER and settings.target != FLUX and settings.argocd.automated:
-        yield "A JobSet that was removed from the cluster is made again all the same: then the job runs again."
+        yield "If the JobSet was deleted from the cluster, the sync creates it again, and the job runs again."
 
 
 def _kept(job: JobChange, _: Settings) -> Iterator[str]:
-    yield "The objects stay in the cluster, as their annotation Prune=false says."
+    yield "The objects stay in the cluster because of their annotation Prune=false."
 
 
 def _unreadable(job: JobChange, _: Settings) -> Iterator[str]:
-    yield "What differs cannot be read: the findings say why. 'trainc render' writes the files again."
+    yield "The files cannot be compared: the findings say why. 'trainc render' writes them again."
 
 
 def _of_keys(job: JobChange) -> Iterator[str]:
     """Yield a sentence for each Job whose name changes while the JobSet's does not."""
     for change in job.objects:
         if change.kind == "Job" and change.effect is Effect.RERUN and job.effect is Effect.UPDATED:
-            yield f"Job {change.old_name} is pruned, and {change.name} runs; keys that are there it leaves alone."
+            yield f"Job {change.old_name} is pruned, and {change.name} runs; it keeps existing keys."
 
 
 def _of_config_maps(job: JobChange) -> Iterator[str]:
     for change in job.objects:
         told = any(field.path.startswith(("data", "binaryData")) for field in change.fields)
         if change.kind == "ConfigMap" and told and Effect.UPDATED is change.effect is job.effect:
-            yield f"ConfigMap {change.name} changes under pods that mount it, a minute later or so."
+            yield f"ConfigMap {change.name} changes in the pods that mount it, within about a minute."
 
 
 def _of_claims(job: JobChange) -> Iterator[str]:
     for change in job.objects:
         if change.effect is Effect.KEPT and job.effect is not Effect.KEPT:
-            yield f"{change.kind} {change.old_name} stays in the cluster, as its annotation Prune=false says."
+            yield f"{change.kind} {change.old_name} stays in the cluster because of its annotation Prune=false."
 
 
 _OF_EFFECT: Final = {

@@ -257,7 +257,7 @@ _SHOWN: Final = 10
 
 def weakened_title(difference: Difference) -> str:
     """Return the heading of what judges less than before."""
-    return f"{counted(len(difference.weakened), 'change')} to what checks the jobs"
+    return f"{counted(len(difference.weakened), 'change')} that may weaken checks"
 
 
 def weakened_lines(difference: Difference) -> Iterator[tuple[str, str]]:

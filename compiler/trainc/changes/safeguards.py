@@ -44,7 +44,7 @@ def changed_documents(before: Revision, after: Revision, unread: Iterable[Source
         if (now := new.get(key)) is None:
             place = replace(was, source=replace(was.source, name=f"{before.name}:{was.source.name}"))
             there = hidden.get(key)
-            hint = f"it is in {there.source.name}, which is not read as policies" if there is not None else None
+            hint = f"it is in {there.source.name}, where trainc reads no policies" if there is not None else None
             yield report(CODE, place, ("metadata", "name"), f"{_label(was)} removed since {before.name}", hint=hint)
         elif was.data != now.data:
             for path, message in _less(was, now):
@@ -148,7 +148,7 @@ def _severities(before: Json, after: Json) -> Iterator[tuple[Path, str]]:
 
 def _others(before: Revision, after: Revision) -> Iterator[tuple[Path, str]]:
     if get(before.config, *_PODS) is True and get(after.config, *_PODS) is not True:
-        yield _PODS, "policies no longer judge pods"
+        yield _PODS, "policies no longer check pods"
     required = as_list(get(after.config, *_REQUIRED))
     for place in as_list(get(before.config, *_REQUIRED)):
         if place not in required:
@@ -156,7 +156,7 @@ def _others(before: Revision, after: Revision) -> Iterator[tuple[Path, str]]:
     known = {*unmanaged(before.config)}
     for path in unmanaged(after.config):
         if path not in known:
-            yield (UNMANAGED,), f"what others put at {path} is no longer an error"
+            yield (UNMANAGED,), f"files at {path} that trainc did not write are no longer an error"
 
 
 Less = Iterator[tuple[Path, str]]

@@ -53,7 +53,7 @@ def read(name: str, data: bytes, *, old: bool) -> tuple[Document | None, tuple[F
         return documents[0], ()
     if wrong and not old:
         return None, tuple(wrong)
-    message = wrong[0].message if wrong else f"there are {len(documents)} objects in it, and trainc writes one a file"
+    message = wrong[0].message if wrong else f"the file has {len(documents)} objects, and trainc writes one per file"
     return None, (unreadable(_empty(name) if not wrong else wrong[0].document, message, old=old),)
 
 

@@ -54,7 +54,7 @@ def command() -> None:
 @root_option
 @click.argument("images", metavar="[IMAGE]...", nargs=-1)
 def lock(*, check: bool, root: Path, images: tuple[str, ...]) -> int:
-    """Write image digests to images.lock.yaml. render uses them to pin images.
+    """Record image digests in images.lock.yaml, by which render pins images.
 
     IMAGE is NAME=DIGEST, the folder of an OCI image layout whose index has the full
     names of its images, or NAME=FOLDER. Lines of other images are kept; without an
