@@ -40,14 +40,14 @@ Requirement = Annotated[
     str,
     _form(
         "[A-Za-z0-9][A-Za-z0-9._-]*([<>=!~]=?[A-Za-z0-9.*,<>=!~]+)?",
-        "a requirement of pip: such as numpy or numpy==2.1",
+        "a requirement of pip: a requirement such as numpy or numpy==2.1",
     ),
 ]
 Created = Annotated[
     str,
     _form(
         "20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z",
-        "a time in UTC: such as 2026-01-31T00:00:00Z",
+        "a time in UTC: a time such as 2026-01-31T00:00:00Z",
     ),
 ]
 AbsolutePath = Annotated[
@@ -89,7 +89,7 @@ class Definition(Struct, frozen=True, forbid_unknown_fields=True):
     ]
     suite: Annotated[
         str,
-        _form("[a-z]+", "the code name of a Debian release: such as bookworm"),
+        _form("[a-z]+", "the code name of a Debian release: a name such as bookworm"),
         Meta(description="The release of Debian, by its code name."),
     ]
     created: Annotated[
@@ -195,7 +195,7 @@ def _paths(definition: Definition, document: Document) -> Iterator[Finding]:
     seen: set[str] = set()
     for path, target in targets:
         if not target.startswith("/") or posixpath.normpath(target) != target or target == "/":
-            yield report(CODE, document, path, "not an absolute path in its shortest form", found=target)
+            yield report(CODE, document, path, "not a normalised absolute path", found=target)
         elif target in seen:
             yield report(CODE, document, path, f"duplicate path {target}")
         seen.add(target)
@@ -298,7 +298,7 @@ def _parse(source: Source, form: re.Pattern[str], expected: str) -> tuple[tuple[
         if not line.strip() or line.startswith("#"):
             continue
         if (match := form.fullmatch(line.rstrip())) is None:
-            findings.append(report(MALFORMED, document, (number,), "not a pin", found=line, expected=expected))
+            findings.append(report(MALFORMED, document, (number,), "not a valid pin", found=line, expected=expected))
         elif match["name"] in pins:
             findings.append(report(MALFORMED, document, (number,), f"{match['name']} is pinned twice"))
         else:

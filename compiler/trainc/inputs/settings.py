@@ -48,18 +48,19 @@ ImagePrefix = Annotated[
     str,
     _form(
         "[a-zA-Z0-9][-a-zA-Z0-9._:@]*(/[-a-zA-Z0-9._:@]+)*/?",
-        "the beginning of an image's name: such as ghcr.io or docker.io/library",
+        "a registry or the beginning of an image name: a name such as ghcr.io or docker.io/library",
     ),
 ]
 Project = Annotated[
     str, _form("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "the name of an AppProject: a-z, 0-9, - and . are allowed")
 ]
 NamespacePattern = Annotated[str, _form("[-a-z0-9*]{1,63}", "a pattern of namespaces: a-z, 0-9, - and * are allowed")]
-Duration = Annotated[str, _form(r"([0-9]+(\.[0-9]+)?(ms|s|m|h))+", "a duration: such as 10m or 1h30m")]
+Duration = Annotated[str, _form(r"([0-9]+(\.[0-9]+)?(ms|s|m|h))+", "a duration: a text such as 10m or 1h30m")]
 OutputPath = Annotated[
     str,
     Meta(
-        pattern="^out/[^/]", extra_json_schema={"patternErrorMessage": "a path below out/: such as out/prod/README.md"}
+        pattern="^out/[^/]",
+        extra_json_schema={"patternErrorMessage": "a path below out/: a path such as out/prod/README.md"},
     ),
 ]
 

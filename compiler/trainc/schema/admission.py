@@ -114,7 +114,7 @@ def with_unchecked_rules(schema: Structural, found: tuple[Violation, ...]) -> tu
     note = Violation(
         "TC110",
         (),
-        "the CRD's rules are checked once the other errors are gone",
+        "the CRD's rules are not checked until the other errors are fixed",
         f"{NO_FIELD}: Invalid value: null: {_NOT_CHECKED}",
         secondary=True,
     )

@@ -166,7 +166,7 @@ def _violation(path: Path, message: str, upstream: str, value: Any, expected: st
 
 def _nameless(path: Path) -> Violation:
     upstream = f"{dotted((*path, 'name'))}: Required value: name or generateName is required"
-    return Violation("TC103", path, f"{dotted(path)} lacks name", upstream, expected="name", blocking=True)
+    return Violation("TC103", path, f"{dotted((*path, 'name'))} is missing", upstream, expected="name", blocking=True)
 
 
 def _label_violations(labels: Any, path: Path) -> Iterator[Violation]:
@@ -345,7 +345,7 @@ def _type_violations(value: JsonObject, path: Path, text: str) -> Iterator[Viola
         here = (*path, key)
         if key not in value:
             upstream = f"{text}.{key}: Required value"
-            yield Violation("TC103", path, f"{dotted(path)} lacks {key}", upstream, expected=key, blocking=True)
+            yield Violation("TC103", path, f"{dotted((*path, key))} is missing", upstream, expected=key, blocking=True)
             continue
         name = str(value[key])
         details = ["must not be empty"] if not name else _type_details(key, name)

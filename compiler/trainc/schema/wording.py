@@ -200,7 +200,7 @@ def _required(failure: Failure, path: Path) -> Violation:
     return Violation(
         "TC103",
         path,
-        f"{_name(path)} lacks {name}",
+        f"{_name((*path, name))} is missing",
         f"{_field((*path, name))}: Required value",
         expected=name,
         hint=_misspelled(name, failure.value, failure.node.schema.properties),
@@ -279,7 +279,7 @@ def _pattern(failure: Failure, path: Path) -> Violation:
         f"{_name(path)} " + (f"must be {form}" if form else "does not match its pattern"),
         _invalid(path, quote(failure.value), f"{dotted(path)} in body should match '{pattern}'"),
         found=show(failure.value),
-        expected=form or f"a match of {pattern}",
+        expected=form or f"text that matches {pattern}",
         hint=quantity_hint(failure.value) if pattern == _QUANTITY else None,
     )
 
@@ -339,7 +339,7 @@ def _list_type(failure: Failure, schema: Structural) -> Violation:
             f"{_name(path)} has the same {keys} as an earlier item",
             f"{field}: Duplicate value: {go_value(value)}",
         )
-        return Violation("TC107", path, message, upstream, found=show(value), expected=f"items of different {keys}")
+        return Violation("TC107", path, message, upstream, found=show(value), expected=f"a unique {keys}")
     return Violation(
         "TC102",
         path,
@@ -389,7 +389,7 @@ def _go_type(failure: Failure, path: Path) -> Violation:
 def _repeated(failure: Failure, path: Path) -> Violation:
     keys = _key_names(failure)
     message = f"{dotted(path)} has the same {keys} as an earlier item; server-side apply rejects this"
-    found, expected = show(failure.detail.value), f"items of different {keys}"
+    found, expected = show(failure.detail.value), f"a unique {keys}"
     return Violation("TC107", path, message, "", found, expected, advisory=True)
 
 
