@@ -124,7 +124,7 @@ def _problem(model: Model, obj: Object, path: Path, image: str) -> Finding | Non
 
 def _lock_command(image: str, settings: Settings) -> str:
     key = next(iter(_keys(image, settings)), image)
-    return f"trainc image lock {key}=sha256:..."
+    return f"run trainc image lock {key}=sha256:..."
 
 
 def is_required(image: str, settings: Settings) -> bool:

@@ -157,19 +157,19 @@ def unread_resources(
         below = document.source.name.startswith(BELOW) and key not in defined
         reported = (document.source.name, document.index) in named or key in SUPERSEDED
         if (document.source in files or below) and not reported and kind not in READ and kind not in params:
-            message = f"trainc does not emit {kind} {get(document.data, *_NAME)}"
+            message = f"trainc does not write {kind} {get(document.data, *_NAME)} to out/"
             found.append(report(LEFT_OUT, document, ("kind",), message, found=str(kind)))
     return tuple(found)
 
 
 def _unused(companions: list[Document]) -> Finding:
     kinds = ", ".join(dict.fromkeys(str(document.data["kind"]) for document in companions))
-    return report(IDLE, companions[0], ("kind",), f"{kinds} of an unused runtime: not emitted")
+    return report(IDLE, companions[0], ("kind",), f"{kinds} not written: unused runtime, or faithful output")
 
 
 def _for_administrators(document: Document) -> Finding:
     kind, name = document.data["kind"], get(document.data, *_NAME)
-    message = f"{kind} {name} is cluster-scoped: it is not emitted, an administrator must apply it"
+    message = f"{kind} {name} is cluster-scoped: trainc does not write it, an administrator must apply it"
     return report("TC607", document, _NAME, message, found=str(name))
 
 

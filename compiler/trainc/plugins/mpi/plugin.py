@@ -289,7 +289,7 @@ def _num_nodes(model: Model) -> Findings:
         "mpi-num-nodes",
         model.runtime,
         ("spec", "mlPolicy", "numNodes"),
-        f"mlPolicy.numNodes goes to the launcher, which gets {nodes} pods, and not to job node",
+        f"mlPolicy.numNodes applies to the launcher, which gets {nodes} pods, not to job 'node'",
     )
 
 
