@@ -120,7 +120,7 @@ def _check(document: Document, path: Path, test: Test, names: set[str]) -> Itera
     needs = (("object", test.object, operation != "DELETE"), ("oldObject", test.old_object, operation != "CREATE"))
     for key, given, needed in needs:
         if needed != (given is not None):
-            verb = "needs an" if needed else "has no"
+            verb = "needs an" if needed else "must not have an"
             yield report(_INVALID, document, path, f"{operation} {verb} {key}")
 
 

@@ -196,11 +196,9 @@ def _shown(decision: Decision) -> str:
 def _untested(policies: Mapping[str, Document], shown: set[tuple[str, Path]]) -> Iterator[Finding]:
     for name, document in sorted(policies.items()):
         if not any(policy == name for policy, _ in shown):
-            yield report(_UNTESTED, document, ("metadata", "name"), f"there is no test in which policy {name!r} fails")
+            yield report(_UNTESTED, document, ("metadata", "name"), f"policy {name!r} fails in no test")
             continue
         for index, _ in enumerate(objects(get(document.data, *_VALIDATIONS))):
             path = (*_VALIDATIONS, index)
             if (name, path) not in shown:
-                yield report(
-                    _UNTESTED, document, path, f"there is no test in which this validation of policy {name!r} fails"
-                )
+                yield report(_UNTESTED, document, path, f"this validation of policy {name!r} fails in no test")

@@ -317,5 +317,5 @@ def _outside(name: str) -> Inputs:
 
 def _misplaced(name: str, top: str) -> Finding:
     return report(
-        "TC011", Document(Source(name, b""), {}), (), "file in the wrong place", found=name, expected=_PLACES[top]
+        "TC011", Document(Source(name, b""), {}), (), "file at the wrong depth", found=name, expected=_PLACES[top]
     )
