@@ -270,7 +270,7 @@ def verify(*, root: Path, layouts: tuple[Path, ...]) -> int:
         for name, digest in names.items():
             locked = known.digests.get(name)
             failed |= locked not in (None, digest)
-            state = "not in" if locked is None else "as in" if locked == digest else f"not the {locked} of"
+            state = "not in" if locked is None else "as in" if locked == digest else f"differs from {locked} in"
             echo_line(f"{name}: {digest} ({blobs} blobs, {state} {FILE})")
     return _reported(findings) or (ERRORS if failed else CLEAN)
 
