@@ -251,8 +251,8 @@ def plugin_definition() -> JsonObject:
 
     It has no discovery, so it applies only to Applications that name it.
     """
-    environment = _parameter(ENV, "Environment", "One of trainc.yaml; not needed where that has one only.")
-    job = _parameter(JOB, "Job", "The name of one job, or 0-shared; without it: all of the namespace.")
+    environment = _parameter(ENV, "Environment", "An environment of trainc.yaml; optional if there is only one.")
+    job = _parameter(JOB, "Job", "The name of one job, or 0-shared. Default: the whole namespace.")
     return {
         "apiVersion": ARGOCD_API,
         "kind": "ConfigManagementPlugin",
