@@ -20,31 +20,31 @@ ARGS ?=
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-14s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: $(READY) ## make .venv with trainc and everything its development needs
+setup: $(READY) ## create .venv with trainc and its development tools
 
 render: $(READY) ## compile jobs/ to out/
 	$(BIN)/trainc render $(ARGS)
 
-test: $(READY) ## run every test (those that need Go are skipped without it)
+test: $(READY) ## run all tests (skips those that need Go if Go is missing)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS) # else each process of a test would compile trainc
 
-check: $(READY) ## lint, check the format, check the types
+check: $(READY) ## check lint, format and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/mypy --explicit-package-bases compiler/tools compiler/trainc/data/scripts
 
-e2e: $(READY) ## run rendered jobs as real pods (needs root, Linux, mmdebstrap, Go; else it says what is missing)
+e2e: $(READY) ## run rendered jobs as real pods (needs Linux, root, mmdebstrap, Go; names what is missing)
 	$(BIN)/python tests/e2e/suite.py $(ARGS)
 
-image: $(READY) ## build the images of images/ as OCI layouts in build/images/ and print their digests (needs mmdebstrap, root)
+image: $(READY) ## build images/ as OCI layouts in build/images/ and print their digests (needs mmdebstrap, root)
 	$(BIN)/trainc image build $(ARGS)
 	$(BIN)/trainc image verify
 
-containerfiles: $(READY) ## build the Containerfiles of images/ with buildah and run what they make (needs mmdebstrap, buildah, root)
+containerfiles: $(READY) ## build the Containerfiles of images/ with buildah and run the results (needs mmdebstrap, buildah, root)
 	$(BIN)/python -m pytest -m containerfile -rs $(ARGS) tests/images
 
-schemas: $(READY) ## write what is generated: built-in runtimes, pages of codes and fixes, CRD schemas, CEL's functions and Go types (need Go)
+schemas: $(READY) ## regenerate data and pages: runtimes, codes, fixes, CRD schemas, CEL functions, Go types (needs Go)
 	$(BIN)/python compiler/tools/builtins.py
 	$(BIN)/python compiler/tools/codes.py
 	$(BIN)/python compiler/tools/fileschemas.py
@@ -55,7 +55,7 @@ schemas: $(READY) ## write what is generated: built-in runtimes, pages of codes 
 	$(BIN)/python compiler/tools/rules.py
 	types=$$(cd tests/oracle && go run ./gotypes); printf '%s\n' "$$types" > compiler/trainc/data/gotypes.json
 
-goldens: $(READY) ## run the real Trainer, JobSet and CEL over their cases and write the goldens (needs Go)
+goldens: $(READY) ## run the real Trainer, JobSet and CEL on the cases and write the goldens (needs Go)
 	$(BIN)/python tests/oracle/goldens.py $(ARGS)
 	$(BIN)/python tests/oracle/celgoldens.py $(ARGS)
 	$(BIN)/python tests/oracle/policygoldens.py
@@ -64,16 +64,16 @@ goldens: $(READY) ## run the real Trainer, JobSet and CEL over their cases and w
 fuzz: $(READY) ## compare trainc with the real Trainer and JobSet on N generated cases from SEED (needs Go)
 	$(BIN)/python tests/oracle/fuzz.py --n $(N) --seed $(SEED) $(ARGS)
 
-bench: $(READY) ## time trainc on fleets of jobs, beside other tools if ARGS="--peers all"
+bench: $(READY) ## measure trainc on fleets of jobs; with ARGS="--peers all" also other tools
 	$(BIN)/python tests/bench $(ARGS)
 
-lock: $(READY) ## resolve the dependencies of pyproject.toml anew (use the oldest Python that is supported)
+lock: $(READY) ## resolve the dependencies of pyproject.toml again (use the oldest supported Python)
 	env -u PIP_FIND_LINKS CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/python -m piptools compile --quiet \
 	  --generate-hashes --allow-unsafe --all-extras --all-build-deps --strip-extras --no-annotate \
 	  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options \
 	  --output-file requirements.lock $(ARGS) pyproject.toml
 
-clean: ## remove .venv, caches and build products; out/ stays
+clean: ## remove .venv, caches and build products, but not out/
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis compiler/*.egg-info tests/oracle/oracle tests/oracle/argocd/argocd tests/oracle/cel/cel
 	find compiler tests -name __pycache__ -type d -prune -exec rm -rf {} +
 

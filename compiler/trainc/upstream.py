@@ -197,7 +197,7 @@ FIXES: dict[str, Fix] = {
     ),
     "mpi-num-nodes": Fix(
         "TC463",
-        "mlPolicy.numNodes goes to the launcher",
+        "mlPolicy.numNodes applies to the launcher",
         "kubeflow/trainer (no issue known)",
         "With MPI, mlPolicy.numNodes sets the number of launchers, and job node keeps its own parallelism.",
         "mlPolicy.numNodes is the default of spec.trainer.numNodes.",
@@ -222,7 +222,7 @@ FIXES: dict[str, Fix] = {
         "Flux' entrypoint replaces the container's command, but the runtime's args remain and are passed to the"
         " entrypoint.",
         "If the TrainJob sets no args, the runtime's args become part of the wrapped command. None remain in args.",
-        "The entrypoint appends its args to the command line, so the program gets the same words, or only those of"
+        "The entrypoint appends its args to the command line, so the program gets the same arguments, or only those of"
         " the TrainJob if it has args.",
     ),
 }

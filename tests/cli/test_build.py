@@ -50,7 +50,7 @@ def test_no_document_at_all(repository: Path, run: Run, text: str) -> None:
     put(repository, "empty.yaml", text)
     result = run("build", "empty.yaml")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith("empty.yaml:1:1: error[TC014]: no document here\n")
+    assert result.stderr.startswith("empty.yaml:1:1: error[TC014]: no document found\n")
     (repository / "nowhere").mkdir()
     assert run("build", "nowhere").exit_code == 2
     assert run("build", "-", stdin=text.encode()).exit_code == 2

@@ -29,7 +29,7 @@ def test_a_fault_is_short(repository: Path, run: Run, monkeypatch: pytest.Monkey
     assert (result.exit_code, result.stdout) == (2, "")
     first, second = result.stderr.splitlines()
     assert first == r"trainc: error[TC902]: internal error: KeyError: 'spec\n\x1b[31m'"
-    assert second == f"{findings.CODES['TC902'].text} --verbose shows where it happened."
+    assert second == f"{findings.CODES['TC902'].text} --verbose shows the traceback."
 
 
 def test_verbose_shows_where(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

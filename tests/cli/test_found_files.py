@@ -146,7 +146,7 @@ def test_a_configuration_of_somebody_else_above_is_not_used(
     done = known("validate")
     assert done.exit_code == 0
     assert SECRET not in done.output
-    assert f"trainc: warning: {repository}/trainc.yaml is not used" in done.output
+    assert f"trainc: warning: {repository}/trainc.yaml is ignored" in done.output
     assert known("validate", "--root", "..").exit_code == 1
     os.chown(inner, 12345, -1)
     assert known("validate").exit_code == 1

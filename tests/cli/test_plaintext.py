@@ -184,7 +184,7 @@ def test_names_of_keys(name: str, repository: Path, run: Run) -> None:
     text = job().replace("  trainer: {}", f"  trainer: {{env: [{{name: {name}, value: hunter2222}}]}}")
     put(repository, "jobs/a/one.yaml", text)
     result = run("validate")
-    assert f"warning[TC411]: variable {name} holds" in result.stdout
+    assert f"warning[TC411]: variable {name} seems" in result.stdout
     assert "hunter2222" not in result.stdout
 
 

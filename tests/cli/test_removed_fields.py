@@ -51,4 +51,4 @@ def test_it_names_the_replacement(
     name = path.rpartition(".")[2]
     (finding,) = (each for each in json.loads(result.stderr) if each["path"] and each["path"][-1] == name)
     assert finding["severity"] == "error"
-    assert finding["hint"].startswith(("removed in Trainer v2.", "a number; leave it out", "write resources below"))
+    assert finding["hint"].startswith(("removed in Trainer v2.", "write a number", "write resources below"))

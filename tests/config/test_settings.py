@@ -133,7 +133,7 @@ def test_which_jobs_an_environment_has(jobs: list[str], taken: list[str]) -> Non
         ("{destination: {name: a, server: b}}", "destination has both name and server", 23),
         ("{fixes: [ssh-keymode]}", "unknown fix 'ssh-keymode'", 31),
         ("{naming: {mode: content, maxReruns: -1}}", "environments.prod.naming.maxReruns must be greater than", 47),
-        ("{patches: [{target: {kind: JobSet}}]}", "environments.prod.patches[0] lacks patch", 33),
+        ("{patches: [{target: {kind: JobSet}}]}", "environments.prod.patches[0].patch is missing", 33),
         ("{queue: 3}", "environments.prod.queue must be a string", 23),
         ("{argocd: {per: jobs}}", 'environments.prod.argocd.per must be "job" or "namespace"', 32),
         ("{argocd: {namespaces: [A]}}", "environments.prod.argocd.namespaces[0] is not a pattern of namespaces", 45),

@@ -171,9 +171,9 @@ def test_nobody_is_told_to_delete_a_claim() -> None:
     sizes = {"persistentvolumeclaim-x": (CLAIM, smaller)}
     bound = {"rolebinding-x": (BINDING, changed(BINDING, (("roleRef", "name"), "s")))}
     for pairs, words in (
-        (sizes, ["Leave the claim as it was"]),
+        (sizes, ["Revert the change to the claim"]),
         (bound, ["Give the object another name, or delete"]),
-        (sizes | bound, ["Give the object another name, or delete", "Leave the claim as it was"]),
+        (sizes | bound, ["Give the object another name, or delete", "Revert the change to the claim"]),
     ):
         before, after = (
             {
@@ -183,5 +183,5 @@ def test_nobody_is_told_to_delete_a_claim() -> None:
             for side in (0, 1)
         )
         (job,) = compare(before, after).jobs
-        advice = [line for line in job.cluster if line.startswith(("Give", "Leave"))]
+        advice = [line for line in job.cluster if line.startswith(("Give", "Revert"))]
         assert [line[: len(word)] for line, word in zip(advice, words, strict=True)] == words

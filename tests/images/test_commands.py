@@ -192,7 +192,7 @@ def test_lock_and_verify(folder: Path, run: Run) -> None:
     result = run("image", "verify", "build/images/small")
     assert (result.exit_code, result.stdout) == (
         1,
-        f"{ENTRY}: {digest} (4 blobs, not the {other} of images.lock.yaml)\n",
+        f"{ENTRY}: {digest} (4 blobs, differs from {other} in images.lock.yaml)\n",
     )
 
 
@@ -223,7 +223,7 @@ def test_a_folder_in_the_way(folder: Path, run: Run) -> None:
     Path("build/images/small").mkdir(parents=True)
     Path("build/images/small/notes.txt").write_text("mine", encoding="utf-8")
     result = run("image", "build")
-    assert (result.exit_code, "is not empty, and no image layout" in result.stderr) == (2, True)
+    assert (result.exit_code, "is neither empty nor an image layout" in result.stderr) == (2, True)
     assert Path("build/images/small/notes.txt").read_text(encoding="utf-8") == "mine"
 
 

@@ -53,7 +53,7 @@ def test_lines_that_are_no_pins() -> None:
     assert pins == ()
     assert [(finding.code, finding.line, finding.message) for finding in findings] == [
         ("TC707", 4, "bash is pinned twice"),
-        ("TC707", 5, "not a pin"),
+        ("TC707", 5, "not a valid pin"),
     ]
 
 

@@ -114,7 +114,7 @@ def test_runtimes_lie_flat_or_in_one_folder(tmp_path: Path) -> None:
     tree(tmp_path, "runtimes/x.yaml", "runtimes/a/x.yaml", "runtimes/a/b/x.yaml")
     inputs = read_tree(tmp_path, "runtimes")
     assert names(inputs) == ["runtimes/a/x.yaml", "runtimes/x.yaml"]
-    assert problems(inputs) == [("TC011", "runtimes/a/b/x.yaml", "file in the wrong place")]
+    assert problems(inputs) == [("TC011", "runtimes/a/b/x.yaml", "file at the wrong depth")]
 
 
 def test_one_file_or_one_folder_of_jobs(tmp_path: Path) -> None:

@@ -191,4 +191,4 @@ def test_a_bare_repository(tmp_path: Path) -> None:
 
 def test_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert refusal(tmp_path, "main")[0] == "git not found on the path"
+    assert refusal(tmp_path, "main")[0] == "git not found on PATH"

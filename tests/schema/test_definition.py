@@ -74,7 +74,7 @@ def test_keywords_that_mean_nothing_and_patterns_that_cannot_be_tried() -> None:
     definition = defined({"type": "object", "propertees": {}, "properties": {"a": {"type": "string", "pattern": "[a"}}})
     assert [(v.code, v.message, v.hint) for v in definition.violations] == [
         ("TC101", "unknown keyword propertees", "did you mean 'properties'?"),
-        ("TC112", "trainc cannot evaluate this pattern and accepts every text", None),
+        ("TC112", "trainc cannot evaluate this pattern, so it accepts any text", None),
     ]
     assert definition.resources
 

@@ -37,7 +37,7 @@ def trainer(**fields: Any) -> Any:
             ("TC102", "must be a list", '"python"', "a list", "begin each item with a dash"),
         ),
         ({"args": [8]}, ("args", 0), ("TC102", "must be a string", "8 (a number)", "a string", "write it in quotes")),
-        ({"env": [{}]}, ("env", 0), ("TC103", "lacks name", None, "name", None)),
+        ({"env": [{}]}, ("env", 0), ("TC103", "is missing", None, "name", None)),
         (
             {"numNodes": 2**31},
             ("numNodes",),
@@ -51,7 +51,7 @@ def trainer(**fields: Any) -> Any:
         (
             {"env": [{"name": "A"}, {"name": "A"}]},
             ("env", 1),
-            ("TC107", "has the same name as an earlier item", '{"name":"A"}', "items of different name", None),
+            ("TC107", "has the same name as an earlier item", '{"name":"A"}', "a unique name", None),
         ),
     ],
 )

@@ -166,7 +166,7 @@ _TRAINJOB: dict[Path, str] = {
         "removed in Trainer v2.0: use spec.initializer.model for the input; the training code saves the output"
     ),
     ("spec", "trainer", "numProcPerNode"): (
-        "a number; leave it out for auto, which Trainer derives from the resources"
+        "write a number, or leave it out: Trainer then derives it from the resources"
     ),
     ("spec", "trainer", "resourcesPerNode", "auto"): (
         "write resources below limits or requests, or leave resourcesPerNode out for those of the runtime"

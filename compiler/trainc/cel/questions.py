@@ -58,7 +58,7 @@ BUDGET: Final = 10_000_000
 """The default cost limit of an evaluation with its variables."""
 
 OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
-TOO_DEEP: Final = "the question is nested too deeply"
+TOO_DEEP: Final = "the input is nested too deeply"
 
 _ENVIRONMENTS: Final = ("vap", "crd", "spec", "dyn")
 
@@ -146,7 +146,7 @@ def read_question(data: Json) -> Question:
     except RecursionError:
         raise QuestionError(TOO_DEEP) from None
     except msgspec.ValidationError as error:
-        raise QuestionError(f"the question is not valid: {error}") from error
+        raise QuestionError(f"{error}") from error
     if question.env not in _ENVIRONMENTS:
         raise QuestionError(f"env must be one of {', '.join(_ENVIRONMENTS)}")
     return question
@@ -216,7 +216,7 @@ def _of_free(question: Question) -> Answer:
 
 def _of_rule(question: Question, read_schema: ReadSchema) -> Answer:
     if question.schema is None:
-        raise QuestionError("a rule needs the schema of self")
+        raise QuestionError("schema is missing: with env crd, it is the schema of self")
     properties = question.schema.get("properties")
     whole = isinstance(properties, dict) and {"apiVersion", "kind", "metadata"} <= properties.keys()
     root = whole or question.schema.get("x-kubernetes-embedded-resource") is True

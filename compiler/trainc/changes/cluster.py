@@ -16,9 +16,7 @@ FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
 _CLAIM: Final = "PersistentVolumeClaim"
 
-NEW_RUN: Final = (
-    f"To apply the change, start a new run with the annotation {RUN} in the TrainJob. It starts from the beginning."
-)
+NEW_RUN: Final = f"To apply the change, set the annotation {RUN} in the TrainJob: a new run starts from the beginning."
 """The advice about a refused change."""
 
 
@@ -35,7 +33,7 @@ def sentences(job: JobChange, settings: Settings) -> tuple[str, ...]:
     is_removed = job.effect is Effect.DELETED and job.last  # no sync removes an application
     if not is_automatic and not is_removed and job.effect not in _NO_SYNC:
         what = "created" if job.effect is Effect.RENAMED else "applied"
-        found.append(f"Nothing is {what} before somebody syncs the application.")
+        found.append(f"Nothing is {what} until you sync the application.")
     return tuple(found)
 
 
@@ -46,14 +44,14 @@ def _of_effect(job: JobChange, settings: Settings) -> Iterator[str]:
         case Effect.UPDATED:
             yield _updated(job)
         case Effect.RERUN:
-            stopped = f"JobSet {job.old_name} is pruned: if it still runs, it is stopped."
+            stopped = f"JobSet {job.old_name} is pruned, which stops it if it is still running."
             yield f"{stopped} {job.name} is created{_start(job)}."
-            yield "The new one is created while the old one's pods end: for a moment both exist."
+            yield "The new JobSet is created while the pods of the old one terminate: for a moment both exist."
         case Effect.RENAMED:
             yield f"JobSet {job.name} is created{_start(job)}."
             yield _removed(job, settings)
             if job.renamed_from is None or job.application != application(job.renamed_from, settings):
-                yield "Two applications, in no order: both jobs may run at once, and need resources for both."
+                yield "The two applications sync in no fixed order: both jobs may run, and need resources, at once."
         case Effect.DELETED:
             objects = "The objects are removed; pods that still need them will fail."
             yield _removed(job, settings) if job.old_name else objects
@@ -62,13 +60,13 @@ def _of_effect(job: JobChange, settings: Settings) -> Iterator[str]:
         case Effect.HELD:
             yield f"Held back: Argo CD stops syncing application {job.application} because of another job in it."
         case Effect.KEPT:
-            yield "The objects stay in the cluster, as their annotation Prune=false says."
+            yield "The objects stay in the cluster because of their annotation Prune=false."
         case Effect.COMMENTS:
             yield "No object changes, only comments in files."
             if job.directory.job != FOLDER and settings.target != FLUX and settings.argocd.automated:
                 yield "If the JobSet was deleted from the cluster, it is created again, and the job runs again."
         case Effect.UNREADABLE:
-            yield "The changed files cannot be read: see the findings. 'trainc render' writes the files again."
+            yield "The files cannot be compared: the findings say why. 'trainc render' writes them again."
 
 
 def _start(job: JobChange) -> str:
@@ -92,39 +90,39 @@ def amounts(usage: Usage) -> str:
 def _updated(job: JobChange) -> str:
     suspended = next((change for change in job.properties if change.what == "suspended"), None)
     if not job.name and job.old_name:
-        return f"JobSet {job.old_name} is pruned: if it still runs, it is stopped."
+        return f"JobSet {job.old_name} is pruned, which stops it if it is still running."
     if job.name and not job.old_name:
         return f"JobSet {job.name} is created{_start(job)}."
     if suspended is not None and suspended.new == "yes":
-        return f"JobSet {job.name} is suspended: if it still runs, its pods are removed."
+        return f"JobSet {job.name} is suspended; if it is running, its pods are removed."
     if suspended is not None:
         return f"JobSet {job.name} is resumed{_start(job)}."
     jobsets = [change for change in job.objects if change.kind == "JobSet"]
     if any(change.effect is Effect.UPDATED for change in jobsets):
         # The first two steps of each path, without indexes.
         fields = {".".join(field.path.split(".")[:2]).split("[")[0] for change in jobsets for field in change.fields}
-        pods = "it is suspended, without pods" if _is_suspended(job) else "its pods keep running"
+        pods = "it is suspended and has no pods" if _is_suspended(job) else "its pods keep running"
         return f"JobSet {job.name} is updated in place ({', '.join(sorted(fields))}); {pods}."
     if job.directory.job == FOLDER:
-        return "Objects that the jobs of the namespace share change in place."
-    return "Objects beside the JobSet change; the JobSet is not affected, and its pods keep running."
+        return "Objects shared by the jobs of the namespace change in place."
+    return "Other objects change; the JobSet does not, and its pods keep running."
 
 
 def _removed(job: JobChange, settings: Settings) -> str:
     is_flux = settings.target == FLUX
     keep = (settings.flux.on_delete if is_flux else settings.argocd.on_delete) == "keep"
     if not job.last:
-        return f"JobSet {job.old_name} is pruned: if it still runs, it is stopped."
+        return f"JobSet {job.old_name} is pruned, which stops it if it is still running."
     if keep:
-        return f"onDelete: keep: JobSet {job.old_name} stays in the cluster; if it still runs, it keeps running."
+        return f"With onDelete: keep, JobSet {job.old_name} stays in the cluster; if it is running, it continues."
     what = "Kustomization" if is_flux else "application"
-    return f"The {what} is removed, and JobSet {job.old_name} with it: if it still runs, it is stopped."
+    return f"The {what} and JobSet {job.old_name} are deleted, which stops the job if it is still running."
 
 
 def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
     is_shared = job.directory.job == FOLDER
     if settings.target == FLUX:
-        yield f"Refused: Kustomization {job.application} fails, and applies nothing until this is reverted or renamed."
+        yield f"Refused: Kustomization {job.application} fails until the change is reverted or the job is renamed."
     else:
         end = "" if is_shared else " or the job gets a new run number"
         yield (
@@ -137,22 +135,22 @@ def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
     if is_shared and any(refusal.kind != _CLAIM for refusal in job.refusals):
         yield "Give the object another name, or delete it in the cluster first."
     if is_shared and any(refusal.kind == _CLAIM for refusal in job.refusals):
-        yield "Leave the claim as it was, or give it another name: deleting it loses its data."
+        yield "Revert the change to the claim, or rename the claim: deleting it deletes its data."
 
 
 def _of_objects(job: JobChange) -> Iterator[str]:
     """Yield sentences about the queue, Jobs that get another name, and ConfigMaps and claims."""
     is_updated = job.effect is Effect.UPDATED
     if is_updated and any(change.what in ("queue", "priority") and change.old for change in job.properties):
-        yield "Kueue allows this change only while the JobSet is suspended: if it runs, the sync is refused."
+        yield "Kueue allows this change only while the JobSet is suspended: if it is running, the sync is refused."
     for change in job.objects:
         if is_updated and change.kind == "Job" and change.effect is Effect.RERUN:
-            yield f"Job {change.old_name} is pruned, and {change.name} runs; it does not change existing keys."
+            yield f"Job {change.old_name} is pruned, and {change.name} runs; it keeps existing keys."
         elif is_updated and change.kind == "ConfigMap" and change.effect is Effect.UPDATED:
             if any(field.path.startswith(("data", "binaryData")) for field in change.fields):
-                yield f"ConfigMap {change.name} changes in pods that mount it, about a minute later."
+                yield f"ConfigMap {change.name} changes in the pods that mount it, within about a minute."
         elif change.effect is Effect.KEPT and job.effect is not Effect.KEPT:
-            yield f"{change.kind} {change.old_name} stays in the cluster, as its annotation Prune=false says."
+            yield f"{change.kind} {change.old_name} stays in the cluster because of its annotation Prune=false."
 
 
 _BY_HAND = (Effect.UPDATED, Effect.REFUSED, Effect.RERUN, Effect.COMMENTS, Effect.UNREADABLE)

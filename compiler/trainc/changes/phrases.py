@@ -227,7 +227,7 @@ _NAMED: Final = 10
 
 def weakened_title(difference: Difference) -> str:
     """Return the heading of the less strict checks."""
-    return f"{counted(len(difference.weakened), 'change')} to what checks the jobs"
+    return f"{counted(len(difference.weakened), 'change')} that may weaken checks"
 
 
 def weakened_lines(difference: Difference) -> Iterator[tuple[str, str]]:

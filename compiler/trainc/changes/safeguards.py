@@ -62,7 +62,7 @@ def _weaker_documents(before: Revision, after: Revision, unread: Iterable[Source
     for key, was in sorted(old.items()):
         if (now := new.get(key)) is None:
             removed = replace(was, source=replace(was.source, name=f"{before.name}:{was.source.name}"))
-            hint = f"it is in {hidden[key].source.name}, which is not read as policies" if key in hidden else None
+            hint = f"it is in {hidden[key].source.name}, where trainc reads no policies" if key in hidden else None
             message = f"{_label(was)} removed since {before.name}"
             yield report(_DOCUMENTS, removed, ("metadata", "name"), message, hint=hint)
         elif was.data != now.data:
@@ -145,7 +145,7 @@ def _settings(before: Revision, after: Revision) -> Weaker:
     known = {*unmanaged(before.config)}
     for path in unmanaged(after.config):
         if path not in known:
-            yield (UNMANAGED,), f"files of others at {path} are no longer an error"
+            yield (UNMANAGED,), f"files at {path} that trainc did not write are no longer an error"
 
 
 def _weaker_policy(old: JsonObject, new: JsonObject) -> Weaker:

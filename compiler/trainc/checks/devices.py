@@ -43,7 +43,7 @@ def check_devices(model: Model) -> Iterator[Finding]:
     if started is None or started == count:
         return
     s = "" if started == 1 else "es"
-    message = f"{count} {name} on a node, but {started} process{s} ({variable}): Trainer does not count this resource"
+    message = f"{count} {name} per node, but {started} process{s} ({variable}): Trainer does not count this resource"
     hint = f"set spec.trainer.numProcPerNode: {count}, or 1 where one process drives all devices"
     yield report(COUNT, *_source(model, name), message, found=name, hint=hint)
 

@@ -148,11 +148,11 @@ def _foreign(image: str) -> Error | None:
     """Return the error of what is obviously not a reference."""
     if found := _MARK.search(image):
         return Error(
-            f"it contains {found[0]!r}, which nothing replaces",
+            f"it contains the placeholder {found[0]!r}",
             "fill in templates and variables before trainc reads them",
         )
     if found := _SCHEME.match(image):
-        return Error(f"it is a URL, and images have no {found[0]!r}", f"write {image[found.end() :]!r}")
+        return Error(f"it is a URL; image names have no {found[0]!r}", f"write {image[found.end() :]!r}")
     if any(character.isspace() for character in image):
         return Error("it contains white space")
     if len(image) == DIGITS["sha256"] and _HEX.fullmatch(image):

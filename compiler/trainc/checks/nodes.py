@@ -130,13 +130,13 @@ def check_mpi(model: Model) -> Iterator[Finding]:
         return
     if model.trainer_value("resourcesPerNode") is not None and policy.get("runLauncherAsNode") is not True:
         message = (
-            "resourcesPerNode goes to the launcher only: job 'node', which computes, keeps the runtime's resources"
+            "resourcesPerNode applies only to the launcher: job 'node', which trains, keeps the runtime's resources"
         )
-        hint = "set runLauncherAsNode in the runtime, or the resources of job node there"
+        hint = "set runLauncherAsNode in the runtime, or set the resources of job 'node' there"
         yield report(LAUNCHER_ONLY, model.job, ("spec", "trainer", "resourcesPerNode"), message, hint=hint)
     worker, image = node.container(NODE), model.trainer_value("image")
     if isinstance(image, str) and worker is not None and worker.image != image:
-        message = f"the image goes to the launcher only: job 'node', which computes, keeps {worker.image}"
+        message = f"the image applies only to the launcher: job 'node', which trains, keeps {worker.image}"
         hint = "use a runtime whose jobs have this image"
         yield report(LAUNCHER_ONLY, model.job, ("spec", "trainer", "image"), message, hint=hint)
 

@@ -44,7 +44,7 @@ def misspelt(model: Model) -> Iterator[Finding]:
         for key, value in as_object(get(model.runtime.data, *labels)).items():
             expected = _intended(key, str(value))
             if expected is not None:
-                message = f"job {job.get('name')!r} has a misspelt ancestor label, so Trainer passes it nothing"
+                message = f"job {job.get('name')!r} has a misspelt ancestor label, which Trainer ignores"
                 found, hint = f"{key}: {value}", f"write {expected}"
                 path = (*labels, key)
                 yield report(MISSPELT, model.runtime, path, message, severity=model.severity, found=found, hint=hint)
@@ -175,7 +175,7 @@ def check_counts(model: Model) -> Iterator[Finding]:
     """Yield a finding for each count below one. Flux itself refuses its number of processes (TC405)."""
     for document, path, value in _counts(model):
         if isinstance(value, int) and not isinstance(value, bool) and value < 1:
-            message = f"{path[-1]} {value}: no {'Pod' if path[-1] == 'numNodes' else 'process'} is started"
+            message = f"{path[-1]} {value}: no {'pod' if path[-1] == 'numNodes' else 'process'} starts"
             yield report(
                 COUNT, document, path, message, severity=model.severity, found=str(value), expected="1 or more"
             )

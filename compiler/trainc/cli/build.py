@@ -42,7 +42,7 @@ OUTPUTS = ("yaml", "json")
 
 @click.command("build", cls=Command, epilog=EPILOG)
 @click.option("-o", "--output", type=click.Choice(OUTPUTS), default="yaml", show_default=True, help="Output format.")
-@click.option("--faithful", is_flag=True, help="Exactly what the API server, Trainer and JobSet make of the documents.")
+@click.option("--faithful", is_flag=True, help="Print exactly what a cluster with Trainer would create.")
 @click.option("--env", "environment", metavar="ENV", help="An environment of trainc.yaml.  [default: the first one]")
 @root_option
 @crds_option
@@ -136,7 +136,7 @@ def _compile(
     others = (*findings, *read.given.findings, *read.platform.findings, *crds.findings)
     findings = tuple(sorted((*others, *found), key=sort_key))
     if not has_errors(findings) and not build.jobs:
-        what = "no document here" if has_no_document(read.given) else "no TrainJob here"
+        what = "no document found" if has_no_document(read.given) else "no TrainJob found"
         findings = with_nothing(findings, (nothing(path, what) for path in paths))
     return findings, build.silenced, build.objects
 

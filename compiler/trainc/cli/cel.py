@@ -41,7 +41,7 @@ Examples:
   trainc cel 'variables.n > 8' --object job.yaml --variable n=object.spec.n
   trainc cel --env crd 'self != oldSelf' --object a.yaml --old-object b.yaml
   trainc build job.yaml | trainc cel 'size(object.spec)' --object -
-  trainc cel --jsonl < questions.jsonl > answers.jsonl
+  trainc cel --jsonl < expressions.jsonl > results.jsonl
 """
 
 _STDIN = "-"
@@ -49,18 +49,18 @@ _FILE = click.Path(exists=True, allow_dash=True)
 
 
 @click.command("cel", cls=Command, epilog=EPILOG)
-@click.option("--object", "object_", metavar="FILE", type=_FILE, help="The object (of each document in FILE in turn).")
-@click.option("--old-object", metavar="FILE", type=_FILE, help="What the object was before an update.")
+@click.option("--object", "object_", metavar="FILE", type=_FILE, help="The object; each document of FILE in turn.")
+@click.option("--old-object", metavar="FILE", type=_FILE, help="The object before an update.")
 @click.option("--params", metavar="FILE", type=_FILE, help="The parameters of the policy.")
 @click.option("--namespace-object", metavar="FILE", type=_FILE, help="The Namespace of the object.")
 @click.option("--request", metavar="JSON", help='Fields of the request, such as \'{"operation": "CREATE"}\'.')
-@click.option("--variable", "variables", metavar="NAME=EXPR", multiple=True, help="A variable of the policy, in order.")
+@click.option("--variable", "variables", metavar="NAME=EXPR", multiple=True, help="A policy variable; may be repeated.")
 @click.option(
     "--env",
     type=click.Choice(("vap", "crd", "dyn")),
     default="vap",
     show_default=True,
-    help="Evaluate as an admission policy; as a rule of the CRD of the object's kind, which is self; with any names.",
+    help="Evaluate as in an admission policy, as in the CRD of the object's kind (it is self), or with any variables.",
 )
 @click.option(
     "-o",
@@ -71,7 +71,7 @@ _FILE = click.Path(exists=True, allow_dash=True)
     help="Print text for people, or one JSON object per line.",
 )
 @click.option(
-    "--jsonl", is_flag=True, help="Read questions from standard input, one JSON object per line; see docs/cel.md."
+    "--jsonl", is_flag=True, help="Read expressions from standard input, one JSON object per line; see docs/cel.md."
 )
 @click.option(
     "--engine",
@@ -86,17 +86,18 @@ def command(
 ) -> int:
     """Evaluate EXPR, a Kubernetes CEL expression, as a Kubernetes 1.34 API server does.
 
-    Prints value, type and cost, or the error and where it is. Exits 1 after an
-    error; what cannot be known offline, such as an authorizer, is undecided.
+    Prints value, type and cost, or the error and its position. Exits 1 after an
+    error. An expression that depends on something unknown offline, such as an
+    authorizer, is undecided.
     """
     if jsonl:
         if expression is not None:
             raise click.UsageError("--jsonl reads expressions from standard input")
         if engine != "trainc":
-            raise click.UsageError("--jsonl does not take --engine")
+            raise click.UsageError("--jsonl and --engine cannot be combined")
         return _answer_lines()
     if expression is None:
-        raise click.UsageError("give an expression, or --jsonl")
+        raise click.UsageError("missing EXPR: pass an expression, or --jsonl")
     status = CLEAN
     for name, question, schema in _questions(expression, str(given["env"]), variables, given):
         result = answer_with_celpy(question) if engine == "celpy" else _evaluate(question, schema)
@@ -118,11 +119,11 @@ def _answer_lines() -> int:
             data = read_json(line)
             identifier = data.get("id") if isinstance(data, dict) else None
             for key in unknown_keys(data):
-                echo_line(f"line {number}: ignored: unknown key {key!r}", err=True)
+                echo_line(f"line {number}: unknown key {key!r} ignored", err=True)
             found = answer(read_question(data), parse).written()
         except QuestionError as error:
             echo_line(f"line {number}: {error}", err=True)
-            found, status = {**Answer().written(), "error": f"not a valid question: {error}"}, ENVIRONMENT
+            found, status = {**Answer().written(), "error": f"invalid input: {error}"}, ENVIRONMENT
         echo(json.dumps({"id": identifier, **found}), form="json")
     return status
 
@@ -186,8 +187,8 @@ def _evaluate(question: Question, self_: Document | None) -> Answer:
         group, version = split_version(str(data.get("apiVersion", "")))
         resource = BUILT_IN.find(group, version, str(data.get("kind", "")))
         if resource is None:
-            kind = f"{data.get('apiVersion')} {data.get('kind')}" if data else "nothing (give --object)"
-            raise QuestionError(f"--env crd needs an object whose schema is known, not {kind}")
+            kind = f"{data.get('apiVersion')} {data.get('kind')}" if data else "none; pass --object"
+            raise QuestionError(f"--env crd needs an object whose schema is known, found {kind}")
         return answer_rule(question, resource.schema, True)
     except QuestionError as error:
         raise click.UsageError(str(error)) from error

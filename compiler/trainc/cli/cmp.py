@@ -52,7 +52,9 @@ def command(*, reporter: Reporter) -> int:
     if has_errors(findings):
         return reporter.report(findings)
     if ENV not in chosen and len(config.environments) > 1:
-        raise click.UsageError(f"parameter {ENV!r} is required: trainc.yaml has {', '.join(config.environments)}")
+        raise click.UsageError(
+            f"parameter {ENV!r} is required: trainc.yaml has several environments ({', '.join(config.environments)})"
+        )
     (environment,) = choose(config, chosen.get(ENV))
     inputs, platform = read_tree(root, name), read_platform(root)
     outcome = compile_for(
@@ -63,7 +65,7 @@ def command(*, reporter: Reporter) -> int:
     findings = outcome.findings
     if not files and not has_errors(findings):
         what = "TrainJob" if job is None else f"job {job}"
-        findings = (*findings, nothing(name, f"no {what} here for environment {environment}"))
+        findings = (*findings, nothing(name, f"no {what} found for environment {environment}"))
     status = reporter.report(findings)
     if not reporter.fails(findings):
         echo(b"---\n".join(files), nl=False)
@@ -82,7 +84,7 @@ def _parameters(variables: Mapping[str, str]) -> dict[str, str]:
         if name not in PARAMETERS:
             raise click.UsageError(f"unknown parameter {name!r}: expected {' or '.join(PARAMETERS)}")
         if not isinstance(value := item.get("string"), str) or not value:
-            raise click.UsageError(f"parameter {name!r} is not a string")
+            raise click.UsageError(f"parameter {name!r} must be a non-empty string")
         found[name] = value
     return found
 
@@ -97,7 +99,7 @@ def _location(variables: Mapping[str, str], folder: Path) -> tuple[Path, str]:
         raise click.UsageError(f"{PATH} is not set: trainc cmp is for Argo CD; use trainc build or trainc render")
     steps = [step for step in path.split("/") if step not in ("", ".")]
     if ".." in steps or list(folder.parts[len(folder.parts) - len(steps) :]) != steps:
-        raise click.UsageError(f"the working directory {folder} is not the folder {path} of a clone")
+        raise click.UsageError(f"the working directory {folder} is not {PATH} ({path}) of the repository")
     above = (folder, *folder.parents[: len(steps)])
     root = next((each for each in above if has_config(each)), above[-1])
     name = name_below(root, folder, ".")

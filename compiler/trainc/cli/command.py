@@ -50,5 +50,5 @@ def failure(error: Exception, *, verbose: bool) -> int:
 
         echo("".join(traceback.format_exception(error)), err=True, nl=False)
     else:
-        echo(f"{CODES['TC902'].text} --verbose shows where it happened.", err=True)
+        echo(f"{CODES['TC902'].text} --verbose shows the traceback.", err=True)
     return ENVIRONMENT

@@ -71,7 +71,7 @@ def _tables(objects: Objects, field: str, options: Options) -> list[Table]:
         paths = find(each.data, rest)
         if isinstance(paths, Miss):
             near = suggest(paths.step, paths.known)
-            hint = near or (f"it has {', '.join(paths.known)}" if paths.known else "it is a value, not a mapping")
+            hint = near or (f"it contains {', '.join(paths.known)}" if paths.known else "it is a value, not a mapping")
             message = f"{each.kind} {each.name}: {paths.step} not found in {field_name(paths.at)}"
             raise click.BadParameter(f"{message}.\nHint: {hint}", param_hint=FIELD)
         tables.append(table(each, paths, options))

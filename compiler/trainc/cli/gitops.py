@@ -74,7 +74,7 @@ def argocd(*, environment: str | None, health: bool, plugin: bool, root: Path, r
 @root_option
 @findings_options(aside=True)
 def flux(*, environment: str | None, root: Path, reporter: Reporter) -> int:
-    """Print the Kustomizations by which Flux applies out/, one per job.
+    """Print the Kustomizations with which Flux applies out/, one per job.
 
     This is for environments with target: flux. jobs/ is compiled to find the
     jobs; after an error nothing is printed. With flux.write in trainc.yaml,

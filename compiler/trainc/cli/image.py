@@ -28,7 +28,7 @@ ARGUMENT = "IMAGE"
 EPILOG = """\b
 Examples:
   trainc image lock ghcr.io/team/train:1=sha256:0f3c...
-  trainc image lock build/layout          an OCI layout, by its names
+  trainc image lock build/layout          an OCI layout that names its images
   trainc image lock ghcr.io/team/train:1=build/layout
   trainc image lock --check build/layout  exit 3 if it is not up to date
 """
@@ -44,7 +44,7 @@ Examples:
 
 @click.group("image", epilog=GROUP_EPILOG)
 def command() -> None:
-    """Work on the images of jobs."""
+    """Build images, and record and verify their digests."""
 
 
 @command.command("lock", cls=Command, epilog=EPILOG)
@@ -52,7 +52,7 @@ def command() -> None:
 @root_option
 @click.argument("images", metavar="[IMAGE]...", nargs=-1)
 def lock(*, check: bool, root: Path, images: tuple[str, ...]) -> int:
-    """Write the digests of images to images.lock.yaml, by which render pins them.
+    """Record image digests in images.lock.yaml, by which render pins images.
 
     IMAGE is NAME=DIGEST, the folder of an OCI image layout whose index has the full
     names of its images, or NAME=FOLDER. Lines of other images are kept; without an
@@ -95,11 +95,11 @@ def _digests(argument: str) -> Mapping[str, str]:
     name, equals, value = argument.rpartition("=")
     key = key_of(name) if equals and "@" not in name else None
     if equals and key is None:
-        raise click.BadParameter(f"{name!r} is not the name of an image", param_hint=ARGUMENT)
+        raise click.BadParameter(f"{name!r} is not a valid image name", param_hint=ARGUMENT)
     if key is not None and DIGEST.fullmatch(value):
         return {key: value}
     if value.startswith("sha256:") or not value:
-        message = f"{argument!r} has no digest (sha256: and 64 hexadecimal digits in lower case)"
+        message = f"{argument!r} has no valid digest (sha256: and 64 hexadecimal digits in lower case)"
         raise click.BadParameter(message, param_hint=ARGUMENT)
     try:
         return read_layout(Path.cwd() / value, key)
@@ -188,7 +188,7 @@ def build(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pat
 @command.command("update", cls=Command, epilog=UPDATE_EPILOG)
 @_shared
 def update(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Path | None) -> int:
-    """Update the pinned packages and wheels of images to the newest versions.
+    """Pin the newest packages and wheels of images.
 
     Writes packages.lock and wheels.lock beside image.yaml, and prints what
     changed. IMAGE is as for build.
@@ -210,14 +210,14 @@ def update(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pa
 @root_option
 @click.argument("layouts", metavar="[LAYOUT]...", nargs=-1, type=click.Path(path_type=Path))
 def verify(*, root: Path, layouts: tuple[Path, ...]) -> int:
-    """Recompute the digest of every blob of OCI image layouts, and compare with images.lock.yaml.
+    """Verify OCI image layouts, and compare them with images.lock.yaml.
 
     Every blob that index.json refers to must exist, with the stated size and
     digest. Without a LAYOUT, those of build/images/ are checked.
     """
     layouts = layouts or tuple(sorted(path.parent for path in (root / OUTPUT).glob("*/oci-layout")))
     if not layouts:
-        raise click.UsageError(f"no layout given, and none in {OUTPUT}")
+        raise click.UsageError(f"no LAYOUT given, and none found in {OUTPUT}/")
     known, findings = parse_lock(next(iter(read_lock(root).sources), None))
     failed = False
     for layout in layouts:
@@ -230,7 +230,7 @@ def verify(*, root: Path, layouts: tuple[Path, ...]) -> int:
         for name, digest in names.items():
             locked = known.digests.get(name)
             failed |= locked not in (None, digest)
-            state = "not in" if locked is None else "as in" if locked == digest else f"not the {locked} of"
+            state = "not in" if locked is None else "as in" if locked == digest else f"differs from {locked} in"
             echo_line(f"{name}: {digest} ({blobs} blobs, {state} {FILE})")
     return (Reporter().report(findings) if findings else CLEAN) or (ERRORS if failed else CLEAN)
 

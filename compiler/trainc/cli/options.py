@@ -134,8 +134,8 @@ def project_root(folder: Path, project: str | None) -> Path:
         return found
     from trainc.findings.display import one_line
 
-    what = f"{found / CONFIG} is not used: it belongs neither to you nor to the owner of the working directory"
-    echo(f"trainc: warning: {one_line(what)}; --root {one_line(str(found))} uses it", err=True)
+    what = f"{found / CONFIG} is ignored: it belongs neither to you nor to the owner of the working directory"
+    echo(f"trainc: warning: {one_line(what)}; to use it, pass --root {one_line(str(found))}", err=True)
     return folder
 
 

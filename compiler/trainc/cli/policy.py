@@ -32,7 +32,7 @@ Examples:
 
 @click.group("policy", epilog=EPILOG)
 def command() -> None:
-    """Work on the admission policies of policies/."""
+    """Test the admission policies in policies/."""
 
 
 @command.command("test", cls=Command, epilog=EPILOG)
@@ -41,7 +41,7 @@ def command() -> None:
 @findings_options()
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
 def test(*, root: Path, crd_dirs: tuple[str, ...], reporter: Reporter, paths: tuple[str, ...]) -> int:
-    """Run the tests beside the policies, in policies/tests/ or in PATHs.
+    """Run the policy tests in policies/tests/, or those in PATHs.
 
     Each test applies the policies in policies/ to an object, and compares the
     result with what it expects. Without PATHs, policies and validations that fail
@@ -55,7 +55,7 @@ def test(*, root: Path, crd_dirs: tuple[str, ...], reporter: Reporter, paths: tu
     of_tests = (finding for _, found in read for finding in found)
     findings: tuple[Finding, ...] = (*platform.findings, *crds.findings, *inputs.findings, *of_tests)
     if not cases and not has_errors(findings):
-        findings = (*findings, *(nothing(path, "no test of a policy here") for path in paths or (POLICY_TESTS,)))
+        findings = (*findings, *(nothing(path, "no policy test found") for path in paths or (POLICY_TESTS,)))
     return _run(reporter, cases, (platform, crds), findings, complete=not paths)
 
 

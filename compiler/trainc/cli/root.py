@@ -21,7 +21,7 @@ COMMANDS = {
     "validate": "Check jobs/ and runtimes/ without writing anything.",
     "diff": "Show what a change to out/ does, and what the cluster will do.",
     "explain": "Explain a code, or where a job's fields came from.",
-    "policy": "Test the admission policies of policies/.",
+    "policy": "Test the admission policies in policies/.",
     "cel": "Evaluate a Kubernetes CEL expression.",
     "image": "Build images, and record their digests in images.lock.yaml.",
     "argocd": "Print the Argo CD objects that sync out/.",
@@ -43,7 +43,7 @@ Examples:
 Exit status:
   0  clean
   1  findings of severity error (or warning, with --fail-on warning)
-  2  wrong usage, nothing to compile, or an environment error
+  2  wrong usage, nothing to compile, or a system error
   3  out/ is stale (render --check)
 
 \b

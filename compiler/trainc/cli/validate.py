@@ -130,7 +130,7 @@ def command(
         if not outcome.job_count and not paths:
             findings = with_empty(outcome, root, [JOBS])
         elif paths and has_no_document(merge(inputs)):
-            findings = with_nothing(findings, (nothing(path, "no document here") for path in paths))
+            findings = with_nothing(findings, (nothing(path, "no document found") for path in paths))
     if (has_config(root) or not paths) and not has_errors(of_config):
         others = foreign_files(root, look(root, (OUT,)), None, unmanaged(config.data))
         findings = tuple(sorted((*findings, *others), key=sort_key))

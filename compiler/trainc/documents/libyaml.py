@@ -234,8 +234,9 @@ def _hint(problem: str, character: str, line: str, before: str) -> str | None:
 
 _HINTS = {
     "did not find expected <document start>": "kubectl cuts files at ---, so none may follow a line %YAML or %TAG",
-    "did not find expected ',' or ']'": 'separate items with commas, and quote a text that contains ": " or a comma',
-    "did not find expected ',' or '}'": 'separate entries with commas, and quote a text that contains ": " or a comma',
+    "did not find expected ',' or ']'": 'add the missing comma or ], or quote a text that contains ": " or a comma',
+    "did not find expected ',' or '}'": 'add the missing comma or }, or quote a text that contains ": " or a comma',
+    "did not find expected node content": "write a value here, or close the list or mapping with ] or }",
     "found invalid Unicode character escape code": "YAML has no surrogate pairs: write the character itself",
 }
 

@@ -82,7 +82,7 @@ def listing(codes: Mapping[str, Code] = CODES) -> str:
 
 def markdown(codes: Mapping[str, Code] = CODES) -> str:
     """Return docs/codes.md: every code, by range, in order."""
-    parts = ["# Codes\n\nEvery finding has one. `trainc explain CODE` prints its entry. A number keeps its meaning.\n"]
+    parts = ["# Codes\n\n`trainc explain CODE` explains the code of a finding. A code never changes its meaning.\n"]
     for prefix, about, found in _by_range(codes):
         parts.append(f"\n## {prefix}xx: {about}\n")
         for code, entry in found.items():

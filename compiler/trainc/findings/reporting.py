@@ -108,9 +108,9 @@ def secrets_in_plain_text(
         what, text = _what(document, path), str(get(document.data, *path))
         if next(private_keys(text), None) is not None:
             severity = Severity.WARNING if faithful else None
-            yield report(PRIVATE_KEY, document, path, f"{what} holds a private key in plain text", severity=severity)
+            yield report(PRIVATE_KEY, document, path, f"{what} contains a private key in plain text", severity=severity)
         elif next(tokens(text), None) is not None or any(by_name(path, value.text) for value in values):
-            yield report(PLAIN_TEXT, document, path, f"{what} holds what looks like a secret in plain text")
+            yield report(PLAIN_TEXT, document, path, f"{what} seems to contain a secret in plain text")
 
 
 def _what(document: Document, path: Path) -> str:

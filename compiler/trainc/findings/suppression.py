@@ -100,7 +100,7 @@ def _malformed(document: Document, text: str, codes: Collection[str], reason: st
     if not codes:
         return report(POWERLESS, document, (), "the comment has no code", expected=EXAMPLE)
     if not _REASON.search(reason):
-        return report(POWERLESS, document, (), f"no reason to ignore {', '.join(codes)}", expected=EXAMPLE)
+        return report(POWERLESS, document, (), f"missing reason for ignoring {', '.join(codes)}", expected=EXAMPLE)
     return None
 
 

@@ -220,8 +220,8 @@ def plugin_definition() -> JsonObject:
     parameters: list[Json] = [
         {"name": name, "title": title, "tooltip": tooltip, "collectionType": "string"}
         for name, title, tooltip in (
-            (ENV, "Environment", "One of trainc.yaml; not needed where that has one only."),
-            (JOB, "Job", "The name of one job, or 0-shared; without it: all of the namespace."),
+            (ENV, "Environment", "An environment of trainc.yaml; optional if there is only one."),
+            (JOB, "Job", "The name of one job, or 0-shared. Default: the whole namespace."),
         )
     ]
     return {

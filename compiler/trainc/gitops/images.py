@@ -106,7 +106,7 @@ def _problem(model: Model, obj: Object, path: Path, image: str) -> Finding | Non
         if not is_required(image, settings):
             return None
         message = f"image {image} has no digest, but lock.required in trainc.yaml requires one"
-        hint = f"trainc image lock {keys[0] if keys else image}=sha256:..."
+        hint = f"run trainc image lock {keys[0] if keys else image}=sha256:..."
         return report_at(REQUIRED, model, obj, path, message, found=image, hint=hint)
     wanted = [found for found in map(model.options.lock.digests.get, keys) if found is not None]
     if not wanted or digest in wanted:

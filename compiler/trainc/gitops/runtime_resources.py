@@ -89,7 +89,7 @@ def share(
             continue
         if document.data["kind"] in CLUSTER_SCOPED:
             kind, name = document.data["kind"], str(get(document.data, *_NAME))
-            message = f"{kind} {name} is cluster-scoped: it is not emitted, an administrator must apply it"
+            message = f"{kind} {name} is cluster-scoped: trainc does not write it, an administrator must apply it"
             findings.append(report("TC607", document, _NAME, message, found=name))
             continue
         home = str(get(document.data, "metadata", "namespace"))
@@ -137,7 +137,7 @@ def unused_resources(
             found.setdefault(document.source, []).append(document)
     kinds = {source: ", ".join(dict.fromkeys(str(d.data["kind"]) for d in group)) for source, group in found.items()}
     return tuple(
-        report(IDLE, group[0], ("kind",), f"{kinds[source]} of an unused runtime: not emitted")
+        report(IDLE, group[0], ("kind",), f"{kinds[source]} not written: unused runtime, or faithful output")
         for source, group in found.items()
     )
 
@@ -164,7 +164,7 @@ def unread_resources(
         below = document.source.name.startswith(BELOW) and key not in defined
         reported = (document.source.name, document.index) in named or key in SUPERSEDED
         if (document.source in files or below) and not reported and kind not in read:
-            message = f"trainc does not emit {kind} {get(document.data, *_NAME)}"
+            message = f"trainc does not write {kind} {get(document.data, *_NAME)} to out/"
             found.append(report(LEFT_OUT, document, ("kind",), message, found=kind))
     return tuple(found)
 

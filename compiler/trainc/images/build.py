@@ -83,7 +83,7 @@ def build(inputs: Inputs, cache: Path, mirror: str | None = None) -> tuple[Built
 def write_layout(built: Built, folder: Path) -> None:
     """Write an image as an OCI image layout, in the place of an older one. Raises BuildError for any other folder."""
     if folder.exists() and not (folder / "oci-layout").is_file() and any(folder.iterdir()):
-        raise BuildError(f"{folder} is not empty, and no image layout: it is not overwritten")
+        raise BuildError(f"{folder} is neither empty nor an image layout: it is not overwritten")
     making = folder.with_name(f".{folder.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     blobs = making / "blobs" / "sha256"

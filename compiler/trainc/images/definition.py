@@ -40,14 +40,14 @@ Requirement = Annotated[
     str,
     _form(
         "[A-Za-z0-9][A-Za-z0-9._-]*([<>=!~]=?[A-Za-z0-9.*,<>=!~]+)?",
-        "a requirement of pip: such as numpy or numpy==2.1",
+        "a requirement of pip: a requirement such as numpy or numpy==2.1",
     ),
 ]
 Created = Annotated[
     str,
     _form(
         "20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z",
-        "a time in UTC: such as 2026-01-31T00:00:00Z",
+        "a time in UTC: a time such as 2026-01-31T00:00:00Z",
     ),
 ]
 AbsolutePath = Annotated[
@@ -62,9 +62,9 @@ class User(Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[
         str,
         _form("[a-z_][a-z0-9_-]{0,31}", "the name of a user: at most 32 of a-z, 0-9, _ and -"),
-        Meta(description="The name of the user and of its group."),
+        Meta(description="The name of the user and its group."),
     ]
-    id: Annotated[int, Meta(ge=1000, le=59999, description="The number of the user and of its group.")]
+    id: Annotated[int, Meta(ge=1000, le=59999, description="The user ID, which is also the group ID.")]
 
 
 class BuildError(Exception):
@@ -74,29 +74,29 @@ class BuildError(Exception):
 class CopiedFile(Struct, frozen=True, forbid_unknown_fields=True):
     """A file to copy, owned by root."""
 
-    source: Annotated[NotEmpty, Meta(description="A file below images/, as a path from the folder of image.yaml.")] = (
+    source: Annotated[NotEmpty, Meta(description="A file below images/, relative to the folder of image.yaml.")] = (
         field(name="from")
     )
     target: Annotated[AbsolutePath, Meta(description="Its absolute path in the image.")] = field(name="to")
-    executable: Annotated[bool, Meta(description="Whether everyone may run it: mode 0755 instead of 0644.")] = False
+    executable: Annotated[bool, Meta(description="Whether the file is executable: mode 0755 instead of 0644.")] = False
 
 
 class Definition(Struct, frozen=True, forbid_unknown_fields=True):
     """images/<name>/image.yaml, the definition of an image."""
 
     image: Annotated[
-        str, Meta(description="The full name of the image, with registry, path and tag: its line in images.lock.yaml.")
+        str, Meta(description="The full name of the image, with registry, path and tag: its key in images.lock.yaml.")
     ]
     suite: Annotated[
         str,
-        _form("[a-z]+", "the code name of a Debian release: such as bookworm"),
-        Meta(description="The release of Debian, by its code name."),
+        _form("[a-z]+", "the code name of a Debian release: a name such as bookworm"),
+        Meta(description="The code name of the Debian release."),
     ]
     created: Annotated[
         Created,
         Meta(
-            description="The time of the image and of all its files, in UTC. It is content: another time is another"
-            " digest."
+            description="The timestamp of the image and all its files, in UTC. It is part of the content: a new"
+            " timestamp gives a new digest."
         ),
     ]
     packages: Annotated[
@@ -108,14 +108,12 @@ class Definition(Struct, frozen=True, forbid_unknown_fields=True):
     ]
     architecture: Annotated[
         Literal["amd64", "arm64"],
-        Meta(description="Debian's name of the architecture, which the machine that builds must have."),
+        Meta(description="Debian's name of the architecture, which must be that of the build machine."),
     ] = "amd64"
-    description: Annotated[
-        str, Meta(description="What the image is, in one line: org.opencontainers.image.description.")
-    ] = ""
+    description: Annotated[str, Meta(description="A one-line description: org.opencontainers.image.description.")] = ""
     wheels: Annotated[
         tuple[Requirement, ...],
-        Meta(description="Python packages, as pip takes them; wheels.lock pins them by their SHA-256."),
+        Meta(description="Python packages in pip's notation; wheels.lock pins them by SHA-256."),
     ] = ()
     user: User | UnsetType = UNSET
     files: Annotated[
@@ -123,20 +121,21 @@ class Definition(Struct, frozen=True, forbid_unknown_fields=True):
     ] = ()
     folders: Annotated[tuple[str, ...], Meta(description="Empty folders, owned by root, mode 0755.")] = ()
     links: Annotated[dict[str, NotEmpty], Meta(description="Symbolic links: targets by absolute path.")] = {}
-    environment: Annotated[
-        dict[str, str], Meta(description="Environment variables beside PATH, which is Debian's.")
-    ] = {}
-    entrypoint: Annotated[tuple[str, ...], Meta(description="What every container runs first.")] = ()
-    command: Annotated[tuple[str, ...], Meta(description="The arguments of entrypoint where a pod gives none.")] = ()
+    environment: Annotated[dict[str, str], Meta(description="Environment variables; PATH is Debian's.")] = {}
+    entrypoint: Annotated[tuple[str, ...], Meta(description="The entrypoint of every container.")] = ()
+    command: Annotated[tuple[str, ...], Meta(description="The default arguments of the entrypoint.")] = ()
     working_directory: Annotated[
-        str, _form("/.*", "an absolute path: it begins with /"), Meta(description="Where containers start.")
+        str,
+        _form("/.*", "an absolute path: it begins with /"),
+        Meta(description="The working directory of containers."),
     ] = field(name="workingDirectory", default="/")
     licenses: Annotated[
         NotEmpty,
         Meta(description="The licences of the copied files, as an SPDX expression: org.opencontainers.image.licenses."),
     ] = ""
     labels: Annotated[
-        dict[str, str], Meta(description="More labels. trainc sets those of org.opencontainers.image. itself.")
+        dict[str, str],
+        Meta(description="More labels. trainc itself sets those that start with org.opencontainers.image."),
     ] = {}
 
     @property
@@ -195,7 +194,7 @@ def _paths(definition: Definition, document: Document) -> Iterator[Finding]:
     seen: set[str] = set()
     for path, target in targets:
         if not target.startswith("/") or posixpath.normpath(target) != target or target == "/":
-            yield report(CODE, document, path, "not an absolute path in its shortest form", found=target)
+            yield report(CODE, document, path, "not a normalised absolute path", found=target)
         elif target in seen:
             yield report(CODE, document, path, f"duplicate path {target}")
         seen.add(target)
@@ -296,7 +295,7 @@ def _parse(source: Source, form: re.Pattern[str], expected: str) -> tuple[tuple[
         if not line.strip() or line.startswith("#"):
             continue
         if (match := form.fullmatch(line.rstrip())) is None:
-            findings.append(report(MALFORMED, document, (number,), "not a pin", found=line, expected=expected))
+            findings.append(report(MALFORMED, document, (number,), "not a valid pin", found=line, expected=expected))
         elif match["name"] in pins:
             findings.append(report(MALFORMED, document, (number,), f"{match['name']} is pinned twice"))
         else:

@@ -266,4 +266,4 @@ def _chosen(manifests: list[JsonObject], name: str) -> JsonObject:
             return found[0]
     if len(manifests) == 1:
         return manifests[0]
-    raise LayoutError(f"index.json has {len(manifests)} manifests, but not exactly one with the name {name} or {tag}")
+    raise LayoutError(f"index.json has {len(manifests)} manifests, but not exactly one named {name} or {tag}")

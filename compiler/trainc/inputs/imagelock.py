@@ -30,7 +30,7 @@ _WORDS: Final = {"patternErrorMessage": "a digest: sha256: and 64 hexadecimal di
 
 
 class LockFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """images.lock.yaml: the digests that image names stand for."""
+    """images.lock.yaml: the digests of images."""
 
     images: Annotated[
         dict[str, Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}$(?!\n)", extra_json_schema=_WORDS)]],

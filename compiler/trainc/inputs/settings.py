@@ -48,18 +48,19 @@ ImagePrefix = Annotated[
     str,
     _form(
         "[a-zA-Z0-9][-a-zA-Z0-9._:@]*(/[-a-zA-Z0-9._:@]+)*/?",
-        "the beginning of an image's name: such as ghcr.io or docker.io/library",
+        "a registry or the beginning of an image name: a name such as ghcr.io or docker.io/library",
     ),
 ]
 Project = Annotated[
     str, _form("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "the name of an AppProject: a-z, 0-9, - and . are allowed")
 ]
 NamespacePattern = Annotated[str, _form("[-a-z0-9*]{1,63}", "a pattern of namespaces: a-z, 0-9, - and * are allowed")]
-Duration = Annotated[str, _form(r"([0-9]+(\.[0-9]+)?(ms|s|m|h))+", "a duration: such as 10m or 1h30m")]
+Duration = Annotated[str, _form(r"([0-9]+(\.[0-9]+)?(ms|s|m|h))+", "a duration: a text such as 10m or 1h30m")]
 OutputPath = Annotated[
     str,
     Meta(
-        pattern="^out/[^/]", extra_json_schema={"patternErrorMessage": "a path below out/: such as out/prod/README.md"}
+        pattern="^out/[^/]",
+        extra_json_schema={"patternErrorMessage": "a path below out/: a path such as out/prod/README.md"},
     ),
 ]
 
@@ -71,26 +72,27 @@ class SshKeys(Struct, frozen=True, forbid_unknown_fields=True):
         Literal["job", "external-secrets", "existing"],
         Meta(
             description="job: a Job in the cluster creates them. external-secrets: the External Secrets Operator does."
-            " existing: they are in a Secret already."
+            " existing: a Secret already contains them."
         ),
     ] = "job"
-    secret: Annotated[Name, Meta(description="The Secret, for mode existing.")] = ""
+    secret: Annotated[Name, Meta(description="The name of the Secret (mode existing).")] = ""
     image: Annotated[
-        Text, Meta(description="The image of the Job; it needs ssh-keygen and python3. Default: the launcher's.")
+        Text,
+        Meta(description="The image of the Job (mode job); it needs ssh-keygen and python3. Default: the launcher's."),
     ] = ""
     skip_dry_run: Annotated[
         bool,
-        Meta(description="Apply the rest of a job where the operator's CRDs are missing (mode external-secrets)."),
+        Meta(description="Apply the other objects if the operator's CRDs are missing (mode external-secrets)."),
     ] = field(name="skipDryRunOnMissingResource", default=False)
 
 
 class Transport(Struct, frozen=True, forbid_unknown_fields=True):
     """How mpirun reaches the workers."""
 
-    mode: Annotated[Literal["ssh", "kubexec"], Meta(description="ssh, or kubexec: kubectl exec, without keys.")] = "ssh"
+    mode: Annotated[Literal["ssh", "kubexec"], Meta(description="ssh, or kubexec: kubectl exec without keys.")] = "ssh"
     image: Annotated[
         Text,
-        Meta(description="An image with kubectl, which an init container copies. Default: the launcher's has kubectl."),
+        Meta(description="The image to copy kubectl from. Default: the launcher's image has kubectl."),
     ] = ""
 
 
@@ -98,7 +100,8 @@ class Naming(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """How JobSets are named."""
 
     mode: Annotated[
-        Literal["stable", "content"], Meta(description="stable, or content: with a hash of what cannot be changed.")
+        Literal["stable", "content"],
+        Meta(description="stable, or content: names end in a hash of the immutable fields."),
     ] = "stable"
     max_reruns: Annotated[
         int,
@@ -164,7 +167,7 @@ class Patch(Struct, frozen=True, forbid_unknown_fields=True):
 
     target: Target
     patch: Annotated[
-        dict[str, Any], Meta(description="What is merged in, as kubectl patch does; $patch directives are supported.")
+        dict[str, Any], Meta(description="The patch, merged as by kubectl patch; $patch directives are supported.")
     ]
 
     def matches(self, kind: str, namespace: str, name: str) -> bool:
@@ -176,13 +179,13 @@ class Patch(Struct, frozen=True, forbid_unknown_fields=True):
 class Destination(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The cluster, by its name or its address in Argo CD. Default: the one that Argo CD runs in."""
 
-    name: Annotated[Text, Meta(description="Its name.")] = ""
-    server: Annotated[Text, Meta(description="Its address.")] = ""
+    name: Annotated[Text, Meta(description="The name of the cluster in Argo CD.")] = ""
+    server: Annotated[Text, Meta(description="The address of the cluster.")] = ""
 
 
 Fixes = Annotated[
     Literal["recommended"] | tuple[str, ...],
-    Meta(description="Names of fixes; recommended stands for all that are recommended."),
+    Meta(description="Names of fixes; recommended selects all recommended ones."),
 ]
 
 
@@ -199,9 +202,7 @@ class Environment(Struct, frozen=True, forbid_unknown_fields=True, rename="camel
     destination: Destination = Destination()
     namespaces: Annotated[
         dict[str, Label],
-        Meta(
-            description="Namespaces with another name in this environment: the name in jobs/, the name in the cluster."
-        ),
+        Meta(description="Maps namespaces in jobs/ to other names in the cluster of this environment."),
     ] = {}
     create_namespace: Annotated[bool, Meta(description="Whether Argo CD creates missing namespaces.")] = False
     image_pull_secrets: Annotated[
@@ -209,18 +210,16 @@ class Environment(Struct, frozen=True, forbid_unknown_fields=True, rename="camel
     ] = ()
     registries: Annotated[
         dict[ImagePrefix, ImagePrefix],
-        Meta(description="Registries, or beginnings of image names, and what replaces them in every pod."),
+        Meta(description="Maps registries, or beginnings of image names, to replacements in every pod."),
     ] = {}
     runtimes: Annotated[
         dict[str, Name],
-        Meta(description="Runtimes to replace in this environment: the name in a runtimeRef, the one to use."),
+        Meta(description="Maps names in runtimeRef to the runtimes that this environment uses instead."),
     ] = {}
     patches: Annotated[
         tuple[Patch, ...], Meta(description="Strategic merge patches of the generated objects, applied in order.")
     ] = ()
-    service_accounts: Annotated[
-        tuple[Name, ...], Meta(description="Service accounts that exist in the cluster without trainc.")
-    ] = ()
+    service_accounts: Annotated[tuple[Name, ...], Meta(description="Service accounts that exist in the cluster.")] = ()
     ssh_keys: Annotated[
         Literal["job", "external-secrets", "existing"] | SshKeys,
         Meta(description="Where the keys of MPI jobs come from."),
@@ -229,7 +228,7 @@ class Environment(Struct, frozen=True, forbid_unknown_fields=True, rename="camel
         Transport()
     )
     naming: Annotated[Literal["stable", "content"] | Naming, Meta(description="How JobSets are named.")] = Naming()
-    queue: Annotated[Queue, Meta(description="The Kueue queue of jobs that name none.")] = ""
+    queue: Annotated[Queue, Meta(description="The Kueue queue of jobs without a queue label.")] = ""
     target: Annotated[Literal["argocd", "flux"], Meta(description="What applies out/: argocd or flux.")] = "argocd"
     argocd: ArgoCD = field(name="argocd", default=ArgoCD())
     flux: Flux = Flux()
@@ -262,15 +261,15 @@ class ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
     """trainc.yaml: what trainc compiles for."""
 
     environments: Annotated[
-        dict[Label, Environment | None], Meta(min_length=1, description="The environments, each a folder of out/.")
+        dict[Label, Environment | None], Meta(min_length=1, description="The environments; each has a folder in out/.")
     ] = field(default_factory=lambda: {"prod": Environment()})
     defaults: Environment = Environment()
     fixes: Fixes = ()
-    output: Annotated[int, Meta(ge=1, le=1, description="The number of the output format.")] = 1
+    output: Annotated[int, Meta(ge=1, le=1, description="The version of trainc's output.")] = 1
     lock: Locked = Locked()
     unmanaged: Annotated[
         tuple[OutputPath, ...],
-        Meta(description="Files and folders below out/ that others manage, as paths from the folder of trainc.yaml."),
+        Meta(description="Files and folders below out/ that others manage, relative to the folder of trainc.yaml."),
     ] = ()
     policies: Policies = Policies()
     severities: Annotated[

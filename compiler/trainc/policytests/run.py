@@ -205,14 +205,12 @@ def _shown(decision: Decision) -> str:
 def _untested(policies: Mapping[str, Document], shown: set[tuple[str, Path]]) -> Iterator[Finding]:
     for name, document in sorted(policies.items()):
         if not any(policy == name for policy, _ in shown):
-            yield report(_UNTESTED, document, ("metadata", "name"), f"there is no test in which policy {name!r} fails")
+            yield report(_UNTESTED, document, ("metadata", "name"), f"policy {name!r} fails in no test")
             continue
         for index, _ in enumerate(objects(get(document.data, *_VALIDATIONS))):
             path = (*_VALIDATIONS, index)
             if (name, path) not in shown:
-                yield report(
-                    _UNTESTED, document, path, f"there is no test in which this validation of policy {name!r} fails"
-                )
+                yield report(_UNTESTED, document, path, f"this validation of policy {name!r} fails in no test")
 
 
 PASS: Final = "pass"
@@ -303,7 +301,7 @@ def read(source: Source) -> tuple[tuple[Case, ...], tuple[Finding, ...]]:
         for key, has, needs in zip(("object", "oldObject"), given, needed, strict=True):
             if needs != has:
                 problems.append(
-                    report(_INVALID, document, path, f"{operation} {'needs an' if needs else 'has no'} {key}")
+                    report(_INVALID, document, path, f"{operation} {'needs an' if needs else 'must not have an'} {key}")
                 )
         if test.name not in names and given == needed:
             cases.append(_case(document, path, test, operation, as_object(raw)))

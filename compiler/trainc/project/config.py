@@ -267,7 +267,7 @@ def _words(error: Any) -> Iterator[Words]:
                 yield (*path, key), f"unknown key {key!r}", None, ", ".join(known), suggest(key, known)
         case "required":
             for key in sorted({*wanted} - value.keys()):
-                yield path, f"{where} lacks {key}", None, key, None
+                yield path, f"{dotted((*path, key))} is missing", None, key, None
         case "anyOf" if alternative := _alternative(error):
             for each in alternative:
                 yield from _words(each)
@@ -331,8 +331,8 @@ def _show(value: Json) -> str:
 LOCK_CODE = "TC701"
 
 HEADER = (
-    "# Written by 'trainc image lock': the digest that each image's name stands for.\n"
-    "# One image a line, sorted. Digests come behind the names in out/.\n"
+    "# Written by 'trainc image lock': the digest of each image, one image per line, sorted.\n"
+    "# 'trainc render' adds the digests to the image names in out/.\n"
 )
 
 

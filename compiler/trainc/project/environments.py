@@ -218,7 +218,7 @@ def crds_in(folders: Iterable[tuple[str, Inputs]]) -> Inputs:
     parts = []
     for directory, part in folders:
         empty = not part.findings and not any(read_definitions(part.sources))
-        findings = (nothing(directory, "no CustomResourceDefinition here"),) if empty else part.findings
+        findings = (nothing(directory, "no CustomResourceDefinition found"),) if empty else part.findings
         parts.append(Inputs(part.sources, findings))
     return merge(parts)
 
@@ -250,10 +250,10 @@ def with_empty(outcome: Outcome, root: Path, names: Iterable[str]) -> tuple[Find
         emptied = project and not unread and (name == JOBS or (root / name).is_dir())
         if emptied:
             made.append(
-                nothing(name, "no TrainJob here: render removes everything that it generated before", Severity.NOTE)
+                nothing(name, "no TrainJob found: render removes everything that it generated before", Severity.NOTE)
             )
         else:
-            made.append(nothing(name, "no TrainJob here", hint=_project_hint(root)))
+            made.append(nothing(name, "no TrainJob found", hint=_project_hint(root)))
     return with_nothing(outcome.findings, made)
 
 

@@ -115,12 +115,12 @@ def foreign(there: Mapping[str, Kind], own: Collection[str], exceptions: Collect
             continue
         read = _is_read(name)
         if kind is Kind.LINK:
-            yield _finding(name, "a symbolic link, and trainc makes none")
+            yield _finding(name, "a symbolic link, which trainc never creates")
         elif kind is Kind.FOLDER:
             if read and name not in folders:
-                yield _finding(name, "a folder with a name that Argo CD or Flux looks for, and nothing of trainc in it")
+                yield _finding(name, "a folder with a name that Argo CD or Flux looks for, without files of trainc")
         elif kind is Kind.OTHER:
-            yield _finding(name, "a special file or a git submodule, and trainc makes none")
+            yield _finding(name, "a special file or a git submodule, which trainc never creates")
         elif not read:
             yield _finding(name, "not written by trainc; neither Argo CD nor Flux reads it", Severity.NOTE)
         else:

@@ -147,7 +147,7 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
             parts.append(read(f"{base}/{found}", found))
         else:
             document = Document(Source(found, b""), {})
-            message, expected = "file in the wrong place", _PLACES[top]
+            message, expected = "file at the wrong depth", _PLACES[top]
             parts.append(Inputs((), (report("TC011", document, (), message, found=found, expected=expected),)))
     return merge(parts)
 

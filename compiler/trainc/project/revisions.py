@@ -177,7 +177,7 @@ def _run(root: Path, args: Sequence[str], given: bytes = b"") -> subprocess.Comp
             ("git", *args), cwd=root, input=given, capture_output=True, check=False, env={**os.environ, **_ENVIRONMENT}
         )
     except FileNotFoundError:
-        raise RevisionError("git not found on the path", "install git, which reads revisions") from None
+        raise RevisionError("git not found on PATH", "install git, which trainc uses to read revisions") from None
 
 
 def _error(done: subprocess.CompletedProcess[bytes]) -> str:

@@ -104,8 +104,8 @@ def _violations(resource: Resource, stored: JsonObject, failures: Failures) -> t
     if has_embedded(resource.schema):
         found += tuple(embedded_violations(resource.schema, stored))
     if any(violation.blocking for violation in found) and has_rules(resource.schema):
-        note, upstream = "the CRD's rules are checked once the other errors are gone", f"{NO_FIELD}: {_NOT_CHECKED}"
-        found += (Violation("TC110", (), note, upstream, secondary=True),)
+        note = "the CRD's rules are not checked until the other errors are fixed"
+        found += (Violation("TC110", (), note, f"{NO_FIELD}: {_NOT_CHECKED}", secondary=True),)
     return found
 
 

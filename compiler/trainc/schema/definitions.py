@@ -78,7 +78,7 @@ def _notes(schema: JsonObject, path: Path) -> Iterator[Violation]:
             yield Violation("TC101", (*path, key), f"unknown keyword {key}", "", key, hint=hint, advisory=True)
     pattern = schema.get("pattern")
     if isinstance(pattern, str) and pattern and matcher(pattern) is None:
-        message = "trainc cannot evaluate this pattern and accepts every text"
+        message = "trainc cannot evaluate this pattern, so it accepts any text"
         yield Violation("TC112", (*path, "pattern"), message, "", advisory=True)
     for steps, sub in subschemas(schema):
         yield from _notes(sub, (*path, *steps))

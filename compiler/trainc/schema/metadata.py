@@ -153,7 +153,7 @@ def object_meta_violations(
     check("name", name_rules[0], "is not a valid name")
     if not metadata.get("name"):
         upstream = f"{dotted((*path, 'name'))}: Required value: name or generateName is required"
-        message = f"{dotted(path)} lacks name"
+        message = f"{dotted((*path, 'name'))} is missing"
         found.append(Violation("TC103", path, message, upstream, expected="name", blocking=True))
     if namespaced:
         check("namespace", validate_namespace_name, "is not a valid name of a namespace")
@@ -323,7 +323,7 @@ def _type_violations(value: JsonObject, path: Path, text: str) -> Iterator[Viola
         here = (*path, key)
         if key not in value:
             upstream = f"{text}.{key}: Required value"
-            yield Violation("TC103", path, f"{dotted(path)} lacks {key}", upstream, expected=key, blocking=True)
+            yield Violation("TC103", path, f"{dotted((*path, key))} is missing", upstream, expected=key, blocking=True)
             continue
         name = str(value[key])
         details = [] if name else ["must not be empty"]

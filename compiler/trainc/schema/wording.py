@@ -199,8 +199,10 @@ def _required(failure: Failure) -> Violation:
     name, declared = failure.detail, _schema(failure).properties
     near = suggest(name, [key for key in failure.value if key not in declared])
     hint = near and f"{near.removeprefix('did you mean ').removesuffix('?')} should be '{name}'"
-    upstream = f"{_field((*failure.path, name))}: Required value"
-    return _violation(failure, "TC103", f"lacks {name}", upstream, found=None, expected=name, hint=hint, blocking=True)
+    path = (*failure.path, name)
+    upstream = f"{_field(path)}: Required value"
+    message = f"{_name(path)} is missing"
+    return Violation("TC103", failure.path, message, upstream, expected=name, hint=hint, blocking=True)
 
 
 def _enum(failure: Failure) -> Violation:
@@ -243,9 +245,9 @@ def _pattern(failure: Failure) -> Violation:
     pattern, text = _keyword(failure), failure.value
     form = _FORMS.get(pattern)
     upstream = _invalid(failure.path, quote(text), f"{dotted(failure.path)} in body should match '{pattern}'")
-    message, expected = f"must be {form}" if form else "does not match its pattern", form or f"a match of {pattern}"
+    message = f"must be {form}" if form else "does not match its pattern"
     hint = quantity_hint(text) if pattern == _QUANTITY else None
-    return _violation(failure, "TC106", message, upstream, expected=expected, hint=hint)
+    return _violation(failure, "TC106", message, upstream, expected=form or f"text that matches {pattern}", hint=hint)
 
 
 def quantity_hint(value: Any) -> str | None:
@@ -289,7 +291,7 @@ def _list_type(failure: Failure, schema: Structural) -> Violation:
     _, value, is_duplicate = failure.detail
     keys, field, found = _key_names(failure), in_brackets(schema, failure.path), show(value)
     if is_duplicate:
-        upstream, expected = f"{field}: Duplicate value: {go_value(value)}", f"items of different {keys}"
+        upstream, expected = f"{field}: Duplicate value: {go_value(value)}", f"a unique {keys}"
         message = f"has the same {keys} as an earlier item"
         return _violation(failure, "TC107", message, upstream, found=found, expected=expected)
     message, expected = f"must be a mapping: the items of the list are identified by {keys}", "a mapping"
@@ -326,7 +328,7 @@ def _go_type(failure: Failure) -> Violation:
 def _repeated(failure: Failure) -> Violation:
     keys, found = _key_names(failure), show(failure.detail.value)
     message = f"has the same {keys} as an earlier item; server-side apply rejects this"
-    return _violation(failure, "TC107", message, "", found=found, expected=f"items of different {keys}", advisory=True)
+    return _violation(failure, "TC107", message, "", found=found, expected=f"a unique {keys}", advisory=True)
 
 
 _WIDTHS = {

@@ -110,7 +110,7 @@ def _kinds(stored: Stored, expression: str, path: Path) -> Iterator[Finding]:
     for name in dict.fromkeys(match[1] for match in _KIND.finditer(expression)):
         kinds = _spellings().get(name.lower())
         if kinds is not None and name not in kinds:
-            message = f"unknown kind {name!r}: no object ever has it"
+            message = f"unknown kind {name!r}: no object has this kind"
             hint = f"did you mean '{min(kinds)}'?"
             yield report(UNMATCHED, stored.document, path, message, found=name, hint=hint)
 
@@ -126,9 +126,7 @@ def _resources(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding
             continue
         hint = _hint(name, known)
         if hint is not None:
-            message = (
-                f"{' and '.join(map(_titled, groups))} has no resource {name!r}: the rule does not match anything there"
-            )
+            message = f"{' and '.join(map(_titled, groups))} has no resource {name!r}: the rule matches nothing there"
             yield report(UNMATCHED, stored.document, (*path, "resources", index), message, found=str(item), hint=hint)
 
 

@@ -212,7 +212,7 @@ def _known_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
         message = "with runLauncherAsNode one node becomes two hosts: the launcher and one worker"
         yield known_bug("launcher-counts-as-node", model.job, ("spec", "trainer", "numNodes"), message)
     if nodes not in (None, 1) and counts_launchers(model) and not model.fixed("mpi-num-nodes"):
-        message = f"mlPolicy.numNodes goes to the launcher, which gets {nodes} pods, and not to job node"
+        message = f"mlPolicy.numNodes applies to the launcher, which gets {nodes} pods, not to job 'node'"
         yield known_bug("mpi-num-nodes", model.runtime, ("spec", "mlPolicy", "numNodes"), message)
     implementation = implementation_of(policy)
     if names := not_forwarded(model, implementation) if implementation is not None else []:
