@@ -29,7 +29,7 @@ def check_texts(file: Path, name: str, read: Callable[[Source], list[str]], upda
 
     def result(match: re.Match[str]) -> str:
         lines = read(Source(name, ast.literal_eval(match[0]))) or ["  nothing"]
-        return "\n".join([match[0], *(ascii(line)[1:-1] for line in lines)])
+        return "\n".join([match[0], *(line if line.isprintable() else ascii(line)[1:-1] for line in lines)])
 
     expected = file.read_text(encoding="utf-8")
     texts = re.sub(r"(?m)^  .*\n", "", expected)
