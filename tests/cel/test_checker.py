@@ -7,14 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.cel import types
-from trainc.cel.ast import Call, Ident, Message, Node, postorder
 from trainc.cel.checker import NO_OPTIONAL, TOO_LARGE, check
 from trainc.cel.declarations import Checked, base, declared, free
 from trainc.cel.issues import CompileError
 from trainc.cel.parser import parse
 from trainc.cel.types import Type, parse_signature, parse_type, spell
 from trainc.cel.unification import Bindings, exact
-from trainc.cel.values import TypeValue
 
 SIMPLE = (types.BOOL, types.INT, types.UINT, types.DOUBLE, types.STRING, types.BYTES, types.DYN, types.ANY, types.NULL)
 TYPES = st.recursive(
@@ -40,68 +38,10 @@ def refused(text: str, **names: Type) -> tuple[str, ...]:
     return tuple(issue.message for issue in caught.value.issues)
 
 
-def only(found: Checked, kind: type[Node]) -> Node:
-    [node] = [node for node in postorder(found.root) if isinstance(node, kind)]
-    return node
-
-
-def test_names_become_full_ones() -> None:
-    environment = free({"a.b.x": types.INT, "x": types.STRING}, container="a.b")
-    found = check(parse("x", environment.macros), environment)
-    assert isinstance(found.root, Ident)
-    assert (found.root.name, found.type) == ("a.b.x", types.INT)
-    assert found.references[found.root].name == "a.b.x"
-
-
-def test_a_dotted_name_becomes_one_identifier() -> None:
-    found = checked("size(a.b.c) + 1", **{"a.b": types.map_of(types.STRING, types.STRING)})
-    name = only(found, Ident)
-    assert isinstance(name, Ident)
-    assert name.name == "a.b"
-
-
-def test_a_function_with_a_namespace_has_no_target() -> None:
-    call = checked("ip.isCanonical('1')").root
-    assert isinstance(call, Call)
-    assert (call.function, call.target) == ("ip.isCanonical", None)
-
-
 def test_a_node_that_keeps_its_names_is_kept() -> None:
     environment = free({"x": types.DYN})
     root = parse("[x].all(y, has(y.a) && {'k': y.a + 1}.k in [1])", environment.macros)
     assert check(root, environment).root is root
-
-
-def test_every_node_has_a_type() -> None:
-    found = checked("{'a': [x.b].map(y, y ? 1 : 2)}['a'][0] == 1", x=types.DYN)
-    assert set(postorder(found.root)) <= found.types.keys()
-
-
-def test_overloads_are_all_that_types_allow() -> None:
-    fixed, dynamic = checked("1 + 1"), checked("x + x", x=types.DYN)
-    assert fixed.references[fixed.root].overloads == ("add_int64",)
-    assert dynamic.references[dynamic.root].overloads[:2] == ("add_bytes", "add_double")
-    assert dynamic.type == types.DYN
-
-
-def test_names_of_types_have_values() -> None:
-    found = checked("google.protobuf.Timestamp")
-    assert found.references[found.root].value == TypeValue(types.TIMESTAMP)
-    unplannable = checked("google.protobuf.Int32Value")
-    assert unplannable.references[unplannable.root].value is None
-    assert unplannable.type == types.type_of(types.wrapper(types.INT))
-
-
-def test_enum_constants_have_numbers() -> None:
-    found = checked("google.protobuf.NullValue.NULL_VALUE")
-    assert (found.references[found.root].value, found.type) == (0, types.INT)
-
-
-def test_messages_refer_to_their_types() -> None:
-    found = checked("Int32Value{value: 1}", container="google.protobuf")
-    assert isinstance(found.root, Message)
-    assert found.root.type_name == "google.protobuf.Int32Value"
-    assert found.references[found.root].name == "google.protobuf.Int32Value"
 
 
 def test_fields_of_declared_structs() -> None:

@@ -125,40 +125,6 @@ def test_which_jobs_an_environment_has(jobs: list[str], taken: list[str]) -> Non
     assert [name for name in ("a/x", "b/y", "b/z") if found.takes(*name.split("/"))] == taken
 
 
-@pytest.mark.parametrize(
-    ("text", "message", "column"),
-    [
-        ("{sshKeys: existing}", "sshKeys with mode existing requires secret", 23),
-        ("{sshKeys: none}", 'environments.prod.sshKeys must be "existing", "external-secrets", "job" or a mapping', 23),
-        ("{destination: {name: a, server: b}}", "destination has both name and server", 23),
-        ("{fixes: [ssh-keymode]}", "unknown fix 'ssh-keymode'", 31),
-        ("{naming: {mode: content, maxReruns: -1}}", "environments.prod.naming.maxReruns must be greater than", 47),
-        ("{patches: [{target: {kind: JobSet}}]}", "environments.prod.patches[0].patch is missing", 33),
-        ("{queue: 3}", "environments.prod.queue must be a string", 23),
-        ("{argocd: {per: jobs}}", 'environments.prod.argocd.per must be "job" or "namespace"', 32),
-        ("{argocd: {namespaces: [A]}}", "environments.prod.argocd.namespaces[0] is not a pattern of namespaces", 45),
-        ("{flux: {interval: 10}}", "environments.prod.flux.interval must be a string", 30),
-        ("{flux: {interval: ten}}", "environments.prod.flux.interval is not a duration", 30),
-        ("{argocd: {write: argocd}}", "environment prod has no argocd.repoURL, which Argo CD's objects require", 23),
-        ("{argocd: {repoURL: x, write: out/a}}", "out/ is reserved", 44),
-        ("{argocd: {repoURL: x, write: Jobs}}", "Jobs/ is reserved", 44),
-        ("{flux: {write: runtimes}}", "runtimes/ is reserved", 30),
-        *(
-            (f"{{flux: {{write: '{folder}'}}}}", "not a plain path relative to the folder of trainc.yaml", 30)
-            for folder in (".", "/x", "a/../out", "a//b", "a/", "./a", "a\\b", "a\u200bb")
-        ),
-        *(
-            (f"{{flux: {{write: '{folder}'}}}}", "belongs to git or GitHub", 30)
-            for folder in (".git/x", ".GIT/x", "a/.git", ".github/workflows", ".GitHub", "a/.git./x", "git~1/hooks")
-        ),
-    ],
-)
-def test_what_does_not_fit(text: str, message: str, column: int) -> None:
-    _, findings = parse(Source("trainc.yaml", f"environments: {{prod: {text}}}"))
-    assert [(finding.code, finding.column) for finding in findings] == [("TC013", column)]
-    assert message in findings[0].message
-
-
 IMAGE: JsonObject = {
     "image": "ghcr.io/team/small:1.2",
     "suite": "bookworm",

@@ -64,7 +64,7 @@ def command(*, reporter: Reporter) -> int:
     files = [bytes_of(data) for path, data in outcome.files.items() if job is None or path.split("/")[3] == job]
     findings = outcome.findings
     if not files and not has_errors(findings):
-        what = "TrainJob" if job is None else f"job {job}"
+        what = "TrainJob" if job is None else f"job {job!r}"
         findings = (*findings, nothing(name, f"no {what} found for environment {environment}"))
     status = reporter.report(findings)
     if not reporter.fails(findings):
