@@ -7,7 +7,7 @@ import json
 import pytest
 
 from trainc import Options, Source, compile
-from trainc.admission.policy.secrets import HIDDEN
+from trainc.admission.policy.policyset import HIDDEN
 from trainc.findings.formats import FORMATS
 
 TOKEN = "hf_SuperSecretToken0123456789"

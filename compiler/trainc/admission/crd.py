@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.admission.rules import BrokenRule, failures
-from trainc.basics.jsonvalues import Json, Path, dotted, existing, get
+from trainc.basics.jsonvalues import Path, dotted, existing, get
 from trainc.basics.regex import lazy
 from trainc.cel.declarations import base
 from trainc.documents.classify import RUNTIMES, TRAINJOB
@@ -46,7 +46,7 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
     ``stage`` and ``webhook`` name the stages at which schema and decoding into Go's types fail.
     """
     kind = str(document.data["kind"])
-    result = admit(resource(kind), document.data, TYPES[kind], reads=True)
+    result = admit(resource(kind), document.data)
     severity = Severity.WARNING if faithful else None
     findings = [unknown_field(document, path, resource(kind), severity) for path in result.dropped]
     violations = result.violations if faithful else _in_default_output(document, result.violations)
@@ -55,8 +55,13 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
     findings += [
         rule_finding(stored, failure, stage) for failure in broken_rules(resource(kind), result, faithful=faithful)
     ]
-    if not result.violations and not result.readable:
-        findings += _undecodable(stored, TYPES[kind], webhook)
+    if not result.violations:
+        try:
+            decode(result.data, TYPES[kind])
+        except GoDecodeError as error:
+            value, message = str(get(stored.data, *error.path)), f"cannot be decoded: {error.message}"
+            where = stored, error.path, message
+            findings.append(report("TC109", *where, found=value, stage=webhook, upstream=error.message))
     return Admitted(stored, tuple(findings))
 
 
@@ -133,16 +138,6 @@ def violation_finding(document: Document, violation: Violation, stage: str | Non
         stage=stage,
         upstream=violation.upstream or None,
     )
-
-
-def _undecodable(document: Document, type_name: str, webhook: str) -> list[Finding]:
-    try:
-        decode(document.data, type_name)
-    except GoDecodeError as error:
-        value: Json = get(document.data, *error.path)
-        message = f"cannot be decoded: {error.message}"
-        return [report("TC109", document, error.path, message, found=str(value), stage=webhook, upstream=error.message)]
-    return []
 
 
 # Hints: what replaces a field of an earlier release of Trainer's API in v2.3.0, and names misspelled in expressions.

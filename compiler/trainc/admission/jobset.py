@@ -6,7 +6,6 @@ Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go, with every feature gate a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from operator import is_
 from typing import Final
 
@@ -105,12 +104,8 @@ def _plain(field: Field, detail: str) -> None:
 
 
 def _dns_label(field: Field, name: str, too_long: str) -> None:
-    for text in _label_errors(name):
+    for text in is_dns1035_label(name):
         field.invalid(too_long if TOO_LONG in text else text, name)
-
-
-_label_errors = lru_cache(256)(is_dns1035_label)
-"""The errors of a name, cached: a fleet has few names of groups."""
 
 
 def _count(field: Field, absent: int = 1) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trainc.checks.containers import check_containers, check_secrets
 from trainc.checks.devices import check_devices, check_gangs
 from trainc.checks.images import check_images, check_pullable
-from trainc.checks.jobset import check_jobset
+from trainc.checks.jobs import check_jobset
 from trainc.checks.nodes import check_hostnames, check_launching, check_mpi, check_rendezvous
 from trainc.checks.trainer import check_ancestors, check_counts, check_initializers
 from trainc.findings import Finding

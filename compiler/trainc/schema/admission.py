@@ -23,7 +23,7 @@ from trainc.schema.metadata import (
 )
 from trainc.schema.structural import has_embedded, has_rules
 from trainc.schema.walk import STORE, Mode, node_of
-from trainc.schema.wording import UNKNOWN, UNREADABLE, Failures, Violation, native_violation, violations
+from trainc.schema.wording import UNKNOWN, Failures, Violation, native_violation, violations
 
 _NOT_CHECKED = (
     "Invalid value: null: some validation rules were not checked because the object was invalid;"
@@ -32,23 +32,18 @@ _NOT_CHECKED = (
 
 
 class Admitted(msgspec.Struct, frozen=True):
-    """An object as the server would store it, the paths of the unknown fields that it dropped, and violations.
-
-    ``readable``: a webhook's Go type can read it, if it has no violations.
-    """
+    """An object as the server would store it, the paths of the unknown fields that it dropped, and violations."""
 
     data: JsonObject
     dropped: tuple[Path, ...] = ()
     violations: tuple[Violation, ...] = ()
-    readable: bool = True
 
 
-def admit(resource: Resource, data: JsonObject, go: str = "", *, reads: bool = False) -> Admitted:
+def admit(resource: Resource, data: JsonObject, go: str = "") -> Admitted:
     """Decode, prune, default and validate an object as the API server does on create.
 
     ``data`` is a whole object of the resource's kind, returned unchanged if it cannot be decoded. ``go``: the Go type
-    from which a mutating webhook writes the object again before it is stored or, with ``reads``, into which a
-    validating one reads it.
+    from which a mutating webhook writes the object again before it is stored.
     """
     schema = resource.schema
     named, dropped, refusal = read_metadata(data, namespaced=resource.namespaced)
@@ -63,13 +58,13 @@ def admit(resource: Resource, data: JsonObject, go: str = "", *, reads: bool = F
 
         mode = Mode(native=NativeNode)
     failures = _walk_status(resource, named, mode)
-    node = node_of(schema, mode._replace(reads=reads), go, whole=True)
+    node = node_of(schema, mode, go, whole=True)
     stored = _without_status(resource, as_object(node.visit(_without_status(resource, named), failures)))
     dropped += tuple(failure.path for failure in failures if failure.keyword == UNKNOWN)
     found = _violations(resource, stored, failures)
     if resource.native and any(violation.decode for violation in found):
         stored = data
-    return Admitted(stored, dropped, found, not any(failure.keyword == UNREADABLE for failure in failures))
+    return Admitted(stored, dropped, found)
 
 
 def _without_status(resource: Resource, data: JsonObject) -> JsonObject:

@@ -48,26 +48,16 @@ def define(data: JsonObject) -> Definition:
         root: Path = ("spec", "versions", index, "schema", "openAPIV3Schema")
         schema = as_object(as_object(version.get("schema")).get("openAPIV3Schema"))
         try:
-            resource = _resource(spec, version, schema)
+            parsed = parse(schema)
         except SchemaError as error:
             found.append(Violation("TC111", (*root, *error.path), str(error), ""))
             continue
         notes += _notes(schema, root)
-        resources += [resource] if version.get("served") else []
+        if version.get("served"):
+            names, has_status = spec["names"], as_object(version.get("subresources")).get("status") is not None
+            identity = str(spec["group"]), str(version["name"]), str(names["kind"]), spec["scope"] == "Namespaced"
+            resources.append(Resource(*identity, has_status, parsed, names["plural"]))
     return Definition(() if found else tuple(resources), admitted.dropped, (*found, *notes))
-
-
-def _resource(spec: Any, version: Any, schema: JsonObject) -> Resource:
-    names = spec["names"]
-    return Resource(
-        spec["group"],
-        version["name"],
-        names["kind"],
-        spec["scope"] == "Namespaced",
-        as_object(version.get("subresources")).get("status") is not None,
-        parse(schema),
-        names["plural"],
-    )
 
 
 def _notes(schema: JsonObject, path: Path) -> Iterator[Violation]:

@@ -46,7 +46,10 @@ class NativeNode(Node):
             unknown: Failures = []
             stored = usual(value, unknown)
             failures += (failure for failure in unknown if failure.keyword == UNKNOWN)
-            failures.append(self._wrong_type(value))
+            if self._go_type is not None and self.schema.int_or_string:
+                failures.append(Failure(GO_TYPE, value, self.schema, self._go_type[1:]))
+            else:
+                failures.append(Failure("type", value, self.schema, Mismatch(self.schema.type, "")))
             return stored
 
         return visit
@@ -57,11 +60,6 @@ class NativeNode(Node):
             return cls not in (dict, list)
         kind = self.schema.type
         return not kind or (cls in (int, float) if kind in NUMERIC else cls is CLASSES[kind])
-
-    def _wrong_type(self, value: Any) -> Failure:
-        if self._go_type is not None and self.schema.int_or_string:
-            return Failure(GO_TYPE, value, self.schema, self._go_type[1:])
-        return Failure("type", value, self.schema, Mismatch(self.schema.type, ""))
 
     @property
     def _go_type(self) -> tuple[str, str, str] | None:

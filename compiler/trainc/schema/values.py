@@ -8,7 +8,6 @@ fit, else float64, as Kubernetes' JSON decoder makes them.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -18,6 +17,7 @@ from trainc.kube.gojson import INT64, as_float, go_json, go_number
 _INT32 = range(-(2**31), 2**31)
 _SAFE = 2.0**53 - 1  # beyond, a float is not taken for an integer
 _RELATIVE = 1e-9
+_FLOAT32_LIMIT = (2 - 2**-24) * 2.0**127  # from here on, numbers are rounded to infinity
 
 NUMERIC = ("integer", "number")
 CLASSES: Final[dict[str, type]] = {"string": str, "boolean": bool, "array": list, "object": dict, "null": type(None)}
@@ -129,20 +129,12 @@ def _fits_type(limits: Mapping[str, Any], value: float) -> bool:
         if number.__class__ is float and not (math.isfinite(number) and number == int(number)):
             return False
         return int(number) in integers(limits["format"])
-    return limits["format"] != "float" or _fits_float32(as_float(value))
+    return limits["format"] != "float" or abs(as_float(value)) < _FLOAT32_LIMIT
 
 
 def integers(form: str) -> range:
     """Return the integers of a format."""
     return _INT32 if form == "int32" else INT64
-
-
-def _fits_float32(number: float) -> bool:
-    try:
-        struct.pack("<f", number)
-    except OverflowError:
-        return False
-    return math.isfinite(number)
 
 
 def _type_name(limits: Mapping[str, Any]) -> str:
@@ -209,11 +201,14 @@ def list_errors(keywords: Mapping[str, Any], items: Sequence[Json]) -> list[List
     for index, item in enumerate(items):
         if item is not None and not isinstance(item, dict):
             return [ListError(index, item, duplicate=False)]
+    entries: list[Json] = [
+        {key: item[key] for key in keys if key in item} if isinstance(item, dict) else {} for item in items
+    ]
     if len(keys) == 1:  # values are compared by type and value, not by their JSON: 1 and 1.0 differ
         values = [item.get(keys[0], _UNSPECIFIED) if isinstance(item, dict) else _UNSPECIFIED for item in items]
     else:
-        values = [_entry(item, keys) for item in items]
-    return [ListError(index, _entry(items[index], keys), duplicate=True) for index in _repeated(values)]
+        values = [*entries]
+    return [ListError(index, entries[index], duplicate=True) for index in _repeated(values)]
 
 
 def _are_different(items: Sequence[Any], keys: Sequence[str]) -> bool:
@@ -231,10 +226,6 @@ def _are_different(items: Sequence[Any], keys: Sequence[str]) -> bool:
 
 
 _UNSPECIFIED: Any = object()
-
-
-def _entry(item: Json, keys: Sequence[str]) -> Json:
-    return {key: item[key] for key in keys if key in item} if isinstance(item, dict) else {}
 
 
 def _repeated(values: Sequence[Json]) -> list[int]:

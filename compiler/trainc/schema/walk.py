@@ -22,7 +22,7 @@ from trainc.schema.alternatives import alternative_checks
 from trainc.schema.formats import format_check, matcher
 from trainc.schema.structural import Structural
 from trainc.schema.values import CLASSES, NUMERIC, integers, is_member, list_errors, mismatch, number_errors
-from trainc.schema.wording import LIST_TYPE, NUMBER, UNKNOWN, UNREADABLE, Failure, Failures, Visit
+from trainc.schema.wording import LIST_TYPE, NUMBER, UNKNOWN, Failure, Failures, Visit
 
 OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
 """The fields that every Kubernetes object has, even if its schema omits them."""
@@ -36,14 +36,12 @@ _FIELDS: Final = 1024
 class Mode(NamedTuple):
     """What a walk does besides validating.
 
-    ``reads``: it also finds what Go's types cannot read. ``native``: the class of nodes for Kubernetes' own kinds
-    (native.py), None for custom resources.
+    ``native``: the class of nodes for Kubernetes' own kinds (native.py), None for custom resources.
     """
 
     prunes: bool = True
     fills: bool = True
     native: type[Node] | None = None
-    reads: bool = False
 
 
 STORE: Final = Mode()
@@ -120,15 +118,13 @@ _UNDESCRIBED: Final = Part(_visit_undescribed)
 class Node(Part):
     """A schema, compiled for one mode.
 
-    ``go``: the Go type that a webhook reads the value into, '' for none; unless the mode only reads, the webhook also
-    writes it, before the server stores what that has added or respelled. ``whole``: the value is a whole object, of
-    which apiVersion, kind and metadata are not pruned.
+    ``go``: the Go type from which a webhook writes the value, '' for none; the server stores what that has added or
+    respelled. ``whole``: the value is a whole object, of which apiVersion, kind and metadata are not pruned.
     """
 
     def __init__(self, schema: Structural, mode: Mode, go: str, *, whole: bool) -> None:
         super().__init__(self._make_visit)
         self.schema, self.mode, self.go = schema, mode, go
-        self.writes = bool(go) and not mode.reads
         self.whole = whole or schema.embedded
         cls = CLASSES.get(schema.type)
         self.plain = cls if cls in (str, bool) and self.visits[cls] is _keep else None
@@ -140,9 +136,9 @@ class Node(Part):
         if cls is list:
             return _items_visit(self._items, before, after)
         if cls is type(None) and self.mode.fills and not self.schema.nullable:
-            default = self.schema.default
-            return _drop_null if default is None else self._default_visit(default)
-        if self.writes and cls is not type(None) and not self._is_kept_by_go(cls):
+            default = _shared(self.schema.default)
+            return _drop_null if default is None else lambda _value, failures: self.visit(default, failures)
+        if self.go and cls is not type(None) and not self._is_kept_by_go(cls):
             return self._respell
         checks = (*before, *after)
         if len(checks) < 2:
@@ -155,15 +151,11 @@ class Node(Part):
 
         return visit
 
-    def _default_visit(self, default: Json) -> Visit:
-        shared = _shared(default)
-        return lambda _value, failures: self.visit(shared, failures)
-
     def visit_null_item(self, failures: Failures) -> Any:
         """Return how a null in a list is stored: as the default, Go's zero value, or null, which may be a failure."""
         if self.mode.fills and not self.schema.nullable and self.schema.default is not None:
             return self.visit(None, failures)
-        if self.writes:
+        if self.go:
             return self.visit(decode(None, self.go), failures)
         for check in self.checks(type(None))[0]:
             check(None, failures)
@@ -233,7 +225,7 @@ class Node(Part):
         for name, child in children.items():
             if child.default is not None:
                 yield name, self._field(name), _shared(child.default)
-        written = as_object(decode({}, self.go)) if self.writes and is_struct(self.go) else {}
+        written = as_object(decode({}, self.go)) if self.go and is_struct(self.go) else {}
         for name, zero in written.items():
             child_of = children.get(name)
             if child_of is not None and child_of.default is None and (zero is not None or child_of.nullable):
@@ -279,25 +271,16 @@ class Node(Part):
             return base in ("int", "int32", "int64")
         return (cls is str and base in ("string", "IntOrString")) or (cls is bool and base == "bool")
 
-    def _check_read(self, value: Any, failures: Failures) -> Any:
-        try:
-            decode(value, self.go)
-        except GoDecodeError:
-            failures.append(Failure(UNREADABLE, value, self.schema))
-        return value
-
     def checks(self, cls: type) -> tuple[list[Visit], list[Visit]]:
         """Return the checks of values of a class: those that precede the checks of the parts of a value, and others.
 
         A check returns the value.
         """
-        keywords = self.schema.keywords
+        keywords, types = self.schema.keywords, self.schema.types
         before: list[Visit] = []
         after: list[Visit] = []
-        if (self.schema.types or self.schema.format) and not any(
-            CLASSES.get(name) is cls for name in self.schema.types
-        ):
-            before.append(self._check_integer if cls is int and "integer" in self.schema.types else self._check_type)
+        if (types or self.schema.format) and not any(CLASSES.get(name) is cls for name in types):
+            before.append(self._check_type)
         if cls is not type(None):
             before += alternative_checks(self.schema, cls, _failures_of)
         if cls is str and (self.schema.format or not keywords.keys().isdisjoint(("maxLength", "minLength", "pattern"))):
@@ -311,17 +294,13 @@ class Node(Part):
             (after if cls is list else before).append(self._check_enum)
         if cls is dict:
             before += self._size_checks("minProperties", "maxProperties")
-        if self.mode.reads and self.go and cls is not type(None) and not self._is_kept_by_go(cls):
-            after.append(self._check_read)
         return before, after
 
-    def _check_integer(self, value: int, failures: Failures) -> int:
-        if value not in INT64:
-            self._check_type(value, failures)
-        return value
-
     def _check_type(self, value: Any, failures: Failures) -> Any:
-        if (wrong := mismatch(self.schema.types, self.schema.format, value)) is not None:
+        types = self.schema.types
+        if value.__class__ is int and "integer" in types and value in INT64:
+            return value
+        if (wrong := mismatch(types, self.schema.format, value)) is not None:
             failures.append(Failure("type", value, self.schema, wrong))
         return value
 

@@ -21,9 +21,6 @@ from trainc.kube.gojson import go_json
 from trainc.schema.structural import Structural
 
 UNKNOWN: Final = "unknown"
-UNREADABLE: Final = "unreadable"
-"""A value that fits the schema and that Go cannot read."""
-
 NUMBER: Final = "number"
 GO_TYPE: Final = "Go type"
 LIST_TYPE: Final = "x-kubernetes-list-type"
@@ -109,7 +106,7 @@ def violations(schema: Structural, failures: Iterable[Failure]) -> tuple[Violati
     """Return the violations of the failures of a walk over a value of schema, each text once."""
     found: dict[str, Violation] = {}
     for failure in failures:
-        if failure.keyword not in (UNKNOWN, UNREADABLE):
+        if failure.keyword != UNKNOWN:
             violation = (
                 _list_type(failure, schema) if failure.keyword == LIST_TYPE else _WORDS[failure.keyword](failure)
             )
