@@ -79,7 +79,7 @@ _TMP: Final[JsonObject] = {"name": "tmp", "emptyDir": {"medium": "Memory", "size
 
 
 def pod_template(name: str, secret: str, launcher: Launcher, keys: SshKeys) -> JsonObject:
-    """Return the template of a pod that fills a Secret, with the given name of service account and script."""
+    """Return the template of a pod that fills a Secret; ``name`` is that of its service account and script."""
     image, user = keys.image, NOBODY
     selector: JsonObject = {}
     if not image:  # the launcher's, with its user, who exists in it, unless that is root

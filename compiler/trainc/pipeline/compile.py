@@ -115,9 +115,7 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
         else job
         for job in jobs
     )
-    names = [next((obj.name for obj in job.summaries if obj.kind == JOBSET), None) for job in jobs]
-    pairs = zip(jobs, names, strict=True)
-    deployed = tuple(DeployedJob(job.namespace, job.name, job.document, jobset) for job, jobset in pairs)
+    deployed = tuple(map(_deployed, jobs))
     of_inputs = [
         *(*loaded.findings, *findings, *context.findings),
         *(*name_collisions(deployed, options), *too_many_reruns(deployed, context.base, options), *of_resources),
@@ -154,6 +152,11 @@ def _order(job: Job) -> tuple[str, str, str, int]:
 
 def _summaries(jobs: Iterable[Job], shared: Iterable[Shared]) -> tuple[Summary, ...]:
     return (*(summarize(one.obj) for one in shared), *(obj for job in jobs for obj in job.summaries))
+
+
+def _deployed(job: Job) -> DeployedJob:
+    jobset = next((obj.name for obj in job.summaries if obj.kind == JOBSET), None)
+    return DeployedJob(job.namespace, job.name, job.document, jobset)
 
 
 def _runtime_resources(
