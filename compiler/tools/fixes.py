@@ -1,82 +1,30 @@
-"""Writes docs/fixes.md from the table of fixes and from what each changes in its example, tests/fixes/<name>.yaml."""
+"""Updates docs/fixes.md: what each fix changes in its example, tests/fixes/<name>.yaml."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import unified_diff
 from pathlib import Path
-from textwrap import fill
 
 from trainc import Build, Options, Source
 from trainc.documents.emit import emit
 from trainc.findings import Severity
 from trainc.pipeline.compile import compile as compile_sources
-from trainc.upstream import FIXES, Fix
+from trainc.upstream import FIXES
 
 ROOT = Path(__file__).parents[2]
 TARGET = ROOT / "docs" / "fixes.md"
 EXAMPLES = ROOT / "tests" / "fixes"
-WIDTH = 120
-
-INTRODUCTION = """# Known bugs of Trainer v2.3.0, and their fixes
-
-By default, trainc reproduces the output of Trainer v2.3.0 including its bugs, so that rendered files match what a
-controller would create. If a job is affected by a known bug, trainc reports a warning with the code below, with and
-without `--faithful`. Each bug has a fix that you can enable in trainc.yaml:
-
-```yaml
-fixes: [openmpi5-variables, env-to-workers]   # for every environment
-defaults:
-  fixes: recommended                          # replaces the line above
-environments:
-  prod: {}
-  staging:
-    fixes: [recommended, env-to-workers]      # replaces both, for this environment
-```
-
-`recommended` enables all fixes marked as recommended below. With them, the output is what the TrainJob asks for, and
-whether a job works does not depend on details of its image that trainc cannot see. An enabled fix replaces its warning;
-if it cannot help, the warning remains. Faithful output (`build --faithful`) never contains fixes. Changing `fixes`
-changes every affected job, including those in a cluster. Most of these changes are to immutable fields of a JobSet, so
-such jobs need a new run number ([lifecycle.md](lifecycle.md#change-an-immutable-field)).
-
-This page is generated from `compiler/trainc/upstream.py` and the examples in `tests/fixes/` by `make schemas`.
-
-"""
-
-
-DROPPED = """## Bugs without a fix
-
-- `flux-main-host`: upstream passes `<job>-0` as the main host to init.sh, although the host is `<job>-node-0-0`. The
-  script does not use the value. trainc's own Flux scripts contain no main host, so there is nothing to fix.
-"""
 
 
 def markdown() -> str:
-    """Return the page."""
-    rows = ["| fix | warning | recommended | what goes wrong |", "|---|---|---|---|"]
-    rows += [
-        f"| [`{name}`](#{name}) | {fix.code} | {'yes' if fix.recommended else 'no'} | {fix.title} |"
-        for name, fix in FIXES.items()
-    ]
-    sections = (section(name, fix) for name, fix in FIXES.items())
-    return INTRODUCTION + "\n".join(rows) + "\n\n" + "\n".join(sections) + "\n" + DROPPED
-
-
-def section(name: str, fix: Fix) -> str:
-    """Return what the page says of one fix."""
-    recommended = "Recommended" if fix.recommended else "Not recommended"
-    paragraphs = (
-        f"Warning {fix.code}; upstream: {fix.issue}.",
-        f"Without the fix: {fix.wrong}",
-        f"With the fix: {fix.right}" + (f" {fix.limits}" if fix.limits else ""),
-        f"{recommended}: {fix.why}",
-        f"Effect on [the example](../tests/fixes/{name}.yaml):",
-    )
-    lines = [f"## {name}", ""]
-    for paragraph in paragraphs:
-        lines += [fill(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False), ""]
-    return "\n".join([*lines, "```diff", *changes(name), "```", ""])
+    """Return the page with current changes; all else on it is written by hand."""
+    page = TARGET.read_text(encoding="utf-8")
+    for name in FIXES:
+        start = f"Effect on [the example](../tests/fixes/{name}.yaml):\n\n```diff\n"
+        before, _, rest = page.partition(start)
+        page = "".join((before, start, *(f"{line}\n" for line in changes(name)), "```", rest.partition("```")[2]))
+    return page
 
 
 def changes(name: str) -> Iterator[str]:

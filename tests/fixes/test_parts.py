@@ -252,3 +252,6 @@ def test_the_page_is_current() -> None:
     assert page == tool.markdown()
     assert page.count("```diff\n") == len(FIXES)
     assert "```diff\n```" not in page
+    for name, fix in FIXES.items():
+        assert f"| [`{name}`](#{name}) | {fix.code} | {'yes' if fix.recommended else 'no'} | " in page
+        assert f"\n## {name}\n\nWarning {fix.code}; " in page

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from trainc.data import load_text
 from trainc.findings.finding import Severity
-from trainc.upstream import FIXES, TRAINER_VERSION
 
 WIDTH: Final = 80
 """The width of a page in the terminal."""
@@ -38,10 +37,6 @@ def _read(table: str) -> Iterator[tuple[str, Code]]:
     for entry in _ENTRY.finditer(table):
         text, hint = (part and part.replace("\n", " ") for part in entry.group("text", "hint"))
         yield entry["code"], Code(Severity(entry["severity"]), entry["title"], text, hint)
-    for name, fix in FIXES.items():
-        bug = f"A known bug of Trainer {TRAINER_VERSION} ({fix.issue}), which trainc reproduces."
-        text = f"{bug} {fix.wrong} Fix {name}: {fix.right}"
-        yield fix.code, Code(Severity.WARNING, fix.title, text)
 
 
 CODES: Final[Mapping[str, Code]] = dict(sorted(_read(load_text("codes.md"))))

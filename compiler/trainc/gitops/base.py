@@ -50,11 +50,6 @@ def with_jobset(objects: Objects, data: JsonObject) -> Objects:
     return tuple(replace(obj, data=data) if obj.kind == JOBSET else obj for obj in objects)
 
 
-def environment_origin(name: str, model: Model, *inside: str | int) -> Origin:
-    """Return the origin of a value that an option of trainc.yaml sets in the objects of a job."""
-    return option_origin(model.options, name, *inside)
-
-
 def option_origin(options: Options, name: str, *inside: str | int) -> Origin:
     """Return the origin of a value that an option of trainc.yaml sets; with a position if its text is available."""
     document, path = options.config_document, option_path(options, name)
@@ -132,7 +127,7 @@ def origins_of(model: Model, creator: Origin) -> dict[Path, Origin]:
 def namespace_origin(model: Model) -> Origin:
     """Return the origin of the namespace of a job's objects: the TrainJob, or the environment that renames it."""
     if model.namespace != model.home:
-        return environment_origin("namespaces", model, model.home)
+        return option_origin(model.options, "namespaces", model.home)
     return Origin("input", model.job, ("metadata", "namespace"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import Final, NamedTuple
+from typing import Final
 
 from trainc.basics.jsonvalues import Path, as_object, get
 from trainc.findings import Finding, Related, report
@@ -23,21 +23,10 @@ WITHOUT_TARGET: Final = "TC606"
 UNKNOWN: Final = "TC613"
 
 
-class Split(NamedTuple):
-    """The TrainJobs that an environment includes and excludes."""
-
-    included: tuple[Document, ...]
-    excluded: tuple[Document, ...]
-
-
-def split(jobs: Iterable[Document], settings: Settings) -> Split:
-    """Split the TrainJobs by the environment's patterns, which match the namespace below jobs/."""
-    included: list[Document] = []
-    excluded: list[Document] = []
-    for job in jobs:
-        home, name = (str(get(job.data, "metadata", key)) for key in ("namespace", "name"))
-        (included if settings.takes(home, name) else excluded).append(job)
-    return Split(tuple(included), tuple(excluded))
+def is_included(job: Document, settings: Settings) -> bool:
+    """Tell whether the environment's patterns, which match the namespace below jobs/, include a TrainJob."""
+    home, name = (str(get(job.data, "metadata", key)) for key in ("namespace", "name"))
+    return settings.takes(home, name)
 
 
 def name_collisions(jobs: Iterable[DeployedJob], options: Options) -> tuple[Finding, ...]:

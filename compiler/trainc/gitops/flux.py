@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject, as_object, get, put
-from trainc.gitops.base import Pass, environment_origin
+from trainc.gitops.base import Pass, option_origin
 from trainc.inputs.settings import Settings
 from trainc.plugins.model import Model, Objects
 from trainc.upstream import FLUX_API
@@ -47,7 +47,7 @@ def shape(model: Model, objects: Objects) -> Objects:
     return tuple(replace(obj, data=annotated(obj.data)) for obj in objects)
 
 
-PASS = Pass("flux", shape, lambda model, *_: environment_origin("target", model))
+PASS = Pass("flux", shape, lambda model, *_: option_origin(model.options, "target"))
 
 
 # The Kustomization of one directory of out/. With one per job, a change of an immutable field stops only that job's

@@ -11,7 +11,7 @@ from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
 from trainc.findings import Finding, report
-from trainc.gitops.base import Pass, environment_origin
+from trainc.gitops.base import Pass, option_origin
 from trainc.gitops.pods import images, with_images, with_pods
 from trainc.gitops.summary import Summary
 from trainc.inputs.imagelock import IMAGES, Lock, key_of, spelt_out
@@ -69,10 +69,10 @@ def _cause_of_registry(model: Model, path: Path, root: Json) -> Origin:
     settings = model.options.settings
     if "imagePullSecrets" in path:
         names, name = settings.image_pull_secrets, get(root, *path[: path.index("imagePullSecrets") + 2], "name")
-        return environment_origin("imagePullSecrets", model, *((names.index(name),) if name in names else ()))
+        return option_origin(model.options, "imagePullSecrets", *((names.index(name),) if name in names else ()))
     image = str(get(root, *path))
     replaced = [(new, old) for old, new in settings.registries.items() if image.startswith(new)]
-    return environment_origin(REGISTRIES, model, *((max(replaced)[1],) if replaced else ()))
+    return option_origin(model.options, REGISTRIES, *((max(replaced)[1],) if replaced else ()))
 
 
 # Digests.

@@ -12,8 +12,8 @@ from trainc.data import load_text
 from trainc.gitops.base import (
     NOBODY,
     Pass,
-    environment_origin,
     jobset_of,
+    option_origin,
     origins_of,
     rights,
     small_container,
@@ -79,7 +79,7 @@ _TMP: Final[JsonObject] = {"name": "tmp", "emptyDir": {"medium": "Memory", "size
 
 
 def pod_template(name: str, secret: str, launcher: Launcher, keys: SshKeys) -> JsonObject:
-    """Return the template of a pod that fills a Secret, with the given name of service account and script."""
+    """Return the template of a pod that fills a Secret; ``name`` is that of its service account and script."""
     image, user = keys.image, NOBODY
     selector: JsonObject = {}
     if not image:  # the launcher's, with its user, who exists in it, unless that is root
@@ -143,7 +143,7 @@ def job_objects(model: Model, jobset: Object, launcher: Launcher) -> Objects:
     def with_image() -> dict[Path, Origin]:
         """Return the origins of the Job, whose image has the origin of the launcher's."""
         if model.options.settings.ssh_keys.image:
-            origin: Origin | None = environment_origin("sshKeys", model)
+            origin: Origin | None = option_origin(model.options, "sshKeys")
         else:
             origin = nearest(jobset.origins(), (*launcher.container_path, "image"))
         image = ("spec", "template", "spec", "containers", 0, "image")
@@ -194,7 +194,7 @@ def operator_objects(model: Model) -> Objects:
     )
     if model.options.settings.ssh_keys.skip_dry_run:
         objects = tuple(put(data, ("metadata", "annotations"), {**SKIP_DRY_RUN}) for data in objects)
-    return tuple(Object(data, lambda: origins_of(model, environment_origin("sshKeys", model))) for data in objects)
+    return tuple(Object(data, lambda: origins_of(model, option_origin(model.options, "sshKeys"))) for data in objects)
 
 
 # Pods that mount existing keys.
@@ -245,7 +245,7 @@ def shape(model: Model, objects: Objects) -> Objects:
 
 def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of the name of an existing Secret."""
-    return environment_origin(OPTION, model)
+    return option_origin(model.options, OPTION)
 
 
 PASS: Final = Pass(OPTION, shape, cause)

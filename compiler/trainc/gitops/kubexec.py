@@ -10,8 +10,8 @@ from trainc.findings import Finding, report, suggest
 from trainc.gitops.base import (
     NOBODY,
     Pass,
-    environment_origin,
     jobset_of,
+    option_origin,
     origins_of,
     rights,
     small_container,
@@ -143,7 +143,7 @@ def origin(model: Model) -> Origin:
     """Return the origin of the transport: the runtime's annotation, or the environment."""
     if get(model.runtime.data, *ANNOTATIONS, TRANSPORT) is not None:
         return Origin("plugin", model.runtime, (*ANNOTATIONS, TRANSPORT), "kubexec")
-    return environment_origin("transport", model, "mode")
+    return option_origin(model.options, "transport", "mode")
 
 
 # The pass that allows the launcher to exec into the nodes, for jobs with this transport (docs/kubexec.md).
@@ -172,7 +172,7 @@ def shape(model: Model, objects: Objects) -> Objects:
 def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of additions to pods: for kubectl, the environment's image."""
     if model.options.settings.transport.image and ("initContainers" in path or "volumes" in path):
-        return environment_origin(OPTION, model, "image")
+        return option_origin(model.options, OPTION, "image")
     return origin(model)
 
 

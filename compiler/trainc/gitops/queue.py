@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get
 from trainc.findings import Finding
-from trainc.gitops.base import Pass, environment_origin, jobset_of, with_jobset
+from trainc.gitops.base import Pass, jobset_of, option_origin, with_jobset
 from trainc.plugins.model import Model, Objects, Origin
 from trainc.plugins.origins import report_at
 from trainc.upstream import KUEUE_LABELS, QUEUE_LABEL
@@ -54,7 +54,7 @@ def cause(model: Model, path: Path, root: Json) -> Origin:
     if path[:2] != ("metadata", "labels"):
         return Origin("default", name="trainc")
     from_job = path == ("metadata", "labels") or get(model.job.data, *path) is not None
-    return Origin("input", model.job, path) if from_job else environment_origin("queue", model)
+    return Origin("input", model.job, path) if from_job else option_origin(model.options, "queue")
 
 
 PASS = Pass("queue", shape, cause, check_objects=check_objects)

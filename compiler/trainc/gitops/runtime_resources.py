@@ -6,7 +6,7 @@ as a ClusterRole, must be applied by an administrator.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -57,11 +57,8 @@ READ: Final = frozenset(
 _NAME: Path = ("metadata", "name")
 
 
-class Use(NamedTuple):
-    """The runtime of a compiled job, and the namespace of the job in the cluster."""
-
-    runtime: Document
-    namespace: str
+Uses = Collection[tuple[Document, str]]
+"""The runtime of each compiled job, and the namespace of the job in the cluster."""
 
 
 class Shared(NamedTuple):
@@ -73,15 +70,15 @@ class Shared(NamedTuple):
 
 
 def share(
-    stored: Mapping[Key, Document], unplaced: frozenset[Key], uses: Iterable[Use], options: Options
+    stored: Mapping[Key, Document], unplaced: frozenset[Key], uses: Uses, options: Options
 ) -> tuple[tuple[Shared, ...], tuple[Finding, ...]]:
     """Return the companions of the runtimes in use, and findings on them.
 
     ``stored`` holds the documents as a cluster stores them, ``unplaced`` the keys of those without a namespace.
     """
     used: dict[Source, set[str]] = {}
-    for use in uses:
-        used.setdefault(use.runtime.source, set()).add(use.namespace)
+    for runtime, namespace in uses:
+        used.setdefault(runtime.source, set()).add(namespace)
     found: dict[Identity, Shared] = {}
     findings: list[Finding] = []
     for key, document in stored.items():
@@ -123,13 +120,13 @@ def collisions(shared: Iterable[Shared], objects: Iterable[Summary]) -> tuple[Fi
 
 
 def unused_resources(
-    documents: Iterable[Document], runtimes: Iterable[Document], uses: Iterable[Use], *, faithful: bool
+    documents: Iterable[Document], runtimes: Iterable[Document], uses: Uses, *, faithful: bool
 ) -> tuple[Finding, ...]:
     """Return one note per file with companions that are not emitted, since no job uses its runtimes.
 
     In faithful output they are never emitted.
     """
-    used = frozenset() if faithful else frozenset(use.runtime.source for use in uses)
+    used = frozenset() if faithful else frozenset(runtime.source for runtime, _ in uses)
     files = {runtime.source for runtime in runtimes} - used
     found: dict[Source, list[Document]] = {}
     for document in documents:

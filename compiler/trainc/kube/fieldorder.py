@@ -15,11 +15,11 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
     ("apiVersion", "apiGroup", "apiGroups", "kind", "metadata"),
     # What a list item is called; and in metadata.
     ("name", "generateName", "namespace", "labels", "annotations", "ownerReferences", "finalizers"),
-    # The body of an object; rules of a Role, subjects of a binding, data of a ConfigMap stand where spec does.
+    # The body of an object. Rules of a Role, subjects of a binding and data of a ConfigMap have the position of spec.
     ("type", "immutable", "roleRef", "subjects", "aggregationRule", "rules", "secrets", "imagePullSecrets"),
     # TrainJob and TrainingRuntime.
     ("suspend", "managedBy", "runtimeRef", "initializer", "trainer", "mlPolicy", "podGroupPolicy", "runtimePatches"),
-    # JobSet, replicated jobs, Jobs. A template comes after all that says how often it runs.
+    # JobSet, replicated jobs, Jobs. A template follows the fields that determine how often it runs.
     ("network", "coordinator", "successPolicy", "failurePolicy", "startupPolicy", "volumeClaimPolicies"),
     ("groupName", "numNodes", "numProcPerNode", "replicas", "dependsOn"),
     ("parallelism", "completions", "completionMode", "backoffLimit", "backoffLimitPerIndex", "maxFailedIndexes"),
@@ -44,7 +44,7 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
     ("mountPath", "subPath", "subPathExpr", "readOnly"),
     ("resource", "resourceNames", "nonResourceURLs", "verbs"),
     ("limits", "requests", "claims", "matchLabels", "matchExpressions", "matchFields", "path", "mode", "optional"),
-    # Argo CD's objects: what is taken from where, where it goes, how.
+    # Argo CD's objects: sources, destinations, options.
     ("goTemplate", "goTemplateOptions", "generators", "description", "sourceRepos", "project", "source"),
     ("repoURL", "targetRevision", "revision", "directories", "destination", "destinations", "syncPolicy"),
     ("action", "targetReplicatedJobs", "templates", "template", "spec"),

@@ -93,7 +93,7 @@ def decode(data: Json, type_name: str) -> Json:
 
 
 def apply_configuration(data: Json, type_name: str) -> Json:
-    """Return the apply configuration that Trainer makes of a typed object (pkg/apply FromTypedObjWithFields).
+    """Return the apply configuration that Trainer builds from a typed object (pkg/apply FromTypedObjWithFields).
 
     ``type_name`` is that of the struct. Its JSON is read again into the ApplyConfiguration struct, whose fields are all
     pointers with omitempty. DefaultUnstructuredConverter, in between, omits what encoding/json omits. Raises

@@ -55,24 +55,21 @@ Details = tuple[str, ...]
 def is_dns1123_label(value: str) -> Details:
     """Check a DNS label of RFC 1123: the rule for namespaces and containers."""
     details = _too_long(value, DNS1123_LABEL_MAX_LENGTH)
-    if re.fullmatch(_DNS1123_LABEL, value):
-        return details
-    if re.fullmatch(_DNS1123_SUBDOMAIN, value):
+    if "." in value and re.fullmatch(_DNS1123_SUBDOMAIN, value):
         return (*details, "must not contain dots")
-    return (*details, _regex_error(_DNS1123_LABEL_TEXT, _DNS1123_LABEL, "my-name", "123-abc"))
+    return (*details, *_form(value, _DNS1123_LABEL_TEXT, _DNS1123_LABEL, "my-name", "123-abc"))
 
 
 def is_dns1123_subdomain(value: str) -> Details:
     """Check a DNS subdomain of RFC 1123: the rule for the names of most kinds, custom resources included."""
-    return (*_too_long(value, DNS1123_SUBDOMAIN_MAX_LENGTH), *_dns1123_subdomain_form(value))
+    form = _form(value, _DNS1123_SUBDOMAIN_TEXT, _DNS1123_SUBDOMAIN, "example.com")
+    return (*_too_long(value, DNS1123_SUBDOMAIN_MAX_LENGTH), *form)
 
 
 def is_dns1035_label(value: str) -> Details:
     """Check a DNS label of RFC 1035, which must begin with a letter: the rule for Services."""
-    details = _too_long(value, DNS1035_LABEL_MAX_LENGTH)
-    if re.fullmatch(_DNS1035_LABEL, value):
-        return details
-    return (*details, _regex_error(_DNS1035_LABEL_TEXT, _DNS1035_LABEL, "my-name", "abc-123"))
+    form = _form(value, _DNS1035_LABEL_TEXT, _DNS1035_LABEL, "my-name", "abc-123")
+    return (*_too_long(value, DNS1035_LABEL_MAX_LENGTH), *form)
 
 
 def is_qualified_name(value: str) -> Details:
@@ -87,7 +84,8 @@ def is_qualified_name(value: str) -> Details:
         details.append("prefix part must be non-empty")
     elif slash:
         too_long = _too_long(prefix, DNS1123_SUBDOMAIN_MAX_LENGTH, "bytes")
-        details += (f"prefix part {detail}" for detail in (*too_long, *_dns1123_subdomain_form(prefix)))
+        form = _form(prefix, _DNS1123_SUBDOMAIN_TEXT, _DNS1123_SUBDOMAIN, "example.com")
+        details += (f"prefix part {detail}" for detail in (*too_long, *form))
     if not name:
         details.append("name part must be non-empty")
     elif _size(name) > QUALIFIED_NAME_MAX_LENGTH:
@@ -99,18 +97,14 @@ def is_qualified_name(value: str) -> Details:
 
 def is_valid_label_value(value: str) -> Details:
     """Check the value of a label; it may be empty."""
-    details = _too_long(value, LABEL_VALUE_MAX_LENGTH, "bytes")
-    if re.fullmatch(_LABEL_VALUE, value):
-        return details
-    return (*details, _regex_error(_LABEL_VALUE_TEXT, _LABEL_VALUE, "MyValue", "my_value", "12345"))
+    form = _form(value, _LABEL_VALUE_TEXT, _LABEL_VALUE, "MyValue", "my_value", "12345")
+    return (*_too_long(value, LABEL_VALUE_MAX_LENGTH, "bytes"), *form)
 
 
 def is_config_map_key(value: str) -> Details:
     """Check a key of a ConfigMap's or Secret's data."""
-    details = _too_long(value, DNS1123_SUBDOMAIN_MAX_LENGTH)
-    if not re.fullmatch(_CONFIG_MAP_KEY, value):
-        text = _regex_error(_CONFIG_MAP_KEY_TEXT, _CONFIG_MAP_KEY, "key.name", "KEY_NAME", "key-name")
-        details = (*details, text)
+    form = _form(value, _CONFIG_MAP_KEY_TEXT, _CONFIG_MAP_KEY, "key.name", "KEY_NAME", "key-name")
+    details = (*_too_long(value, DNS1123_SUBDOMAIN_MAX_LENGTH), *form)
     if value in (".", ".."):
         return (*details, f"must not be '{value}'")
     return (*details, "must not start with '..'") if value.startswith("..") else details
@@ -184,10 +178,9 @@ def validate_annotations(annotations: Mapping[str, str], field: str) -> Details:
     return tuple(errors)
 
 
-def _dns1123_subdomain_form(value: str) -> Details:
-    if re.fullmatch(_DNS1123_SUBDOMAIN, value):
-        return ()
-    return (_regex_error(_DNS1123_SUBDOMAIN_TEXT, _DNS1123_SUBDOMAIN, "example.com"),)
+def _form(value: str, text: str, pattern: str, *examples: str) -> Details:
+    """Check the form of a value; ``text`` describes the pattern."""
+    return () if re.fullmatch(pattern, value) else (_regex_error(text, pattern, *examples),)
 
 
 def _too_long(value: str, limit: int, unit: str = "characters") -> Details:

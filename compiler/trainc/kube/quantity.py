@@ -111,7 +111,7 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
         return (left > right) - (left < right)
 
     def add(self, other: Quantity) -> Quantity:
-        """Return the sum in the format of self, or of other where self is 0. Raises QuantityError past all memory."""
+        """Return the sum in the format of self, or of other if self is 0. Raises QuantityError if it is too large."""
         return _sum(self, other, 1)
 
     def sub(self, other: Quantity) -> Quantity:
@@ -289,7 +289,7 @@ def _scaled_narrow(number: int, up: int) -> int:
 
 def _scaled_wide(number: int, up: int) -> int:
     if up >= 0:
-        # Go multiplies by int64(math.Pow10(up)); past 1e18 that conversion gives the least int64 on amd64.
+        # Go multiplies by int64(math.Pow10(up)); beyond 1e18 that conversion gives the least int64 on amd64.
         return int64(int64(number) * (ten(up) if up <= _FAST_DIGITS else INT64_MIN))
     if number < INT64_MAX and -up <= _FAST_DIGITS:
         # Go's shortcut truncates negative numbers towards zero, and still adds the one that rounds up.

@@ -16,11 +16,10 @@ from trainc.documents.load import load
 from trainc.findings import Finding, Silenced, has_errors, report, sort_key
 from trainc.findings.settling import JobFindings
 from trainc.gitops.base import JOBSET
-from trainc.gitops.environment import name_collisions, patches_without_target, split
+from trainc.gitops.environment import is_included, name_collisions, patches_without_target
 from trainc.gitops.naming import DeployedJob, too_many_reruns
 from trainc.gitops.runtime_resources import (
     Shared,
-    Use,
     collisions,
     share,
     unread_resources,
@@ -106,8 +105,8 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
     documents, findings = classify(loaded.documents)
     findings += tuple(superseded(loaded.documents, faithful=options.faithful))
     context = Context.of(documents, loaded.documents, loaded.sources, options, keep)
-    chosen = split(documents.jobs, options.settings)
-    jobs = tuple(sorted(execute(context, chosen.included), key=_order))
+    chosen = [(job, is_included(job, options.settings)) for job in documents.jobs]
+    jobs = tuple(sorted(execute(context, [job for job, included in chosen if included]), key=_order))
     shared, of_resources = _runtime_resources(context, loaded.documents, jobs)
     companions = tuple(one.obj for one in shared)
     jobs = tuple(
@@ -116,9 +115,7 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
         else job
         for job in jobs
     )
-    names = [next((obj.name for obj in job.summaries if obj.kind == JOBSET), None) for job in jobs]
-    pairs = zip(jobs, names, strict=True)
-    deployed = tuple(DeployedJob(job.namespace, job.name, job.document, jobset) for job, jobset in pairs)
+    deployed = tuple(map(_deployed, jobs))
     of_inputs = [
         *(*loaded.findings, *findings, *context.findings),
         *(*name_collisions(deployed, options), *too_many_reruns(deployed, context.base, options), *of_resources),
@@ -136,7 +133,7 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
         jobs,
         tuple(sorted(final.findings, key=sort_key)),
         files={},
-        excluded=chosen.excluded,
+        excluded=tuple(job for job, included in chosen if not included),
         unused=context.runtimes.unused(job.document for job in jobs),
         silenced=final.silenced,
         input_findings=final.of_inputs,
@@ -157,12 +154,17 @@ def _summaries(jobs: Iterable[Job], shared: Iterable[Shared]) -> tuple[Summary, 
     return (*(summarize(one.obj) for one in shared), *(obj for job in jobs for obj in job.summaries))
 
 
+def _deployed(job: Job) -> DeployedJob:
+    jobset = next((obj.name for obj in job.summaries if obj.kind == JOBSET), None)
+    return DeployedJob(job.namespace, job.name, job.document, jobset)
+
+
 def _runtime_resources(
     context: Context, documents: Iterable[Document], jobs: tuple[Job, ...]
 ) -> tuple[tuple[Shared, ...], tuple[Finding, ...]]:
     """Return the companions of the runtimes in use, and the findings on all companions."""
     known, options = context.documents, context.options
-    uses = [Use(job.runtime, job.namespace) for job in jobs if job.runtime is not None]
+    uses = [(job.runtime, job.namespace) for job in jobs if job.runtime is not None]
     findings = [*unused_resources(known.cluster.values(), known.runtimes, uses, faithful=options.faithful)]
     if options.faithful:
         return (), tuple(findings)

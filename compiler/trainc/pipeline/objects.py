@@ -81,20 +81,6 @@ def _claims(model: Model, jobset: Object) -> Mapping[str, Json]:
     return {name: document.data.get("spec") for name, document in existing.items() if document is not None}
 
 
-def _name_too_long(model: Model, jobset: Object, finding: Finding) -> Finding:
-    """Return the finding of a JobSet's name that is too long, with the number of characters that it may have."""
-    most, longest = name_limit(jobset.data)
-    most -= naming.added_characters(model)
-    if most < 1:
-        return replace(finding, hint=f"shorten the name of the replicated job: the {longest} is limited to 63")
-    return replace(
-        finding,
-        found=f"{len(model.title)} characters",
-        expected=f"at most {most} characters",
-        hint=f"use at most {most} characters: the {longest} is limited to 63",
-    )
-
-
 def _refusal(model: Model, jobset: Object, refused: Fault) -> Finding:
     """Return the finding on a refused JobSet, at its source."""
     is_name = refused.code == _NAME_TOO_LONG
@@ -111,4 +97,12 @@ def _refusal(model: Model, jobset: Object, refused: Fault) -> Finding:
         stage=refused.stage,
         upstream=refused.upstream,
     )
-    return _name_too_long(model, jobset, finding) if is_name else finding
+    if not is_name:
+        return finding
+    most, longest = name_limit(jobset.data)
+    most -= naming.added_characters(model)
+    limit = f"the {longest} is limited to 63"
+    if most < 1:
+        return replace(finding, hint=f"shorten the name of the replicated job: {limit}")
+    hint, expected = f"use at most {most} characters: {limit}", f"at most {most} characters"
+    return replace(finding, found=f"{len(model.title)} characters", expected=expected, hint=hint)

@@ -31,7 +31,12 @@ def source_of(model: Model, obj: Object, path: Path) -> tuple[Document, Path]:
     """
     origins = obj.origins()
     for end in range(len(path), 0, -1):
-        origin = _written(nearest(origins, path[:end]))
+        origin = nearest(origins, path[:end])
+        # The value was written at the last origin that does not only rewrite it.
+        while origin is not None and origin.earlier is not None:
+            if origin.document is not None and (origin.kind, origin.name) not in REWRITES:
+                break
+            origin = origin.earlier
         if origin is not None and origin.document is not None:
             return origin.document, existing(origin.document.data, origin.path)
     return model.job, ("metadata", "name")
@@ -40,12 +45,3 @@ def source_of(model: Model, obj: Object, path: Path) -> tuple[Document, Path]:
 def report_at(code: str, model: Model, obj: Object, path: Path, message: str, **details: Any) -> Finding:
     """Return a finding on a value of an object, reported at its source; ``details`` as for ``report``."""
     return report(code, *source_of(model, obj, path), message, **details)
-
-
-def _written(origin: Origin | None) -> Origin | None:
-    """Return the origin at which the value was written: the last one that does not only rewrite it."""
-    while origin is not None and origin.earlier is not None:
-        if origin.document is not None and (origin.kind, origin.name) not in REWRITES:
-            break
-        origin = origin.earlier
-    return origin

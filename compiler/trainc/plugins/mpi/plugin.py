@@ -27,6 +27,7 @@ from trainc.plugins.base import (
     typed_env,
 )
 from trainc.plugins.model import Container, Model, Objects, PodSet
+from trainc.plugins.mpi import transport
 from trainc.plugins.mpi.implementations import (
     HOSTFILE,
     HOSTFILE_DIRECTORY,
@@ -37,20 +38,6 @@ from trainc.plugins.mpi.implementations import (
     host_count,
     hostfile,
     implementation_of,
-)
-from trainc.plugins.mpi.transport import (
-    KUBEXEC_VOLUME,
-    SSH_VOLUME,
-    by_kubexec,
-    check_known_hosts,
-    kubexec_map,
-    kubexec_volume,
-    may_be_root,
-    secret_keys,
-    secret_name,
-    ssh_arguments,
-    ssh_volume,
-    strict,
 )
 from trainc.upstream import LAUNCHER, NODE, TRAINER
 
@@ -102,12 +89,12 @@ def check(model: Model) -> Iterator[Finding]:
         message = "unknown mpiImplementation: Trainer accepts it, but cannot build the job"
         more = {"found": str(policy.get("mpiImplementation")), "expected": "one of " + ", ".join(IMPLEMENTATIONS)}
         yield refused("TC404", model.runtime, IMPLEMENTATION_PATH, text, message, stage="build", **more)
-    yield from check_known_hosts(model, policy)
+    yield from transport.check_known_hosts(model, policy)
     if (count := host_count(counted(model, policy))) > MAX_HOSTS:
         detail = f"the hostfile would have {count} lines, more than {MAX_HOSTS}"
         yield refused("TC407", model.job, ("spec", "trainer", "numNodes"), detail, detail, stage="build")
     if model.options.faithful:  # else gitops/keys creates the Secret
-        yield from secret_must_exist(model, secret_name(model), secret_keys(model, policy))
+        yield from secret_must_exist(model, transport.secret_name(model), transport.secret_keys(model, policy))
     yield from _known_bugs(model, policy)
 
 
@@ -126,19 +113,19 @@ def build(model: Model) -> Objects:
     policy = as_object(model.policy("mpi"))
     implementation, count = implementation_of(policy), slots(model, policy)
     text = hostfile(model, implementation, count) if implementation else ""
-    if by_kubexec(model):
-        return (kubexec_map(model, text, count),)
+    if transport.by_kubexec(model):
+        return (transport.kubexec_map(model, text, count),)
     return (config_map(model, f"{model.name}-mpi-hostfile", {HOSTFILE: text}),)
 
 
 def _pod_set(model: Model, policy: JsonObject, pod_set: PodSet) -> PodSet:
     launches = pod_set.name == LAUNCHER
-    if by_kubexec(model):
-        pod_set = pod_set.with_volumes(kubexec_volume(model, pod_set.name))
-        mounts: list[JsonObject] = [{"name": KUBEXEC_VOLUME, "mountPath": HOSTFILE_DIRECTORY}]
+    if transport.by_kubexec(model):
+        pod_set = pod_set.with_volumes(transport.kubexec_volume(model, pod_set.name))
+        mounts: list[JsonObject] = [{"name": transport.KUBEXEC_VOLUME, "mountPath": HOSTFILE_DIRECTORY}]
     else:
-        pod_set = pod_set.with_volumes(ssh_volume(model, policy, pod_set.name))
-        mounts = [{"name": SSH_VOLUME, "mountPath": str(policy["sshAuthMountPath"])}]
+        pod_set = pod_set.with_volumes(transport.ssh_volume(model, policy, pod_set.name))
+        mounts = [{"name": transport.SSH_VOLUME, "mountPath": str(policy["sshAuthMountPath"])}]
         if launches:
             items: list[Json] = [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}]
             source: JsonObject = {"name": f"{model.name}-mpi-hostfile", "items": items}
@@ -147,7 +134,7 @@ def _pod_set(model: Model, policy: JsonObject, pod_set: PodSet) -> PodSet:
     containers = (c.with_mounts(*mounts) if c.name == NODE else c for c in pod_set.containers)
     implementation = _implementation(model, policy)
     if launches and implementation is not None:
-        ssh, count = ssh_arguments(model, policy), slots(model, policy)
+        ssh, count = transport.ssh_arguments(model, policy), slots(model, policy)
         containers = (
             forwarded(model, implementation, c.with_env(*implementation.environment(c, count, ssh)))
             if c.name == NODE
@@ -159,7 +146,7 @@ def _pod_set(model: Model, policy: JsonObject, pod_set: PodSet) -> PodSet:
 
 def _implementation(model: Model, policy: JsonObject) -> Implementation | None:
     """Return the implementation with the variables that fixes and transport add."""
-    return implementation_of(policy, prrte=model.fixed("openmpi5-variables"), kubexec=by_kubexec(model))
+    return implementation_of(policy, prrte=model.fixed("openmpi5-variables"), kubexec=transport.by_kubexec(model))
 
 
 def _check_launcher(model: Model, policy: JsonObject) -> Iterator[Finding]:
@@ -189,7 +176,7 @@ def _check_reserved(model: Model, policy: JsonObject) -> Iterator[Finding]:
         detail = f"must not have reserved envs, invalid envs configured: [{' '.join(found)}]"
         yield refused("TC401", model.job, path, invalid("spec.trainer.env", typed_env(model), detail), detail)
     elif (extended := _implementation(model, policy)) and (added := sorted(names & extended.reserved)):
-        by = "transport kubexec" if by_kubexec(model) else "fix 'openmpi5-variables'"
+        by = "transport kubexec" if transport.by_kubexec(model) else "fix 'openmpi5-variables'"
         yield report("TC401", model.job, path, f"must not have envs that {by} sets", found=" ".join(added))
 
 
@@ -200,7 +187,7 @@ POLICY = ("spec", "mlPolicy", "mpi")
 
 def _known_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
     """Yield a warning for each known bug that affects the job."""
-    by_ssh = not by_kubexec(model)
+    by_ssh = not transport.by_kubexec(model)
     as_node, nodes = policy.get("runLauncherAsNode") is True, model.ml_policy.get("numNodes")
     if by_ssh and policy.get("mpiImplementation") == "OpenMPI" and not model.fixed("openmpi5-variables"):
         message = (
@@ -233,13 +220,13 @@ def counts_launchers(model: Model) -> bool:
 
 
 def _ssh_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
-    rooted = next((name for name in (LAUNCHER, NODE) if may_be_root(model, name)), None)
+    rooted = next((name for name in (LAUNCHER, NODE) if transport.may_be_root(model, name)), None)
     if rooted is not None and not model.fixed("ssh-key-mode"):
         index = next(index for index, job in enumerate(model.jobs) if job.get("name") == rooted)
         message = "id_rsa is mounted with mode 0640, which ssh refuses if the container runs as root without fsGroup"
         path = ("spec", "template", "spec", "replicatedJobs", index)
         yield known_bug("ssh-key-mode", model.runtime, path, message)
-    if strict(model, policy):
+    if transport.strict(model, policy):
         return
     message = "no known_hosts is mounted: ssh either skips the check of host keys (StrictHostKeyChecking no) or fails"
     remedy = None
