@@ -115,6 +115,10 @@ UNUSUAL: Final = frozenset((EvalError, Undecided, MISSING.__class__, Optional))
 """The classes of variables that bare has to convert."""
 
 
+ONE: Final = frozenset((int, bool, type(None)))
+"""The classes of values whose size counts as 1, and that Python compares as CEL does."""
+
+
 def failed(error: BaseException) -> EvalError | Undecided:
     """Return the result of an evaluation that ends with an exception."""
     if isinstance(error, EvalError | Undecided):
@@ -330,6 +334,7 @@ NAMES: Final[Mapping[str, Any]] = {
     "MISSING": MISSING,
     "NONE": NONE,
     "NO_OVERLOAD": NO_OVERLOAD,
+    "ONE": ONE,
     "TOO_EXPENSIVE": TOO_EXPENSIVE,
     "UNSET": UNSET,
     "UNUSUAL": UNUSUAL,
