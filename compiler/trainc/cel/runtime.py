@@ -1,4 +1,4 @@
-"""The functions that the generated code of an expression calls (codegen.py).
+"""The functions that the generated code of an expression calls (codegen.py, calls.py).
 
 A failure is a Python exception: EvalError for an error of the expression, Undecided for a result that is
 not available offline. ``&&``, ``||`` and loops catch both; nothing catches Panic.
