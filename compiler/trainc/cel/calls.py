@@ -1,8 +1,8 @@
 """Selects the implementation of a call, evaluates calls of constants, and generates the code of all others.
 
-The only overload that fits the static types is called, else one by the arguments. The comparison of strings is inlined:
-without that, evaluations take 10 % longer. A call whose cost depends on its arguments or its result costs 1 at the
-start of the block, and the rest afterwards. The cost of traversing a string is (size + 9) // 10.
+The only overload that fits the static types is called, else one by the arguments. The comparison of simple values is
+inlined: without that, evaluations take 15 % longer. A call whose cost depends on its arguments or its result costs 1 at
+the start of the block, and the rest afterwards. The cost of traversing a string is (size + 9) // 10.
 
 Sources: interpreter/planner.go (planCall), optimizations.go and common/decls/decls.go (Bindings, guards) of cel-go
 v0.26.0, pkg/cel/library/regex.go of k8s.io/apiserver v0.34.
@@ -157,7 +157,7 @@ def _guard(declared: Type) -> Guard:
         return None
     if kind is Kind.LIST:
         [element] = map(_guard, declared.parameters)
-        return lambda value: is_list(value) and all(_fits(element, each) for each in islice(value, 1))
+        return lambda value: is_list(value) and (len(value) == 0 or _fits(element, next(iter(value))))
     if kind is Kind.MAP:
         key, inner = map(_guard, declared.parameters)
         return lambda value: (
@@ -238,10 +238,11 @@ def _check(writer: Writer, guard: Guard, arg: Term) -> str:
 
 
 def _equality(writer: Writer, left: Term, right: Term, *, negates: bool) -> Term:
-    one, two, name = left.text, right.text, writer.name()
+    one, two, name, sign = left.text, right.text, writer.name(), "!=" if negates else "=="
     writer.charge(1)
     writer.put(f"if {one}.__class__ is str and {two}.__class__ is str:")
-    writer.put(f"    {name} = {one} {'!=' if negates else '=='} {two}; c += (min(len({one}), len({two})) - 1) // 10")
+    writer.put(f"    {name} = {one} {sign} {two}; c += (min(len({one}), len({two})) - 1) // 10")
+    writer.put(f"elif {one}.__class__ is {two}.__class__ in ONE: {name} = {one} {sign} {two}")
     writer.put(f"else: {name} = compare({one}, {two}, {negates}, f); c += equality_cost({one}, {two}, {negates}) - 1")
     return Term(name, bool)
 
@@ -255,5 +256,5 @@ def _or(writer: Writer, left: Node, right: Node, *, unwraps: bool) -> Steps:
             other = yield right
             writer.put(f"{name} = {other.text}")
         if unwraps:
-            writer.put(f"else: {name} = inside({name})")
+            writer.put(f"else: {name} = {name}.value if {name}.value.__class__ is not EvalError else inside({name})")
     return Term(name)

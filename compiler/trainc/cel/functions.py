@@ -1,7 +1,6 @@
 """The row of a CEL function. Rows are in the table FUNCTIONS of the modules of library/, beside the code.
 
-To add a function, write its code and its row. The checker, the planner and the code generator use only the row
-(library/__init__.py).
+To add a function, write its code and its row. The checker and code generator use only the row (library/__init__.py).
 """
 
 from __future__ import annotations

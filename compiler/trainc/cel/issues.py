@@ -21,7 +21,7 @@ class CompileError(Exception):
 
 
 class PlanError(CompileError):
-    """An expression that passes the check but cannot be planned; ``message`` is cel-go's."""
+    """An expression that passes the check, but has an invalid constant or call; ``message`` is cel-go's."""
 
     def __init__(self, position: int, message: str) -> None:
         super().__init__((Issue(position, message),))

@@ -1,4 +1,4 @@
-"""The functions that the generated code of an expression calls (codegen.py).
+"""The functions that the generated code of an expression calls (codegen.py, calls.py).
 
 A failure is a Python exception: EvalError for an error of the expression, Undecided for a result that is
 not available offline. ``&&``, ``||`` and loops catch both; nothing catches Panic.
@@ -112,6 +112,10 @@ UNSET: Final = object()
 
 UNUSUAL: Final = frozenset((EvalError, Undecided, MISSING.__class__, Optional))
 """The classes of variables that bare has to convert."""
+
+
+ONE: Final = frozenset((int, bool, type(None)))
+"""The classes of values whose size counts as 1, and that Python compares as CEL does."""
 
 
 def failed(error: BaseException) -> EvalError | Undecided:
@@ -329,6 +333,7 @@ NAMES: Final[Mapping[str, Any]] = {
     "MISSING": MISSING,
     "NONE": NONE,
     "NO_OVERLOAD": NO_OVERLOAD,
+    "ONE": ONE,
     "TOO_EXPENSIVE": TOO_EXPENSIVE,
     "UNSET": UNSET,
     "UNUSUAL": UNUSUAL,
