@@ -34,7 +34,6 @@ Field: TypeAlias = Callable[[Value], Value]
 Fields: TypeAlias = Mapping[str, Value]
 
 _SAFE: Final = 2**53 - 1
-_INT32: Final = range(-(2**31), 2**31)
 
 
 class Empty(Opaque, frozen=True, eq=False):
@@ -91,7 +90,7 @@ def _simple(kind: type, go: str) -> Field:
 
 def _int32(value: Value) -> Value:
     number = _simple(int, "int32")(value)
-    if number not in _INT32:
+    if not -(2**31) <= number < 2**31:
         raise EvalError("integer overflow")
     return number
 

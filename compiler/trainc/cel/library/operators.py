@@ -171,16 +171,13 @@ def _add_lists(left: Value, right: Value, meter: Meter) -> Value:
 
 
 def _negate(value: Value) -> Value:
-    kind = value.__class__
-    if kind is int:
-        return _int(-value)
-    if kind is float:
+    if value.__class__ is float:
         return -value
-    if kind is Duration:
+    if value.__class__ is Duration:
         return Duration(_int(-value.nanos))
-    if kind is bool:
+    if value.__class__ is bool:
         raise EvalError(NO_OVERLOAD)
-    refuse("-_", value)
+    return _int(-value) if value.__class__ is int else refuse("-_", value)
 
 
 def _logical_not(value: Value) -> bool:

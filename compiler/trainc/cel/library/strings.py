@@ -239,20 +239,15 @@ def _hexadecimal(value: Value) -> str:
 
 def _fixed(value: Value, precision: int) -> str:
     number = _double(value)
-    if not math.isfinite(number):
-        return _infinite(number)
-    whole, _, decimals = f"{abs(number):,.{min(precision, _MOST_DECIMALS)}f}".partition(".")
-    return f"{'-' * (number < 0)}{whole}{'.' * bool(decimals)}{decimals}"
+    return f"{number or 0.0:,.{min(precision, _MOST_DECIMALS)}f}" if math.isfinite(number) else _infinite(number)
 
 
 def _scientific(value: Value, width: int) -> str:
     number = _double(value)
+    text = _infinite(number)
     if math.isfinite(number):
-        mantissa, _, exponent = f"{abs(number):.6e}".partition("e")
-        power = ("-" if exponent[0] == "-" else "") + f"{abs(int(exponent)):02d}"
-        text = f"{'-' * (number < 0)}{mantissa}{_TIMES}10{power.translate(_SUPERSCRIPT)}"
-    else:
-        text = _infinite(number)
+        mantissa, _, exponent = f"{number or 0.0:.6e}".partition("e")
+        text = f"{mantissa}{_TIMES}10{exponent.removeprefix('+').translate(_SUPERSCRIPT)}"
     return text.rjust(min(width, _MOST_DECIMALS))
 
 
