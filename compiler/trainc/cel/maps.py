@@ -26,6 +26,7 @@ from trainc.cel.values import (
     TypeValue,
     Uint,
     Value,
+    number,
 )
 from trainc.cel.work import CHARACTERS, Meter, Panic, spend
 
@@ -224,11 +225,10 @@ def same(left: Value, right: Value, meter: Meter) -> bool:
 
 
 def _numbers(left: int | float | Uint, right: int | float | Uint) -> bool:
-    one = left.value if isinstance(left, Uint) else left
-    two = right.value if isinstance(right, Uint) else right
+    one, two = number(left), number(right)
     if isinstance(one, float) or isinstance(two, float):
         return float(one) == float(two)  # Go also rounds the integer first
-    return one == two
+    return bool(one == two)
 
 
 def _lists(left: Value, right: Value, meter: Meter | None) -> bool:

@@ -31,6 +31,7 @@ from trainc.cel.values import (
     TypeValue,
     Uint,
     Value,
+    number,
     type_of,
 )
 from trainc.cel.work import CHARACTERS, FIXED, Meter, spend
@@ -209,8 +210,7 @@ def compare(left: Value, right: Value) -> int:
 
 
 def _compare_numbers(left: Value, right: Value) -> int:
-    one = left.value if left.__class__ is Uint else left
-    two = right.value if right.__class__ is Uint else right
+    one, two = number(left), number(right)
     if one.__class__ is float or two.__class__ is float:
         if math.isnan(one) or math.isnan(two):
             raise EvalError("NaN values cannot be ordered")
