@@ -35,7 +35,7 @@ from trainc.cel.types import BOOL, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UIN
 from trainc.cel.values import INT_MAX, UINT_MAX, Duration, EvalError, Timestamp, Uint, Value
 from trainc.cel.work import CHARACTERS, Meter, spend
 from trainc.data import time_zone
-from trainc.kube.gojson import go_number, int64
+from trainc.kube.gojson import fits, go_number, int64
 
 INT_OVERFLOW, UINT_OVERFLOW = "integer overflow", "unsigned integer overflow"
 
@@ -110,18 +110,23 @@ def double_to_uint(number: float) -> Uint:
     raise EvalError(UINT_OVERFLOW)
 
 
+def checked_int(number: int) -> int:
+    """Return an int. Raises EvalError if it has more than 64 bits."""
+    if fits(number):
+        return number
+    raise EvalError(INT_OVERFLOW)
+
+
 def int_to_uint(number: int) -> Uint:
     """Return ``uint(number)``. Raises EvalError."""
-    if number < 0:
-        raise EvalError(UINT_OVERFLOW)
-    return Uint(number)
+    if 0 <= number <= UINT_MAX:
+        return Uint(number)
+    raise EvalError(UINT_OVERFLOW)
 
 
 def uint_to_int(number: Uint) -> int:
     """Return ``int(number)``. Raises EvalError."""
-    if number.value > INT_MAX:
-        raise EvalError(INT_OVERFLOW)
-    return number.value
+    return checked_int(number.value)
 
 
 def bytes_to_string(data: bytes) -> str:
@@ -203,10 +208,11 @@ def parse_timestamp(text: str) -> Timestamp:
             raise no_conversion(STRING, TIMESTAMP)
         offset = (int(zone_hour) * 60 + int(zone_minute)) * (-60 if sign == "-" else 60)
     nanos = int((fraction_digits or "0")[:9].ljust(9, "0"))
-    return Timestamp(_in_range(days * DAY + hour * 3600 + minute * 60 + second - offset) * SECOND + nanos, offset)
+    return Timestamp(in_range(days * DAY + hour * 3600 + minute * 60 + second - offset) * SECOND + nanos, offset)
 
 
-def _in_range(seconds: int) -> int:
+def in_range(seconds: int) -> int:
+    """Return the seconds of a timestamp. Raises EvalError for one before year 1 or after year 9999."""
     if MIN_SECONDS <= seconds <= MAX_SECONDS:
         return seconds
     raise EvalError("timestamp overflow")
@@ -377,7 +383,7 @@ FUNCTIONS: Final = (
     function(
         "timestamp",
         ("timestamp_to_timestamp", "(timestamp) timestamp", _same),
-        ("int64_to_timestamp", "(int) timestamp", lambda seconds: Timestamp(_in_range(seconds) * SECOND)),
+        ("int64_to_timestamp", "(int) timestamp", lambda seconds: Timestamp(in_range(seconds) * SECOND)),
         ("string_to_timestamp", "(string) timestamp", parse_timestamp),
         work=cost.reading(8),
     ),
