@@ -1,4 +1,4 @@
-"""Writes what Kubernetes' CEL environments declare: names of types and messages as package data, functions for tests.
+"""Writes what Kubernetes' CEL environments declare: types and messages as package data, functions for tests.
 
 The declarations are printed by tests/oracle/cel/declarations, from the modules of the API server that the oracle of
 expressions pins, so checker and oracle cannot drift apart. Here they are only laid out, an entry per line. A test

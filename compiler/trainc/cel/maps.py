@@ -26,6 +26,7 @@ from trainc.cel.values import (
     TypeValue,
     Uint,
     Value,
+    number,
 )
 from trainc.cel.work import CHARACTERS, Meter, Panic, spend
 
@@ -41,6 +42,19 @@ class _Missing:
 
 MISSING: Final = _Missing()
 """Returned by find if there is no entry."""
+
+
+class _ByIdentity:
+    """The form of a key that equals only itself, such as a list or a map."""
+
+    def __init__(self, value: Value) -> None:
+        self._value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByIdentity) and other._value is self._value
+
+    def __hash__(self) -> int:
+        return id(self._value)
 
 
 def key_form(key: Value) -> object:
@@ -60,13 +74,13 @@ def key_form(key: Value) -> object:
     if kind is TypeValue:
         return (TypeValue, type_name(key.type))
     if kind is Timestamp and key.offset:
-        return (key, key.offset) if key.offset in _SHARED_ZONES else (id, id(key))
+        return (key, key.offset) if key.offset in _SHARED_ZONES else _ByIdentity(key)
     if isinstance(key, Opaque):
         if key.unhashable:
             raise Panic(f"runtime error: hash of unhashable type {key.unhashable}")
         form = key.form()
-        return (id, id(key)) if form is None else (kind, form)
-    return key if kind.__hash__ is not None and kind.__eq__ is not object.__eq__ else (id, id(key))
+        return _ByIdentity(key) if form is None else (kind, form)
+    return key if kind.__hash__ is not None and kind.__eq__ is not object.__eq__ else _ByIdentity(key)
 
 
 def make_map(pairs: Iterable[tuple[Value, Value]]) -> Value:
@@ -211,11 +225,10 @@ def same(left: Value, right: Value, meter: Meter) -> bool:
 
 
 def _numbers(left: int | float | Uint, right: int | float | Uint) -> bool:
-    one = left.value if isinstance(left, Uint) else left
-    two = right.value if isinstance(right, Uint) else right
+    one, two = number(left), number(right)
     if isinstance(one, float) or isinstance(two, float):
         return float(one) == float(two)  # Go also rounds the integer first
-    return one == two
+    return bool(one == two)
 
 
 def _lists(left: Value, right: Value, meter: Meter | None) -> bool:

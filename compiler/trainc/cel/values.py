@@ -51,6 +51,11 @@ class Uint(Struct, frozen=True):
     value: int
 
 
+def number(value: Value) -> Value:
+    """Return an int, Uint or float as a number of Python."""
+    return value.value if value.__class__ is Uint else value
+
+
 @total_ordering
 class Timestamp(Struct, frozen=True, eq=False):
     """A time: nanoseconds since 1970-01-01T00:00:00Z, from year 1 to year 9999.

@@ -27,6 +27,7 @@ from trainc.cel.values import (
     TypeValue,
     Uint,
     Value,
+    number,
     type_of,
 )
 
@@ -34,7 +35,6 @@ Field: TypeAlias = Callable[[Value], Value]
 Fields: TypeAlias = Mapping[str, Value]
 
 _SAFE: Final = 2**53 - 1
-_INT32: Final = range(-(2**31), 2**31)
 
 
 class Empty(Opaque, frozen=True, eq=False):
@@ -90,25 +90,25 @@ def _simple(kind: type, go: str) -> Field:
 
 
 def _int32(value: Value) -> Value:
-    number = _simple(int, "int32")(value)
-    if number not in _INT32:
+    integer = _simple(int, "int32")(value)
+    if not -(2**31) <= integer < 2**31:
         raise EvalError("integer overflow")
-    return number
+    return integer
 
 
 def _uint32(value: Value) -> Value:
-    number = _simple(Uint, "uint32")(value)
-    if number.value >= 2**32:
+    integer = _simple(Uint, "uint32")(value)
+    if integer.value >= 2**32:
         raise EvalError("unsigned integer overflow")
-    return number
+    return integer
 
 
 def _float32(value: Value) -> Value:
-    number = _simple(float, "float32")(value)
+    double = _simple(float, "float32")(value)
     try:
-        return struct.unpack("f", struct.pack("f", number))[0]
+        return struct.unpack("f", struct.pack("f", double))[0]
     except OverflowError:
-        return float("inf") if number > 0 else float("-inf")
+        return float("inf") if double > 0 else float("-inf")
 
 
 def to_json(value: Value) -> Value:
@@ -118,8 +118,7 @@ def to_json(value: Value) -> Value:
     if value is None or kind in (bool, float, str):
         return value
     if kind is int or kind is Uint:
-        number = value if kind is int else value.value
-        return float(number) if -_SAFE <= number <= _SAFE else str(number)
+        return float(number(value)) if -_SAFE <= number(value) <= _SAFE else str(number(value))
     if kind is bytes:
         import base64  # rarely needed
 

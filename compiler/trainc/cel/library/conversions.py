@@ -35,14 +35,14 @@ from trainc.cel.types import BOOL, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UIN
 from trainc.cel.values import INT_MAX, UINT_MAX, Duration, EvalError, Timestamp, Uint, Value
 from trainc.cel.work import CHARACTERS, Meter, spend
 from trainc.data import time_zone
-from trainc.kube.gojson import go_number, int64
+from trainc.kube.gojson import fits, go_number, int64
 
 INT_OVERFLOW, UINT_OVERFLOW = "integer overflow", "unsigned integer overflow"
 
 _DIGITS = lazy("[0-9]+")
 _D, _H = "[0-9](?:_?[0-9])*", "[0-9a-fA-F](?:_?[0-9a-fA-F])*"
-_DECIMAL = lazy(rf"[+-]?(?:{_D}\.?(?:{_D})?|\.{_D})(?:[eE][+-]?{_D})?")
-_HEXADECIMAL = lazy(rf"[+-]?0[xX](?:_?{_H}\.?(?:{_H})?|\.{_H})[pP][+-]?{_D}")
+_DECIMAL = lazy(rf"[+-]?(?:{_D}(?:\.(?:{_D})?)?|\.{_D})(?:[eE][+-]?{_D})?")
+_HEXADECIMAL = lazy(rf"[+-]?0[xX](?:_?{_H}(?:\.(?:{_H})?)?|\.{_H})[pP][+-]?{_D}")
 _SPECIAL = lazy(r"(?i:[+-]?inf(?:inity)?|nan)", re.ASCII)
 _BOOLS = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
@@ -110,18 +110,23 @@ def double_to_uint(number: float) -> Uint:
     raise EvalError(UINT_OVERFLOW)
 
 
+def checked_int(number: int) -> int:
+    """Return an int. Raises EvalError if it has more than 64 bits."""
+    if fits(number):
+        return number
+    raise EvalError(INT_OVERFLOW)
+
+
 def int_to_uint(number: int) -> Uint:
     """Return ``uint(number)``. Raises EvalError."""
-    if number < 0:
-        raise EvalError(UINT_OVERFLOW)
-    return Uint(number)
+    if 0 <= number <= UINT_MAX:
+        return Uint(number)
+    raise EvalError(UINT_OVERFLOW)
 
 
 def uint_to_int(number: Uint) -> int:
     """Return ``int(number)``. Raises EvalError."""
-    if number.value > INT_MAX:
-        raise EvalError(INT_OVERFLOW)
-    return number.value
+    return checked_int(number.value)
 
 
 def bytes_to_string(data: bytes) -> str:
@@ -150,7 +155,8 @@ _RFC3339 = lazy(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))",
     re.ASCII,
 )
-_SPAN = lazy(r"([0-9]*)(\.?)([0-9]*)([^0-9.]*)", re.ASCII)
+_DURATION = lazy(r"[+-]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
+_SPAN = lazy(r"([0-9]*)\.?([0-9]*)([a-zµμ]+)")
 _UNITS = {
     "ns": 1,
     "us": 10**3,
@@ -162,8 +168,6 @@ _UNITS = {
     "h": 3600 * SECOND,
 }
 _MOST_NANOS = 2**63
-_MOST_DIGITS = 100
-"""More digits than this, without leading zeros, exceed int64."""
 
 _ZONE: Final = 150
 """The work of finding a time zone."""
@@ -204,10 +208,11 @@ def parse_timestamp(text: str) -> Timestamp:
             raise no_conversion(STRING, TIMESTAMP)
         offset = (int(zone_hour) * 60 + int(zone_minute)) * (-60 if sign == "-" else 60)
     nanos = int((fraction_digits or "0")[:9].ljust(9, "0"))
-    return Timestamp(_in_range(days * DAY + hour * 3600 + minute * 60 + second - offset) * SECOND + nanos, offset)
+    return Timestamp(in_range(days * DAY + hour * 3600 + minute * 60 + second - offset) * SECOND + nanos, offset)
 
 
-def _in_range(seconds: int) -> int:
+def in_range(seconds: int) -> int:
+    """Return the seconds of a timestamp. Raises EvalError for one before year 1 or after year 9999."""
     if MIN_SECONDS <= seconds <= MAX_SECONDS:
         return seconds
     raise EvalError("timestamp overflow")
@@ -230,37 +235,19 @@ def parse_duration(text: str) -> Duration:
 
 def duration_nanos(text: str) -> int | None:
     """Return time.ParseDuration in nanoseconds; None if it fails."""
-    negative, rest = text.startswith("-"), text[1:] if text[:1] in ("-", "+") else text
-    if rest == "0":
-        return 0
-    total, at = 0, 0
-    while at < len(rest):
-        found = _SPAN.match(rest, at)
-        part = None if found is None else _span(*found.groups())
-        if found is None or part is None:
-            return None
-        total, at = total + part, found.end()
-        if total > _MOST_NANOS:
-            return None
-    if not rest or (total == _MOST_NANOS and not negative):
+    if not _DURATION.fullmatch(text):
         return None
-    return -total if negative else total
+    total = sum(_span(*found.groups()) for found in _SPAN.finditer(text))
+    if total > _MOST_NANOS or (total == _MOST_NANOS and not text.startswith("-")):
+        return None
+    return -total if text.startswith("-") else total
 
 
-def _span(whole: str, point: str, decimals: str, unit: str) -> int | None:
+def _span(whole: str, decimals: str, unit: str) -> int:
     """Return the nanoseconds of a number and a unit; the fraction is rounded like Go's float64 arithmetic."""
-    size = _UNITS.get(unit)
-    digits = whole.lstrip("0")
-    if size is None or not whole + decimals or len(digits) > _MOST_DIGITS:
-        return None
-    number = int(digits or "0")
-    if number > _MOST_NANOS // size:
-        return None
-    nanos = number * size
     part, scale = _leading_fraction(decimals)
-    if part > 0:
-        nanos += int(float(part) * (size / scale))
-    return nanos if nanos <= _MOST_NANOS else None
+    whole = whole.lstrip("0")[:20] or "0"  # 20 digits exceed 64 bits
+    return int(whole) * _UNITS[unit] + int(float(part) * (_UNITS[unit] / scale))
 
 
 def _leading_fraction(digits: str) -> tuple[int, float]:
@@ -396,7 +383,7 @@ FUNCTIONS: Final = (
     function(
         "timestamp",
         ("timestamp_to_timestamp", "(timestamp) timestamp", _same),
-        ("int64_to_timestamp", "(int) timestamp", lambda seconds: Timestamp(_in_range(seconds) * SECOND)),
+        ("int64_to_timestamp", "(int) timestamp", lambda seconds: Timestamp(in_range(seconds) * SECOND)),
         ("string_to_timestamp", "(string) timestamp", parse_timestamp),
         work=cost.reading(8),
     ),

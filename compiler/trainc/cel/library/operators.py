@@ -13,14 +13,13 @@ from typing import Final, NoReturn, TypeAlias
 
 from trainc.cel import cost
 from trainc.cel.functions import Function, function
-from trainc.cel.gotext import MAX_SECONDS, MIN_SECONDS, SECOND, shown
+from trainc.cel.gotext import MIN_SECONDS, SECOND, shown
+from trainc.cel.library.conversions import INT_OVERFLOW, checked_int, in_range, int_to_uint
 from trainc.cel.maps import MISSING, equal, find, inserted, is_list, is_map, items, length, same
 from trainc.cel.values import (
-    INT_MAX,
     INT_MIN,
     NO_OVERLOAD,
     NONE,
-    UINT_MAX,
     Container,
     Duration,
     EvalError,
@@ -31,6 +30,7 @@ from trainc.cel.values import (
     TypeValue,
     Uint,
     Value,
+    number,
     type_of,
 )
 from trainc.cel.work import CHARACTERS, FIXED, Meter, spend
@@ -51,28 +51,15 @@ def refuse(function: str, operand: Value) -> NoReturn:
     raise EvalError(NO_OVERLOAD if operand.__class__ in _RECEIVERS else f"{NO_OVERLOAD}: {function}")
 
 
-def _int(number: int) -> int:
-    if INT_MIN <= number <= INT_MAX:
-        return number
-    raise EvalError("integer overflow")
-
-
-def _uint(number: int) -> Uint:
-    if 0 <= number <= UINT_MAX:
-        return Uint(number)
-    raise EvalError("unsigned integer overflow")
-
-
 def _moved(time: Timestamp, nanos: int) -> Timestamp:
     moved = time.nanos + nanos
-    if MIN_SECONDS <= moved // SECOND <= MAX_SECONDS:
-        return Timestamp(moved, time.offset)
-    raise EvalError("timestamp overflow")
+    in_range(moved // SECOND)
+    return Timestamp(moved, time.offset)
 
 
 def _between(later: Timestamp, earlier: Timestamp) -> Duration:
-    seconds = _int((later.nanos // SECOND - earlier.nanos // SECOND) * SECOND)
-    return Duration(_int(seconds + later.nanos % SECOND - earlier.nanos % SECOND))
+    seconds = checked_int((later.nanos // SECOND - earlier.nanos // SECOND) * SECOND)
+    return Duration(checked_int(seconds + later.nanos % SECOND - earlier.nanos % SECOND))
 
 
 def _quotient(one: int, two: int) -> int:
@@ -95,35 +82,35 @@ def _remainder(one: int, two: int) -> int:
     if two == 0:
         raise EvalError("modulus by zero")
     if one == INT_MIN and two == -1:
-        raise EvalError("integer overflow")
+        raise EvalError(INT_OVERFLOW)
     return abs(one) % abs(two) * (-1 if one < 0 else 1)
 
 
 _Operations: TypeAlias = Mapping[tuple[type, type], Callable[[Value, Value], Value]]
 
 _ADDITIONS: Final[_Operations] = {
-    (int, int): lambda one, two: _int(one + two),
-    (Uint, Uint): lambda one, two: _uint(one.value + two.value),
+    (int, int): lambda one, two: checked_int(one + two),
+    (Uint, Uint): lambda one, two: int_to_uint(one.value + two.value),
     (float, float): lambda one, two: one + two,
-    (Duration, Duration): lambda one, two: Duration(_int(one.nanos + two.nanos)),
+    (Duration, Duration): lambda one, two: Duration(checked_int(one.nanos + two.nanos)),
     (Timestamp, Duration): lambda time, span: _moved(time, span.nanos),
     (Duration, Timestamp): lambda span, time: _moved(time, span.nanos),
 }
 _SUBTRACTIONS: Final[_Operations] = {
-    (int, int): lambda one, two: _int(one - two),
-    (Uint, Uint): lambda one, two: _uint(one.value - two.value),
+    (int, int): lambda one, two: checked_int(one - two),
+    (Uint, Uint): lambda one, two: int_to_uint(one.value - two.value),
     (float, float): lambda one, two: one - two,
-    (Duration, Duration): lambda one, two: Duration(_int(one.nanos - two.nanos)),
+    (Duration, Duration): lambda one, two: Duration(checked_int(one.nanos - two.nanos)),
     (Timestamp, Timestamp): _between,
-    (Timestamp, Duration): lambda time, span: _moved(time, _int(-span.nanos)),
+    (Timestamp, Duration): lambda time, span: _moved(time, checked_int(-span.nanos)),
 }
 _MULTIPLICATIONS: Final[_Operations] = {
-    (int, int): lambda one, two: _int(one * two),
-    (Uint, Uint): lambda one, two: _uint(one.value * two.value),
+    (int, int): lambda one, two: checked_int(one * two),
+    (Uint, Uint): lambda one, two: int_to_uint(one.value * two.value),
     (float, float): lambda one, two: one * two,
 }
 _DIVISIONS: Final[_Operations] = {
-    (int, int): lambda one, two: _int(_quotient(one, two)),
+    (int, int): lambda one, two: checked_int(_quotient(one, two)),
     (Uint, Uint): lambda one, two: Uint(_quotient(one.value, two.value)),
     (float, float): _divide_doubles,
 }
@@ -171,16 +158,13 @@ def _add_lists(left: Value, right: Value, meter: Meter) -> Value:
 
 
 def _negate(value: Value) -> Value:
-    kind = value.__class__
-    if kind is int:
-        return _int(-value)
-    if kind is float:
+    if value.__class__ is float:
         return -value
-    if kind is Duration:
-        return Duration(_int(-value.nanos))
-    if kind is bool:
+    if value.__class__ is Duration:
+        return Duration(checked_int(-value.nanos))
+    if value.__class__ is bool:
         raise EvalError(NO_OVERLOAD)
-    refuse("-_", value)
+    return checked_int(-value) if value.__class__ is int else refuse("-_", value)
 
 
 def _logical_not(value: Value) -> bool:
@@ -212,8 +196,7 @@ def compare(left: Value, right: Value) -> int:
 
 
 def _compare_numbers(left: Value, right: Value) -> int:
-    one = left.value if left.__class__ is Uint else left
-    two = right.value if right.__class__ is Uint else right
+    one, two = number(left), number(right)
     if one.__class__ is float or two.__class__ is float:
         if math.isnan(one) or math.isnan(two):
             raise EvalError("NaN values cannot be ordered")

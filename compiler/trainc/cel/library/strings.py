@@ -17,7 +17,18 @@ from trainc.cel.gotext import atoi, from_utf8, shown, utf8
 from trainc.cel.library.conversions import bytes_to_string, duration_to_string, parse_float, timestamp_to_string
 from trainc.cel.maps import is_list, is_map, items, length
 from trainc.cel.types import Kind, type_name
-from trainc.cel.values import Container, Duration, EvalError, KeyedMap, Timestamp, TypeValue, Uint, Value, type_of
+from trainc.cel.values import (
+    Container,
+    Duration,
+    EvalError,
+    KeyedMap,
+    Timestamp,
+    TypeValue,
+    Uint,
+    Value,
+    number,
+    type_of,
+)
 from trainc.cel.work import CHARACTERS, Meter, check_size, spend
 from trainc.kube.fielderror import quote
 from trainc.kube.gojson import go_number, trim_space
@@ -226,38 +237,29 @@ def _member(value: Value) -> str:
     raise EvalError(f"no formatting function for {type_name(type_of(value))}")
 
 
-def _whole(value: Value) -> int:
-    return value.value if isinstance(value, Uint) else value
-
-
 def _hexadecimal(value: Value) -> str:
     data = utf8(value) if value.__class__ is str else value
     if isinstance(data, bytes):
         return data.hex()
-    return f"{_whole(value):x}"
+    return f"{number(value):x}"
 
 
 def _fixed(value: Value, precision: int) -> str:
-    number = _double(value)
-    if not math.isfinite(number):
-        return _infinite(number)
-    whole, _, decimals = f"{abs(number):,.{min(precision, _MOST_DECIMALS)}f}".partition(".")
-    return f"{'-' * (number < 0)}{whole}{'.' * bool(decimals)}{decimals}"
+    double = _double(value)
+    return f"{double or 0.0:,.{min(precision, _MOST_DECIMALS)}f}" if math.isfinite(double) else _infinite(double)
 
 
 def _scientific(value: Value, width: int) -> str:
-    number = _double(value)
-    if math.isfinite(number):
-        mantissa, _, exponent = f"{abs(number):.6e}".partition("e")
-        power = ("-" if exponent[0] == "-" else "") + f"{abs(int(exponent)):02d}"
-        text = f"{'-' * (number < 0)}{mantissa}{_TIMES}10{power.translate(_SUPERSCRIPT)}"
-    else:
-        text = _infinite(number)
+    double = _double(value)
+    text = _infinite(double)
+    if math.isfinite(double):
+        mantissa, _, exponent = f"{double or 0.0:.6e}".partition("e")
+        text = f"{mantissa}{_TIMES}10{exponent.removeprefix('+').translate(_SUPERSCRIPT)}"
     return text.rjust(min(width, _MOST_DECIMALS))
 
 
-def _infinite(number: float) -> str:
-    return "NaN" if math.isnan(number) else "∞" if number > 0 else "-∞"
+def _infinite(double: float) -> str:
+    return "NaN" if math.isnan(double) else "∞" if double > 0 else "-∞"
 
 
 def _double(value: Value) -> float:
@@ -301,17 +303,17 @@ CLAUSES: Final[Mapping[str, Clause]] = {
         " timestamps",
         lambda value, _: _text_of(value),
     ),
-    "d": Clause(_INTEGERS, "decimal clause can only be used on integers", lambda value, _: str(_whole(value))),
+    "d": Clause(_INTEGERS, "decimal clause can only be used on integers", lambda value, _: str(number(value))),
     "f": Clause(_FLOATS, "fixed-point clause can only be used on doubles", _fixed),
     "e": Clause(_FLOATS, "scientific clause can only be used on doubles", _scientific),
     "b": Clause(
         _INTEGERS | {Kind.BOOL},
         "only integers and bools can be formatted as binary",
-        lambda value, _: f"{_whole(value):b}",
+        lambda value, _: f"{number(value):b}",
     ),
     "x": Clause(_BYTES, _HEX, lambda value, _: _hexadecimal(value)),
     "X": Clause(_BYTES, _HEX, lambda value, _: _hexadecimal(value).upper()),
-    "o": Clause(_INTEGERS, "octal clause can only be used on integers", lambda value, _: f"{_whole(value):o}"),
+    "o": Clause(_INTEGERS, "octal clause can only be used on integers", lambda value, _: f"{number(value):o}"),
 }
 
 
