@@ -149,21 +149,18 @@ def _identity(data: Json) -> list[Problem]:
         if value is not None and not (isinstance(value, str) and value)
     ]
     missing = [dotted(path) for path, value in values.items() if value is None]
-    return [*wrong, _missing(missing, metadata or {}, str(kind))] if missing else wrong
-
-
-def _missing(names: list[str], metadata: JsonObject, kind: str) -> Problem:
-    hint = None
-    upstream = "resource name may not be empty" if names == ["metadata.name"] else None
-    stage = "decode"
-    if "generateName" in metadata and "metadata.name" in names:
+    if not missing:
+        return wrong
+    hint, stage, is_name = None, "decode", missing == ["metadata.name"]
+    upstream = "resource name may not be empty" if is_name else None
+    if "generateName" in (metadata or {}) and "metadata.name" in missing:
         hint = "set metadata.name: with generateName, every apply creates another object"
-    elif names == ["metadata.name"] and kind in NAMELESS:
+    elif is_name and kind in NAMELESS:
         upstream = "metadata.name: Required value: name or generateName is required"
-        stage = NAMELESS[kind]
-    path: Path = ("metadata",) if names == ["metadata.name"] and metadata else ()
-    verb = "is" if len(names) == 1 else "are"
-    return Problem("TC006", path, f"{', '.join(names)} {verb} missing", hint=hint, upstream=upstream, stage=stage)
+        stage = NAMELESS[str(kind)]
+    message = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+    path: Path = ("metadata",) if is_name and metadata else ()
+    return [*wrong, Problem("TC006", path, message, hint=hint, upstream=upstream, stage=stage)]
 
 
 def _units(source: Source) -> Iterator[_Unit]:
