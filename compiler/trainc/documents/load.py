@@ -20,7 +20,7 @@ from trainc.documents.problems import MAX_DOCUMENTS, SMALL_TEXT, Problem, Refuse
 from trainc.documents.yaml import offsets, read_yaml
 from trainc.findings import Finding
 from trainc.findings.fault import report_fault
-from trainc.inputs.source import START, Document, Mark, Source
+from trainc.inputs.source import Document, Mark, Source
 from trainc.schema.inputs import INPUTS
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
@@ -52,7 +52,13 @@ def load(source: Source) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
     documents: list[Document] = []
     findings: list[Finding] = []
     index = 0
-    for unit in _bounded(_units(source)):
+    for number, unit in enumerate(_units(source)):
+        if number == MAX_DOCUMENTS:
+            problem = Problem("TC012", (), f"more than {MAX_DOCUMENTS} documents in one file")
+            findings.append(report_fault(problem, Document(source, {}, index, unit.marks)))
+            break
+        if unit is _EMPTY:
+            continue
         objects = list(_objects(unit))
         whole = len(objects) == 1 and not objects[0][0]
         parts: Mapping[Path, Marks] = (
@@ -68,17 +74,6 @@ def load(source: Source) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
             if not any(problem.fatal for problem in problems):
                 documents.append(document)
     return tuple(documents), tuple(findings)
-
-
-def _bounded(units: Iterator[_Unit]) -> Iterator[_Unit]:
-    """Yield the units that have content; after MAX_DOCUMENTS, an error for the next one."""
-    for number, unit in enumerate(units):
-        if number == MAX_DOCUMENTS:
-            mark = unit.marks().get((), START)
-            yield _refused(Problem("TC012", (), f"more than {MAX_DOCUMENTS} documents in one file"), mark)
-            return
-        if unit is not _EMPTY:
-            yield unit
 
 
 def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:
