@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from trainc.cache.store import Store
 from trainc.pipeline.content import digest_of
-from trainc.project.files import read_regular
+from trainc.project.files import parents, read_regular
 from trainc.project.read import CONFIG, LOCK, is_input
 from trainc.project.write import is_ours, is_temporary
 
@@ -168,10 +168,9 @@ def complete(root: Path, snapshot: Snapshot, foreign: Collection[str]) -> Snapsh
         return None
     if len(seen) < len(snapshot.files) or any(os.path.lexists(base + name) for name in missing):
         return None
-    steps = [top.split("/") for top in snapshot.tops]
-    parents = {"/".join(parts[:end]) for parts in steps for end in range(1, len(parts))}
+    above = {folder for top in snapshot.tops for folder in parents(top)}
     new = replace(snapshot, files=files, folders=folders, ignored=tuple(ignored))
-    return replace(new, missing=tuple(missing), parents=tuple(parents))
+    return replace(new, missing=tuple(missing), parents=tuple(above))
 
 
 def _files_in(base: str, top: str, folders: dict[str, Stamp | None]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from trainc.documents.problems import MAX_DOCUMENTS, SMALL_TEXT, Problem, Refuse
 from trainc.documents.yaml import offsets, read_yaml
 from trainc.findings import Finding
 from trainc.findings.fault import report_fault
-from trainc.inputs.source import START, Document, Mark, Source
+from trainc.inputs.source import Document, Mark, Source
 from trainc.schema.inputs import INPUTS
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
@@ -52,7 +52,13 @@ def load(source: Source) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
     documents: list[Document] = []
     findings: list[Finding] = []
     index = 0
-    for unit in _bounded(_units(source)):
+    for number, unit in enumerate(_units(source)):
+        if number == MAX_DOCUMENTS:
+            problem = Problem("TC012", (), f"more than {MAX_DOCUMENTS} documents in one file")
+            findings.append(report_fault(problem, Document(source, {}, index, unit.marks)))
+            break
+        if unit is _EMPTY:
+            continue
         objects = list(_objects(unit))
         whole = len(objects) == 1 and not objects[0][0]
         parts: Mapping[Path, Marks] = (
@@ -68,17 +74,6 @@ def load(source: Source) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
             if not any(problem.fatal for problem in problems):
                 documents.append(document)
     return tuple(documents), tuple(findings)
-
-
-def _bounded(units: Iterator[_Unit]) -> Iterator[_Unit]:
-    """Yield the units that have content; after MAX_DOCUMENTS, an error for the next one."""
-    for number, unit in enumerate(units):
-        if number == MAX_DOCUMENTS:
-            mark = unit.marks().get((), START)
-            yield _refused(Problem("TC012", (), f"more than {MAX_DOCUMENTS} documents in one file"), mark)
-            return
-        if unit is not _EMPTY:
-            yield unit
 
 
 def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:
@@ -149,21 +144,18 @@ def _identity(data: Json) -> list[Problem]:
         if value is not None and not (isinstance(value, str) and value)
     ]
     missing = [dotted(path) for path, value in values.items() if value is None]
-    return [*wrong, _missing(missing, metadata or {}, str(kind))] if missing else wrong
-
-
-def _missing(names: list[str], metadata: JsonObject, kind: str) -> Problem:
-    hint = None
-    upstream = "resource name may not be empty" if names == ["metadata.name"] else None
-    stage = "decode"
-    if "generateName" in metadata and "metadata.name" in names:
+    if not missing:
+        return wrong
+    hint, stage, is_name = None, "decode", missing == ["metadata.name"]
+    upstream = "resource name may not be empty" if is_name else None
+    if "generateName" in (metadata or {}) and "metadata.name" in missing:
         hint = "set metadata.name: with generateName, every apply creates another object"
-    elif names == ["metadata.name"] and kind in NAMELESS:
+    elif is_name and kind in NAMELESS:
         upstream = "metadata.name: Required value: name or generateName is required"
-        stage = NAMELESS[kind]
-    path: Path = ("metadata",) if names == ["metadata.name"] and metadata else ()
-    verb = "is" if len(names) == 1 else "are"
-    return Problem("TC006", path, f"{', '.join(names)} {verb} missing", hint=hint, upstream=upstream, stage=stage)
+        stage = NAMELESS[str(kind)]
+    message = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+    path: Path = ("metadata",) if is_name and metadata else ()
+    return [*wrong, Problem("TC006", path, message, hint=hint, upstream=upstream, stage=stage)]
 
 
 def _units(source: Source) -> Iterator[_Unit]:

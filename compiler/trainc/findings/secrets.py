@@ -137,7 +137,9 @@ def is_secret(data: Json, path: Path) -> bool:
     """Tell whether the value at path in a document looks secret, or lies below one."""
     value = data
     for depth, step in enumerate(path):
-        secret = _names_secret(value, step) or (depth == 1 and _in_secret(data, path[:2]))
+        secret = depth == 1 and _in_secret(data, path[:2])
+        if isinstance(value, dict) and isinstance(step, str):
+            secret = secret or _is_secret_key(step, beside=_is_named_secret(value))
         value = get(value, step)
         if secret and not _has_own_keys(value):
             return True
@@ -153,13 +155,6 @@ def _in_secret(data: Json, path: Path) -> bool:
     return path[0] in ("data", "stringData") and get(data, "kind") == "Secret"
 
 
-def _names_secret(owner: Json, step: str | int) -> bool:
-    """Tell whether the key of the child at step looks secret, or a name beside it."""
-    if not isinstance(owner, dict) or not isinstance(step, str):
-        return False
-    return _is_secret_key(step, beside=_is_named_secret(owner))
-
-
 def _is_named_secret(owner: JsonObject) -> bool:
     """Tell whether ``name`` in an object, such as a variable, looks secret; then its value is."""
     name = owner.get("name")
@@ -168,12 +163,8 @@ def _is_named_secret(owner: JsonObject) -> bool:
 
 def _is_secret_key(key: str, *, beside: bool) -> bool:
     """Tell whether the value of a key looks secret; ``beside``: it has a name beside it that does."""
-    return key == _APPLIED or looks_secret(key) or (beside and _is_value(key))
-
-
-def _is_value(key: str) -> bool:
-    """Tell whether a key is ``value``, perhaps misspelt."""
-    return len(key) < len("value") + 2 and len({*"value"} & {*key.lower()}) > len("value") - 2
+    is_value = len(key) < len("value") + 2 and len({*"value"} & {*key.lower()}) > len("value") - 2  # or misspelt
+    return key == _APPLIED or looks_secret(key) or (beside and is_value)
 
 
 def secrets(data: JsonObject, *, shaped: bool = True) -> tuple[Hidden, ...]:
@@ -305,13 +296,9 @@ def tokens(text: str) -> Iterator[str]:
     """Yield the other secrets of known shapes in a text."""
     for match in _TOKEN.finditer(text):
         token = match[match.lastgroup or 0]
-        if len(set(token)) >= _VARIED and (match.lastgroup != "basic" or _is_basic(token)):
+        # The word after Basic is an encoded user and password.
+        if len(set(token)) >= _VARIED and (match.lastgroup != "basic" or b":" in _decoded(token)):
             yield token
-
-
-def _is_basic(token: str) -> bool:
-    """Tell whether the word after ``Basic`` is an encoded user and password."""
-    return b":" in _decoded(token)
 
 
 def _decoded(text: str) -> bytes:

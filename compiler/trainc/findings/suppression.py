@@ -63,9 +63,16 @@ def read(source: Source, comments: ReadComments) -> tuple[tuple[Ignore, ...], tu
         if (malformed := _malformed(_document(source, mark), text, codes, reason)) is not None:
             findings.append(malformed)
             continue
-        documents = {code: _document(source, mark._replace(column=at + 1)) for code, at in codes.items()}
-        findings += _powerless(documents)
-        if usable := {code: each for code, each in documents.items() if code in CODES and refusal(code) is None}:
+        usable: dict[str, Document] = {}
+        for code, at in codes.items():
+            document = _document(source, mark._replace(column=at + 1))
+            if code not in CODES:
+                findings.append(report(POWERLESS, document, (), f"unknown code {code!r}", hint=suggest(code, CODES)))
+            elif (cause := refusal(code)) is not None:
+                findings.append(report(POWERLESS, document, (), f"{code} cannot be silenced: {cause}"))
+            else:
+                usable[code] = document
+        if usable:
             at_end = line[: mark.column - 1].strip() != ""
             covered = mark.line if at_end else below[mark.line - 1]
             ignores.append(Ignore(source, covered, usable, reason.strip()))
@@ -102,14 +109,6 @@ def _malformed(document: Document, text: str, codes: Collection[str], reason: st
     if not _REASON.search(reason):
         return report(POWERLESS, document, (), f"missing reason for ignoring {', '.join(codes)}", expected=EXAMPLE)
     return None
-
-
-def _powerless(documents: Mapping[str, Document]) -> Iterator[Finding]:
-    for code, document in documents.items():
-        if code not in CODES:
-            yield report(POWERLESS, document, (), f"unknown code {code!r}", hint=suggest(code, CODES))
-        elif (reason := refusal(code)) is not None:
-            yield report(POWERLESS, document, (), f"{code} cannot be silenced: {reason}")
 
 
 def _next_with_content(lines: list[str]) -> list[int]:

@@ -344,17 +344,14 @@ def parse_lock(source: Source | None) -> tuple[Lock, tuple[Finding, ...]]:
     if has_errors(findings):
         return Lock(), findings
     file, found = convert({} if value is None else value, document, LockFile, LOCK_CODE)
-    findings = (*findings, *sorted((*found, *_names(document)), key=sort_key))
-    return (Lock() if file is None or has_errors(findings) else Lock(file.images, document)), findings
-
-
-def _names(document: Document) -> Iterator[Finding]:
     for name in as_object(document.data.get(IMAGES)):
         if NAME.fullmatch(name) is None or key_of(name) != name:
             full = key_of(name) if "@" not in name else None
             expected = full or "registry, path and tag, such as docker.io/library/python:3.12"
             message = "not the full name of an image" if full else "not the name of an image"
-            yield report(LOCK_CODE, document, (IMAGES, name), message, found=name, expected=expected)
+            found.append(report(LOCK_CODE, document, (IMAGES, name), message, found=name, expected=expected))
+    findings = (*findings, *sorted(found, key=sort_key))
+    return (Lock() if file is None or has_errors(findings) else Lock(file.images, document)), findings
 
 
 def lock_text(digests: Mapping[str, str]) -> str:

@@ -245,23 +245,20 @@ def with_empty(outcome: Outcome, root: Path, names: Iterable[str]) -> tuple[Find
         return outcome.findings
     unread = any(finding.code == "TC011" for finding in outcome.findings)
     project = has_config(root) or (root / JOBS).is_dir()
+    hint = None  # about the project folder, if it is not the working directory with a trainc.yaml
+    if not has_config(root):
+        hint = f"{CONFIG} not found here or in a parent folder, so the project is the working directory; see --root"
+    elif root != Path.cwd():
+        hint = f"the project is {os.path.relpath(root)}, the nearest folder with {CONFIG}"
     made = []
     for name in names:
         emptied = project and not unread and (name == JOBS or (root / name).is_dir())
         if emptied:
-            made.append(
-                nothing(name, "no TrainJob found: render removes everything that it generated before", Severity.NOTE)
-            )
+            message = "no TrainJob found: render removes everything that it generated before"
+            made.append(nothing(name, message, Severity.NOTE))
         else:
-            made.append(nothing(name, "no TrainJob found", hint=_project_hint(root)))
+            made.append(nothing(name, "no TrainJob found", hint=hint))
     return with_nothing(outcome.findings, made)
-
-
-def _project_hint(root: Path) -> str | None:
-    """Return a hint about the project folder, if it is not the working directory with a trainc.yaml."""
-    if not has_config(root):
-        return f"{CONFIG} not found here or in a parent folder, so the project is the working directory; see --root"
-    return None if root == Path.cwd() else f"the project is {os.path.relpath(root)}, the nearest folder with {CONFIG}"
 
 
 def has_no_document(inputs: Inputs) -> bool:

@@ -113,7 +113,8 @@ def foreign(there: Mapping[str, Kind], own: Collection[str], exceptions: Collect
             continue
         if not set(exceptions).isdisjoint((*parents(name), name)):
             continue
-        read = _is_read(name)
+        last = name.rpartition("/")[2].casefold()
+        read = last.endswith(_SUFFIXES) or last.startswith(_STARTS)
         if kind is Kind.LINK:
             yield _finding(name, "a symbolic link, which trainc never creates")
         elif kind is Kind.FOLDER:
@@ -125,11 +126,6 @@ def foreign(there: Mapping[str, Kind], own: Collection[str], exceptions: Collect
             yield _finding(name, "not written by trainc; neither Argo CD nor Flux reads it", Severity.NOTE)
         else:
             yield _finding(name, "not written by trainc, and Argo CD or Flux reads it")
-
-
-def _is_read(name: str) -> bool:
-    last = name.rpartition("/")[2].casefold()
-    return last.endswith(_SUFFIXES) or last.startswith(_STARTS)
 
 
 def _finding(name: str, message: str, severity: Severity | None = None) -> Finding:

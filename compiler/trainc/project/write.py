@@ -203,15 +203,10 @@ def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
             there[name] = kind = _kind(entry)
             if kind is Kind.FOLDER:
                 waiting.append(name)
-    if empty and _has_submodules(root):
+    repository = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    if empty and (repository / ".gitmodules").exists():
         there.update((folder, Kind.OTHER) for folder in empty if folder.count("/"))
     return there
-
-
-def _has_submodules(root: Path) -> bool:
-    """Return whether the repository of a project has submodules."""
-    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
-    return (top / ".gitmodules").exists()
 
 
 def kind_of(path: str) -> Kind | None:

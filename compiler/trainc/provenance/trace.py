@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from trainc.admission.jobset import admit_jobset
 from trainc.basics.differences import counterpart
-from trainc.basics.jsonvalues import Json, JsonObject, Path, existing, get
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, existing, get
 from trainc.gitops import passes
 from trainc.gitops.base import JOBSET, name_path, namespace_origin
 from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
@@ -175,20 +175,18 @@ def _template(model: Model) -> Step:
 
 
 def _patches(model: Model) -> list[Step]:
-    patches = get(model.job.data, "spec", "runtimePatches")
+    patches = as_list(get(model.job.data, "spec", "runtimePatches"))
     found = []
-    for index, patch in enumerate(patches if isinstance(patches, list) else []):
-        upto: JsonObject = {"runtimePatches": patches[: index + 1]} if isinstance(patches, list) else {}
-        spec = apply_configuration(patched(model.unpatched, upto), JOB_SET_SPEC)
-        found.append(Step(_bare(model, spec), _by_patch(model, index, patch)))
+    for index, patch in enumerate(patches):
+        spec = apply_configuration(patched(model.unpatched, {"runtimePatches": patches[: index + 1]}), JOB_SET_SPEC)
+        found.append(Step(_bare(model, spec), partial(_patch_origin, model, index, patch)))
     return found
 
 
-def _by_patch(model: Model, index: int, patch: Json) -> Cause:
-    start = ("spec", "runtimePatches", index, "trainingRuntimeSpec", "template")
-    template = get(patch, "trainingRuntimeSpec", "template")
-    manager = str(get(patch, "manager"))
-    return lambda path, root: Origin("patch", model.job, (*start, *counterpart(template, root, path)), manager)
+def _patch_origin(model: Model, index: int, patch: Json, path: Path, root: Json) -> Origin:
+    template = ("trainingRuntimeSpec", "template")
+    inside = counterpart(get(patch, *template), root, path)
+    return Origin("patch", model.job, ("spec", "runtimePatches", index, *template, *inside), str(get(patch, "manager")))
 
 
 def _bare(model: Model, spec: Json, template: Json = None) -> JsonObject:
@@ -234,7 +232,7 @@ def _job_path(path: Path, root: Json) -> Path | None:
 def _variable(model: Model, name: Json, inside: Path) -> Origin | None:
     for section in (("spec", "trainer"), ("spec", "initializer", "dataset"), ("spec", "initializer", "model")):
         variables = get(model.job.data, *section, "env")
-        for index, variable in enumerate(variables if isinstance(variables, list) else []):
+        for index, variable in enumerate(as_list(variables)):
             if get(variable, "name") == name:
                 return Origin("input", model.job, existing(model.job.data, (*section, "env", index, *inside)))
         if name == "STORAGE_URI" and get(model.job.data, *section, "storageUri") is not None:
