@@ -197,10 +197,10 @@ def _masked_value(data: JsonObject, path: Path, value: Json) -> Json:
     return MASK if hide else value
 
 
-def masked_object(data: JsonObject) -> JsonObject:
-    """Return data with MASK instead of all secrets, also within texts; data itself if there are none."""
+def masked_object(data: JsonObject, found: Iterable[Hidden] | None = None) -> JsonObject:
+    """Return data with MASK instead of all secrets (``found``, if known), also within texts; data itself if none."""
     values: dict[Path, list[Hidden]] = {}
-    for value in secrets(data):
+    for value in secrets(data) if found is None else found:
         values.setdefault(value.path, []).append(value)
     return as_object(_masked_object(data, (), values)) if values else data
 
