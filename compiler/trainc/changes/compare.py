@@ -67,13 +67,13 @@ def compare(
     old, new = directories(before), directories(after)
     every = sorted({*old, *new})
     settings_of = {directory: settings.get(directory.environment, Settings()) for directory in every}
-    compared = [
-        _compare_directory(directory, was, now)
-        for directory in every
-        if (was := old.get(directory, {})) != (now := new.get(directory, {}))
-    ]
     remaining = {application(directory, settings_of[directory]) for directory in new}
-    jobs = [_job(each, application(each.directory, settings_of[each.directory]), remaining) for each in compared]
+    compared: list[_Compared] = []
+    jobs: list[JobChange] = []
+    for directory in every:
+        if (was := old.get(directory, {})) != (now := new.get(directory, {})):
+            compared.append(_compare_directory(directory, was, now))
+            jobs.append(_job(compared[-1], application(directory, settings_of[directory]), remaining))
     jobs = _with_renamed(jobs, {each.directory: each.jobsets for each in compared})
     # A refused change keeps the other jobs of its application from being applied.
     stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}

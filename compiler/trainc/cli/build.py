@@ -97,11 +97,11 @@ def command(
 class Read(msgspec.Struct, frozen=True, eq=False):
     """The inputs of a build.
 
-    ``config``, ``lock`` and ``platform`` come from the repository, and are None and empty without it; ``folders`` are
-    those of --crd-dir.
+    ``named`` are the documents in FILEs, ``folders`` those of --crd-dir. ``config``, ``lock`` and ``platform`` come
+    from the repository, and are None and empty without it.
     """
 
-    given: Inputs
+    named: Inputs
     config: Inputs | None
     lock: Inputs
     platform: Inputs
@@ -110,16 +110,16 @@ class Read(msgspec.Struct, frozen=True, eq=False):
     @property
     def parts(self) -> tuple[Inputs, ...]:
         """All inputs, in a fixed order."""
-        return (self.given, self.config or Inputs(), self.lock, self.platform, *(part for _, part in self.folders))
+        return (self.named, self.config or Inputs(), self.lock, self.platform, *(part for _, part in self.folders))
 
 
 def _read_all(root: Path, folder: Path, paths: Iterable[str], crd_dirs: Iterable[str], home: Path | None) -> Read:
     """Read the documents named, and those of the repository at ``home``."""
-    given = merge(read_stdin(sys.stdin.buffer) if path == STDIN else read_given(root, folder, path) for path in paths)
+    named = merge(read_stdin(sys.stdin.buffer) if path == STDIN else read_given(root, folder, path) for path in paths)
     folders = tuple((name, read_given(root, folder, name)) for name in crd_dirs)
     if home is None or not has_config(home):
-        return Read(given, None, Inputs(), Inputs(), folders)
-    return Read(given, read_config(home), read_lock(home), read_platform(home), folders)
+        return Read(named, None, Inputs(), Inputs(), folders)
+    return Read(named, read_config(home), read_lock(home), read_platform(home), folders)
 
 
 def _compile(
@@ -131,12 +131,12 @@ def _compile(
 
     options, findings = _options(read, faithful, environment)
     crds = crds_in(read.folders)
-    build = compile(merge([read.given, read.platform]).sources, replace(options, crds=crds.sources))
+    build = compile(merge([read.named, read.platform]).sources, replace(options, crds=crds.sources))
     found = without_idle([build.findings], read.platform.sources)
-    others = (*findings, *read.given.findings, *read.platform.findings, *crds.findings)
+    others = (*findings, *read.named.findings, *read.platform.findings, *crds.findings)
     findings = tuple(sorted((*others, *found), key=sort_key))
     if not has_errors(findings) and not build.jobs:
-        what = "no document found" if has_no_document(read.given) else "no TrainJob found"
+        what = "no document found" if has_no_document(read.named) else "no TrainJob found"
         findings = with_nothing(findings, (nothing(path, what) for path in paths))
     return findings, build.silenced, build.objects
 

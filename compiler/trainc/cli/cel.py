@@ -82,7 +82,7 @@ _FILE = click.Path(exists=True, allow_dash=True)
 )
 @click.argument("expression", metavar="[EXPR]", required=False)
 def command(
-    expression: str | None, *, jsonl: bool, output: str, engine: str, variables: tuple[str, ...], **given: str | None
+    expression: str | None, *, jsonl: bool, output: str, engine: str, variables: tuple[str, ...], **options: str | None
 ) -> int:
     """Evaluate EXPR, a Kubernetes CEL expression, as a Kubernetes 1.34 API server does.
 
@@ -99,7 +99,7 @@ def command(
     if expression is None:
         raise click.UsageError("missing EXPR: pass an expression, or --jsonl")
     status = CLEAN
-    for name, question, schema in _questions(expression, str(given["env"]), variables, given):
+    for name, question, schema in _questions(expression, str(options["env"]), variables, options):
         result = answer_with_celpy(question) if engine == "celpy" else _evaluate(question, schema)
         status = max(status, ERRORS if result.stage in ("compile", "eval") else CLEAN)
         if output == "json":
@@ -129,14 +129,14 @@ def _answer_lines() -> int:
 
 
 def _questions(
-    expression: str, env: str, variables: tuple[str, ...], given: dict[str, str | None]
+    expression: str, env: str, variables: tuple[str, ...], options: dict[str, str | None]
 ) -> Iterator[tuple[str, Question, Document | None]]:
     """Yield a question for each object, with its name, and the document that self is."""
     names: JsonObject = {}
     for option, name in (("old_object", "oldObject"), ("params", "params"), ("namespace_object", "namespaceObject")):
-        if (path := given[option]) is not None:
+        if (path := options[option]) is not None:
             names[name] = _documents(path)[0].data
-    if (request := given["request"]) is not None:
+    if (request := options["request"]) is not None:
         try:
             names["request"] = read_json(request)
         except QuestionError as error:
@@ -149,10 +149,10 @@ def _questions(
         if not equals or not variable.strip():
             raise click.BadParameter(f"{text!r} is not NAME=EXPR", param_hint="--variable")
         rows.append(NamedExpression(variable.strip(), definition))
-    if given["object_"] is None:
+    if options["object_"] is None:
         yield "", Question(env, expression, names, variables=rows), None
         return
-    documents = _documents(given["object_"])
+    documents = _documents(options["object_"])
     for document in documents:
         data = document.data
         name = f"{data.get('kind')} {get(data, 'metadata', 'name')}" if len(documents) > 1 else ""
@@ -164,10 +164,10 @@ def _questions(
 
 def _documents(path: str) -> list[Document]:
     folder = Path.cwd()
-    given = read_stdin(sys.stdin.buffer) if path == _STDIN else read_given(folder, folder, path)
+    inputs = read_stdin(sys.stdin.buffer) if path == _STDIN else read_given(folder, folder, path)
     documents: list[Document] = []
-    findings = list(given.findings)
-    for source in given.sources:
+    findings = list(inputs.findings)
+    for source in inputs.sources:
         loaded, found = load(source)
         documents += loaded
         findings += found

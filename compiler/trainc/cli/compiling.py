@@ -66,9 +66,9 @@ def executor_of(workers: int | None, ranks: Ranks | None = None, *, quiet: bool)
     def execute(context: Context, documents: Iterable[Document]) -> Iterator[Job]:
         from trainc.cli.progress import progress
 
-        given = tuple(documents)
-        with progress(len(given), "compiling", quiet=quiet) as shown:
-            for job in inner(context, given):
+        waiting = tuple(documents)
+        with progress(len(waiting), "compiling", quiet=quiet) as shown:
+            for job in inner(context, waiting):
                 shown.advance()
                 yield job
 

@@ -44,8 +44,8 @@ def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) 
     mmdebstrap = _command()
     archive = open_archive(definition.suite, definition.architecture, mirror, scratch)
     assert inputs.packages_lock is not None, "nothing is built without pins"
-    if gone := missing(inputs.packages_lock, inputs.packages, archive.offered):
-        return gone
+    if findings := missing(inputs.packages_lock, inputs.packages, archive.offered):
+        return findings
     pins = scratch / "preferences"
     pins.write_text(preferences(inputs.packages), encoding="utf-8")
     wheels = scratch / "wheels"

@@ -100,7 +100,7 @@ def _wheel_license(metadata: Message) -> tuple[str, Mapping[str, str]]:
 
 
 def sbom(definition: Definition, parts: Sequence[Software]) -> JsonObject:
-    """Return the document. Its namespace is made of its content, so that another content is another document."""
+    """Return the document. Its namespace depends on its content, so that different documents have different ones."""
     packages: list[Json] = [_image(definition), *(_package(part) for part in parts)]
     related = [(_DOCUMENT, "DESCRIBES", _IMAGE), *((_IMAGE, "CONTAINS", _identifier(part)) for part in parts)]
     relationships: list[Json] = [

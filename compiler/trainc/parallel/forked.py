@@ -44,12 +44,12 @@ def forked(workers: int | None = None) -> Executor:
     """
 
     def execute(context: Context, documents: Iterable[Document]) -> Iterable[Job]:
-        given = tuple(documents)
+        jobs = tuple(documents)
         count = _cores() if workers is None else workers
         few = FEW if workers is None else 2
-        if count < 2 or len(given) < few or not hasattr(os, "fork"):
-            return in_order(context, given)
-        return _shared(context, given, min(count, len(given)))
+        if count < 2 or len(jobs) < few or not hasattr(os, "fork"):
+            return in_order(context, jobs)
+        return _shared(context, jobs, min(count, len(jobs)))
 
     return execute
 
@@ -88,10 +88,10 @@ def _shared(context: Context, documents: Sequence[Document], count: int) -> Iter
                 except (EOFError, OSError):
                     raise lost("a worker process", "out of memory?") from None
                 missing -= 1
-                given = documents[slice(*parts[int.from_bytes(result[:_NUMBER], "big")])]
+                jobs = documents[slice(*parts[int.from_bytes(result[:_NUMBER], "big")])]
                 packed = result[_NUMBER:]
                 # A failure there is repeated here, where it is reported.
-                yield from unpack(packed, given, others, context) if packed else in_order(context, given)
+                yield from unpack(packed, jobs, others, context) if packed else in_order(context, jobs)
     finally:
         for worker, pid in workers.items():
             worker.close()
