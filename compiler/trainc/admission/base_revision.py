@@ -115,8 +115,8 @@ def _broken(revision: str, findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield a note for each error in the base revision."""
     for finding in findings:
         if finding.severity is Severity.ERROR:
-            place = _renamed(finding.document, revision)
-            yield report(BROKEN, place, finding.path, f"not compared: {finding.message}")
+            document = _renamed(finding.document, revision)
+            yield report(BROKEN, document, finding.path, f"not compared: {finding.message}")
 
 
 def _renamed(document: Document, revision: str) -> Document:

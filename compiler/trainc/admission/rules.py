@@ -182,7 +182,7 @@ def failures(
     return tuple(run.found)
 
 
-class _Place(NamedTuple):
+class _Target(NamedTuple):
     """A rule, and the path of the value that it is evaluated for."""
 
     site: Site
@@ -221,73 +221,73 @@ class _Run(msgspec.Struct):
     def _evaluate(self, site: Site, path: Path, value: Json, old: Json) -> None:
         variables: dict[str, Value] | None = None
         for rule in site.rules:
-            place = _Place(site, path, rule, rule.compiled())
+            target = _Target(site, path, rule, rule.compiled())
             if self.budget <= 0:
-                self._stop(place, OUT_OF_BUDGET)
-            if place.made.problem is not None:
-                what = "rule compile" if place.made.typed else "rule compiler initialization"
-                self._add(place, f"{what} error: {place.made.problem.text}")
-            elif place.made.rule is not None and (old is not None or rule.optional_old or not place.made.compares):
+                self._stop(target, OUT_OF_BUDGET)
+            if target.made.problem is not None:
+                what = "rule compile" if target.made.typed else "rule compiler initialization"
+                self._add(target, f"{what} error: {target.made.problem.text}")
+            elif target.made.rule is not None and (old is not None or rule.optional_old or not target.made.compares):
                 if variables is None:
                     variables = {SELF: _read(site, value)}
                     variables.update({OLD_SELF: _read(site, old)} if old is not None else {})
-                self._run(place, place.made.rule.program, variables)
+                self._run(target, target.made.rule.program, variables)
 
-    def _run(self, place: _Place, program: Program, variables: dict[str, Value]) -> None:
+    def _run(self, target: _Target, program: Program, variables: dict[str, Value]) -> None:
         names = variables
-        if place.rule.optional_old:
+        if target.rule.optional_old:
             before = Optional(variables[OLD_SELF]) if OLD_SELF in variables else NONE
             names = {**variables, OLD_SELF: before}
         value, cost, work = program.run(names)
-        self._spend(place, max(cost, work // PER_COST), OUT_OF_BUDGET)
-        label = place.rule.label
+        self._spend(target, max(cost, work // PER_COST), OUT_OF_BUDGET)
+        label = target.rule.label
         if value.__class__ is not EvalError:
             if value is not True:
-                self._refused(place, variables)
+                self._refused(target, variables)
         elif value.message.startswith("no such overload"):
             signature = "call arguments did not match a supported operator, function or macro signature"
-            self._add(place, f"'{value.message}': {signature} for rule: {label}")
+            self._add(target, f"'{value.message}': {signature} for rule: {label}")
         elif value.message.startswith(_OVER_LIMIT):
-            self._stop(place, f"'{value.message}': {_NO_FURTHER} for rule: {label}")
+            self._stop(target, f"'{value.message}': {_NO_FURTHER} for rule: {label}")
         else:
-            self._add(place, f"{value.message} evaluating rule: {label}")
+            self._add(target, f"{value.message} evaluating rule: {label}")
 
-    def _refused(self, place: _Place, variables: dict[str, Value]) -> None:
-        text = place.rule.message
-        if place.made.message is not None:
-            outcome = place.made.message.program.evaluate(variables)
-            self._spend(place, outcome.charge, _MESSAGE_OUT_OF_BUDGET, reported=True)
+    def _refused(self, target: _Target, variables: dict[str, Value]) -> None:
+        text = target.rule.message
+        if target.made.message is not None:
+            outcome = target.made.message.program.evaluate(variables)
+            self._spend(target, outcome.charge, _MESSAGE_OUT_OF_BUDGET, reported=True)
             if outcome.error is not None and outcome.error.message.startswith(_OVER_LIMIT):
-                expression = quote(str(place.rule.spec.get("messageExpression")))
-                self._stop(place, f"{_NO_FURTHER} for messageExpression: {expression}", reported=True)
+                expression = quote(str(target.rule.spec.get("messageExpression")))
+                self._stop(target, f"{_NO_FURTHER} for messageExpression: {expression}", reported=True)
             text = message_text(outcome.value) or text
-        self._add(place, text, reported=True)
+        self._add(target, text, reported=True)
 
-    def _spend(self, place: _Place, cost: int, otherwise: str, *, reported: bool = False) -> None:
+    def _spend(self, target: _Target, cost: int, otherwise: str, *, reported: bool = False) -> None:
         if cost > self.budget:
-            self._stop(place, otherwise, reported=reported)
+            self._stop(target, otherwise, reported=reported)
         self.budget -= cost
 
-    def _stop(self, place: _Place, text: str, *, reported: bool = False) -> None:
-        self._add(place, text, reported=reported)
+    def _stop(self, target: _Target, text: str, *, reported: bool = False) -> None:
+        self._add(target, text, reported=reported)
         raise _Stop
 
-    def _add(self, place: _Place, text: str, *, reported: bool = False) -> None:
+    def _add(self, target: _Target, text: str, *, reported: bool = False) -> None:
         """Keep a failure; ``reported``: at the rule's fieldPath, with its reason."""
-        path, made = place.path, place.made
+        path, made = target.path, target.made
         name = dotted(path) or NO_FIELD
         reason = ""
         if reported:
-            reason = str(place.rule.spec.get("reason", ""))
+            reason = str(target.rule.spec.get("reason", ""))
             if made.field_text:
                 name = f"{dotted(path)}.{made.field_text}" if path else made.field_text
                 path = (*path, *made.field_path)
-        kind = quote(place.site.node.type)
+        kind = quote(target.site.node.type)
         error = _ERRORS.get(reason, f"Invalid value: {kind}: ") + text
         if reason == "FieldValueDuplicate":
             error = f"Duplicate value: {kind}"
         about = common_selection(made.rule.checked.root, SELF) if made.rule is not None and not made.field_path else ()
-        rule = str(place.rule.spec.get("rule", "")).strip()
+        rule = str(target.rule.spec.get("rule", "")).strip()
         fault = BrokenRule("TC201", (*path, *about), text, f"{name}: {error}", rule=rule, transition=made.compares)
         self.found.append(fault)
 

@@ -142,8 +142,8 @@ def stored_case(case: Case, registry: Registry) -> tuple[Case, tuple[Finding, ..
         stored.append(made)
         for finding in (finding for finding in findings if finding.severity is Severity.ERROR):
             message = f"test {case.name!r}: a cluster would reject this object: {finding.message}"
-            place = finding.document, finding.path
-            found.append(report(_INVALID, *place, message, found=finding.found, hint=finding.hint))
+            position = finding.document, finding.path
+            found.append(report(_INVALID, *position, message, found=finding.found, hint=finding.hint))
     return replace(case, object=stored[0], old=stored[1]), tuple(dict.fromkeys(found))
 
 
@@ -162,8 +162,8 @@ def _stored(document: Document, registry: Registry) -> tuple[Document, tuple[Fin
     try:
         data, refused = admit_jobset(document.data, {})
     except GoDecodeError as error:
-        place = existing(document.data, error.path)
-        return document, (report("TC109", document, place, f"cannot be decoded: {error.message}"),)
+        position = existing(document.data, error.path)
+        return document, (report("TC109", document, position, f"cannot be decoded: {error.message}"),)
     return replace(document, data=data), tuple(report_fault(replace(each, stage=None), document) for each in refused)
 
 
@@ -177,18 +177,18 @@ def _in_namespace(document: Document) -> Document:
 def _compared(case: Case, policy: str, expected: tuple[Failure, ...], decisions: list[Decision]) -> Iterator[Finding]:
     """Yield the expected results that a policy does not give; if it gives all of them, its other results."""
     said = [decision for decision in decisions if decision.outcome != "annotation"]
-    place = (*case.path, "expect", policy)
+    position = (*case.path, "expect", policy)
     shown = "; ".join(dict.fromkeys(map(_shown, said))) or PASS
     missing = [index for index, failure in enumerate(expected) if not any(_matches(failure, d) for d in said)]
     for index in missing:
         message = f"test {case.name!r}: policy {policy!r} does not give the expected result"
         wanted = f"{expected[index].action or expected[index].outcome}: {expected[index].message}"
-        yield report(_FAILED, case.document, (*place, index), message, found=shown, expected=wanted)
+        yield report(_FAILED, case.document, (*position, index), message, found=shown, expected=wanted)
     beyond = [_shown(decision) for decision in said if not any(_matches(failure, decision) for failure in expected)]
     for text in () if missing else dict.fromkeys(beyond):
         message = f"test {case.name!r}: policy {policy!r} gives an unexpected result"
         wanted = "only the listed results" if expected else PASS
-        yield report(_FAILED, case.document, place, message, found=text, expected=wanted)
+        yield report(_FAILED, case.document, position, message, found=text, expected=wanted)
 
 
 def _matches(failure: Failure, decision: Decision) -> bool:

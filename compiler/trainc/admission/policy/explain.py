@@ -59,21 +59,21 @@ def explained(
         return ()
     explainer = _Explainer(expressions, names, data)
     try:
-        found = explainer.why(made.checked.root, _Place(made.checked, {}), None if failed else False)
+        found = explainer.why(made.checked.root, _Context(made.checked, {}), None if failed else False)
     except (_Enough, RecursionError):
         found = ()
-    if place := existing(data, found):
-        return place
+    if path := existing(data, found):
+        return path
     return blamed(made, expressions.variables, data)
 
 
-class _Place(NamedTuple):
+class _Context(NamedTuple):
     """The expression that contains a node, and the values of the variables of the macros around it."""
 
     checked: Checked
     scope: Mapping[str, Item]
 
-    def within(self, names: Mapping[str, Item]) -> _Place:
+    def within(self, names: Mapping[str, Item]) -> _Context:
         return self._replace(scope={**self.scope, **names})
 
 
@@ -88,66 +88,66 @@ class _Explainer:
         self._programs = expressions.parts
         self._steps, self._cost = STEPS, COST
 
-    def why(self, node: Node, place: _Place, wanted: bool | None) -> Path:
+    def why(self, node: Node, context: _Context, wanted: bool | None) -> Path:
         """Return the path that makes a part come out as it does: true, false, or an error (None)."""
         self._step()
         match node:
             case Call(function="!_", args=(operand,)):
-                return self.why(operand, place, None if wanted is None else not wanted)
+                return self.why(operand, context, None if wanted is None else not wanted)
             case Call(function="_&&_" | "_||_", args=operands):
                 # If one operand is enough to fail all, the first counts; else that with the longest path.
-                guilty = (operand for operand in operands if self._gives(operand, place, wanted))
-                paths = [path for each in guilty if (path := self.why(each, place, wanted))]
+                guilty = (operand for operand in operands if self._gives(operand, context, wanted))
+                paths = [path for each in guilty if (path := self.why(each, context, wanted))]
                 is_enough = wanted is (node.function == "_||_")
                 return paths[0] if is_enough and paths else max(paths, key=len, default=())
             case Call(function="_?_:_", args=(condition, *branches)):
-                taken = branches[0] if self._gives(condition, place, True) else branches[1]
-                found = self.why(taken, place, wanted) if self._gives(taken, place, wanted) else ()
-                return found or self._longest(condition, place)
+                taken = branches[0] if self._gives(condition, context, True) else branches[1]
+                found = self.why(taken, context, wanted) if self._gives(taken, context, wanted) else ()
+                return found or self._longest(condition, context)
             case Comprehension(macro="all" | "exists") if wanted in (None, node.macro == "exists"):
-                return self._of_elements(node, place, wanted)
+                return self._of_elements(node, context, wanted)
             case Comprehension(macro="all" | "exists"):
-                return self._longest(node.iter_range, place)
+                return self._longest(node.iter_range, context)
             case Call(function="_==_", args=(Call(function="size") as size, Literal(value=0))) if wanted is False:
-                elements = self._elements(size.target or size.args[0], place)
+                elements = self._elements(size.target or size.args[0], context)
                 first = next((item.path for _, item in elements if item.path), ())
-                return first or self._longest(node, place)
-        below = self._variable(node, place)
-        return self.why(below.checked.root, below, wanted) if below is not None else self._longest(node, place)
+                return first or self._longest(node, context)
+        below = self._variable(node, context)
+        return self.why(below.checked.root, below, wanted) if below is not None else self._longest(node, context)
 
-    def _of_elements(self, node: Comprehension, place: _Place, wanted: bool | None) -> Path:
+    def _of_elements(self, node: Comprehension, context: _Context, wanted: bool | None) -> Path:
         assert isinstance(node.step, Call), "what the macro expands to"
         body = node.step.args[-1]
-        for names, path in self._bound(node, place):
-            inside = place.within(names)
+        for names, path in self._bound(node, context):
+            inside = context.within(names)
             if self._gives(body, inside, wanted):
                 return self.why(body, inside, wanted) or path or ()
-        return self._longest(node.iter_range, place)
+        return self._longest(node.iter_range, context)
 
-    def _bound(self, node: Comprehension, place: _Place) -> Iterator[tuple[Mapping[str, Item], Path | None]]:
+    def _bound(self, node: Comprehension, context: _Context) -> Iterator[tuple[Mapping[str, Item], Path | None]]:
         """Yield the variables of a macro for each element, with their values and paths."""
-        for key, item in self._elements(node.iter_range, place):
+        for key, item in self._elements(node.iter_range, context):
             if node.iter_var2:
-                place_of_key = item.path if isinstance(key, str) else None
-                yield {node.iter_var: Item(key, place_of_key), node.iter_var2: item}, item.path
+                path_of_key = item.path if isinstance(key, str) else None
+                yield {node.iter_var: Item(key, path_of_key), node.iter_var2: item}, item.path
             else:
                 yield {node.iter_var: item if isinstance(key, int) else Item(key, item.path)}, item.path
 
-    def _elements(self, node: Node, place: _Place) -> Iterator[tuple[int | str, Item]]:
+    def _elements(self, node: Node, context: _Context) -> Iterator[tuple[int | str, Item]]:
         """Yield index or key, value and path of each element that a macro iterates over."""
-        below = self._variable(node, place)
+        below = self._variable(node, context)
         if below is not None:
             yield from self._elements(below.checked.root, below)
         elif isinstance(node, Call) and node.function == "_+_":
-            items = [item for part in node.args for _, item in self._elements(part, place)]
+            items = [item for part in node.args for _, item in self._elements(part, context)]
             yield from enumerate(items)
         elif isinstance(node, Comprehension) and node.macro in ("map", "filter") and not node.iter_var2:
-            yield from enumerate(self._made(node, place))
+            yield from enumerate(self._made(node, context))
         else:
-            yield from self._given(node, place)
+            yield from self._given(node, context)
 
-    def _given(self, node: Node, place: _Place) -> Iterator[tuple[int | str, Item]]:
-        path, value = self._path(node, place), self._evaluate(node, place).value
+    def _given(self, node: Node, context: _Context) -> Iterator[tuple[int | str, Item]]:
+        path, value = self._path(node, context), self._evaluate(node, context).value
         found = get(self._data, *path) if path is not None else None
         if path is not None and isinstance(found, list):
             yield from ((index, Item(each, (*path, index))) for index, each in enumerate(found))
@@ -156,13 +156,13 @@ class _Explainer:
         elif isinstance(value, list):
             yield from ((index, Item(each, None)) for index, each in enumerate(value))
 
-    def _made(self, node: Comprehension, place: _Place) -> Iterator[Item]:
+    def _made(self, node: Comprehension, context: _Context) -> Iterator[Item]:
         """Yield the elements of what ``map`` and ``filter`` make."""
         step, condition = node.step, None
         if isinstance(step, Call) and step.function == "_?_:_":
             condition, step = step.args[0], step.args[1]
-        for names, path in self._bound(node, place):
-            inside = place.within(names)
+        for names, path in self._bound(node, context):
+            inside = context.within(names)
             if condition is not None and not self._gives(condition, inside, True):
                 continue
             if node.macro == "filter":
@@ -170,79 +170,79 @@ class _Explainer:
             elif isinstance(step, Call) and (body := children(step.args[-1])):
                 yield Item(self._evaluate(body[0], inside).value, self._longest(body[0], inside) or path)
 
-    def _longest(self, node: Node, place: _Place) -> Path:
+    def _longest(self, node: Node, context: _Context) -> Path:
         """Return the longest path in a part, the first of several; not empty paths of what is not there."""
         found: Path = ()
-        for path in self._paths(node, place):
+        for path in self._paths(node, context):
             there = existing(self._data, path)
             found = there if len(there) > len(found) else found
         return found
 
-    def _paths(self, node: Node, place: _Place) -> Iterator[Path]:
+    def _paths(self, node: Node, context: _Context) -> Iterator[Path]:
         self._step()
-        path = self._path(node, place)
+        path = self._path(node, context)
         if path is not None:
             yield path
             return
-        below = self._variable(node, place)
+        below = self._variable(node, context)
         if below is not None:
             yield from self._paths(below.checked.root, below)
         elif isinstance(node, Comprehension):
-            yield from self._paths(node.iter_range, place)
+            yield from self._paths(node.iter_range, context)
             if node.macro in ("map", "filter") and not node.iter_var2:
-                yield from (item.path for item in self._made(node, place) if item.path is not None)
+                yield from (item.path for item in self._made(node, context) if item.path is not None)
                 return
-            for names, _ in self._bound(node, place):
-                yield from self._paths(node.step, place.within(names))
-            yield from self._paths(node.accu_init, place)
-            yield from self._paths(node.result, place)
+            for names, _ in self._bound(node, context):
+                yield from self._paths(node.step, context.within(names))
+            yield from self._paths(node.accu_init, context)
+            yield from self._paths(node.result, context)
         else:
             for child in children(node):
-                yield from self._paths(child, place)
+                yield from self._paths(child, context)
 
-    def _path(self, node: Node, place: _Place) -> Path | None:
+    def _path(self, node: Node, context: _Context) -> Path | None:
         """Return the path that a chain of fields and indexes selects; None for what is no such chain."""
         match node:
-            case Ident(name=name) if name in place.scope:
-                return place.scope[name].path
+            case Ident(name=name) if name in context.scope:
+                return context.scope[name].path
             case Ident(name="object"):
                 return ()
             case Select(operand=operand, field=field):
-                path = self._path(operand, place)
+                path = self._path(operand, context)
                 return None if path is None else (*path, field)
             case Call(function=function, target=None, args=(operand, key)) if function in _INDEX:
-                path = self._path(operand, place)
-                found = self._evaluate(key, place).value if path is not None else None
+                path = self._path(operand, context)
+                found = self._evaluate(key, context).value if path is not None else None
                 return (*path, found) if path is not None and isinstance(found, str | int) else None
             case Call(function=function, target=target) if target is not None and function in _UNWRAPPED:
-                return self._path(target, place)
+                return self._path(target, context)
         return None
 
-    def _variable(self, node: Node, place: _Place) -> _Place | None:
+    def _variable(self, node: Node, context: _Context) -> _Context | None:
         """Return where the expression of a variable is, if a part is one."""
         match node:
-            case Select(operand=Ident(name="variables"), field=name) if "variables" not in place.scope:
+            case Select(operand=Ident(name="variables"), field=name) if "variables" not in context.scope:
                 made = self._variables.get(name)
-                return _Place(made.checked, {}) if isinstance(made, Compiled) else None
+                return _Context(made.checked, {}) if isinstance(made, Compiled) else None
         return None
 
-    def _gives(self, node: Node, place: _Place, wanted: bool | None) -> bool:
-        outcome = self._evaluate(node, place)
+    def _gives(self, node: Node, context: _Context, wanted: bool | None) -> bool:
+        outcome = self._evaluate(node, context)
         if wanted is None:
             return outcome.error is not None
         return outcome.error is None and outcome.undecided is None and outcome.value is wanted
 
-    def _evaluate(self, node: Node, place: _Place) -> Outcome:
+    def _evaluate(self, node: Node, context: _Context) -> Outcome:
         self._step()
         if node not in self._programs:
-            types = place.checked.types
-            part = Checked(node, types.get(node, DYN), types, place.checked.references)
+            types = context.checked.types
+            part = Checked(node, types.get(node, DYN), types, context.checked.references)
             with suppress(PlanError):
                 self._programs[node] = Program(part, self._environment)
         program = self._programs.setdefault(node, None)
         if program is None:
             return _FAILED
-        scope = {name: item.value for name, item in place.scope.items()}
+        scope = {name: item.value for name, item in context.scope.items()}
         outcome = program.evaluate({**self._names, **scope}, self._cost)
         self._cost -= outcome.cost
         if self._cost <= 0:

@@ -219,15 +219,15 @@ def collect(policy: Stored, binding: Stored, namespace: str, cluster: Cluster) -
     if not policy.has_params or not isinstance(reference, dict):
         return (None,)
     wanted = str(reference.get("namespace") or "")
-    place = None
+    params_namespace = None
     if scope(policy, cluster):
-        place = wanted or namespace
-        if not place:
+        params_namespace = wanted or namespace
+        if not params_namespace:
             where = "policy binding that matches cluster-scoped resources"
             raise ConfigurationError(f"cannot use namespaced paramRef in {where}")
     elif wanted:
         raise ConfigurationError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
-    found = _select(policy, reference, place, cluster)
+    found = _select(policy, reference, params_namespace, cluster)
     if not found and reference.get("parameterNotFoundAction") == "Deny":
         raise ConfigurationError("no params found for policy binding with `Deny` parameterNotFoundAction")
     return found
@@ -245,13 +245,16 @@ def lacks_params(policy: Stored, binding: Stored, cluster: Cluster) -> bool:
     return not _select(policy, reference, str(reference.get("namespace") or "") or None, cluster)
 
 
-def _select(policy: Stored, reference: JsonObject, place: str | None, cluster: Cluster) -> tuple[Document, ...]:
+def _select(
+    policy: Stored, reference: JsonObject, params_namespace: str | None, cluster: Cluster
+) -> tuple[Document, ...]:
     api_version, kind = _kind(policy)
     name, selector = str(reference.get("name") or ""), requirements(reference.get("selector"))
     return tuple(
         document
         for namespace, found, document in cluster.of_kind(api_version, kind)
-        if place in (None, namespace) and (found == name if name else selects(selector, labels_of(document.data)))
+        if params_namespace in (None, namespace)
+        and (found == name if name else selects(selector, labels_of(document.data)))
     )
 
 

@@ -92,8 +92,8 @@ class PolicySet(Struct, frozen=True, eq=False):
                 objects.setdefault(identity(document), document)
         policies = {each.document: Expressions(each) for each in found if each.is_policy and each.decoded}
         findings = tuple(creation_findings(found, policies))
-        refused = {_place(finding.document) for finding in findings if has_errors((finding,))}
-        good = [each for each in found if _place(each.document) not in refused]
+        refused = {_position(finding.document) for finding in findings if has_errors((finding,))}
+        good = [each for each in found if _position(each.document) not in refused]
         bindings: dict[str, list[Stored]] = {}
         for each in sorted((each for each in good if not each.is_policy), key=lambda each: each.name):
             bindings.setdefault(each.policy_name, []).append(each)
@@ -149,7 +149,7 @@ def _applied_to(policies: PolicySet, request: Request) -> tuple[tuple[Bound, App
     return tuple(found)
 
 
-def _place(document: Document) -> tuple[str, int]:
+def _position(document: Document) -> tuple[str, int]:
     """Return which document of its source it is: findings hold copies whose marks differ."""
     return document.source.name, document.index
 
