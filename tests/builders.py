@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from trainc import Build
+from trainc.basics.jsonvalues import JsonObject
+from trainc.plugins.model import Object
+
 API = "apiVersion: trainer.kubeflow.org/v1alpha1\n"
 STEP = "{trainer.kubeflow.org/trainjob-ancestor-step: trainer}"
 """The label of the replicated job whose container a TrainJob's trainer replaces."""
@@ -85,3 +89,14 @@ spec:
 metadata: {{name: {name}}}
 spec: {{policyName: {name}, validationActions: {actions}}}
 """
+
+
+def of_kind(made: Build, kind: str) -> list[Object]:
+    """Return the objects of a kind."""
+    return [found for found in made.objects if found.kind == kind]
+
+
+def the(made: Build, kind: str) -> JsonObject:
+    """Return the only object of a kind."""
+    (found,) = of_kind(made, kind)
+    return found.data

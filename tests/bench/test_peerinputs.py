@@ -100,16 +100,6 @@ def test_schemas_refuse_mistakes(number: int) -> None:
         jsonschema.Draft7Validator(schemas()["jobset.json"]).validate(mistake)
 
 
-def test_cases_hold_every_job_once() -> None:
-    lines = [json.loads(line) for line in peerinputs.cases(fleet.jobs(peerinputs.CASE + 3))]
-    assert len(lines) == 2
-    loaded = [data for line in lines for data in yaml.safe_load_all(line["text"])]
-    jobs = [data["metadata"] for data in loaded if data["kind"] == "TrainJob"]
-    assert [(each["namespace"], each["name"]) for each in jobs] == [
-        (each.namespace, each.name) for each in fleet.jobs(peerinputs.CASE + 3)
-    ]
-
-
 def test_a_difference_ends_a_contest() -> None:
     key = ("JobSet", "a", "b")
     with pytest.raises(contest.ContestError, match=r"helm: JobSet a b: /spec/n is '1', ours 1"):

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import contest
-import peers
 import pytest
 import report
 import scenes
@@ -96,16 +95,6 @@ def test_the_page() -> None:
     for block in blocks:
         assert len({line.count("|") for line in block}) == 1, block[0]
     assert "\n\n\n" not in text
-
-
-def test_peers_have_pinned_versions_that_their_builds_show() -> None:
-    assert {peer.name for peer in peers.PEERS} == {*contest.RENDERERS, *contest.CHECKERS}
-    for peer in peers.PEERS:
-        assert re.fullmatch(r"v\d+\.\d+\.\d+", peer.version)
-        assert peer.package.startswith(peer.module)
-    printed = "helm: go1.26.8\n\tpath\thelm.sh/helm/v3/cmd/helm\n\tmod\thelm.sh/helm/v3\tv3.22.0\th1:x=\n"
-    assert peers.built_from(printed, "helm.sh/helm/v3") == "v3.22.0"
-    assert peers.built_from(printed, "helm.sh/helm") == "unknown"
 
 
 def test_peers_are_chosen_from_those_available() -> None:

@@ -235,12 +235,6 @@ def test_no_folder_no_cache(place: Path, compiled: list[int], monkeypatch: pytes
     assert not place.exists()
 
 
-def test_without_a_repository_nothing_is_left(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run("-")[0] == 0
-    assert not place.exists()
-
-
 def test_the_last_ones_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "LARGEST", 100)
     monkeypatch.setattr(results, "MOST", 4)

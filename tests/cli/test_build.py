@@ -38,13 +38,6 @@ def test_standard_input(repository: Path, run: Run) -> None:
     assert result.stderr.startswith("<stdin>:2:1: error[TC002]: ")
 
 
-def test_the_namespace_is_the_folder_s_below_jobs(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "namespace: a\n" in run("build", "jobs/a/one.yaml").stdout
-    assert "namespace: a\n" in run("build", str(repository / "jobs/a/one.yaml")).stdout
-    monkeypatch.chdir(repository / "jobs/a")
-    assert "namespace: a\n" in run("build", "one.yaml", "../../runtimes").stdout
-
-
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n---\n"])
 def test_no_document_at_all(repository: Path, run: Run, text: str) -> None:
     put(repository, "empty.yaml", text)
@@ -102,11 +95,6 @@ def test_a_pipe_that_is_closed(tmp_path: Path, process: Process) -> None:
     )
     assert done.stderr == b""
     assert done.returncode == 141
-
-
-def test_standard_input_named_twice_is_read_once(repository: Path, run: Run) -> None:
-    result = run("build", "-", "-", stdin=job("x").encode())
-    assert (result.exit_code, identities(result.stdout)) == (0, [("JobSet", "x")])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a shell that closes streams")

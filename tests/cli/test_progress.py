@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import sys
 
 import pytest
 from hypothesis import given
@@ -69,11 +68,6 @@ def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-@pytest.mark.parametrize(("rate", "text"), [(0.25, "0.2/s"), (3.44, "3.4/s"), (10, "10/s"), (2310.4, "2,310/s")])
-def test_rates(rate: float, text: str) -> None:
-    assert per_second(rate) == text
-
-
 def test_a_bar() -> None:
     line = bar_line(State("compiling", 2500, 10000, 1250.0), 100)
     assert line == "compiling  [#######                       ]  2,500 of 10,000  25%  1,250/s  6 s left"
@@ -84,12 +78,6 @@ def test_a_line_is_shorter_than_the_terminal(state: State, columns: int) -> None
     line = bar_line(state, columns)
     assert len(line) <= max(columns - 1, 0)
     assert line.isprintable()
-
-
-@given(states)
-def test_percents_end_at_100_and_only_when_all_is_done(state: State) -> None:
-    assert (state.percent == 100) == (state.done >= state.total)
-    assert 0 <= state.percent <= 100
 
 
 def test_a_bar_shows_after_a_second_ten_times_a_second_and_is_gone_at_the_end() -> None:
@@ -107,15 +95,6 @@ def test_a_bar_shows_after_a_second_ten_times_a_second_and_is_gone_at_the_end() 
     assert re.search(r"10\d of 1,000  10%  100/s  9 s left$", shown[0])
     done = [int(match[1].replace(",", "")) for frame in shown if (match := re.search(r"([\d,]+) of", frame))]
     assert done == sorted(set(done))
-
-
-def test_a_short_run_writes_nothing() -> None:
-    clock, stream = Clock(), Terminal()
-    with Progress(1000, "compiling", stream, columns=lambda: 80, clock=clock) as bar:
-        for _ in range(1000):
-            clock.now += 0.0009
-            bar.advance()
-    assert stream.getvalue() == ""
 
 
 def test_a_bar_is_gone_after_an_error_and_closing_twice_erases_once() -> None:
@@ -179,11 +158,6 @@ def test_where_it_leads(terminal: bool, environment: dict[str, str], kind: str) 
 
 def kind_of(shown: Progress) -> str:
     return "nothing" if shown.stream is None else "log" if shown.columns is None else "bar"
-
-
-def test_without_standard_error_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", None)
-    assert kind_of(progress(9, "compiling", environment={"CI": "1"})) == "nothing"
 
 
 SCRIPT = """\

@@ -112,13 +112,6 @@ def test_colour_only_on_a_terminal_and_only_if_wanted(repository: Path, process:
     assert b"\x1b" not in done.stdout + done.stderr
 
 
-def test_the_group_is_lazy() -> None:
-    assert trainc.commands == {}
-    context = click.Context(trainc)
-    assert trainc.list_commands(context) == list(COMMANDS)
-    assert trainc.get_command(context, "none") is None
-
-
 def test_a_terminal_shows_warnings_that_repeat_once(repository: Path, process: Process) -> None:
     for name in ("a/one", "a/two", "b/three"):
         put(repository, f"jobs/{name}.yaml", job(name[2:], extra="  managedBy: kueue.x-k8s.io/multikueue\n"))

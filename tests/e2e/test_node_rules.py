@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +9,6 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 from simulator import allowed
-from simulator.dns import A, Query
-from simulator.endpoints import Endpoints
 from simulator.environment import ConfigError, expand
 from simulator.errors import Unsupported
 from simulator.images import Image
@@ -47,54 +43,6 @@ def test_expand(text: str, expected: str) -> None:
 @drawn(st.text())
 def test_expand_leaves_what_was_escaped(text: str) -> None:
     assert expand(text.replace("$", "$$"), {"A": "x"}) == text
-
-
-def test_endpoints_know_nothing_else() -> None:
-    said: list[str] = []
-    services = {"plain": {"spec": {"selector": {"a": "b"}}}}
-    endpoints = Endpoints(tuple, lambda _kind, _namespace, name: services.get(name), {}, said.append)
-    assert endpoints.resolve(Query("kubernetes.default.svc.cluster.local", A)) == ["10.96.0.1"]
-    assert endpoints.resolve(Query("kubernetes.default.svc.cluster.local", 28)) == [], "it is there, without AAAA"
-    for name in (
-        "example.com",
-        "svc.cluster.local",
-        "a.svc.cluster.local",
-        "a.b.svc.cluster.local",
-        "",
-        "a.b.c.d.svc.cluster.local",
-    ):
-        assert endpoints.resolve(Query(name, A)) is None
-    assert not said
-    assert endpoints.resolve(Query("plain.b.svc.cluster.local", A)) is None
-    assert said == ["Service b/plain: only headless ones with a selector have names here"]
-
-
-def test_image_of_a_layout(tmp_path: Path) -> None:
-    config = {
-        "Entrypoint": ["/usr/bin/tini", "--"],
-        "Cmd": ["run"],
-        "Env": ["A=b=c", "PATH=/bin"],
-        "WorkingDir": "/opt/app",
-        "User": "1000:1000",
-        "StopSignal": "SIGUSR1",
-    }
-
-    def blob(content: object) -> str:
-        data = json.dumps(content).encode()
-        name = hashlib.sha256(data).hexdigest()
-        (tmp_path / "blobs" / "sha256" / name).write_bytes(data)
-        return f"sha256:{name}"
-
-    (tmp_path / "blobs" / "sha256").mkdir(parents=True)
-    manifest = {"config": {"digest": blob({"config": config})}, "layers": []}
-    (tmp_path / "index.json").write_text(json.dumps({"manifests": [{"digest": blob(manifest)}]}))
-    root = tmp_path / "root"
-    variables = {"A": "b=c", "PATH": "/bin"}
-    full = Image(root, ("/usr/bin/tini", "--"), ("run",), variables, "/opt/app", "1000:1000", "SIGUSR1")
-    assert Image.from_layout(tmp_path, root) == full
-    bare = {"config": {"digest": blob({})}}
-    (tmp_path / "index.json").write_text(json.dumps({"manifests": [{"digest": blob(bare)}]}))
-    assert Image.from_layout(tmp_path, root) == Image(root)
 
 
 def pod(spec: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from trainc.findings.display import (
     width,
     window,
 )
-from trainc.findings.text import render, summary
+from trainc.findings.text import render
 from trainc.inputs.source import Document, Mark, Source
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -43,59 +43,6 @@ def test_colour_adds_escapes_and_nothing_else() -> None:
     assert "\x1b[1;36mnote[TC102]" in coloured
     assert ANSI.sub("", coloured) == render(findings)
     assert "\x1b" not in render(findings)
-
-
-def test_order_and_blank_line_between() -> None:
-    first = document("a: 1\nb: 2\n", {("b",): Mark(2, 1), ("a",): Mark(1, 1)}, "jobs/a/a.yaml")
-    second = document("x: 1\n", name="jobs/a/b.yaml")
-    findings = [
-        report("TC102", second, (), "last"),
-        report("TC102", first, ("b",), "third"),
-        report("TC102", first, ("a",), "second"),
-        report("TC101", first, ("a",), "first"),
-    ]
-    heads = [part.splitlines()[0].partition("]: ")[2] for part in render(findings).split("\n\n")]
-    assert heads == ["first", "second", "third", "last"]
-    assert render(findings) == render(reversed(findings))
-
-
-@pytest.mark.parametrize("text", ["", b"", b"\n", "   \n"])
-def test_no_gutter_without_a_line(text: str | bytes) -> None:
-    assert render([report("TC011", document(text), (), "gone")]) == "jobs/a/j.yaml:1:1: error[TC011]: gone\n"
-
-
-def test_no_findings() -> None:
-    assert render([]) == ""
-    assert summary([]) == "no findings"
-
-
-def test_summary_counts_by_severity() -> None:
-    place = document("")
-    findings = [
-        report("TC101", place, (), "m", severity=severity)
-        for severity in (Severity.NOTE, Severity.ERROR, Severity.WARNING, Severity.ERROR)
-    ]
-    assert summary(findings) == "2 errors, 1 warning, 1 note"
-    assert summary(findings[:1]) == "1 note"
-
-
-@pytest.mark.parametrize(
-    ("line", "column", "shown", "before"),
-    [
-        ("a: b", 4, "a: b", 3),
-        ("\ta: b", 2, "    a: b", 4),
-        ("ab\tc", 4, "ab  c", 4),
-        ("名前: x", 5, "名前: x", 6),
-        ("e\u0301: x", 3, "e\u0301: x", 1),
-        ("é: x", 4, "é: x", 3),
-        ("x: \x1b[31m", 4, "x: \\x1b[31m", 3),
-        ("\u202ex: 1", 2, "\\u202ex: 1", 6),
-        ("ab", 99, "ab", 2),
-        ("ab", 0, "ab", 0),
-    ],
-)
-def test_caret_is_below_its_character(line: str, column: int, shown: str, before: int) -> None:
-    assert window(line, column)[:2] == (shown, before)
 
 
 @pytest.mark.parametrize(
@@ -127,23 +74,6 @@ def test_what_is_underlined_stays_on_the_line_shown() -> None:
     assert before + length == len(shown) - len(ELLIPSIS)
     rendered = render([report("TC102", document("名" * 300, {(): Mark(1, 1)}), (), "m")])
     assert width(rendered.splitlines()[2]) >= width(rendered.splitlines()[3])
-
-
-def test_one_gutter_for_all_places() -> None:
-    here = document("\n" * 99 + "a: 1\n", {("a",): Mark(100, 1)})
-    there = document("b: 2\n", {("b",): Mark(1, 1)}, "r.yaml")
-    nowhere = document("", name="x.yaml")
-    related = (Related("defined here", there, ("b",)), Related("and there", nowhere))
-    assert render([report("TC102", here, ("a",), "m", related=related)]).splitlines()[1:] == [
-        "     |",
-        " 100 | a: 1",
-        "     | ^ a",
-        "    ::: r.yaml:1:1",
-        "     |",
-        "   1 | b: 2",
-        "     | - defined here",
-        "    ::: x.yaml:1:1: and there",
-    ]
 
 
 @pytest.mark.parametrize("length", [LINE_WIDTH - 1, LINE_WIDTH, LINE_WIDTH + 1, 5000, 2_000_000])

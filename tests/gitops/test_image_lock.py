@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from builders import role, runtime, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import Json, JsonObject
-from trainc.gitops.images import has_prefix
 from trainc.gitops.pods import images
 from trainc.inputs.imagelock import FILE, Lock, key_of
 from trainc.plugins.origins import nearest, source_of
@@ -122,20 +121,6 @@ def test_an_image_that_a_patch_brings_is_judged_too() -> None:
     config: JsonObject = {"environments": {"prod": {"patches": [patch]}}, "lock": {"required": ["ghcr.io/x"]}}
     found = [each for each in build(DIGESTS, config).findings if each.code == "TC702"]
     assert [each.found for each in found] == ["ghcr.io/x/y:1"]
-
-
-@pytest.mark.parametrize(
-    ("name", "beginning", "fits"),
-    [
-        ("ghcr.io/a/b:1", "ghcr.io", True),
-        ("ghcr.io/a/b:1", "ghcr.io/a/", True),
-        ("ghcr.io/a/b:1", "ghcr.io/a/b", True),
-        ("ghcr.io/ab:1", "ghcr.io/a", False),
-        ("ghcr.io.evil.com/a:1", "ghcr.io", False),
-    ],
-)
-def test_beginnings_divide_no_step(name: str, beginning: str, fits: bool) -> None:
-    assert has_prefix(name, beginning) is fits
 
 
 NAMES = st.from_regex(

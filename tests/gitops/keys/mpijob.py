@@ -5,7 +5,6 @@ from __future__ import annotations
 from builders import role, runtime, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import JsonObject
-from trainc.plugins.model import Object
 
 RUNTIME = runtime(
     role(image="example.com/node:1", container=", command: [/usr/sbin/sshd, -De, -h, /root/.ssh/id_rsa]"),
@@ -38,14 +37,3 @@ def build(
     ]
     config: JsonObject = {"environments": {"prod": options}}
     return compile([*sources, *beside], Options(faithful=faithful, fixes=fixes, config=config))
-
-
-def of_kind(made: Build, kind: str) -> list[Object]:
-    """Return the objects of a kind."""
-    return [found for found in made.objects if found.kind == kind]
-
-
-def the(made: Build, kind: str) -> JsonObject:
-    """Return the only object of a kind."""
-    (found,) = of_kind(made, kind)
-    return found.data

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mpijob import build, of_kind, the
+from mpijob import build
 
-from builders import policy
+from builders import of_kind, policy, the
 from trainc import Build, Options, Source, compile
 from trainc.admission.companions import admit_companions
 from trainc.admission.fields import faults_in

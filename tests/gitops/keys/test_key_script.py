@@ -20,8 +20,9 @@ from typing import Any
 
 import pytest
 from fakeapi import FakeApi, Reply, certificates, missing_tools, ok, serving, status
-from mpijob import build, the
+from mpijob import build
 
+from builders import the
 from trainc.basics.jsonvalues import get
 
 NAMESPACE, SECRET = "team", "job-mpi-ssh-auth"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from builders import role, runtime, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import JsonObject
-from trainc.plugins.model import Object
 
 RUNTIME = runtime(
     role(pod="NODE", image="example.com/node:1", container=", command: [COMMAND]"),
@@ -49,14 +48,3 @@ def build(
     own = {**(options or {}), **({} if transport is None else {"transport": transport})}
     config: JsonObject = {"environments": {"prod": own}, "severities": {"TC825": "ignore"}}
     return compile(sources, Options(faithful=faithful, config=config))
-
-
-def of_kind(made: Build, kind: str) -> list[Object]:
-    """Return the objects of a kind."""
-    return [found for found in made.objects if found.kind == kind]
-
-
-def the(made: Build, kind: str) -> JsonObject:
-    """Return the only object of a kind."""
-    (found,) = of_kind(made, kind)
-    return found.data

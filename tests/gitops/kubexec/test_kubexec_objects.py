@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kubexecjob import ANNOTATED, build, of_kind, the
+from kubexecjob import ANNOTATED, build
 
-from builders import runtime, trainjob
+from builders import of_kind, runtime, the, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.admission.companions import admit_companions
 from trainc.admission.fields import faults_in

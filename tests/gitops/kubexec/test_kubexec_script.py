@@ -18,8 +18,9 @@ from typing import Any
 
 import fakekubectl
 import pytest
-from kubexecjob import build, the
+from kubexecjob import build
 
+from builders import the
 from trainc.basics.jsonvalues import as_object
 
 SHELLS = [path for path in map(shutil.which, ("dash", "bash")) if path is not None]
