@@ -16,7 +16,6 @@ from trainc.cli.progress import (
     State,
     bar_line,
     duration,
-    per_second,
     progress,
 )
 
