@@ -44,7 +44,7 @@ def models(text: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
 
 
 def snapshot(model: Model) -> str:
-    parts = (model.spec, model.unpatched, model.job.data, model.runtime.data, model.ml_policy, model.trainer)
+    parts = (model.spec, model.unpatched, model.job.data, model.runtime.data, model.policies, model.trainer)
     return json.dumps(parts) + repr(model.pod_sets)
 
 

@@ -27,19 +27,26 @@ NOT_NEGATIVE = "must be greater than or equal to 0"
 class Field(msgspec.Struct, frozen=True, eq=False):
     """A field of an object, to be validated. All fields of an object collect their errors in one list, ``faults``.
 
-    ``name`` is what the server calls the field, which may differ from the path.
+    ``base`` and ``below`` are its name in the server's errors, which may differ from the path: the steps ``below``
+    follow ``base``.
     """
 
     value: Json
     path: Path
-    name: str
+    base: str
     code: str
     faults: list[Fault] = msgspec.field(default_factory=list)
+    below: Path = ()
+
+    @property
+    def name(self) -> str:
+        """The name in the server's errors."""
+        return self.base + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.below)
 
     def child(self, *steps: str | int) -> Field:
         """Return the field below this one, whether it is set or not."""
-        name = self.name + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-        return Field(get(self.value, *steps), (*self.path, *steps), name, self.code, self.faults)
+        value, path, below = get(self.value, *steps), (*self.path, *steps), (*self.below, *steps)
+        return Field(value, path, self.base, self.code, self.faults, below)
 
     def key(self, key: str) -> Field:
         """Return an entry of a map, which the server writes in brackets."""
@@ -47,7 +54,7 @@ class Field(msgspec.Struct, frozen=True, eq=False):
 
     def named(self, name: str) -> Field:
         """Return the field with another name."""
-        return msgspec.structs.replace(self, name=name)
+        return msgspec.structs.replace(self, base=name, below=())
 
     def coded(self, code: str) -> Field:
         """Return the field with another code for its errors."""
@@ -55,8 +62,8 @@ class Field(msgspec.Struct, frozen=True, eq=False):
 
     def items(self, *steps: str | int) -> list[Field]:
         """Return the items of a list, at ``steps`` below this field."""
-        at = self.child(*steps)
-        return [at.child(index) for index in range(len(as_list(at.value)))]
+        count = len(as_list(get(self.value, *steps)))
+        return [self.child(*steps, index) for index in range(count)]
 
     def text(self, *steps: str | int) -> str:
         """Return the string, empty where it is not set: Go's types know no difference."""

@@ -76,8 +76,8 @@ def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> list[Fault]:
     strategy, subdomain = spec.child("failurePolicy", "restartStrategy"), spec.child("network", "subdomain")
     if strategy.text() == "InPlaceRestart":
         _plain(strategy, "InPlaceRestart restart strategy cannot be set when InPlaceRestart feature gate is disabled")
-    if jobs and jobs[0].child("dependsOn").value:
-        _plain(jobs[0].child("dependsOn"), "DependsOn can't be set for the first ReplicatedJob")
+    if jobs and (depends_on := jobs[0].child("dependsOn")).value:
+        _plain(depends_on, "DependsOn can't be set for the first ReplicatedJob")
     if subdomain.text():
         subdomain.invalid_each(is_dns1123_subdomain(subdomain.text()))
         too_long = ".spec.network.subdomain is too long, must be less than 63 characters"
@@ -108,14 +108,14 @@ def _dns_label(field: Field, name: str, too_long: str) -> None:
         field.invalid(too_long if TOO_LONG in text else text, name)
 
 
-def _count(field: Field, absent: int = 1) -> int:
-    found = field.number()
+def _count(field: Field, *steps: str, absent: int = 1) -> int:
+    found = field.number(*steps)
     return absent if found is None else found
 
 
 def _replicated_job(jobset: str, job: Field, seen: list[str]) -> None:
-    name, replicas, template = job.child("name"), _count(job.child("replicas")), job.child("template", "spec")
-    if _count(template.child("parallelism")) * replicas > MAX_INT32:
+    name, replicas, template = job.child("name"), _count(job, "replicas"), job.child("template", "spec")
+    if _count(template, "parallelism") * replicas > MAX_INT32:
         limit = f"the product of replicas and parallelism must not exceed {MAX_INT32}"
         _plain(job, f"{limit} for replicatedJob '{name.text()}'")
     group, longest = job.child("groupName"), f"{jobset}-{name.text()}-{replicas - 1}"
@@ -186,13 +186,13 @@ def _rule_name(name: Field) -> None:
 def _coordinator(jobset: str, spec: Field) -> None:
     coordinator = spec.child("coordinator")
     name, job_index, pod_index = map(coordinator.child, ("replicatedJob", "jobIndex", "podIndex"))
-    indexes = _count(job_index, 0), _count(pod_index, 0)
+    indexes = _count(job_index, absent=0), _count(pod_index, absent=0)
     job = next((job for job in spec.items("replicatedJobs") if job.text("name") == name.text()), None)
     template = job.child("template", "spec") if job is not None else coordinator
     completions = template.number("completions")
     if job is None:
         _plain(name, f"coordinator replicatedJob {name.text()} does not exist")
-    elif not 0 <= indexes[0] < _count(job.child("replicas")):
+    elif not 0 <= indexes[0] < _count(job, "replicas"):
         _plain(job_index, f"coordinator job index {indexes[0]} is invalid for replicatedJob {name.text()}")
     elif template.text("completionMode") != "Indexed" or completions is None:
         detail = "job for coordinator pod must be indexed completion mode, and completions number must be set"

@@ -1,7 +1,8 @@
 """Evaluates the rules of a CRD, x-kubernetes-validations, on create and on update.
 
 Source: k8s.io/apiextensions-apiserver v0.34 pkg/apiserver/schema/cel/validation.go and compilation.go. A rule is
-compiled when there is a value for it.
+compiled when there is a value for it. On create, parts of an object are skipped all of whose rules compare with the
+old value: most rules of a JobSet do.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
+from trainc.basics.regex import lazy
 from trainc.cel.composition import OLD_SELF, SELF, CompiledRule, common_selection, compile_rule
 from trainc.cel.program import Program
 from trainc.cel.schemas import reader
@@ -27,6 +29,8 @@ from trainc.schema.structural import compiled
 
 # The rules of a schema
 
+_COMPARES = lazy(r"[^'\"/]*(?<![\w.])oldSelf\b[^'\"/]*\Z")
+
 
 class Rule(msgspec.Struct, frozen=True, eq=False):
     """A rule of a schema."""
@@ -38,6 +42,11 @@ class Rule(msgspec.Struct, frozen=True, eq=False):
     def optional_old(self) -> bool:
         """Whether oldSelf is an optional, so that it runs without an old value, too."""
         return self.spec.get("optionalOldSelf") is True
+
+    @property
+    def runs_on_create(self) -> bool:
+        """Whether it may run without an old value: unless it plainly refers to oldSelf, outside texts and comments."""
+        return self.optional_old or not _COMPARES.match(str(self.spec.get("rule", "")))
 
     @property
     def label(self) -> str:
@@ -64,6 +73,12 @@ class Site:
         """The rules of this schema itself."""
         node, root = self.node, self.root
         return tuple(Rule(spec, cache(partial(compile_rule, spec, node, root))) for spec in self._source.rules)
+
+    @cached_property
+    def runs_on_create(self) -> bool:
+        """Whether a rule here or below may run without an old value."""
+        below = (*self.nested, *self.properties.values(), self.items, self.additional)
+        return any(rule.runs_on_create for rule in self.rules) or any(site and site.runs_on_create for site in below)
 
     @cached_property
     def read(self) -> Callable[[Json], Value]:
@@ -200,7 +215,7 @@ class _Run(msgspec.Struct):
 
     def visit(self, site: Site, path: Path, value: Json, old: Json) -> None:
         """Evaluate the rules at path, then those below it."""
-        if value is None:
+        if value is None or (old is None and not site.runs_on_create):
             return
         if site.rules and not any(error[: len(path)] == path for error in self.skip):
             self._evaluate(site, path, value, old)

@@ -39,7 +39,7 @@ def check_launching(model: Model) -> Iterator[Finding]:
     missing = [name for name in (LAUNCHER, NODE) if model.pod_set(name) is None]
     if missing:
         # One pod may be both launcher and node; upstream refuses several (TC404).
-        nodes = model.num_nodes if model.num_nodes is not None else get(model.ml_policy, "numNodes")
+        nodes = model.num_nodes if model.num_nodes is not None else get(model.policies, "numNodes")
         is_one_enough = policy.get("runLauncherAsNode") is True and nodes in (None, 1)
         if not (is_one_enough and len(missing) == 1):
             yield _incomplete(model, missing)
@@ -172,7 +172,7 @@ def _user_of_hostnames(model: Model) -> str | None:
         return None if by_kubexec(model) else "MPI"
     if model.policy("flux") is not None:
         return "Flux"
-    if model.trainer is None and not get(model.ml_policy, "torch", "envInjection", "targets"):
+    if model.trainer is None and not get(model.policies, "torch", "envInjection", "targets"):
         return None  # no variable is set
     return next((name for policy, name in RANK_0.items() if model.policy(policy) is not None), None)
 

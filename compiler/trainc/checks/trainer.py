@@ -69,7 +69,7 @@ def _near(text: str, candidates: tuple[str, ...]) -> str | None:
 def _drops(model: Model) -> bool:
     """Tell whether the TrainJob has fields that are dropped without the label."""
     uses_rank_0 = any(model.policy(policy) is not None for policy in ("torch", "jax", "xgboost", "flux"))
-    if uses_rank_0 and not get(model.ml_policy, "torch", "envInjection", "targets"):
+    if uses_rank_0 and not get(model.policies, "torch", "envInjection", "targets"):
         return True
     dropped = DROPPED if model.policy("mpi") is not None else (*DROPPED, *COUNTS)
     return any(get(model.trainer, field) is not None for field in dropped)

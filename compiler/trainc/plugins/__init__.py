@@ -27,7 +27,8 @@ __all__ = ["PLUGINS", "Plugin", "built", "check", "enabled", "shaped"]
 
 def enabled(model: Model) -> Iterator[Plugin]:
     """Yield the plugins that the runtime enables: those whose policy it has, and those for all jobs."""
-    return (plugin for plugin in PLUGINS if plugin.for_all_jobs or model.uses(plugin.policy[-1]))
+    policies = model.policies
+    return (plugin for plugin in PLUGINS if plugin.for_all_jobs or isinstance(policies.get(plugin.policy[-1]), dict))
 
 
 def check(model: Model) -> Findings:

@@ -201,7 +201,7 @@ def _known_bugs(model: Model) -> Iterator[Finding]:
     if policy is not None and model.trainer is None:  # with the fix, it is never None
         message = f"without spec.trainer, the job gets no variables and no port for {policy}; add 'trainer: {{}}'"
         yield known_bug("trainer-omitted", model.job, ("spec",), message)
-    injected = model.trainer is not None or get(model.ml_policy, "torch", "envInjection", "targets")
+    injected = model.trainer is not None or get(model.policies, "torch", "envInjection", "targets")
     correct = model.fixed("master-address") or model.master == model.rank0
     if policy is not None and model.trainer_set is not None and injected and not correct:
         message = f"the variables set the address of rank 0 to {model.master}, but its pod is {model.rank0}"
@@ -327,7 +327,7 @@ def _with_job_fields(model: Model, pod_set: PodSet, container: JsonObject) -> Js
                 out[key] = [*words]
                 if not words:  # V4: an empty list removes the runtime's
                     del out[key]
-        if trains or (pod_set.name == NODE and get(model.ml_policy, "mpi", "runLauncherAsNode") is True):
+        if trains or (pod_set.name == NODE and get(model.policies, "mpi", "runLauncherAsNode") is True):
             variables = environment(model.trainer_list("env"))
     if variables:
         out["env"] = [*upsert(objects(out.get("env")), variables, "name")]

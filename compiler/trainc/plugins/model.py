@@ -131,8 +131,8 @@ class Model(Struct, frozen=True):
     ``namespace`` is that of the objects, which an environment may rename; ``home`` is that of the TrainJob.
     ``command`` and ``args`` are those of the trainer's container, None for the runtime's. ``ungrouped`` are the
     pod sets whose pods get neither ``pod_labels`` nor ``pod_annotations``.
-    ``ml_policy`` and ``pod_group_policy`` are the runtime's. ``cluster`` has the documents that represent objects in
-    the cluster, by ``apiVersion/kind``, namespace and name.
+    ``policies`` are the fields of the runtime's mlPolicy and podGroupPolicy. ``cluster`` has the documents that
+    represent objects in the cluster, by ``apiVersion/kind``, namespace and name.
     """
 
     job: Document
@@ -146,8 +146,7 @@ class Model(Struct, frozen=True):
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     trainer: JsonObject | None
-    ml_policy: JsonObject
-    pod_group_policy: JsonObject
+    policies: JsonObject
     cluster: Mapping[tuple[str, str, str], Document]
     command: tuple[str, ...] | None = None
     args: tuple[str, ...] | None = None
@@ -166,7 +165,7 @@ class Model(Struct, frozen=True):
 
     def policy(self, name: str) -> JsonObject | None:
         """Return a policy of the runtime: torch, mpi, jax, xgboost, flux, coscheduling or volcano; None without it."""
-        value = self.ml_policy.get(name, self.pod_group_policy.get(name))
+        value = self.policies.get(name)
         return value if isinstance(value, dict) else None
 
     def uses(self, *names: str) -> bool:

@@ -55,7 +55,7 @@ class Target(Struct, frozen=True):
 def targets(model: Model) -> Iterator[Target]:
     """Yield the containers of mlPolicy.torch.envInjection, in order."""
     path = ("spec", "mlPolicy", "torch", "envInjection", "targets")
-    for i, policy in enumerate(objects(get(model.ml_policy, *path[2:]))):
+    for i, policy in enumerate(objects(get(model.policies, *path[2:]))):
         for j, name in enumerate(as_list(policy.get("containerNames"))):
             yield Target(str(policy.get("jobName") or ""), str(name), policy, (*path, i, "containerNames", j))
 

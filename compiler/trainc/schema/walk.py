@@ -165,7 +165,7 @@ class Node(Part):
         """Return the visit of mappings."""
         parts: Remembered[str, Part] = Remembered(self._field, _FIELDS)
         order: dict[str | int, int] = {name: number for number, name in enumerate(self.schema.properties)}
-        required = dict.fromkeys(self.schema.keywords.get("required", ()))
+        required = frozenset(self.schema.keywords.get("required", ()))
         filled_in = Once(lambda: tuple(self._filled_in()) if self.mode.fills else ())
 
         def visit(value: dict[str, Any], failures: Failures) -> dict[str, Any]:
@@ -186,16 +186,16 @@ class Node(Part):
                     stored[key] = kept
                     if kept is _ABSENT:
                         del stored[key]
-            absent = [row for row in filled_in() if row[0] not in stored]
-            if absent:
+            if (rows := filled_in()) and (absent := [row for row in rows if row[0] not in stored]):
                 stored = _filled(stored, absent, failures)
             if len(failures) > start + 1:
                 failures[start:] = sorted(failures[start:], key=lambda each: order.get(each.steps[-1], len(order)))
             if check is not None:
                 check(stored, failures, start)
-            if not required.keys() <= stored.keys():
+            if not required.issubset(stored):
                 of = stored if self.mode.native is None else value  # a native mapping may have a field misspelled
-                failures += [Failure("required", of, self.schema, name) for name in required if name not in stored]
+                missing = (name for name in dict.fromkeys(self.schema.keywords["required"]) if name not in stored)
+                failures += [Failure("required", of, self.schema, name) for name in missing]
             if remembered is not None and len(failures) == start:
                 remembered[visit] = last(stored)
             return stored

@@ -72,7 +72,7 @@ def nodes(model: Model) -> int | None:
     """
     if model.num_nodes is not None or not model.fixed("mpi-num-nodes") or not counts_launchers(model):
         return model.num_nodes
-    count, node = model.ml_policy.get("numNodes"), model.replicated_job(NODE)
+    count, node = model.policies.get("numNodes"), model.replicated_job(NODE)
     if not isinstance(count, int) or (count == 1 and get(node, "template", "spec", "parallelism") is not None):
         return None
     return count
@@ -103,7 +103,7 @@ def shape(model: Model) -> Model:
     policy = as_object(model.policy("mpi"))
     model = counted(model, policy)
     policy = {**policy, "numProcPerNode": slots(model, policy)}
-    model = replace(model, ml_policy={**model.ml_policy, "mpi": policy})
+    model = replace(model, policies={**model.policies, "mpi": policy})
     shaped = (_pod_set(model, policy, p) if p.name in (NODE, LAUNCHER) else p for p in model.pod_sets)
     return replace(model, pod_sets=tuple(shaped))
 
@@ -188,7 +188,7 @@ POLICY = ("spec", "mlPolicy", "mpi")
 def _known_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
     """Yield a warning for each known bug that affects the job."""
     by_ssh = not transport.by_kubexec(model)
-    as_node, nodes = policy.get("runLauncherAsNode") is True, model.ml_policy.get("numNodes")
+    as_node, nodes = policy.get("runLauncherAsNode") is True, model.policies.get("numNodes")
     if by_ssh and policy.get("mpiImplementation") == "OpenMPI" and not model.fixed("openmpi5-variables"):
         message = (
             "Open MPI 5 and newer ignore the OMPI_MCA_orte_* variables: with such an image every rank runs in the"
