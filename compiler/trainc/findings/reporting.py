@@ -1,12 +1,13 @@
-"""Creates findings, with secrets masked, and hints for misspelled names."""
+"""Creates findings, with secrets masked, from texts or from faults; hints for misspelled names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Path, get
+from trainc.basics.jsonvalues import Path, existing, get
 from trainc.findings.codes import CODES
 from trainc.findings.display import ELLIPSIS, VALUE_WIDTH, invisible
 from trainc.findings.finding import Finding, Related, Severity
@@ -58,6 +59,52 @@ def report(
 
 def _short(value: str | None) -> str | None:
     return value if value is None or len(value) <= VALUE_WIDTH else value[: VALUE_WIDTH - len(ELLIPSIS)] + ELLIPSIS
+
+
+class Fault(Struct, frozen=True):
+    """An error at ``path`` of an object, in whatever document; ``upstream`` is the cluster's full message.
+
+    ``other`` is the path of a second field involved. ``position`` is an offset in the expression at ``path``.
+    Subclasses add fields.
+    """
+
+    code: str
+    path: Path
+    message: str
+    upstream: str | None = None
+    found: str | None = None
+    expected: str | None = None
+    hint: str | None = None
+    stage: str | None = None
+    other: Path | None = None
+    position: int | None = None
+
+
+def report_fault(
+    fault: Fault,
+    document: Document,
+    path: Path | None = None,
+    *,
+    severity: Severity | None = None,
+    related: tuple[Related, ...] = (),
+) -> Finding:
+    """Return the finding of a fault in a document.
+
+    ``path`` defaults to the fault's own, or the part of it that the document has.
+    """
+    return report(
+        fault.code,
+        document,
+        existing(document.data, fault.path) if path is None else path,
+        fault.message,
+        severity=severity,
+        found=fault.found,
+        expected=fault.expected,
+        hint=fault.hint,
+        related=related,
+        stage=fault.stage,
+        upstream=fault.upstream or None,
+    )
 
 
 def suggest(name: str, candidates: Iterable[str]) -> str | None:

@@ -21,9 +21,8 @@ from trainc.images.definition import (
     BuildError,
     Inputs,
     changes,
-    packages_text,
+    pins_text,
     read_image,
-    wheels_text,
 )
 from trainc.images.layers import Entry, copied, system_layer, upper_layer
 from trainc.images.layout import MARKER, Documents, Layer, canonical, digest_of, documents, file_digest
@@ -173,7 +172,7 @@ def update(inputs: Inputs, cache: Path, mirror: str | None = None) -> tuple[str,
         packages = archive.resolve(definition.packages)
         names = definition.wheels
         wheels = resolve(names, definition.suite, definition.architecture, scratch) if names else ()
-    replace_file(str(inputs.folder / PACKAGES), packages_text(packages).encode())
+    replace_file(str(inputs.folder / PACKAGES), pins_text(packages, PACKAGES).encode())
     if wheels:
-        replace_file(str(inputs.folder / WHEELS), wheels_text(wheels).encode())
+        replace_file(str(inputs.folder / WHEELS), pins_text(wheels, WHEELS).encode())
     return (*changes(inputs.packages, packages), *changes(inputs.wheels, wheels))

@@ -21,7 +21,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from trainc.findings import Finding
 from trainc.images.debian import mirror_sources, offered, sources, suites_of
-from trainc.images.definition import BuildError, Inputs, Pin, User, missing, preferences, wheels_text
+from trainc.images.definition import WHEELS, BuildError, Inputs, Pin, User, missing, pins_text, preferences
 
 _PIP: Final = (
     "python3 $(echo /usr/share/python-wheels/pip-*.whl)/pip --quiet --disable-pip-version-check --no-cache-dir"
@@ -50,7 +50,7 @@ def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) 
     pins.write_text(preferences(inputs.packages), encoding="utf-8")
     wheels = scratch / "wheels"
     fetch(inputs.wheels, definition.suite, definition.architecture, cache, wheels)
-    (wheels / "wheels.lock").write_text(wheels_text(inputs.wheels), encoding="utf-8")
+    (wheels / "wheels.lock").write_text(pins_text(inputs.wheels, WHEELS), encoding="utf-8")
     target = scratch / "system.tar"
     options = [
         "--quiet",
@@ -245,7 +245,7 @@ def fetch(pins: Sequence[Pin], suite: str, architecture: str, cache: Path, targe
     if absent:
         downloads, lock = target / "new", target / "wheels.lock"
         target.mkdir(parents=True, exist_ok=True)
-        lock.write_text(wheels_text(absent), encoding="utf-8")
+        lock.write_text(pins_text(absent, WHEELS), encoding="utf-8")
         _download(["--require-hashes", "--no-deps", "--requirement", str(lock)], suite, architecture, downloads)
         for file in sorted(downloads.iterdir()):
             folder = kept / _sha256(file)
