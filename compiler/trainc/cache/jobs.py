@@ -98,20 +98,6 @@ class JobFile(msgspec.Struct, gc=False):
             yield Document(Source(name, _NOT_READ), data, index, lambda index=index: read(name, index).marks())  # type: ignore[misc]
 
 
-class JobFiles(msgspec.Struct):
-    """The files below jobs/, by name, each decoded when needed."""
-
-    by_name: dict[str, msgspec.Raw] = {}
-
-    def get(self, name: str) -> JobFile | None:
-        """Return the record of a file."""
-        data = self.by_name.get(name)
-        return None if data is None else _DECODER.decode(data)
-
-
-_DECODER: Final = msgspec.msgpack.Decoder(JobFile)
-
-
 def is_stub(document: Document) -> bool:
     """Return whether a document is a stub. (A document without data stands for a file.)"""
     return document.source.text is _NOT_READ and bool(document.data)

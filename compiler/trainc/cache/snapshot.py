@@ -239,12 +239,9 @@ def stamp_of_folder(path: str) -> Stamp | None:
     return stamp(path, stat.S_ISDIR)
 
 
-def is_settled(seen: Stamp, now: int) -> bool:
-    """Return whether any change after ``now`` (in nanoseconds) would change the stamp."""
-    last = max(seen[1], seen[2])
-    return now - last > (FINE if last % _SECOND else _COARSE)
-
-
 def settled(seen: Stamp | None, now: int) -> Stamp | None:
-    """Return the stamp if the next run may rely on it, else None."""
-    return seen if seen is not None and is_settled(seen, now) else None
+    """Return the stamp if the next run may rely on it: any change after ``now`` (in nanoseconds) would change it."""
+    if seen is None:
+        return None
+    last = max(seen[1], seen[2])
+    return seen if now - last > (FINE if last % _SECOND else _COARSE) else None

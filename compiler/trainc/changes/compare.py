@@ -204,7 +204,14 @@ def _compare_objects(
 ) -> tuple[list[ObjectChange], tuple[Refusal, ...], tuple[Finding, ...]]:
     """Return the changes of the object of a file, what a cluster refuses of them, and findings."""
     if old is None or new is None or _kind(old) != _kind(new):
-        return [*_removed(file, old), *_added(file, new)], (), ()
+        found = []
+        if old is not None:
+            annotations = ((str(get(old.data, "metadata", "annotations", key) or ""), value) for key, value in _KEEP)
+            effect = Effect.KEPT if any(value in text.split(",") for text, value in annotations) else Effect.DELETED
+            found.append(ObjectChange(file, _kind(old)[1], _name(old), None, effect))
+        if new is not None:
+            found.append(ObjectChange(file, _kind(new)[1], None, _name(new), Effect.CREATED))
+        return found, (), ()
     refused: tuple[Refusal, ...] = ()
     findings: tuple[Finding, ...] = ()
     if same(old.data, new.data):
@@ -222,18 +229,6 @@ def _compare_objects(
         refused,
         findings,
     )
-
-
-def _removed(file: str, old: Document | None) -> Iterator[ObjectChange]:
-    if old is not None:
-        annotations = ((str(get(old.data, "metadata", "annotations", key) or ""), value) for key, value in _KEEP)
-        effect = Effect.KEPT if any(value in text.split(",") for text, value in annotations) else Effect.DELETED
-        yield ObjectChange(file, _kind(old)[1], _name(old), None, effect)
-
-
-def _added(file: str, new: Document | None) -> Iterator[ObjectChange]:
-    if new is not None:
-        yield ObjectChange(file, _kind(new)[1], None, _name(new), Effect.CREATED)
 
 
 def _kind(document: Document) -> tuple[str, str]:

@@ -89,7 +89,11 @@ def command(
     to what is generated from files of jobs/ and runtimes/. Differences go to
     standard output, findings to standard error.
     """
-    names = [_below(root, path) for path in paths]
+    names: list[str] = []
+    for path in paths:
+        if (name := name_below(root, Path.cwd(), path)) is None:
+            raise click.BadParameter(f"{path!r} is outside of the repository", param_hint="PATH")
+        names.append(name)
     old = Side.of(root, base, "'--base'")
     new = Side.of(root, head, "'--head'")
     _require_paths(root, names, (old.output, new.output))
@@ -194,13 +198,6 @@ def _staleness(
             }
         )
     ), False
-
-
-def _below(root: Path, path: str) -> str:
-    name = name_below(root, Path.cwd(), path)
-    if name is None:
-        raise click.BadParameter(f"{path!r} is outside of the repository", param_hint="PATH")
-    return name
 
 
 def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Files]) -> None:

@@ -45,15 +45,11 @@ def duration(seconds: float) -> str:
     return f"{minutes}:{rest:02} min" if minutes else f"{whole} s"
 
 
-def per_second(rate: float) -> str:
-    """Write a rate: 2,310/s, 3.4/s."""
-    return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
-
-
 def facts(done: int, total: int, rate: float) -> tuple[str, str, list[str]]:
     """Return the count, whole percents (100 only at the end), and rate and remaining time unless the rate is 0."""
     percent = 100 * min(done, total) // total if total else 100
-    left = [per_second(rate), f"{duration(max(total - done, 0) / rate)} left"] if rate else []
+    speed = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+    left = [speed, f"{duration(max(total - done, 0) / rate)} left"] if rate else []
     return f"{done:,} of {total:,}", f"{percent}%", left
 
 

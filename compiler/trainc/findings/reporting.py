@@ -152,16 +152,11 @@ def secrets_in_plain_text(
     if document.data.get("kind") == "Secret":
         return
     for path, values in hidden(document).items():
-        what, text = _what(document, path), str(get(document.data, *path))
+        name = get(document.data, *path[:-1], "name") if path[-1] == "value" else None
+        step = path[-1] if isinstance(path[-1], str) or len(path) == 1 else path[-2]
+        what, text = f"variable {name}" if isinstance(name, str) else str(step), str(get(document.data, *path))
         if next(private_keys(text), None) is not None:
             severity = Severity.WARNING if faithful else None
             yield report(PRIVATE_KEY, document, path, f"{what} contains a private key in plain text", severity=severity)
         elif next(tokens(text), None) is not None or any(by_name(path, value.text) for value in values):
             yield report(PLAIN_TEXT, document, path, f"{what} seems to contain a secret in plain text")
-
-
-def _what(document: Document, path: Path) -> str:
-    name = get(document.data, *path[:-1], "name") if path[-1] == "value" else None
-    if isinstance(name, str):
-        return f"variable {name}"
-    return f"{path[-1] if isinstance(path[-1], str) or len(path) == 1 else path[-2]}"

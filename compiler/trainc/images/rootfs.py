@@ -228,11 +228,10 @@ def sources_of(suite: str, mirror: str | None = None) -> str:
     return found
 
 
-_PYTHON: Final = {"bookworm": "3.11", "trixie": "3.13"}
-"""The Python version of each Debian release."""
-
-_LIBC: Final = {"bookworm": 36, "trixie": 41}
-"""The minor version of its C library, 2.x: the newest platform of wheels that runs there (PEP 600)."""
+_RELEASES: Final = {"bookworm": ("3.11", 36), "trixie": ("3.13", 41)}
+"""By Debian release the version of Python, and the minor version of its C library, 2.x: the newest platform of wheels
+that runs there (PEP 600).
+"""
 
 _MACHINE: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 _FILE = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(-\d[^-]*)?-[^-]+-[^-]+-[^-]+\.whl")
@@ -272,16 +271,16 @@ def resolve(requirements: Iterable[str], suite: str, architecture: str, scratch:
 
 
 def _download(what: list[str], suite: str, architecture: str, folder: Path) -> None:
-    if suite not in _PYTHON:
+    if suite not in _RELEASES:
         raise BuildError(f"trainc does not know the Python version of Debian {suite}, which wheels depend on")
     folder.mkdir(parents=True)
-    machine = _MACHINE[architecture]
-    platforms = [f"manylinux_2_{minor}_{machine}" for minor in range(_LIBC[suite], 4, -1)]
+    (python, libc), machine = _RELEASES[suite], _MACHINE[architecture]
+    platforms = [f"manylinux_2_{minor}_{machine}" for minor in range(libc, 4, -1)]
     older = [f"{name}_{machine}" for name in ("manylinux2014", "manylinux2010", "manylinux1")]
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "download"]
     options = [
         "--only-binary=:all:",
-        f"--python-version={_PYTHON[suite]}",
+        f"--python-version={python}",
         "--implementation=cp",
         "--dest",
         str(folder),

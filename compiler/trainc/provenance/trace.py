@@ -57,11 +57,8 @@ COPIED: Final[Mapping[Path, Path]] = {
 def with_origins(model: Model, objects: Objects) -> Objects:
     """Return the objects of a job with the origins of their fields."""
     trace = cache(partial(_trace, model))
-    return tuple(replace(obj, origins=partial(_at, trace, index)) for index, obj in enumerate(objects))
-
-
-def _at(trace: Callable[[], list[Mapping[Path, Origin]]], index: int) -> Mapping[Path, Origin]:
-    return trace()[index]
+    origins = [partial(lambda number: trace()[number], index) for index in range(len(objects))]
+    return tuple(replace(obj, origins=each) for obj, each in zip(objects, origins, strict=True))
 
 
 def _trace(model: Model) -> list[Mapping[Path, Origin]]:
@@ -108,7 +105,7 @@ def _steps_of_jobset(model: Model, variants: Sequence[Model]) -> list[Step]:
     """Return the JobSet after each step from the template to the last fix; ``variants`` has a model per step."""
     fixed, model = model, _joined(model, ())
     found = [_template(model), *_patches(model)]
-    found.append(Step(_bare(model, model.spec), lambda path, root: _resources(model, path)))
+    found.append(Step(_bare(model, model.spec), partial(_resources, model)))
     found.append(Step(_jobset(model), partial(_shaped, model, "JobSet")))
     for plugin in enabled(model):
         before, model = model, plugin.shape(model)
@@ -148,9 +145,9 @@ def _shaped(model: Model, plugin: str, path: Path, root: Json) -> Origin:
     return _from_job(model, path, root) or _by_policy(model, plugin)
 
 
-def _resources(model: Model, path: Path) -> Origin:
+def _resources(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of a value from resourcesPerNode: the entry of the resource, if the path has one."""
-    source = ("spec", "trainer", "resourcesPerNode", *path[CONTAINER_STEPS + 2 :])
+    source = (*_RESOURCES, *path[CONTAINER_STEPS + 2 :])
     return Origin("input", model.job, existing(model.job.data, source))
 
 
