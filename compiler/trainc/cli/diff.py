@@ -146,10 +146,10 @@ class Side(Struct, frozen=True, eq=False):
         """Read an option's revision, or the working tree. Raises BadParameter."""
         findings: tuple[Finding, ...] = ()
         if revision is not None:
-            from trainc.project.revisions import output_kinds, read_inputs, read_output
+            from trainc.project.revisions import read_inputs, read_output
 
             with revision_errors(option):
-                output, there = read_output(root, revision), output_kinds(root, revision)
+                output, there = read_output(root, revision)
                 sources, unread = read_inputs(root, revision)
         else:
             there = look(root, (OUT.rstrip("/"),))

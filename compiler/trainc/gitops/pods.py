@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
-from trainc.plugins.model import Object, Objects
+from trainc.plugins.model import Objects
 
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _JOB: Final = ("spec", "template", "spec")
@@ -46,17 +46,15 @@ def images(data: JsonObject) -> Iterator[tuple[Path, str]]:
 
 def with_pods(objs: Objects, change: Callable[[JsonObject], JsonObject]) -> Objects:
     """Return the objects with every pod spec changed. Unchanged objects keep their identity."""
-    after = tuple(_changed(one, change) for one in objs)
-    return objs if all(one is other for one, other in zip(after, objs, strict=True)) else after
-
-
-def _changed(obj: Object, change: Callable[[JsonObject], JsonObject]) -> Object:
-    data = obj.data
-    for path, spec in pod_specs(obj.data):
-        after = change(spec)
-        if after is not spec and after != spec:
-            data = put(data, path, after)
-    return obj if data is obj.data else replace(obj, data=data)
+    found = []
+    for obj in objs:
+        data = obj.data
+        for path, spec in pod_specs(obj.data):
+            after = change(spec)
+            if after is not spec and after != spec:
+                data = put(data, path, after)
+        found.append(obj if data is obj.data else replace(obj, data=data))
+    return objs if all(map(is_, found, objs)) else tuple(found)
 
 
 def with_images(spec: JsonObject, change: Callable[[str], str]) -> JsonObject:

@@ -37,16 +37,12 @@ def shape(model: Model, objects: Objects) -> Objects:
     data: JsonObject = {**jobset.data}
     if spec.get("suspend") is not True:
         data["spec"] = {key: value for key, value in spec.items() if key != "suspend"}
-    if wanted := _kueue(model):
+    queue, labels = model.options.settings.queue, as_object(get(model.job.data, "metadata", "labels"))
+    wanted: JsonObject = {QUEUE_LABEL: queue} if queue else {}
+    wanted |= {key: value for key, value in labels.items() if key in KUEUE_LABELS}
+    if wanted:
         data["metadata"] = {**metadata, "labels": {**wanted, **as_object(metadata.get("labels"))}}
     return with_jobset(objects, data)
-
-
-def _kueue(model: Model) -> JsonObject:
-    """Return Kueue's labels of the TrainJob, with the environment's queue as the default."""
-    queue, labels = model.options.settings.queue, as_object(get(model.job.data, "metadata", "labels"))
-    wanted = {key: value for key, value in labels.items() if key in KUEUE_LABELS}
-    return {QUEUE_LABEL: queue, **wanted} if queue else wanted
 
 
 def cause(model: Model, path: Path, root: Json) -> Origin:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tarfile
 from collections.abc import Iterator
@@ -106,15 +107,8 @@ def _unpinned(inputs: Inputs) -> Iterator[Finding]:
     ):
         names = {pin.name for pin in pins}
         for index, name in enumerate(required):
-            if requirement_name(name) not in names:
+            if re.split("[<>=!~]", name)[0].replace("_", "-").lower() not in names:
                 yield report(MALFORMED, inputs.document, (key, index), f"{name} is not pinned in {file}")
-
-
-def requirement_name(requirement: str) -> str:
-    """Return the name in a requirement of pip, normalised; a Debian package's is itself."""
-    for mark in "<>=!~":
-        requirement = requirement.partition(mark)[0]
-    return requirement.replace("_", "-").lower()
 
 
 def made_of(inputs: Inputs) -> JsonObject:
