@@ -20,9 +20,8 @@ from trainc.changes.model import Directory
 from trainc.changes.safeguards import weakened
 from trainc.changes.trees import Files, directory_of, is_below, select
 from trainc.changes.trees import sources as output_sources
-from trainc.cli.command import CLEAN, ERRORS, STALE, Command
+from trainc.cli.command import CLEAN, ERRORS, STALE, Command, echo
 from trainc.cli.compiling import executor_of, request_of, revision_errors
-from trainc.cli.echo import echo
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter, is_coloured
 from trainc.findings import Finding, has_errors

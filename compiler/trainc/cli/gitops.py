@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from trainc.basics.jsonvalues import JsonObject
-from trainc.cli.command import CLEAN, Command
+from trainc.cli.command import CLEAN, Command, echo
 from trainc.cli.compiling import choose
-from trainc.cli.echo import echo
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.documents.emit import emit_inert

@@ -8,8 +8,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, STALE, Command
-from trainc.cli.echo import echo_line
+from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, STALE, Command, echo_line
 from trainc.cli.options import root_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import Finding, has_errors

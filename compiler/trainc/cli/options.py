@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from trainc.cli.echo import echo
+from trainc.cli.command import echo
 from trainc.cli.reporter import FAILING, Reporter
 from trainc.findings.formats import FORMATS
 

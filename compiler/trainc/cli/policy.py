@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import Command
-from trainc.cli.echo import echo
+from trainc.cli.command import Command, echo
 from trainc.cli.options import crds_option, findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import Severity, has_errors, sort_key

@@ -1,4 +1,4 @@
-"""Reads and changes the pod templates of emitted objects."""
+"""Reads and changes the pod templates of emitted objects, and summarizes the objects."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from operator import is_
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from trainc.admission.base_revision import Identity, identify
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
-from trainc.plugins.model import Objects
+from trainc.plugins.model import Object, Objects
 
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _JOB: Final = ("spec", "template", "spec")
@@ -28,11 +30,6 @@ def replicated_pods(jobset: JsonObject) -> Iterator[tuple[str, Path, JsonObject]
     """Yield the name of each replicated job of a JobSet, with path and value of its pod spec."""
     for (path, spec), job in zip(pod_specs(jobset), as_list(get(jobset, "spec", "replicatedJobs")), strict=True):
         yield str(get(job, "name")), path, spec
-
-
-def image_names(data: JsonObject) -> tuple[str, ...]:
-    """Return the images of an object's pods, each once."""
-    return tuple(dict.fromkeys(image for _, image in images(data)))
 
 
 def images(data: JsonObject) -> Iterator[tuple[Path, str]]:
@@ -74,3 +71,29 @@ def _with_image(container: Json, change: Callable[[str], str]) -> Json:
         return container
     after = change(image)
     return container if after == image else {**container, "image": after}
+
+
+class Summary(Struct, frozen=True, omit_defaults=True, gc=False):
+    """An object's identity (as in ``base.identify``), its namespace, its name without run number, and its images."""
+
+    identity: Identity
+    namespace: str
+    plain: str
+    images: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The object's kind."""
+        return self.identity[1]
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        return self.identity[3]
+
+
+def summarize(obj: Object) -> Summary:
+    """Return the summary of an object."""
+    namespace = get(obj.data, "metadata", "namespace")
+    images_of = tuple(dict.fromkeys(image for _, image in images(obj.data)))
+    return Summary(identify(obj.data), str(namespace or ""), obj.plain, images_of)
