@@ -62,7 +62,7 @@ def with_origins(model: Model, objects: Objects) -> Objects:
 
 def _trace(model: Model) -> list[Mapping[Path, Origin]]:
     """Build the objects of a job again, and return the origins of the fields of each."""
-    chosen = model.options.chosen()
+    chosen = model.options.chosen
     variants = [shaped(_joined(model, chosen[:count])) for count in range(len(chosen) + 1)]
     jobset = cache(lambda: blame(_steps_of_jobset(model, variants)))
     histories: list[list[Step]] = []
@@ -94,7 +94,7 @@ def _by_creator(one: Object, path: Path, root: Json) -> Origin:
 
 def _joined(model: Model, fixes: tuple[str, ...]) -> Model:
     """Return the model with only these fixes, before plugins shape it."""
-    if model.options.chosen() == fixes:
+    if model.options.chosen == fixes:
         return model
     other = join(model.job, model.runtime, model.cluster, model.options.with_fixes(fixes))
     return replace(other, name=model.name, namespace=model.namespace)
@@ -110,7 +110,7 @@ def _steps_of_jobset(model: Model, variants: Sequence[Model]) -> list[Step]:
         before, model = model, plugin.shape(model)
         if model is not before:
             found.append(Step(_jobset(model), partial(_shaped, model, plugin.name)))
-    fixes = zip(fixed.options.chosen(), variants[1:], strict=True)
+    fixes = zip(fixed.options.chosen, variants[1:], strict=True)
     return [*found, *(Step(_jobset(variant), _by_fix(variant, name)) for name, variant in fixes)]
 
 
@@ -123,7 +123,7 @@ def _steps_of_object(variants: Sequence[Model], plugin: str, obj: Object, cause:
     """Return the steps of an object that a plugin builds at once, such as a ConfigMap: one per model."""
     steps = []
     for count, variant in enumerate(variants):
-        names = variant.options.chosen()
+        names = variant.options.chosen
         for creator, one in built(variant):
             if (creator, one.kind, one.name) == (plugin, obj.kind, obj.name):
                 steps.append(Step(one.data, _by_fix(variant, names[-1]) if count else cause))
