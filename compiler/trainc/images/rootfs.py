@@ -41,7 +41,11 @@ def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) 
     Raises BuildError if a tool is missing or fails.
     """
     definition = inputs.definition
-    mmdebstrap = _command()
+    mmdebstrap = [tool("mmdebstrap", "mmdebstrap")]
+    if os.geteuid() == 0:
+        # It mounts /proc and /dev in the system. If it fails they may stay mounted, and removing the folder would then
+        # empty the machine's /dev: for root they are mounted in a separate namespace.
+        mmdebstrap = [tool("unshare", "util-linux"), "--mount", "--propagation", "private", *mmdebstrap]
     archive = open_archive(definition.suite, definition.architecture, mirror, scratch)
     assert inputs.packages_lock is not None, "nothing is built without pins"
     if findings := missing(inputs.packages_lock, inputs.packages, archive.offered):
@@ -66,17 +70,6 @@ def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) 
     surroundings = {"SOURCE_DATE_EPOCH": str(definition.epoch), "TMPDIR": str(scratch)}
     run([*mmdebstrap, *options, definition.suite, target, archive.sources], environment=surroundings)
     return target
-
-
-def _command() -> Sequence[str]:
-    """Return the command of mmdebstrap; for root in a separate mount namespace.
-
-    It mounts /proc and /dev in the system. If it fails they may stay mounted, and removing the folder would then empty
-    the machine's /dev.
-    """
-    found = tool("mmdebstrap", "mmdebstrap")
-    apart = [tool("unshare", "util-linux"), "--mount", "--propagation", "private"]
-    return [*apart, found] if os.geteuid() == 0 else [found]
 
 
 def _hooks(pins: Path, wheels: Path | None, user: User | UnsetType) -> Sequence[str]:
