@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from trainc.basics.jsonvalues import JsonObject
 from trainc.gitops.argocd import Tree
-from trainc.gitops.summary import Summary
+from trainc.gitops.pods import Summary
 from trainc.inputs.settings import read_settings
 
 REPOSITORY = "https://git.example.com/ml/training.git"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trainc.cache.snapshot import FINE, is_settled, stamp, stamp_of_folder
+from trainc.cache.snapshot import FINE, settled, stamp, stamp_of_folder
 
 SECOND = 1_000_000_000
 NOW = 1_700_000_000 * SECOND
@@ -48,7 +48,7 @@ def test_a_folder_changes_with_its_entries(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "inode", "settled"),
+    ("content", "inode", "is_settled"),
     [
         (NOW - FINE - 2, NOW - FINE - 2, True),
         (NOW - FINE // 2 - 1, NOW - 9 * FINE - 1, False),  # changed just now
@@ -58,5 +58,5 @@ def test_a_folder_changes_with_its_entries(tmp_path: Path) -> None:
         (NOW - 4 * SECOND, NOW - 4 * SECOND, True),
     ],
 )
-def test_settled(content: int, inode: int, settled: bool) -> None:
-    assert is_settled((1, content, inode, 1), NOW) is settled
+def test_settled(content: int, inode: int, is_settled: bool) -> None:
+    assert (settled((1, content, inode, 1), NOW) is not None) is is_settled

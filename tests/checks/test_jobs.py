@@ -15,7 +15,7 @@ from trainc.admission.fields import Field
 from trainc.basics.jsonvalues import Json, existing
 from trainc.checks.jobs import validate_job_spec
 from trainc.checks.pods import validate_pod_template
-from trainc.findings.fault import Fault
+from trainc.findings.reporting import Fault
 from trainc.kube.gotypes import decode
 
 RANDOM = 800

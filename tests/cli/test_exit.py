@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from small import surroundings
 
-from trainc.cli.echo import echo
+from trainc.cli.command import echo
 from trainc.cli.root import trainc
 
 ROOT = Path(__file__).resolve().parents[2]

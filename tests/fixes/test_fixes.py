@@ -139,7 +139,7 @@ def test_from_the_configuration(config: JsonObject) -> None:
 
 
 def test_recommended_is_what_the_table_says() -> None:
-    chosen = Options(config={"fixes": "recommended"}).chosen()
+    chosen = Options(config={"fixes": "recommended"}).chosen
     assert chosen == tuple(name for name, fix in FIXES.items() if fix.recommended)
     assert set(FIXES) - set(chosen) == {"env-to-workers"}
 

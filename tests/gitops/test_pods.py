@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from trainc import Options, Source, compile
 from trainc.basics.jsonvalues import JsonObject, as_list, put
-from trainc.gitops.pods import image_names, images, pod_specs, with_images, with_pods
+from trainc.gitops.pods import images, pod_specs, summarize, with_images, with_pods
 from trainc.plugins.model import Object, Objects
 
 CASES = Path(__file__).parents[1] / "oracle" / "cases"
@@ -62,8 +62,8 @@ def test_every_pod_is_changed_in_its_place(name: str) -> None:
 
 def test_images_are_named_once() -> None:
     for one in made():
-        assert image_names(one.data) == tuple(dict.fromkeys(image for _, image in images(one.data)))
-    assert any(len(image_names(one.data)) > 1 for one in made())
+        assert summarize(one).images == tuple(dict.fromkeys(image for _, image in images(one.data)))
+    assert any(len(summarize(one).images) > 1 for one in made())
 
 
 CONTAINERS = st.lists(st.fixed_dictionaries({"image": st.sampled_from(("", "a", "b@c", None, 1))}), max_size=2)
@@ -77,5 +77,4 @@ def test_images_that_are_no_text_stay(spec: JsonObject) -> None:
         pinned(image) for _, image in images(job)
     ]
     assert (after is spec) == (after == spec)
-    assert image_names(job) == tuple(dict.fromkeys(image for _, image in images(job)))
     assert with_pods((Object(job),), lambda given: given)[0].data is job

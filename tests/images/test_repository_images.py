@@ -51,12 +51,12 @@ def test_what_is_asked_for_is_pinned(inputs: Inputs) -> None:
 
 
 def test_pins_are_as_update_writes_them(inputs: Inputs) -> None:
-    from trainc.images.definition import packages_text, wheels_text
+    from trainc.images.definition import PACKAGES, WHEELS, pins_text
 
-    assert (FOLDER / inputs.name / "packages.lock").read_text(encoding="utf-8") == packages_text(inputs.packages)
+    assert (FOLDER / inputs.name / "packages.lock").read_text(encoding="utf-8") == pins_text(inputs.packages, PACKAGES)
     wheels = FOLDER / inputs.name / "wheels.lock"
     assert wheels.exists() is bool(inputs.wheels)
-    assert not inputs.wheels or wheels.read_text(encoding="utf-8") == wheels_text(inputs.wheels)
+    assert not inputs.wheels or wheels.read_text(encoding="utf-8") == pins_text(inputs.wheels, WHEELS)
 
 
 def test_the_runtimes_name_them() -> None:

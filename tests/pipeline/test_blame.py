@@ -8,7 +8,7 @@ import pytest
 
 from trainc.basics.jsonvalues import Json, Path
 from trainc.plugins.model import Origin
-from trainc.provenance.blame import Step, blame
+from trainc.provenance.trace import Step, blame
 
 KINDS = {"a": "input", "b": "default", "c": "patch"}
 

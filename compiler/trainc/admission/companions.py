@@ -16,8 +16,7 @@ from trainc.basics.jsonvalues import JsonObject, Path, as_object, dotted, existi
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report, suggest
-from trainc.findings.fault import Fault, report_fault
-from trainc.findings.reporting import secrets_in_plain_text
+from trainc.findings.reporting import Fault, report_fault, secrets_in_plain_text
 from trainc.inputs.source import Document, Source
 from trainc.schema import Resource, admit
 from trainc.schema.definitions import KIND, Definition, define

@@ -12,7 +12,7 @@ from trainc.cel.declarations import base
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.positions import unquoted
 from trainc.findings import Finding, Severity, report, suggest
-from trainc.findings.fault import report_fault
+from trainc.findings.reporting import report_fault
 from trainc.findings.secrets import is_secret
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError, decode

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get
-from trainc.findings.fault import Fault
+from trainc.findings.reporting import Fault
 from trainc.kube.fielderror import go_value, quote
 from trainc.kube.gojson import go_json
 from trainc.kube.gotypes import fields, is_struct

@@ -16,7 +16,7 @@ from trainc.admission.rules import failures
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, existing, get
 from trainc.basics.memo import last, remembering
 from trainc.basics.regex import lazy
-from trainc.findings.fault import Fault
+from trainc.findings.reporting import Fault
 from trainc.kube.fielderror import NO_FIELD, quote
 from trainc.kube.gotypes import JOB_SET, decode, typed
 from trainc.kube.names import DNS1035_LABEL_MAX_LENGTH, is_dns1035_label, is_dns1123_subdomain, is_valid_label_value

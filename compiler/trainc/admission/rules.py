@@ -21,7 +21,7 @@ from trainc.cel.program import Program
 from trainc.cel.schemas import reader
 from trainc.cel.values import NONE, EvalError, Optional, Value
 from trainc.cel.work import PER_COST
-from trainc.findings.fault import Fault
+from trainc.findings.reporting import Fault
 from trainc.kube.fielderror import NO_FIELD, quote
 from trainc.kube.gojson import trim_space
 from trainc.schema import Structural, has_rules

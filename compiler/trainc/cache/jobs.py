@@ -7,7 +7,7 @@ images, all other documents that are not jobs, and the options. Jobs with errors
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -98,20 +98,6 @@ class JobFile(msgspec.Struct, gc=False):
             yield Document(Source(name, _NOT_READ), data, index, lambda index=index: read(name, index).marks())  # type: ignore[misc]
 
 
-class JobFiles(msgspec.Struct):
-    """The files below jobs/, by name, each decoded when needed."""
-
-    by_name: dict[str, msgspec.Raw] = {}
-
-    def get(self, name: str) -> JobFile | None:
-        """Return the record of a file."""
-        data = self.by_name.get(name)
-        return None if data is None else _DECODER.decode(data)
-
-
-_DECODER: Final = msgspec.msgpack.Decoder(JobFile)
-
-
 def is_stub(document: Document) -> bool:
     """Return whether a document is a stub. (A document without data stands for a file.)"""
     return document.source.text is _NOT_READ and bool(document.data)
@@ -170,17 +156,14 @@ def stored_job(job: Job, keys: Keys, documents: Documents) -> StoredJob | None:
     home = get(job.document.data, "metadata", "namespace")
     if any(one.namespace not in (home, job.namespace) for one in job.summaries):
         return None  # other policies may apply there
-    key = keys.of(job.document)
+    key, lock = keys.of(job.document), keys.context.options.lock.digests
+    images = {key_of(image.partition("@")[0]) for one in job.summaries for image in one.images}
+    pins = {image: lock.get(image, "") for image in images if image is not None}
     try:
         result = encode(job, documents, digest_of)
     except UnknownDocument:
         return None
-    return None if key is None else StoredJob(key, _pins(job, keys.context.options.lock.digests), result)
-
-
-def _pins(job: Job, lock: Mapping[str, str]) -> dict[str, str]:
-    images = {key_of(image.partition("@")[0]) for one in job.summaries for image in one.images}
-    return {image: lock.get(image, "") for image in images if image is not None}
+    return None if key is None else StoredJob(key, pins, result)
 
 
 def is_current(stored: StoredJob, document: Document, keys: Keys) -> bool:

@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final, TypeAlias
 
-import msgspec
-
 from trainc.cache.store import Store
 from trainc.pipeline.content import digest_of
 from trainc.project.read import Inputs
@@ -32,12 +30,6 @@ Facts: TypeAlias = "str | bool | tuple[Facts, ...] | None"
 """What a result depends on besides the inputs read."""
 
 
-class Results(msgspec.Struct):
-    """Results by key, the newest last."""
-
-    by_key: dict[str, Result] = {}
-
-
 def key_of(read: Iterable[Inputs], facts: Facts) -> str | None:
     """Return the digest of inputs, in their order and with their names, and of other facts.
 
@@ -54,8 +46,7 @@ def key_of(read: Iterable[Inputs], facts: Facts) -> str | None:
 
 def load_result(store: Store, key: str) -> Result | None:
     """Return the result that is stored under a key."""
-    results = store.load(NAME, Results)
-    return None if results is None else results.by_key.get(key)
+    return (store.load(NAME, dict[str, Result]) or {}).get(key)
 
 
 def save_result(store: Store, key: str, result: Result) -> None:
@@ -63,12 +54,11 @@ def save_result(store: Store, key: str, result: Result) -> None:
     room = LARGEST - sum(map(len, result))
     if room < 0:
         return
-    others = (store.load(NAME, Results) or Results()).by_key
     kept = [(key, result)]
-    for other, texts in reversed(others.items()):
+    for other, texts in reversed((store.load(NAME, dict[str, Result]) or {}).items()):
         room -= sum(map(len, texts))
         if room < 0 or len(kept) == MOST:
             break
         if other != key:
             kept.append((other, texts))
-    store.save(NAME, Results(dict(reversed(kept))))
+    store.save(NAME, dict(reversed(kept)))  # the newest last

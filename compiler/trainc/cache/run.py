@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from trainc.cache import jobs, snapshot
-from trainc.cache.jobs import JobFile, JobFiles, Keys, StoredJob, is_current, is_stub, stored_job
+from trainc.cache.jobs import JobFile, Keys, StoredJob, is_current, is_stub, stored_job
 from trainc.cache.snapshot import Look, Snapshot, complete, settled, stamp
 from trainc.cache.store import Store
 from trainc.documents.classify import with_namespace
@@ -30,6 +30,7 @@ from trainc.project.read import Inputs, merge, read_file, read_platform, read_tr
 from trainc.project.write import OUT, Plan, plan
 
 _NOTHING: Final = Inputs()
+_DECODER: Final = msgspec.msgpack.Decoder(JobFile)
 
 T = TypeVar("T")
 
@@ -52,7 +53,7 @@ class RunCache(Uncached):
         self.store, self.by_bytes, self.compares = store, by_bytes, compares
         self.old = last or store.load(snapshot.NAME, Snapshot) or Snapshot()
         self.old_files = self.old.files
-        self.old_jobs = store.load(jobs.NAME, JobFiles) or JobFiles()
+        self.old_jobs = store.load(jobs.NAME, dict[str, msgspec.Raw]) or {}  # each decoded when needed
         self.looks: dict[str, Look] = {}  # of the files that this run read or wrote
         self.jobs: dict[str, JobFile] = {}
         self.results: dict[str, dict[tuple[str, int], StoredJob]] = {}  # by environment
@@ -65,7 +66,7 @@ class RunCache(Uncached):
 
     def read(self, path: str, name: str) -> Inputs:
         """Read a file below jobs/ if the run needs its text; otherwise add its documents to ``stubs``."""
-        known, start, seen = self.old_jobs.get(name), time.time_ns(), stamp(path)
+        known, start, seen = self._old_job_file(name), time.time_ns(), stamp(path)
         look = self.old_files.get(name)
         if known is not None and known.must_be_read:
             known = None
@@ -79,6 +80,10 @@ class RunCache(Uncached):
         if known is not None and known.digest == look.digest:
             return self._known(name, known, look)
         return inputs
+
+    def _old_job_file(self, name: str) -> JobFile | None:
+        data = self.old_jobs.get(name)
+        return None if data is None else _DECODER.decode(data)
 
     def _known(self, name: str, known: JobFile, look: Look) -> Inputs:
         self.looks[name], self.jobs[name] = look, known
@@ -94,7 +99,7 @@ class RunCache(Uncached):
         for source in loaded.sources:
             name = source.name
             if (look := self.looks.get(name)) is not None:
-                known = self.old_jobs.get(name)
+                known = self._old_job_file(name)
                 if known is None or known.digest != look.digest:
                     self.read_again.append(name)
                     known = JobFile.of(source, look.digest, documents.get(name, ()), name in wrong)
@@ -191,14 +196,14 @@ class RunCache(Uncached):
 
     def save_jobs(self, *, others: bool = False) -> None:
         """Store the jobs if they differ from those of the last run; ``others``: keep jobs of other files."""
-        old = self.old_jobs.by_name
+        old = self.old_jobs
         stored = dict(old) if others else {name: old.get(name, msgspec.Raw()) for name in self.jobs}
         is_new = stored.keys() != old.keys()
         for name, file in self.jobs.items():
             if self._set_results(name, file) or name in self.read_again:
                 stored[name], is_new = msgspec.Raw(msgspec.msgpack.encode(file)), True
         if is_new:
-            self.store.save(jobs.NAME, JobFiles(stored))
+            self.store.save(jobs.NAME, stored)
 
     def _set_results(self, name: str, file: JobFile) -> bool:
         """Set the results of the jobs of a file to those of this run, and return whether they changed."""
@@ -231,7 +236,7 @@ class RunCache(Uncached):
             return False
         for name, file in self.jobs.items():
             self._set_results(name, file)
-            old = self.old_jobs.get(name)
+            old = self._old_job_file(name)
             # A later `validate` may have stored the jobs without writing out/.
             if old is None or old.digest != self.old_files[name].digest or not file.is_like(old):
                 return False

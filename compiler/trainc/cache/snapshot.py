@@ -46,8 +46,9 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     ``folders`` are those of inputs and of ``tops``, the folders written to; ``ignored`` are files in them that no run
     reads. ``missing`` are names that do not exist, ``parents`` the folders above ``tops``. ``generated`` counts the
-    files that trainc wrote. ``texts`` are the reports by reporting options, ``reported`` the files that findings name.
-    ``changed``, which is never stored, are the files below jobs/ whose bytes changed since.
+    files that trainc wrote. ``texts`` are the reports by reporting options (empty unless out/ was up to date),
+    ``reported`` the files that findings name. ``changed``, which is never stored, are the files below jobs/ whose bytes
+    changed since.
     """
 
     files: dict[str, Look] = {}
@@ -60,11 +61,6 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     texts: dict[str, tuple[str, ...]] = {}
     reported: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether out/ was up to date."""
-        return bool(self.texts)
 
     def is_of_same_files(self, other: Snapshot) -> bool:
         """Return whether two complete snapshots have the same folders, and files of the same bytes."""
@@ -90,7 +86,7 @@ def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
     With ``by_bytes``, all files are read and compared by their digests.
     """
     base, start = f"{root}/", time.time_ns()
-    if not old.is_complete or any(os.path.lexists(base + name) for name in old.missing):
+    if not old.texts or any(os.path.lexists(base + name) for name in old.missing):
         return None
     if not all(map(stamp_of_folder, (base + name for name in old.parents))):
         return None
@@ -160,8 +156,11 @@ def complete(root: Path, snapshot: Snapshot, foreign: Collection[str]) -> Snapsh
                     seen.add(name)
                 elif top in INPUTS and not is_input(name):
                     ignored.append(name)
-                elif name in foreign:
-                    files[name] = _foreign(root, name)
+                elif name in foreign and not is_temporary(name) and not is_ours(str(root), name):
+                    start, found = time.time_ns(), stamp(base + name)
+                    if (digest := _digest_in(base + name)) is None:
+                        return None
+                    files[name] = Look(digest, settled(found, start))
                 else:
                     return None
     except (_Unseen, OSError):
@@ -201,15 +200,6 @@ def _files_in(base: str, top: str, folders: dict[str, Stamp | None]) -> Iterator
                 raise _Unseen
 
 
-def _foreign(root: Path, name: str) -> Look:
-    """Return digest and stamp of a file of others below out/. Raises _Unseen for one that looks like trainc's."""
-    start, found = time.time_ns(), stamp(f"{root}/{name}")
-    digest = _digest_in(f"{root}/{name}")
-    if digest is None or is_temporary(name) or is_ours(str(root), name):
-        raise _Unseen
-    return Look(digest, settled(found, start))
-
-
 def _digest_in(path: str) -> bytes | None:
     data = read_regular(path)
     return None if data is None else digest_of(data)
@@ -239,12 +229,9 @@ def stamp_of_folder(path: str) -> Stamp | None:
     return stamp(path, stat.S_ISDIR)
 
 
-def is_settled(seen: Stamp, now: int) -> bool:
-    """Return whether any change after ``now`` (in nanoseconds) would change the stamp."""
-    last = max(seen[1], seen[2])
-    return now - last > (FINE if last % _SECOND else _COARSE)
-
-
 def settled(seen: Stamp | None, now: int) -> Stamp | None:
-    """Return the stamp if the next run may rely on it, else None."""
-    return seen if seen is not None and is_settled(seen, now) else None
+    """Return the stamp if the next run may rely on it: any change after ``now`` (in nanoseconds) would change it."""
+    if seen is None:
+        return None
+    last = max(seen[1], seen[2])
+    return seen if now - last > (FINE if last % _SECOND else _COARSE) else None

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from json import dumps
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.admission.base_revision import as_stored
@@ -68,13 +67,16 @@ def compare(
     every = sorted({*old, *new})
     settings_of = {directory: settings.get(directory.environment, Settings()) for directory in every}
     remaining = {application(directory, settings_of[directory]) for directory in new}
-    compared: list[_Compared] = []
     jobs: list[JobChange] = []
+    jobsets: dict[Directory, Pair] = {}
+    findings: list[Finding] = []
     for directory in every:
         if (was := old.get(directory, {})) != (now := new.get(directory, {})):
-            compared.append(_compare_directory(directory, was, now))
-            jobs.append(_job(compared[-1], application(directory, settings_of[directory]), remaining))
-    jobs = _with_renamed(jobs, {each.directory: each.jobsets for each in compared})
+            name = application(directory, settings_of[directory])
+            job, jobsets[directory], found = _compare_directory(directory, was, now, name)
+            jobs.append(replace(job, last=name not in remaining))
+            findings += found
+    jobs = _with_renamed(jobs, jobsets)
     # A refused change keeps the other jobs of its application from being applied.
     stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}
     jobs = [
@@ -84,25 +86,17 @@ def compare(
     jobs = [replace(job, cluster=sentences(job, settings_of[job.directory]), annotation=_next_run(job)) for job in jobs]
     ours = {f"out/{directory}/{file}" for directory, files in new.items() for file in files}
     others = tuple(foreign(dict.fromkeys(after, Kind.FILE) if there is None else there, ours, exceptions))
-    findings = (*others, *(finding for each in compared for finding in each.findings))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
-    return Difference(tuple(jobs), len(every) - len(jobs), totals(old, new), findings, foreign=is_read)
+    return Difference(tuple(jobs), len(every) - len(jobs), totals(old, new), (*others, *findings), foreign=is_read)
 
 
-class _Compared(Struct, frozen=True):
-    """One directory of both trees: its files, its JobSet, and the changes of its objects."""
+def _compare_directory(
+    directory: Directory, before: Mapping[str, bytes], after: Mapping[str, bytes], application: str
+) -> tuple[JobChange, Pair, list[Finding]]:
+    """Return the change of a directory, its JobSets, and findings.
 
-    directory: Directory
-    before: Mapping[str, bytes]
-    after: Mapping[str, bytes]
-    jobsets: Pair
-    objects: tuple[ObjectChange, ...]
-    refusals: tuple[Refusal, ...]
-    findings: tuple[Finding, ...]
-
-
-def _compare_directory(directory: Directory, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> _Compared:
-    """Compare the files of a directory. Only those whose bytes differ are read, and an unchanged JobSet."""
+    Only files whose bytes differ are read, and an unchanged JobSet.
+    """
     objects: list[ObjectChange] = []
     refusals: list[Refusal] = []
     findings: list[Finding] = []
@@ -123,7 +117,31 @@ def _compare_directory(directory: Directory, before: Mapping[str, bytes], after:
     if not any(map(is_jobset, differing)):
         unchanged = next((read(file, data, old=True)[0] for file, data in after.items() if is_jobset(file)), None)
         jobsets = unchanged, unchanged
-    return _Compared(directory, before, after, jobsets, tuple(objects), tuple(refusals), tuple(findings))
+    old, new = jobsets
+    demands, (was_from, now_from) = (demand_of(before), demand_of(after)), (_sources(before), _sources(after))
+    properties = property_changes(
+        None if old is None else (old.data, masked(old, new)), None if new is None else (new.data, masked(new, old))
+    )
+    if was_from[1:2] != now_from[1:2]:
+        runtimes = ("".join(names[1:2]) or None for names in (was_from, now_from))
+        properties = (PropertyChange("runtime", (), *runtimes), *properties)
+    job = JobChange(
+        directory,
+        _effect(objects, before, after),
+        application,
+        name="" if new is None else _name(new),
+        old_name="" if old is None else _name(old),
+        source="".join((*now_from, *was_from)[:1]),
+        runtime="".join((*now_from[1:2], *was_from[1:2])[:1]),
+        queue=demands[bool(after)].queue,
+        properties=properties,
+        objects=tuple(objects),
+        refusals=tuple(refusals),
+        before=demands[0].usage,
+        after=demands[1].usage,
+        replicated_jobs=replicated_jobs(new.data) if new is not None else (),
+    )
+    return job, jobsets, findings
 
 
 def _jobsets_first(files: Iterable[str]) -> list[str]:
@@ -134,52 +152,22 @@ def _if_jobset(document: Document | None) -> Document | None:
     return document if document is not None and document.data["kind"] == "JobSet" else None
 
 
-def _job(compared: _Compared, application: str, remaining: Collection[str]) -> JobChange:
-    """Return the change of a directory; ``remaining`` are the applications with a directory after the change."""
-    old, new = compared.jobsets
-    before, after = demand_of(compared.before), demand_of(compared.after)
-    of_old, of_new = _sources(compared.before), _sources(compared.after)
-    properties = property_changes(
-        None if old is None else (old.data, masked(old, new)), None if new is None else (new.data, masked(new, old))
-    )
-    if of_old[1:2] != of_new[1:2]:
-        runtimes = ("".join(names[1:2]) or None for names in (of_old, of_new))
-        properties = (PropertyChange("runtime", (), *runtimes), *properties)
-    return JobChange(
-        compared.directory,
-        _effect(compared),
-        application,
-        name="" if new is None else _name(new),
-        old_name="" if old is None else _name(old),
-        source="".join((*of_new, *of_old)[:1]),
-        runtime="".join((*of_new[1:2], *of_old[1:2])[:1]),
-        queue=(after if compared.after else before).queue,
-        properties=properties,
-        objects=compared.objects,
-        refusals=compared.refusals,
-        before=before.usage,
-        after=after.usage,
-        replicated_jobs=replicated_jobs(new.data) if new is not None else (),
-        last=application not in remaining,
-    )
-
-
 def _sources(files: Mapping[str, bytes]) -> tuple[str, ...]:
     """Return the sources of the JobSet of a directory, or of its first file."""
     return sources(files[_jobsets_first(files)[0]]) if files else ()
 
 
-def _effect(compared: _Compared) -> Effect:
-    effects = {change.effect for change in compared.objects}
+def _effect(objects: Iterable[ObjectChange], before: Files, after: Files) -> Effect:
+    effects = {change.effect for change in objects}
     if not effects:
         return Effect.UNREADABLE
-    if not compared.before:
+    if not before:
         return Effect.CREATED
-    if not compared.after:
+    if not after:
         return Effect.KEPT if effects == {Effect.KEPT} else Effect.DELETED
     if Effect.REFUSED in effects:
         return Effect.REFUSED
-    if any(change.kind == "JobSet" and change.effect is Effect.RERUN for change in compared.objects):
+    if any(change.kind == "JobSet" and change.effect is Effect.RERUN for change in objects):
         return Effect.RERUN
     return Effect.COMMENTS if effects == {Effect.COMMENTS} else Effect.UPDATED
 
@@ -204,7 +192,14 @@ def _compare_objects(
 ) -> tuple[list[ObjectChange], tuple[Refusal, ...], tuple[Finding, ...]]:
     """Return the changes of the object of a file, what a cluster refuses of them, and findings."""
     if old is None or new is None or _kind(old) != _kind(new):
-        return [*_removed(file, old), *_added(file, new)], (), ()
+        found = []
+        if old is not None:
+            annotations = ((str(get(old.data, "metadata", "annotations", key) or ""), value) for key, value in _KEEP)
+            effect = Effect.KEPT if any(value in text.split(",") for text, value in annotations) else Effect.DELETED
+            found.append(ObjectChange(file, _kind(old)[1], _name(old), None, effect))
+        if new is not None:
+            found.append(ObjectChange(file, _kind(new)[1], None, _name(new), Effect.CREATED))
+        return found, (), ()
     refused: tuple[Refusal, ...] = ()
     findings: tuple[Finding, ...] = ()
     if same(old.data, new.data):
@@ -222,18 +217,6 @@ def _compare_objects(
         refused,
         findings,
     )
-
-
-def _removed(file: str, old: Document | None) -> Iterator[ObjectChange]:
-    if old is not None:
-        annotations = ((str(get(old.data, "metadata", "annotations", key) or ""), value) for key, value in _KEEP)
-        effect = Effect.KEPT if any(value in text.split(",") for text, value in annotations) else Effect.DELETED
-        yield ObjectChange(file, _kind(old)[1], _name(old), None, effect)
-
-
-def _added(file: str, new: Document | None) -> Iterator[ObjectChange]:
-    if new is not None:
-        yield ObjectChange(file, _kind(new)[1], None, _name(new), Effect.CREATED)
 
 
 def _kind(document: Document) -> tuple[str, str]:

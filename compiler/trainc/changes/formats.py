@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import to_builtins
 
 from trainc.basics.jsonvalues import Json, JsonObject
-from trainc.changes.model import Difference, Directory, Effect, JobChange, Total, Usage
+from trainc.changes.model import Difference, Effect, JobChange, Total, Usage
 from trainc.changes.phrases import (
     EFFECTS,
     WIDTH,
@@ -249,7 +249,7 @@ def as_json(difference: Difference, base: str = "", head: str = "") -> str:
         "head": head,
         "unchanged": difference.unchanged,
         "foreign": [*difference.foreign],
-        "stale": None if stale is None else [_directory(directory) for directory in stale],
+        "stale": None if stale is None else [directory._asdict() for directory in stale],
         "weakened": [
             {key: getattr(finding, key) for key in ("code", "file", "line", "message", "hint")}
             for finding in difference.weakened
@@ -264,13 +264,9 @@ def as_json(difference: Difference, base: str = "", head: str = "") -> str:
     return json.dumps(data, indent=2) + "\n"
 
 
-def _directory(directory: Directory) -> JsonObject:
-    return {**directory._asdict()}
-
-
 def _job(job: JobChange) -> JsonObject:
     return {
-        **_directory(job.directory),
+        **job.directory._asdict(),
         "effect": job.effect.value,
         "application": job.application,
         "source": job.source or None,

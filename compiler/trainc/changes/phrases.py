@@ -89,15 +89,6 @@ def effect_of(job: JobChange) -> str:
     return text
 
 
-def object_title(change: ObjectChange) -> str:
-    """Return the kind and names of an object, and the effect on it."""
-    names = change.name or change.old_name
-    if change.old_name and change.name and change.old_name != change.name:
-        names = f"{change.old_name} -> {change.name}"
-    effect = "replaced" if change.effect is Effect.RERUN else EFFECTS[change.effect][1]
-    return f"{change.kind} {names}: {effect}"
-
-
 def property_text(change: PropertyChange, *, alone: bool = False) -> str:
     """Return a changed property on one line: ``image (node): a:1 -> a:2``; ``alone``: the job has only one side."""
     where = f" ({', '.join(change.where)})" if change.where else ""
@@ -163,7 +154,9 @@ def total_rows(totals: Totals) -> Iterator[tuple[str, ...]]:
 def change_lines(job: JobChange) -> Iterator[str]:
     """Yield the changed fields of a job's objects, as a diff, and what is refused."""
     for change in job.objects:
-        yield one_line(f"@@ {change.file} @@ {object_title(change)}", 2 * WIDTH)
+        names = " -> ".join(dict.fromkeys(filter(None, (change.old_name, change.name))))
+        effect = "replaced" if change.effect is Effect.RERUN else EFFECTS[change.effect][1]
+        yield one_line(f"@@ {change.file} @@ {change.kind} {names}: {effect}", 2 * WIDTH)
         for field in change.fields[:FIELDS]:
             yield f"  {one_line(field.path, WIDTH)}"
             yield from _field_lines(field)

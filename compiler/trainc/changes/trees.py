@@ -16,11 +16,6 @@ UNREADABLE: Final = "TC904"
 Files = Mapping[str, bytes]
 
 
-def is_ours(name: str, data: bytes) -> bool:
-    """Return whether trainc wrote a file, by its header and path."""
-    return is_own(data) and is_placed(name)
-
-
 def directory_of(name: str) -> Directory:
     """Return the directory of a file that trainc wrote."""
     return Directory(*name.split("/")[1:4])
@@ -30,7 +25,7 @@ def directories(tree: Files) -> dict[Directory, dict[str, bytes]]:
     """Return the files of each directory by file name, without files that are not trainc's."""
     found: dict[Directory, dict[str, bytes]] = {}
     for name, data in sorted(tree.items()):
-        if is_ours(name, data):
+        if is_own(data) and is_placed(name):
             found.setdefault(directory_of(name), {})[name.rpartition("/")[2]] = data
     return found
 

@@ -86,13 +86,12 @@ def usage_of(jobset: JsonObject) -> Usage:
     """Return the usage of a JobSet while all its pods run."""
     if get(jobset, "spec", "suspend") is True:
         return Usage(jobs=1)
-    pods, gpus = 0, dict[str, int]()
+    usage = Usage(jobs=1)
     for replicated in objects(get(jobset, "spec", "replicatedJobs")):
         count = pods_of(replicated)
-        pods += count
-        for name, amount in _gpus(get(replicated, "template", "spec", "template", "spec")):
-            gpus[name] = gpus.get(name, 0) + count * amount
-    return Usage(1, pods, tuple(sorted(gpus.items())))
+        gpus = _gpus(get(replicated, "template", "spec", "template", "spec"))
+        usage = usage.plus(Usage(0, count, tuple((name, count * amount) for name, amount in gpus)))
+    return usage
 
 
 def pods_of(replicated: JsonObject) -> int:
@@ -258,15 +257,11 @@ def _of_jobset(data: JsonObject) -> Iterator[tuple[_Key, Json]]:
         if pod.get("nodeSelector"):
             pairs = as_object(pod["nodeSelector"]).items()
             yield ("node selector", name), ", ".join(f"{key}={value}" for key, value in sorted(pairs))
-        yield from _of_containers(name, pod)
-
-
-def _of_containers(name: str, pod: JsonObject) -> Iterator[tuple[_Key, Json]]:
-    for kind in ("initContainers", "containers"):
-        for container in objects(pod.get(kind)):
-            own_name = container.get("name")
-            is_main = kind == "containers" and (own_name == name or len(as_list(pod.get(kind))) == 1)
-            yield from _of_container(name if is_main else f"{name}/{own_name}", container)
+        for container in objects(pod.get("initContainers")):
+            yield from _of_container(f"{name}/{container.get('name')}", container)
+        for container in objects(pod.get("containers")):
+            is_main = container.get("name") == name or len(as_list(pod["containers"])) == 1
+            yield from _of_container(name if is_main else f"{name}/{container.get('name')}", container)
 
 
 def _of_container(where: str, container: JsonObject) -> Iterator[tuple[_Key, Json]]:

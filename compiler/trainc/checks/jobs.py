@@ -31,7 +31,7 @@ from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
 from trainc.checks.pod_volumes import TWO_SOURCES, validate_claim
 from trainc.checks.pods import validate_pod, validate_pod_template
 from trainc.findings import Finding, Related
-from trainc.findings.fault import Fault, report_fault
+from trainc.findings.reporting import Fault, report_fault
 from trainc.kube.fielderror import quote
 from trainc.plugins.jobset import patched_sources
 from trainc.plugins.model import Model, Object

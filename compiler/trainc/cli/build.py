@@ -17,8 +17,7 @@ from msgspec.structs import replace
 
 from trainc.cache.results import key_of, load_result, save_result
 from trainc.cache.store import open_store
-from trainc.cli.command import CLEAN, Command
-from trainc.cli.echo import echo
+from trainc.cli.command import CLEAN, Command, echo
 from trainc.cli.options import cache_option, crds_option, findings_options, root_option
 from trainc.cli.reporter import Report, Reporter
 from trainc.findings import Finding, Silenced, has_errors, sort_key

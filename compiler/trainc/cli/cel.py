@@ -23,8 +23,7 @@ from trainc.cel.questions import (
     read_question,
     unknown_keys,
 )
-from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, Command
-from trainc.cli.echo import echo, echo_line
+from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, Command, echo, echo_line
 from trainc.documents.load import load
 from trainc.findings import has_errors
 from trainc.findings.display import one_line

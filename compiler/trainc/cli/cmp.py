@@ -9,9 +9,8 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import Command
+from trainc.cli.command import Command, echo
 from trainc.cli.compiling import choose
-from trainc.cli.echo import echo
 from trainc.cli.options import findings_options
 from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors

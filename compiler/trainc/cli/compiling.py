@@ -34,15 +34,14 @@ def choose(config: Config, environment: str | None) -> tuple[str, ...]:
 
 def request_of(root: Path, paths: Iterable[str], config: Config, environment: str | None = None) -> Request:
     """Return the request that PATHs and --env describe. Raises BadParameter for what does not exist."""
-    names = tuple(_job_path(root, path) for path in paths) or (JOBS,)
-    return Request(root, names, config, choose(config, environment), environment is None and JOBS in names)
-
-
-def _job_path(root: Path, path: str) -> str:
-    name = name_below(root, Path.cwd(), path)
-    if name is None or name.partition("/")[0] != JOBS:
-        raise click.BadParameter(f"{path!r} is not below {JOBS}/ of {root}", param_hint="'PATH'")
-    return name
+    names: list[str] = []
+    for path in paths:
+        name = name_below(root, Path.cwd(), path)
+        if name is None or name.partition("/")[0] != JOBS:
+            raise click.BadParameter(f"{path!r} is not below {JOBS}/ of {root}", param_hint="'PATH'")
+        names.append(name)
+    names = names or [JOBS]
+    return Request(root, tuple(names), config, choose(config, environment), environment is None and JOBS in names)
 
 
 @contextmanager

@@ -20,9 +20,8 @@ from trainc.changes.model import Directory
 from trainc.changes.safeguards import weakened
 from trainc.changes.trees import Files, directory_of, is_below, select
 from trainc.changes.trees import sources as output_sources
-from trainc.cli.command import CLEAN, ERRORS, STALE, Command
+from trainc.cli.command import CLEAN, ERRORS, STALE, Command, echo
 from trainc.cli.compiling import executor_of, request_of, revision_errors
-from trainc.cli.echo import echo
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter, is_coloured
 from trainc.findings import Finding, has_errors
@@ -89,7 +88,11 @@ def command(
     to what is generated from files of jobs/ and runtimes/. Differences go to
     standard output, findings to standard error.
     """
-    names = [_below(root, path) for path in paths]
+    names: list[str] = []
+    for path in paths:
+        if (name := name_below(root, Path.cwd(), path)) is None:
+            raise click.BadParameter(f"{path!r} is outside of the repository", param_hint="PATH")
+        names.append(name)
     old = Side.of(root, base, "'--base'")
     new = Side.of(root, head, "'--head'")
     _require_paths(root, names, (old.output, new.output))
@@ -142,10 +145,10 @@ class Side(Struct, frozen=True, eq=False):
         """Read an option's revision, or the working tree. Raises BadParameter."""
         findings: tuple[Finding, ...] = ()
         if revision is not None:
-            from trainc.project.revisions import output_kinds, read_inputs, read_output
+            from trainc.project.revisions import read_inputs, read_output
 
             with revision_errors(option):
-                output, there = read_output(root, revision), output_kinds(root, revision)
+                output, there = read_output(root, revision)
                 sources, unread = read_inputs(root, revision)
         else:
             there = look(root, (OUT.rstrip("/"),))
@@ -194,13 +197,6 @@ def _staleness(
             }
         )
     ), False
-
-
-def _below(root: Path, path: str) -> str:
-    name = name_below(root, Path.cwd(), path)
-    if name is None:
-        raise click.BadParameter(f"{path!r} is outside of the repository", param_hint="PATH")
-    return name
 
 
 def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Files]) -> None:

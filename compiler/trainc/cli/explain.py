@@ -8,8 +8,7 @@ from typing import Final
 import click
 from click.shell_completion import CompletionItem
 
-from trainc.cli.command import CLEAN, Command
-from trainc.cli.echo import echo
+from trainc.cli.command import CLEAN, Command, echo
 from trainc.cli.options import project_option, project_root
 from trainc.findings import CODES
 from trainc.findings.codes import listing, page

@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from trainc.basics.jsonvalues import get
-from trainc.cli.command import CLEAN
+from trainc.cli.command import CLEAN, echo
 from trainc.cli.compiling import choose
-from trainc.cli.echo import echo
 from trainc.cli.reporter import Reporter
 from trainc.documents.classify import TRAINJOB
 from trainc.documents.load import load

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from trainc.basics.jsonvalues import JsonObject
-from trainc.cli.command import CLEAN, Command
+from trainc.cli.command import CLEAN, Command, echo
 from trainc.cli.compiling import choose
-from trainc.cli.echo import echo
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.documents.emit import emit_inert
@@ -66,7 +64,10 @@ def argocd(*, environment: str | None, health: bool, plugin: bool, root: Path, r
         _print(map(health_checks, sorted(namespaces)))
         return status
     findings = (*findings, *without_repository(config, environments))
-    return _compile(root, config, environments, findings, reporter=reporter, objects_of=partial(_of_argocd, config))
+    status, outcome = _compile(root, config, environments, findings, reporter)
+    if outcome is not None:
+        _print(argocd_objects(trees(config, outcome)))
+    return status
 
 
 @click.command("flux", cls=Command, epilog=FLUX_EPILOG)
@@ -82,16 +83,10 @@ def flux(*, environment: str | None, root: Path, reporter: Reporter) -> int:
     """
     config, findings = load_config(root)
     environments = () if reporter.fails(findings) else _with_target(config, environment, "flux", "argocd")
-
-    return _compile(root, config, environments, findings, reporter=reporter, objects_of=partial(_of_flux, config))
-
-
-def _of_argocd(config: Config, outcome: Outcome) -> Iterable[JsonObject]:
-    return argocd_objects(trees(config, outcome))
-
-
-def _of_flux(config: Config, outcome: Outcome) -> Iterable[JsonObject]:
-    return (data for _, data in kustomizations(config, outcome))
+    status, outcome = _compile(root, config, environments, findings, reporter)
+    if outcome is not None:
+        _print(data for _, data in kustomizations(config, outcome))
+    return status
 
 
 def _with_target(config: Config, environment: str | None, target: str, other: str) -> tuple[str, ...]:
@@ -105,22 +100,13 @@ def _with_target(config: Config, environment: str | None, target: str, other: st
 
 
 def _compile(
-    root: Path,
-    config: Config,
-    environments: tuple[str, ...],
-    findings: tuple[Finding, ...],
-    *,
-    reporter: Reporter,
-    objects_of: Callable[[Outcome], Iterable[JsonObject]],
-) -> int:
-    """Compile jobs/ unless findings fail the run, print objects of the outcome, and return the exit status."""
+    root: Path, config: Config, environments: tuple[str, ...], findings: tuple[Finding, ...], reporter: Reporter
+) -> tuple[int, Outcome | None]:
+    """Compile jobs/, and return the exit status, and the outcome unless findings fail the run."""
     if reporter.fails(findings):
-        return reporter.report(findings)
+        return reporter.report(findings), None
     outcome = compile_for(merge([read_tree(root, JOBS), read_platform(root)]), config, environments, findings)
-    status = reporter.report(outcome.findings)
-    if not reporter.fails(outcome.findings):
-        _print(objects_of(outcome))
-    return status
+    return reporter.report(outcome.findings), None if reporter.fails(outcome.findings) else outcome
 
 
 def _print(objects: Iterable[JsonObject]) -> None:

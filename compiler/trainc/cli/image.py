@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
-from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, STALE, Command
-from trainc.cli.echo import echo_line
+from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, STALE, Command, echo_line
 from trainc.cli.options import root_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import Finding, has_errors
@@ -171,18 +170,16 @@ def build(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pat
     so the same files have the same digest on any machine and day.
     """
     target = output or root / OUTPUT
-    failed: list[Finding] = []
-    for inputs in _inputs(root, images, failed):
-        try:
-            built, findings = builder.build(inputs, cache or root / CACHE, mirror)
-            if built is not None:
-                target.mkdir(parents=True, exist_ok=True)
-                builder.write_layout(built, target / inputs.name)
-                echo_line(f"{built.image}: {built.digest}")
-        except (BuildError, OSError) as error:
-            raise Impossible(f"{inputs.name}: {error}") from None
-        failed += findings
-    return Reporter().report(failed) if failed else CLEAN
+
+    def build_one(inputs: Inputs) -> Iterable[Finding]:
+        built, findings = builder.build(inputs, cache or root / CACHE, mirror)
+        if built is not None:
+            target.mkdir(parents=True, exist_ok=True)
+            builder.write_layout(built, target / inputs.name)
+            echo_line(f"{built.image}: {built.digest}")
+        return findings
+
+    return _for_each(root, images, build_one)
 
 
 @command.command("update", cls=Command, epilog=UPDATE_EPILOG)
@@ -193,17 +190,16 @@ def update(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pa
     Writes packages.lock and wheels.lock beside image.yaml, and prints what
     changed. IMAGE is as for build.
     """
-    failed: list[Finding] = []
-    for inputs in _inputs(root, images, failed):
-        try:
-            changes = builder.update(inputs, cache or root / CACHE, mirror)
-        except (BuildError, OSError) as error:
-            raise Impossible(f"{inputs.name}: {error}") from None
+
+    def update_one(inputs: Inputs) -> Iterable[Finding]:
+        changes = builder.update(inputs, cache or root / CACHE, mirror)
         for line in changes:
             echo_line(f"{inputs.name}: {line}")
         if not changes:
             echo_line(f"{inputs.name} is up to date", err=True)
-    return Reporter().report(failed) if failed else CLEAN
+        return ()
+
+    return _for_each(root, images, update_one)
 
 
 @command.command("verify", cls=Command, epilog=VERIFY_EPILOG)
@@ -235,8 +231,9 @@ def verify(*, root: Path, layouts: tuple[Path, ...]) -> int:
     return (Reporter().report(findings) if findings else CLEAN) or (ERRORS if failed else CLEAN)
 
 
-def _inputs(root: Path, images: Iterable[str], failed: list[Finding]) -> Iterator[Inputs]:
-    """Yield the inputs of images; findings are added to ``failed``."""
+def _for_each(root: Path, images: Iterable[str], work: Callable[[Inputs], Iterable[Finding]]) -> int:
+    """Call a function with the inputs of each image, report all findings, and return the exit status."""
+    failed: list[Finding] = []
     folders = [_folder(root, image) for image in images]
     if not folders and not (folders := sorted(path.parent for path in (root / IMAGES).glob(f"*/{IMAGE_FILE}"))):
         raise click.UsageError(f"no folder of {IMAGES}/ has an {IMAGE_FILE}")
@@ -251,8 +248,11 @@ def _inputs(root: Path, images: Iterable[str], failed: list[Finding]) -> Iterato
         except BuildError as error:
             raise Impossible(str(error)) from None
         failed += findings
-        if inputs is not None:
-            yield inputs
+        try:
+            failed += work(inputs) if inputs is not None else ()
+        except (BuildError, OSError) as error:
+            raise Impossible(f"{folder.resolve().name}: {error}") from None
+    return Reporter().report(failed) if failed else CLEAN
 
 
 def _folder(root: Path, image: str) -> Path:

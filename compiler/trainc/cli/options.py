@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from trainc.cli.echo import echo
+from trainc.cli.command import echo
 from trainc.cli.reporter import FAILING, Reporter
 from trainc.findings.formats import FORMATS
 
@@ -130,16 +130,13 @@ def project_root(folder: Path, project: str | None) -> Path:
     from trainc.project.read import CONFIG, find_root  # not needed for --help
 
     found = find_root(folder)
-    if found == folder or not _is_foreign(found / CONFIG, folder):
+    user = getattr(os, "geteuid", None)  # not on Windows
+    if found == folder or user is None:
+        return found
+    if (found / CONFIG).lstat().st_uid in (user(), folder.stat().st_uid):
         return found
     from trainc.findings.display import one_line
 
     what = f"{found / CONFIG} is ignored: it belongs neither to you nor to the owner of the working directory"
     echo(f"trainc: warning: {one_line(what)}; to use it, pass --root {one_line(str(found))}", err=True)
     return folder
-
-
-def _is_foreign(config: Path, folder: Path) -> bool:
-    """Return whether a file belongs neither to the user nor to the owner of a folder; False on Windows."""
-    user = getattr(os, "geteuid", None)
-    return user is not None and config.lstat().st_uid not in (user(), folder.stat().st_uid)

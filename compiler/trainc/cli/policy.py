@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from trainc.cli.command import Command
-from trainc.cli.echo import echo
+from trainc.cli.command import Command, echo
 from trainc.cli.options import crds_option, findings_options, root_option
 from trainc.cli.reporter import Reporter
-from trainc.findings import Finding, Severity, has_errors, sort_key
+from trainc.findings import Severity, has_errors, sort_key
 from trainc.findings.display import one_line
-from trainc.policytests.run import Case
+from trainc.policytests.run import Run, load_platform, run
 from trainc.policytests.run import read as read_cases
 from trainc.project.environments import nothing, read_crds
-from trainc.project.read import POLICIES, POLICY_TESTS, Inputs, read_platform, read_policy_tests
-
-if TYPE_CHECKING:
-    from trainc.policytests.run import Run
+from trainc.project.read import POLICIES, POLICY_TESTS, read_platform, read_policy_tests
 
 EPILOG = """\b
 Examples:
@@ -52,49 +47,38 @@ def test(*, root: Path, crd_dirs: tuple[str, ...], reporter: Reporter, paths: tu
     crds = read_crds(root, folder, crd_dirs)
     read = [read_cases(source) for source in inputs.sources]
     cases = tuple(case for found, _ in read for case in found)
-    of_tests = (finding for _, found in read for finding in found)
-    findings: tuple[Finding, ...] = (*platform.findings, *crds.findings, *inputs.findings, *of_tests)
-    if not cases and not has_errors(findings):
-        findings = (*findings, *(nothing(path, "no policy test found") for path in paths or (POLICY_TESTS,)))
-    return _run(reporter, cases, (platform, crds), findings, complete=not paths)
-
-
-def _run(
-    reporter: Reporter,
-    cases: tuple[Case, ...],
-    inputs: tuple[Inputs, Inputs],
-    findings: Iterable[Finding],
-    *,
-    complete: bool,
-) -> int:
-    """Run the tests with the policies and CRDs of ``inputs``, and return the exit status."""
-    from trainc.policytests.run import Run, load_platform, run
-
-    others = list(findings)
+    others = [
+        *platform.findings,
+        *crds.findings,
+        *inputs.findings,
+        *(finding for _, found in read for finding in found),
+    ]
+    if not cases and not has_errors(others):
+        others += (nothing(path, "no policy test found") for path in paths or (POLICY_TESTS,))
     result = Run(())
     if cases:
-        platform, crds = inputs
+        is_complete = not paths and not has_errors(others)
         loaded, found = load_platform(platform.sources, crds.sources)
         result = run(cases, loaded)
         # What matters to policies: all of policies/, and errors elsewhere.
         others += (one for one in found if one.severity is Severity.ERROR or one.file.startswith(f"{POLICIES}/"))
-        others += result.untested if complete and not has_errors(findings) else ()
-    others.sort(key=sort_key)
+        others += result.untested if is_complete else ()
     failures = [finding for each in result.results for finding in each.findings]
+    findings = sorted([*others, *failures], key=sort_key)
     if reporter.format == "junit":
         from trainc.policytests.junit import render
 
-        echo(render(result.results, others), nl=False, form=reporter.format)
+        echo(render(result.results, sorted(others, key=sort_key)), nl=False, form=reporter.format)
     else:
         if reporter.format == "text" and not reporter.quiet:
-            blank = ("",) if others or failures else ()
+            blank = ("",) if findings else ()
             echo("".join(f"{line}\n" for line in (*_lines(result), *blank)), nl=False)
-        reporter.report(sorted([*others, *failures], key=sort_key))
+        reporter.report(findings)
     if cases:
         failed = sum(1 for each in result.results if each.findings)
         tests = "1 test" if len(cases) == 1 else f"{len(cases)} tests"
         reporter.remark(f"{failed} of {tests} failed" if failed else f"{tests} passed")
-    return reporter.status([*others, *failures])
+    return reporter.status(findings)
 
 
 def _lines(result: Run) -> Iterator[str]:

@@ -19,8 +19,6 @@ from contextlib import suppress
 from time import monotonic
 from typing import Final, Self, TextIO
 
-import msgspec
-
 PATIENCE = 1.0
 """Seconds before a bar shows."""
 FRAME = 0.1
@@ -38,25 +36,6 @@ NO: Final = frozenset(("", "0", "false", "no"))
 _NEVER: Final = float("inf")
 
 
-class State(msgspec.Struct, frozen=True):
-    """``done`` of ``total`` items, at a ``rate`` per second (0 while unknown)."""
-
-    label: str
-    done: int
-    total: int
-    rate: float
-
-    @property
-    def percent(self) -> int:
-        """Whole percents, 100 only at the end."""
-        return 100 * min(self.done, self.total) // self.total if self.total else 100
-
-    @property
-    def left(self) -> float:
-        """Seconds that remain at this rate; infinite while it is unknown."""
-        return max(self.total - self.done, 0) / self.rate if self.rate else _NEVER
-
-
 def duration(seconds: float) -> str:
     """Write seconds for people: 7 s, 1:05 min, 2:03:09 h."""
     whole = round(seconds)
@@ -66,29 +45,24 @@ def duration(seconds: float) -> str:
     return f"{minutes}:{rest:02} min" if minutes else f"{whole} s"
 
 
-def per_second(rate: float) -> str:
-    """Write a rate: 2,310/s, 3.4/s."""
-    return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+def facts(done: int, total: int, rate: float) -> tuple[str, str, list[str]]:
+    """Return the count, whole percents (100 only at the end), and rate and remaining time unless the rate is 0."""
+    percent = 100 * min(done, total) // total if total else 100
+    speed = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+    left = [speed, f"{duration(max(total - done, 0) / rate)} left"] if rate else []
+    return f"{done:,} of {total:,}", f"{percent}%", left
 
 
-def bar_line(state: State, columns: int) -> str:
+def bar_line(label: str, done: int, total: int, rate: float, columns: int) -> str:
     """Return the line for a terminal of this width, at least one column shorter: a full line would wrap."""
-    facts = [f"{state.done:,} of {state.total:,}", f"{state.percent}%"]
-    if state.rate:
-        facts += [per_second(state.rate), f"{duration(state.left)} left"]
-    text = "  ".join(facts)
+    count, percent, left = facts(done, total, rate)
+    text = "  ".join((count, percent, *left))
     room = columns - 1
-    width = min(BAR, room - len(state.label) - len(text) - 6)
+    width = min(BAR, room - len(label) - len(text) - 6)
     if width < NARROW:
-        return f"{state.label}  {text}"[: max(room, 0)]
-    full = width * min(state.done, state.total) // state.total if state.total else width
-    return f"{state.label}  [{'#' * full}{' ' * (width - full)}]  {text}"
-
-
-def log_line(state: State) -> str:
-    """Return the line of a log."""
-    line = f"{state.label}: {state.done:,} of {state.total:,} ({state.percent}%)"
-    return f"{line}, {per_second(state.rate)}, {duration(state.left)} left" if state.rate else line
+        return f"{label}  {text}"[: max(room, 0)]
+    full = width * min(done, total) // total if total else width
+    return f"{label}  [{'#' * full}{' ' * (width - full)}]  {text}"
 
 
 class Progress:
@@ -118,11 +92,15 @@ class Progress:
         self.done += count
         if self.stream is None or (now := self.clock()) < self.due:
             return
-        state = State(self.label, self.done, self.total, self._rate(now))
+        state = self.done, self.total, self._rate(now)
         self.due = now + (LOG_PERIOD if self.columns is None else FRAME)
         self.shown = self.columns is not None
         try:
-            self.stream.write(ERASE + bar_line(state, self.columns()) if self.columns else f"{log_line(state)}\n")
+            if self.columns is not None:
+                self.stream.write(ERASE + bar_line(self.label, *state, self.columns()))
+            else:
+                counted, percent, left = facts(*state)
+                self.stream.write(f"{self.label}: {', '.join((f'{counted} ({percent})', *left))}\n")
             self.stream.flush()
         except OSError:  # the reader is gone, or the disk is full
             self.due = _NEVER

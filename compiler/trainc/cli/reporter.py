@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS
-from trainc.cli.echo import echo, echo_line
+from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, echo, echo_line
 from trainc.findings import Finding, Severity, Silenced, has_errors
 from trainc.findings.formats import FORMATS, as_sarif
 from trainc.findings.settling import limited

@@ -11,8 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from trainc import __version__
-from trainc.cli.command import INTERRUPTED, failure
-from trainc.cli.echo import allow_all_text, echo
+from trainc.cli.command import INTERRUPTED, allow_all_text, echo, failure
 from trainc.upstream import JOBSET_VERSION, TRAINER_VERSION
 
 COMMANDS = {

@@ -98,7 +98,11 @@ def command(
     """
     folder = Path.cwd()
     config, of_config = load_config(root)
-    inputs = [_read(root, folder, path) for path in paths]
+    inputs = []
+    for path in paths:
+        name = name_below(root, folder, path)
+        is_ours = name is not None and name.partition("/")[0] in (JOBS, RUNTIMES, POLICIES)
+        inputs.append(read_tree(root, name) if name is not None and is_ours else read_given(root, folder, path))
     crds = read_crds(root, folder, crd_dirs)
     before = _revision(root, base, folder, paths, "'--base'")
     special = bool(paths or crd_dirs) or before is not None or policies_from is not None
@@ -169,10 +173,3 @@ def _revision(root: Path, revision: str | None, folder: Path, paths: Iterable[st
 
     with revision_errors(option):
         return read_revision(root, revision, [name for path in paths if (name := name_below(root, folder, path))])
-
-
-def _read(root: Path, folder: Path, path: str) -> Inputs:
-    name = name_below(root, folder, path)
-    if name is not None and name.partition("/")[0] in (JOBS, RUNTIMES, POLICIES):
-        return read_tree(root, name)
-    return read_given(root, folder, path)

@@ -25,6 +25,7 @@ SUPERSEDED = {(row.group, row.kind): row.instead for row in INPUTS if row.role =
 JOBS = "jobs/"
 CLAIM = ("v1", "PersistentVolumeClaim")
 CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
+_NAME: Path = ("metadata", "name")
 
 Key = tuple[str, str, str]
 """apiVersion/kind, namespace (empty where there is none) and name."""
@@ -60,7 +61,10 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Finding, .
     for document in sorted(placed, key=lambda d: (d.source.name, d.index)):
         key = identity(document)
         if (first := kept.get(key)) is not None:
-            findings.append(_twice(document, first))
+            _, namespace, name = key
+            message = f"duplicate {document.data['kind']} {f'{namespace}/{name}' if namespace else name}"
+            related = (Related("the first one", first, _NAME),)
+            findings.append(report("TC009", document, _NAME, message, related=related))
             continue
         kept[key] = document
         kind = document.data["kind"]
@@ -145,11 +149,3 @@ def _undecodable(document: Document) -> Finding | None:
             found = str(get(document.data, *path))
             return report("TC109", document, path, f"cannot be decoded: {error.message}", found=found, stage="decode")
     return None
-
-
-def _twice(document: Document, first: Document) -> Finding:
-    _, namespace, name = identity(document)
-    shown = f"{namespace}/{name}" if namespace else name
-    path = ("metadata", "name")
-    related = (Related("the first one", first, path),)
-    return report("TC009", document, path, f"duplicate {document.data['kind']} {shown}", related=related)

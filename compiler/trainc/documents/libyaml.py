@@ -95,7 +95,8 @@ def with_masks(text: str, parse: Callable[[str, str], T]) -> T:
             if problem != _FLOW_COLON and not escaped:
                 raise syntax_error(error, text) from None
         read += offset + 1000
-        masks = masks or _free_characters(text)
+        # Three characters of the private use area that the text does not contain.
+        masks = masks or "".join(islice((char for char in map(chr, range(0xE000, 0xF8FF)) if char not in text), 3))
         if escaped:
             text = _mask_quotes(text, offset, masks[1:])
         else:
@@ -113,11 +114,6 @@ def _mask_quotes(text: str, offset: int, mask: str) -> str:
     end = match.end() if match else offset
     masked = _PAIR.sub(lambda pair: mask if pair[1] == "'" else pair[0], text[offset:end])
     return text[:offset] + masked + text[end:]
-
-
-def _free_characters(text: str) -> str:
-    """Return three characters of the private use area that text does not contain."""
-    return "".join(islice((character for character in map(chr, range(0xE000, 0xF8FF)) if character not in text), 3))
 
 
 class Scalar(msgspec.Struct, frozen=True, eq=False):

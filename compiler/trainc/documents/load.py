@@ -19,7 +19,7 @@ from trainc.documents.positions import BOM, Lines, Marks, divide
 from trainc.documents.problems import MAX_DOCUMENTS, SMALL_TEXT, Problem, Refused, excess
 from trainc.documents.yaml import offsets, read_yaml
 from trainc.findings import Finding
-from trainc.findings.fault import report_fault
+from trainc.findings.reporting import report_fault
 from trainc.inputs.source import Document, Mark, Source
 from trainc.schema.inputs import INPUTS
 

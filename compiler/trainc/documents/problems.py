@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from trainc.basics.jsonvalues import Json, Path
-from trainc.findings.fault import Fault
+from trainc.findings.reporting import Fault
 
 CONVERTING = "error converting YAML to JSON: "
 """The beginning of each error of sigs.k8s.io/yaml."""

@@ -14,7 +14,7 @@ from msgspec import Struct
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, mapped
 from trainc.basics.regex import lazy
 from trainc.findings.secrets import by_path, hidden, is_secret, looks_secret, secrets, shaped
-from trainc.inputs.source import Document, Mark, Source
+from trainc.inputs.source import Document, Mark
 
 MASK = "***"
 """Replaces a hidden value."""
@@ -277,12 +277,6 @@ def _secret_by_itself(line: str) -> Iterator[Span]:
         yield from (match.span(1) for match in _SECRET_DATA.finditer(line) if match[1].strip())
 
 
-@lru_cache(maxsize=64)
-def _has_secret(source: Source) -> bool:
-    """Tell whether a source seems to contain a Secret."""
-    return _KIND_SECRET.search(source.decoded()) is not None
-
-
 def _in_unreadable(document: Document, lines: Sequence[str], mark: Mark) -> Iterator[Span]:
     """Yield the value on a line of a document that cannot be read, if the lines near it make it look secret."""
     if document.data or not 0 < mark.line <= len(lines):
@@ -296,5 +290,6 @@ def _in_unreadable(document: Document, lines: Sequence[str], mark: Mark) -> Iter
         return
     name = _NAME_LINE.match(lines[mark.line - 2]) if mark.line > 1 else None
     key = line[: rest.start(1)].strip(" \t\"':-")
-    if looks_secret(key) or (key == "value" and name and looks_secret(name[1])) or _has_secret(document.source):
+    is_named = looks_secret(key) or (key == "value" and name is not None and looks_secret(name[1]))
+    if is_named or _KIND_SECRET.search(document.source.decoded()):
         yield rest.span(1)

@@ -1,12 +1,13 @@
-"""Creates findings, with secrets masked, and hints for misspelled names."""
+"""Creates findings, with secrets masked, from texts or from faults; hints for misspelled names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Path, get
+from trainc.basics.jsonvalues import Path, existing, get
 from trainc.findings.codes import CODES
 from trainc.findings.display import ELLIPSIS, VALUE_WIDTH, invisible
 from trainc.findings.finding import Finding, Related, Severity
@@ -60,6 +61,52 @@ def _short(value: str | None) -> str | None:
     return value if value is None or len(value) <= VALUE_WIDTH else value[: VALUE_WIDTH - len(ELLIPSIS)] + ELLIPSIS
 
 
+class Fault(Struct, frozen=True):
+    """An error at ``path`` of an object, in whatever document; ``upstream`` is the cluster's full message.
+
+    ``other`` is the path of a second field involved. ``position`` is an offset in the expression at ``path``.
+    Subclasses add fields.
+    """
+
+    code: str
+    path: Path
+    message: str
+    upstream: str | None = None
+    found: str | None = None
+    expected: str | None = None
+    hint: str | None = None
+    stage: str | None = None
+    other: Path | None = None
+    position: int | None = None
+
+
+def report_fault(
+    fault: Fault,
+    document: Document,
+    path: Path | None = None,
+    *,
+    severity: Severity | None = None,
+    related: tuple[Related, ...] = (),
+) -> Finding:
+    """Return the finding of a fault in a document.
+
+    ``path`` defaults to the fault's own, or the part of it that the document has.
+    """
+    return report(
+        fault.code,
+        document,
+        existing(document.data, fault.path) if path is None else path,
+        fault.message,
+        severity=severity,
+        found=fault.found,
+        expected=fault.expected,
+        hint=fault.hint,
+        related=related,
+        stage=fault.stage,
+        upstream=fault.upstream or None,
+    )
+
+
 def suggest(name: str, candidates: Iterable[str]) -> str | None:
     """Return ``did you mean '...'?`` with the most similar candidate, or None if none is similar.
 
@@ -105,16 +152,11 @@ def secrets_in_plain_text(
     if document.data.get("kind") == "Secret":
         return
     for path, values in hidden(document).items():
-        what, text = _what(document, path), str(get(document.data, *path))
+        name = get(document.data, *path[:-1], "name") if path[-1] == "value" else None
+        step = path[-1] if isinstance(path[-1], str) or len(path) == 1 else path[-2]
+        what, text = f"variable {name}" if isinstance(name, str) else str(step), str(get(document.data, *path))
         if next(private_keys(text), None) is not None:
             severity = Severity.WARNING if faithful else None
             yield report(PRIVATE_KEY, document, path, f"{what} contains a private key in plain text", severity=severity)
         elif next(tokens(text), None) is not None or any(by_name(path, value.text) for value in values):
             yield report(PLAIN_TEXT, document, path, f"{what} seems to contain a secret in plain text")
-
-
-def _what(document: Document, path: Path) -> str:
-    name = get(document.data, *path[:-1], "name") if path[-1] == "value" else None
-    if isinstance(name, str):
-        return f"variable {name}"
-    return f"{path[-1] if isinstance(path[-1], str) or len(path) == 1 else path[-2]}"

@@ -200,16 +200,12 @@ def without_name(message: str, job: str) -> str:
 def _counted(group: _Group) -> Finding:
     if len(group.jobs) < 2:
         return group.first
-    environments, names = len(group.environments), [*group.jobs.values()]
-    message = with_count(group.first.message, sorted(names) if environments > 1 else names, environments)
-    return replace(group.first, message=message)
-
-
-def with_count(message: str, jobs: Sequence[str], environments: int = 1) -> str:
-    """Return the message of a finding that two or more TrainJobs have; each job is ``namespace/name``."""
+    environments, jobs = len(group.environments), [*group.jobs.values()]
+    jobs = sorted(jobs) if environments > 1 else jobs
     named, rest = (jobs[:SHOWN], f"{len(jobs) - SHOWN} more") if len(jobs) > SHOWN + 1 else (jobs[:-1], jobs[-1])
     where = f" of {environments} environments" if environments > 1 else ""
-    return f"{message} (in {len(jobs)} TrainJobs{where}: {', '.join(named)} and {rest})"
+    count = f"(in {len(jobs)} TrainJobs{where}: {', '.join(named)} and {rest})"
+    return replace(group.first, message=f"{group.first.message} {count}")
 
 
 def without_count(message: str) -> str:

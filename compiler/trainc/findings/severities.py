@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, Path, as_object
+from trainc.basics.jsonvalues import Json, Path, as_object, get
 from trainc.findings.codes import CODES
 from trainc.findings.finding import Finding, Severity
 from trainc.findings.reporting import report, suggest
@@ -76,8 +76,7 @@ def check(document: Document) -> Iterator[Finding]:
 
 def read(value: Json) -> Severities:
     """Return severities by code, without those that ``check`` reports."""
-    items = value.items() if isinstance(value, dict) else ()
-    levels = ((code, entry.get(LEVEL) if isinstance(entry, dict) else entry) for code, entry in items)
+    levels = ((c, entry.get(LEVEL) if isinstance(entry, dict) else entry) for c, entry in as_object(value).items())
     return {
         code: None if level == IGNORE else Severity(level)
         for code, level in levels
@@ -87,8 +86,7 @@ def read(value: Json) -> Severities:
 
 def locked(value: Json) -> frozenset[str]:
     """Return the codes of ``severities`` that no comment can suppress."""
-    items = value.items() if isinstance(value, dict) else ()
-    return frozenset(code for code, entry in items if isinstance(entry, dict) and entry.get(LOCKED) is True)
+    return frozenset(code for code, entry in as_object(value).items() if get(entry, LOCKED) is True)
 
 
 def rank(severity: Severity | None) -> int:

@@ -68,7 +68,7 @@ def read(source: Source, comments: ReadComments) -> tuple[tuple[Ignore, ...], tu
             document = _document(source, mark._replace(column=at + 1))
             if code not in CODES:
                 findings.append(report(POWERLESS, document, (), f"unknown code {code!r}", hint=suggest(code, CODES)))
-            elif (cause := refusal(code)) is not None:
+            elif (cause := "it reports such comments" if code in (POWERLESS, UNUSED) else immovable(code)) is not None:
                 findings.append(report(POWERLESS, document, (), f"{code} cannot be silenced: {cause}"))
             else:
                 usable[code] = document
@@ -77,11 +77,6 @@ def read(source: Source, comments: ReadComments) -> tuple[tuple[Ignore, ...], tu
             covered = mark.line if at_end else below[mark.line - 1]
             ignores.append(Ignore(source, covered, usable, reason.strip()))
     return tuple(ignores), tuple(findings)
-
-
-def refusal(code: str) -> str | None:
-    """Return why no comment can suppress a code, or None if a comment can."""
-    return "it reports such comments" if code in (POWERLESS, UNUSED) else immovable(code)
 
 
 def _document(source: Source, mark: Mark) -> Document:

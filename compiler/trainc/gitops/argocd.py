@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.data import load_text
-from trainc.gitops.summary import Summary
+from trainc.gitops.pods import Summary
 from trainc.inputs.settings import Settings
 from trainc.upstream import ARGOCD_API, JOBSET_GROUP, TRAINER_GROUP
 

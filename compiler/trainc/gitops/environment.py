@@ -12,7 +12,7 @@ from trainc.gitops.base import Pass, job_name_path, option_path
 from trainc.gitops.images import rewritten
 from trainc.gitops.naming import DeployedJob
 from trainc.gitops.patches import patch_position
-from trainc.gitops.summary import Summary
+from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings, fits
 from trainc.inputs.source import Document

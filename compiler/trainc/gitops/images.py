@@ -12,8 +12,7 @@ from typing import Final
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
 from trainc.findings import Finding, report
 from trainc.gitops.base import Pass, option_origin
-from trainc.gitops.pods import images, with_images, with_pods
-from trainc.gitops.summary import Summary
+from trainc.gitops.pods import Summary, images, with_images, with_pods
 from trainc.inputs.imagelock import IMAGES, Lock, key_of, spelt_out
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings

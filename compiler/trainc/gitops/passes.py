@@ -15,7 +15,6 @@ from trainc.gitops import (
     lifetime,
     naming,
     patches,
-    queue,
     service_accounts,
 )
 from trainc.gitops.base import Pass
@@ -34,7 +33,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     service_accounts.PASS,
     environment.ARGOCD_NAMESPACES,
     flux.PASS,
-    queue.PASS,
+    lifetime.QUEUE,
     naming.HASH_SUFFIX,
 )
 """The order is part of the output. The queue comes after all other changes of the JobSet, since it removes

@@ -1,4 +1,4 @@
-"""Reads and changes the pod templates of emitted objects."""
+"""Reads and changes the pod templates of emitted objects, and summarizes the objects."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from operator import is_
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from trainc.admission.base_revision import Identity, identify
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
 from trainc.plugins.model import Object, Objects
 
@@ -30,11 +32,6 @@ def replicated_pods(jobset: JsonObject) -> Iterator[tuple[str, Path, JsonObject]
         yield str(get(job, "name")), path, spec
 
 
-def image_names(data: JsonObject) -> tuple[str, ...]:
-    """Return the images of an object's pods, each once."""
-    return tuple(dict.fromkeys(image for _, image in images(data)))
-
-
 def images(data: JsonObject) -> Iterator[tuple[Path, str]]:
     """Yield the images of an object's pods, with their paths."""
     for path, spec in pod_specs(data):
@@ -46,17 +43,15 @@ def images(data: JsonObject) -> Iterator[tuple[Path, str]]:
 
 def with_pods(objs: Objects, change: Callable[[JsonObject], JsonObject]) -> Objects:
     """Return the objects with every pod spec changed. Unchanged objects keep their identity."""
-    after = tuple(_changed(one, change) for one in objs)
-    return objs if all(one is other for one, other in zip(after, objs, strict=True)) else after
-
-
-def _changed(obj: Object, change: Callable[[JsonObject], JsonObject]) -> Object:
-    data = obj.data
-    for path, spec in pod_specs(obj.data):
-        after = change(spec)
-        if after is not spec and after != spec:
-            data = put(data, path, after)
-    return obj if data is obj.data else replace(obj, data=data)
+    found = []
+    for obj in objs:
+        data = obj.data
+        for path, spec in pod_specs(obj.data):
+            after = change(spec)
+            if after is not spec and after != spec:
+                data = put(data, path, after)
+        found.append(obj if data is obj.data else replace(obj, data=data))
+    return objs if all(map(is_, found, objs)) else tuple(found)
 
 
 def with_images(spec: JsonObject, change: Callable[[str], str]) -> JsonObject:
@@ -76,3 +71,29 @@ def _with_image(container: Json, change: Callable[[str], str]) -> Json:
         return container
     after = change(image)
     return container if after == image else {**container, "image": after}
+
+
+class Summary(Struct, frozen=True, omit_defaults=True, gc=False):
+    """An object's identity (as in ``base.identify``), its namespace, its name without run number, and its images."""
+
+    identity: Identity
+    namespace: str
+    plain: str
+    images: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The object's kind."""
+        return self.identity[1]
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        return self.identity[3]
+
+
+def summarize(obj: Object) -> Summary:
+    """Return the summary of an object."""
+    namespace = get(obj.data, "metadata", "namespace")
+    images_of = tuple(dict.fromkeys(image for _, image in images(obj.data)))
+    return Summary(identify(obj.data), str(namespace or ""), obj.plain, images_of)

@@ -27,7 +27,7 @@ from trainc.findings import Finding, Related, report
 from trainc.gitops import flux
 from trainc.gitops.base import option_origin
 from trainc.gitops.patches import go_encoded, patched_companion, problems
-from trainc.gitops.summary import Summary
+from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
 from trainc.plugins.model import Object, Origin

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tarfile
 from collections.abc import Iterator
@@ -21,9 +22,8 @@ from trainc.images.definition import (
     BuildError,
     Inputs,
     changes,
-    packages_text,
+    pins_text,
     read_image,
-    wheels_text,
 )
 from trainc.images.layers import Entry, copied, system_layer, upper_layer
 from trainc.images.layout import MARKER, Documents, Layer, canonical, digest_of, documents, file_digest
@@ -107,15 +107,8 @@ def _unpinned(inputs: Inputs) -> Iterator[Finding]:
     ):
         names = {pin.name for pin in pins}
         for index, name in enumerate(required):
-            if requirement_name(name) not in names:
+            if re.split("[<>=!~]", name)[0].replace("_", "-").lower() not in names:
                 yield report(MALFORMED, inputs.document, (key, index), f"{name} is not pinned in {file}")
-
-
-def requirement_name(requirement: str) -> str:
-    """Return the name in a requirement of pip, normalised; a Debian package's is itself."""
-    for mark in "<>=!~":
-        requirement = requirement.partition(mark)[0]
-    return requirement.replace("_", "-").lower()
 
 
 def made_of(inputs: Inputs) -> JsonObject:
@@ -173,7 +166,7 @@ def update(inputs: Inputs, cache: Path, mirror: str | None = None) -> tuple[str,
         packages = archive.resolve(definition.packages)
         names = definition.wheels
         wheels = resolve(names, definition.suite, definition.architecture, scratch) if names else ()
-    replace_file(str(inputs.folder / PACKAGES), packages_text(packages).encode())
+    replace_file(str(inputs.folder / PACKAGES), pins_text(packages, PACKAGES).encode())
     if wheels:
-        replace_file(str(inputs.folder / WHEELS), wheels_text(wheels).encode())
+        replace_file(str(inputs.folder / WHEELS), pins_text(wheels, WHEELS).encode())
     return (*changes(inputs.packages, packages), *changes(inputs.wheels, wheels))

@@ -131,34 +131,20 @@ _GNU = re.compile(
 _GNU_KNOWN: Final = frozenset(
     ("GPL-1.0", "GPL-2.0", "GPL-3.0", "LGPL-2.0", "LGPL-2.1", "LGPL-3.0", "AGPL-1.0", "AGPL-3.0")
 )
+_IDENTIFIERS: Final = (
+    *("Apache-2.0", "Artistic-2.0", "Beerware", "BSD-2-Clause", "BSD-3-Clause", "BSD-4-Clause", "BSD-4-Clause-UC"),
+    *("CC0-1.0", "CPL-1.0", "curl", "FSFAP", "FSFULLR", "FSFUL", "ISC", "Latex2e", "MIT", "Sleepycat", "X11", "Zlib"),
+)
 _SPDX: Final = {
+    **{name.lower(): name for name in _IDENTIFIERS},
     "apache-2": "Apache-2.0",
-    "apache-2.0": "Apache-2.0",
     "artistic": "Artistic-1.0",
     "artistic-2": "Artistic-2.0",
-    "artistic-2.0": "Artistic-2.0",
-    "beerware": "Beerware",
-    "bsd-2-clause": "BSD-2-Clause",
-    "bsd-3-clause": "BSD-3-Clause",
-    "bsd-4-clause": "BSD-4-Clause",
-    "bsd-4-clause-uc": "BSD-4-Clause-UC",
     "cc0": "CC0-1.0",
-    "cc0-1.0": "CC0-1.0",
-    "cpl-1.0": "CPL-1.0",
-    "curl": "curl",
     "expat": "MIT",
-    "fsfap": "FSFAP",
-    "fsfullr": "FSFULLR",
-    "fsful": "FSFUL",
     "gfdl-1.3+-no-invariant": "GFDL-1.3-no-invariants-or-later",
     "gfdl-niv-1.3": "GFDL-1.3-no-invariants-only",
     "gfdl-niv-1.3+": "GFDL-1.3-no-invariants-or-later",
-    "isc": "ISC",
-    "latex2e": "Latex2e",
-    "mit": "MIT",
-    "sleepycat": "Sleepycat",
-    "x11": "X11",
-    "zlib": "Zlib",
 }
 """SPDX identifiers by the short names of DEP-5, in lower case. DEP-5's Expat is SPDX's MIT."""
 

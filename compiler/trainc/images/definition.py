@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec.structs import astuple
 
 from trainc.basics.jsonvalues import Path as FieldPath
+from trainc.basics.regex import lazy
 from trainc.findings import Finding, has_errors, report, sort_key
 from trainc.inputs.imagelock import key_of
+from trainc.inputs.settings import form
 from trainc.inputs.source import Document, Mark, Source
 from trainc.project.config import convert, read_document
 from trainc.project.read import read_bytes
@@ -30,28 +33,23 @@ PIP: Final = "python3-pip-whl"
 """The Debian package whose pip installs wheels, without a network."""
 
 
-def _form(pattern: str, message: str) -> Meta:
-    # $ alone would also match before a line break at the end.
-    return Meta(pattern=rf"^{pattern}$(?!\n)", extra_json_schema={"patternErrorMessage": message})
-
-
-Package = Annotated[str, _form("[a-z0-9][a-z0-9+.-]+", "the name of a Debian package")]
+Package = Annotated[str, form("[a-z0-9][a-z0-9+.-]+", "the name of a Debian package")]
 Requirement = Annotated[
     str,
-    _form(
+    form(
         "[A-Za-z0-9][A-Za-z0-9._-]*([<>=!~]=?[A-Za-z0-9.*,<>=!~]+)?",
         "a requirement of pip: a requirement such as numpy or numpy==2.1",
     ),
 ]
 Created = Annotated[
     str,
-    _form(
+    form(
         "20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z",
         "a time in UTC: a time such as 2026-01-31T00:00:00Z",
     ),
 ]
 AbsolutePath = Annotated[
-    str, _form("(/[A-Za-z0-9._@+-]+)+", "an absolute path: a-z, A-Z, 0-9 and . _ @ + - are allowed")
+    str, form("(/[A-Za-z0-9._@+-]+)+", "an absolute path: a-z, A-Z, 0-9 and . _ @ + - are allowed")
 ]
 NotEmpty = Annotated[str, Meta(min_length=1)]
 
@@ -61,7 +59,7 @@ class User(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: Annotated[
         str,
-        _form("[a-z_][a-z0-9_-]{0,31}", "the name of a user: at most 32 of a-z, 0-9, _ and -"),
+        form("[a-z_][a-z0-9_-]{0,31}", "the name of a user: at most 32 of a-z, 0-9, _ and -"),
         Meta(description="The name of the user and its group."),
     ]
     id: Annotated[int, Meta(ge=1000, le=59999, description="The user ID, which is also the group ID.")]
@@ -89,7 +87,7 @@ class Definition(Struct, frozen=True, forbid_unknown_fields=True):
     ]
     suite: Annotated[
         str,
-        _form("[a-z]+", "the code name of a Debian release: a name such as bookworm"),
+        form("[a-z]+", "the code name of a Debian release: a name such as bookworm"),
         Meta(description="The code name of the Debian release."),
     ]
     created: Annotated[
@@ -126,7 +124,7 @@ class Definition(Struct, frozen=True, forbid_unknown_fields=True):
     command: Annotated[tuple[str, ...], Meta(description="The default arguments of the entrypoint.")] = ()
     working_directory: Annotated[
         str,
-        _form("/.*", "an absolute path: it begins with /"),
+        form("/.*", "an absolute path: it begins with /"),
         Meta(description="The working directory of containers."),
     ] = field(name="workingDirectory", default="/")
     licenses: Annotated[
@@ -205,15 +203,17 @@ WHEELS: Final = "wheels.lock"
 MALFORMED: Final = "TC707"
 GONE: Final = "TC708"
 
-PACKAGES_HEADER: Final = (
-    "# Written by 'trainc image update': every Debian package of the image, its version, and the SHA-256 of its .deb.\n"
-)
-WHEELS_HEADER: Final = "# Written by 'trainc image update': the image's wheels, for pip install --require-hashes.\n"
+_HEADERS: Final = {
+    PACKAGES: "every Debian package of the image, its version, and the SHA-256 of its .deb.",
+    WHEELS: "the image's wheels, for pip install --require-hashes.",
+}
+_LINES: Final = {PACKAGES: "{} {} {}", WHEELS: "{}=={} --hash=sha256:{}"}
+"""The line of a pin: name, version, SHA-256."""
 
-_PACKAGE = re.compile(r"(?P<name>[a-z0-9][a-z0-9+.-]+) (?P<version>[A-Za-z0-9.+:~-]+) (?P<hash>[0-9a-f]{64})")
-_WHEEL = re.compile(
-    r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9.!+_-]+) --hash=sha256:(?P<hash>[0-9a-f]{64})"
-)
+_PINS: Final = {
+    PACKAGES: lazy(r"([a-z0-9][a-z0-9+.-]+) ([A-Za-z0-9.+:~-]+) ([0-9a-f]{64})"),
+    WHEELS: lazy(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9.!+_-]+) --hash=sha256:([0-9a-f]{64})"),
+}
 
 
 class Pin(Struct, frozen=True):
@@ -224,24 +224,28 @@ class Pin(Struct, frozen=True):
     sha256: str
 
 
-def parse_packages(source: Source) -> tuple[tuple[Pin, ...], tuple[Finding, ...]]:
-    """Return the pins of a packages.lock in its order, none after an error (TC707), and findings."""
-    return _parse(source, _PACKAGE, "NAME VERSION SHA256")
+def parse_pins(source: Source, file: str) -> tuple[tuple[Pin, ...], tuple[Finding, ...]]:
+    """Return the pins of a packages.lock or wheels.lock in its order, none after an error (TC707), and findings."""
+    document = _document(source)
+    pins: dict[str, Pin] = {}
+    findings = []
+    for number, line in enumerate(source.decoded().splitlines()):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if (match := _PINS[file].fullmatch(line.rstrip())) is None:
+            expected = _LINES[file].format("NAME", "VERSION", "SHA256")
+            findings.append(report(MALFORMED, document, (number,), "not a valid pin", found=line, expected=expected))
+        elif match[1] in pins:
+            findings.append(report(MALFORMED, document, (number,), f"{match[1]} is pinned twice"))
+        else:
+            pins[match[1]] = Pin(*match.groups())
+    return (() if has_errors(findings) else tuple(pins.values())), tuple(findings)
 
 
-def parse_wheels(source: Source) -> tuple[tuple[Pin, ...], tuple[Finding, ...]]:
-    """Return the pins of a wheels.lock in its order, none after an error (TC707), and findings."""
-    return _parse(source, _WHEEL, "NAME==VERSION --hash=sha256:SHA256")
-
-
-def packages_text(pins: Iterable[Pin]) -> str:
-    """Return the text of a packages.lock."""
-    return PACKAGES_HEADER + "".join(f"{pin.name} {pin.version} {pin.sha256}\n" for pin in _sorted(pins))
-
-
-def wheels_text(pins: Iterable[Pin]) -> str:
-    """Return the text of a wheels.lock."""
-    return WHEELS_HEADER + "".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin in _sorted(pins))
+def pins_text(pins: Iterable[Pin], file: str) -> str:
+    """Return the text of a packages.lock or wheels.lock."""
+    lines = [_LINES[file].format(*astuple(pin)) for pin in sorted(pins, key=lambda pin: pin.name)]
+    return "".join(f"{line}\n" for line in (f"# Written by 'trainc image update': {_HEADERS[file]}", *lines))
 
 
 def missing(source: Source, pins: Sequence[Pin], offered: Mapping[str, Mapping[str, str]]) -> tuple[Finding, ...]:
@@ -281,26 +285,6 @@ def changes(old: Iterable[Pin], new: Iterable[Pin]) -> Iterator[str]:
             yield f"+ {name} {now.version}"
         elif was != now:
             yield f"~ {name} {now.version} (was {was.version})"
-
-
-def _sorted(pins: Iterable[Pin]) -> list[Pin]:
-    return sorted(pins, key=lambda pin: pin.name)
-
-
-def _parse(source: Source, form: re.Pattern[str], expected: str) -> tuple[tuple[Pin, ...], tuple[Finding, ...]]:
-    document = _document(source)
-    pins: dict[str, Pin] = {}
-    findings = []
-    for number, line in enumerate(source.decoded().splitlines()):
-        if not line.strip() or line.startswith("#"):
-            continue
-        if (match := form.fullmatch(line.rstrip())) is None:
-            findings.append(report(MALFORMED, document, (number,), "not a valid pin", found=line, expected=expected))
-        elif match["name"] in pins:
-            findings.append(report(MALFORMED, document, (number,), f"{match['name']} is pinned twice"))
-        else:
-            pins[match["name"]] = Pin(match["name"], match["version"], match["hash"])
-    return (() if has_errors(findings) else tuple(pins.values())), tuple(findings)
 
 
 def _document(source: Source) -> Document:
@@ -350,8 +334,8 @@ def read_image(folder: Path) -> tuple[Inputs | None, tuple[Finding, ...]]:
     if definition is None:
         return None, findings
     packages, wheels = (_source(path) if path.exists() else None for path in (folder / PACKAGES, folder / WHEELS))
-    pins, of_packages = parse_packages(packages) if packages else ((), ())
-    pinned_wheels, of_wheels = parse_wheels(wheels) if wheels else ((), ())
+    pins, of_packages = parse_pins(packages, PACKAGES) if packages else ((), ())
+    pinned_wheels, of_wheels = parse_pins(wheels, WHEELS) if wheels else ((), ())
     findings = (*findings, *of_packages, *of_wheels)
     if has_errors(findings):
         return None, findings

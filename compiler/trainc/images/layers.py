@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
 import tarfile
@@ -26,6 +25,7 @@ from trainc.basics.jsonvalues import JsonObject, as_object
 from trainc.images.definition import Definition
 from trainc.images.layout import Layer, canonical, file_digest
 from trainc.project.files import IrregularFileError, read_regular
+from trainc.project.write import replace_file
 
 DROPPED: Final = re.compile(
     r"""
@@ -276,10 +276,6 @@ def keep(cache: Path, key: str, tar: Path, facts: Facts, made_by: str) -> Stored
 
 def keep_bytes(cache: Path, data: bytes) -> Path:
     """Write a small layer to the cache by its digest, and return its path."""
-    folder = cache / "layers"
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{hashlib.sha256(data).hexdigest()}.tar"
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_bytes(data)
-    temporary.replace(path)
+    path = cache / "layers" / f"{hashlib.sha256(data).hexdigest()}.tar"
+    replace_file(str(path), data)
     return path

@@ -21,7 +21,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from trainc.findings import Finding
 from trainc.images.debian import mirror_sources, offered, sources, suites_of
-from trainc.images.definition import BuildError, Inputs, Pin, User, missing, preferences, wheels_text
+from trainc.images.definition import WHEELS, BuildError, Inputs, Pin, User, missing, pins_text, preferences
 
 _PIP: Final = (
     "python3 $(echo /usr/share/python-wheels/pip-*.whl)/pip --quiet --disable-pip-version-check --no-cache-dir"
@@ -41,7 +41,11 @@ def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) 
     Raises BuildError if a tool is missing or fails.
     """
     definition = inputs.definition
-    mmdebstrap = _command()
+    mmdebstrap = [tool("mmdebstrap", "mmdebstrap")]
+    if os.geteuid() == 0:
+        # It mounts /proc and /dev in the system. If it fails they may stay mounted, and removing the folder would then
+        # empty the machine's /dev: for root they are mounted in a separate namespace.
+        mmdebstrap = [tool("unshare", "util-linux"), "--mount", "--propagation", "private", *mmdebstrap]
     archive = open_archive(definition.suite, definition.architecture, mirror, scratch)
     assert inputs.packages_lock is not None, "nothing is built without pins"
     if findings := missing(inputs.packages_lock, inputs.packages, archive.offered):
@@ -50,7 +54,7 @@ def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) 
     pins.write_text(preferences(inputs.packages), encoding="utf-8")
     wheels = scratch / "wheels"
     fetch(inputs.wheels, definition.suite, definition.architecture, cache, wheels)
-    (wheels / "wheels.lock").write_text(wheels_text(inputs.wheels), encoding="utf-8")
+    (wheels / "wheels.lock").write_text(pins_text(inputs.wheels, WHEELS), encoding="utf-8")
     target = scratch / "system.tar"
     options = [
         "--quiet",
@@ -66,17 +70,6 @@ def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) 
     surroundings = {"SOURCE_DATE_EPOCH": str(definition.epoch), "TMPDIR": str(scratch)}
     run([*mmdebstrap, *options, definition.suite, target, archive.sources], environment=surroundings)
     return target
-
-
-def _command() -> Sequence[str]:
-    """Return the command of mmdebstrap; for root in a separate mount namespace.
-
-    It mounts /proc and /dev in the system. If it fails they may stay mounted, and removing the folder would then empty
-    the machine's /dev.
-    """
-    found = tool("mmdebstrap", "mmdebstrap")
-    apart = [tool("unshare", "util-linux"), "--mount", "--propagation", "private"]
-    return [*apart, found] if os.geteuid() == 0 else [found]
 
 
 def _hooks(pins: Path, wheels: Path | None, user: User | UnsetType) -> Sequence[str]:
@@ -228,11 +221,10 @@ def sources_of(suite: str, mirror: str | None = None) -> str:
     return found
 
 
-_PYTHON: Final = {"bookworm": "3.11", "trixie": "3.13"}
-"""The Python version of each Debian release."""
-
-_LIBC: Final = {"bookworm": 36, "trixie": 41}
-"""The minor version of its C library, 2.x: the newest platform of wheels that runs there (PEP 600)."""
+_RELEASES: Final = {"bookworm": ("3.11", 36), "trixie": ("3.13", 41)}
+"""By Debian release the version of Python, and the minor version of its C library, 2.x: the newest platform of wheels
+that runs there (PEP 600).
+"""
 
 _MACHINE: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 _FILE = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(-\d[^-]*)?-[^-]+-[^-]+-[^-]+\.whl")
@@ -245,7 +237,7 @@ def fetch(pins: Sequence[Pin], suite: str, architecture: str, cache: Path, targe
     if absent:
         downloads, lock = target / "new", target / "wheels.lock"
         target.mkdir(parents=True, exist_ok=True)
-        lock.write_text(wheels_text(absent), encoding="utf-8")
+        lock.write_text(pins_text(absent, WHEELS), encoding="utf-8")
         _download(["--require-hashes", "--no-deps", "--requirement", str(lock)], suite, architecture, downloads)
         for file in sorted(downloads.iterdir()):
             folder = kept / _sha256(file)
@@ -272,16 +264,16 @@ def resolve(requirements: Iterable[str], suite: str, architecture: str, scratch:
 
 
 def _download(what: list[str], suite: str, architecture: str, folder: Path) -> None:
-    if suite not in _PYTHON:
+    if suite not in _RELEASES:
         raise BuildError(f"trainc does not know the Python version of Debian {suite}, which wheels depend on")
     folder.mkdir(parents=True)
-    machine = _MACHINE[architecture]
-    platforms = [f"manylinux_2_{minor}_{machine}" for minor in range(_LIBC[suite], 4, -1)]
+    (python, libc), machine = _RELEASES[suite], _MACHINE[architecture]
+    platforms = [f"manylinux_2_{minor}_{machine}" for minor in range(libc, 4, -1)]
     older = [f"{name}_{machine}" for name in ("manylinux2014", "manylinux2010", "manylinux1")]
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "download"]
     options = [
         "--only-binary=:all:",
-        f"--python-version={_PYTHON[suite]}",
+        f"--python-version={python}",
         "--implementation=cp",
         "--dest",
         str(folder),

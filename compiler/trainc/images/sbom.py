@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from email.message import Message
 from email.parser import HeaderParser
 from typing import Final
@@ -53,7 +53,22 @@ def software(
     facts: Facts, packages: Sequence[Pin], wheels: Sequence[Pin], definition: Definition
 ) -> tuple[Software, ...]:
     """Return Debian's packages and then the wheels, each by name; ``packages`` and ``wheels`` are their pins."""
-    return (*_packages(facts, packages, definition), *_wheels(facts, wheels))
+    found = []
+    hashes = {pin.name: pin.sha256 for pin in packages}
+    for each in installed(facts.status):
+        expression, texts = license_of(facts.copyrights.get(each.name, ""), each.source)
+        version = each.version.replace("+", "%2B").replace(":", "%3A")
+        distribution = f"arch={each.architecture}&distro={definition.suite}"
+        purl = f"pkg:deb/debian/{each.name.replace('+', '%2B')}@{version}?{distribution}"
+        digest = hashes.get(each.name, "")
+        found.append(Software(each.name, each.version, purl, digest, expression, each.source, texts))
+    headers = (HeaderParser().parsestr(text) for text in facts.wheels.values())
+    known = {str(one["Name"]).replace("_", "-").lower(): one for one in headers}
+    for pin in sorted(wheels, key=lambda one: one.name):
+        expression, texts = _wheel_license(known.get(pin.name, Message()))
+        purl = f"pkg:pypi/{pin.name}@{pin.version}"
+        found.append(Software(pin.name, pin.version, purl, pin.sha256, expression, "", texts))
+    return tuple(found)
 
 
 def license_list(parts: Iterable[Software]) -> str:
@@ -63,25 +78,6 @@ def license_list(parts: Iterable[Software]) -> str:
     return "Software of this image, and its licences as SPDX expressions (NOASSERTION: not machine-readable).\n" + (
         where + "".join(lines)
     )
-
-
-def _packages(facts: Facts, pins: Sequence[Pin], definition: Definition) -> Iterator[Software]:
-    hashes = {pin.name: pin.sha256 for pin in pins}
-    for each in installed(facts.status):
-        expression, texts = license_of(facts.copyrights.get(each.name, ""), each.source)
-        version = each.version.replace("+", "%2B").replace(":", "%3A").replace("~", "~")
-        distribution = f"arch={each.architecture}&distro={definition.suite}"
-        purl = f"pkg:deb/debian/{each.name.replace('+', '%2B')}@{version}?{distribution}"
-        yield Software(each.name, each.version, purl, hashes.get(each.name, ""), expression, each.source, texts)
-
-
-def _wheels(facts: Facts, pins: Sequence[Pin]) -> Iterator[Software]:
-    headers = (HeaderParser().parsestr(text) for text in facts.wheels.values())
-    known = {str(one["Name"]).replace("_", "-").lower(): one for one in headers}
-    for pin in sorted(pins, key=lambda one: one.name):
-        metadata = known.get(pin.name, Message())
-        expression, texts = _wheel_license(metadata)
-        yield Software(pin.name, pin.version, f"pkg:pypi/{pin.name}@{pin.version}", pin.sha256, expression, "", texts)
 
 
 def _wheel_license(metadata: Message) -> tuple[str, Mapping[str, str]]:

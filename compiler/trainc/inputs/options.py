@@ -64,24 +64,21 @@ class Options(Struct, frozen=True, dict=True):
         return Settings() if self.faithful else read_settings(self.config, self.environment)
 
     @cached_property
-    def _on(self) -> frozenset[str]:
-        chosen = frozenset((*self.fixes, *self.settings.fixes))
-        recommended = (name for name, fix in FIXES.items() if fix.recommended and RECOMMENDED in chosen)
-        return chosen.union(recommended)
+    def chosen(self) -> tuple[str, ...]:
+        """The enabled fixes, in the order of the table."""
+        names = {*self.fixes, *self.settings.fixes}
+        with_recommended = RECOMMENDED in names
+        return tuple(name for name, fix in FIXES.items() if name in names or (with_recommended and fix.recommended))
 
     def fixed(self, name: str) -> bool:
         """Tell whether a fix is enabled. Raises KeyError for an unknown name."""
         if name not in FIXES:
             raise KeyError(name)
-        return name in self._on
+        return name in self.chosen
 
     def concerns(self, path: Path) -> bool:
         """Tell whether a path of trainc.yaml or images.lock.yaml applies to this environment."""
         return path[:1] != ("environments",) or path[:2] == ("environments", self.environment)
-
-    def chosen(self) -> tuple[str, ...]:
-        """Return the enabled fixes, in the order of the table."""
-        return tuple(name for name in FIXES if self.fixed(name))
 
     def with_fixes(self, names: tuple[str, ...]) -> Options:
         """Return the same options with exactly these fixes."""

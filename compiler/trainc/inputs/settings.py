@@ -21,7 +21,7 @@ SHORT: Final = ("sshKeys", "transport", "naming")
 """Options that may be a string, their ``mode``, instead of a mapping."""
 
 
-def _form(pattern: str, message: str, longest: int | None = None) -> Meta:
+def form(pattern: str, message: str, longest: int | None = None) -> Meta:
     """Return a pattern for a string, with the message for other strings, which editors show as well."""
     # $ alone would also match before a line break at the end.
     words = {"patternErrorMessage": message}
@@ -32,30 +32,30 @@ _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 Text = Annotated[str, Meta(min_length=1)]
 Label = Annotated[
     str,
-    _form(
+    form(
         "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?",
         "a DNS label: at most 63 of a-z, 0-9 and -, beginning and ending with a letter or digit",
     ),
 ]
 Name = Annotated[
-    str, _form(rf"{_LABEL}(\.{_LABEL})*", "a DNS name: labels of a-z, 0-9 and -, separated by dots", longest=253)
+    str, form(rf"{_LABEL}(\.{_LABEL})*", "a DNS name: labels of a-z, 0-9 and -, separated by dots", longest=253)
 ]
 Queue = Annotated[
     str,
-    _form(rf"{_LABEL}(\.{_LABEL})*", "the name of a queue: labels of a-z, 0-9 and -, separated by dots", longest=63),
+    form(rf"{_LABEL}(\.{_LABEL})*", "the name of a queue: labels of a-z, 0-9 and -, separated by dots", longest=63),
 ]
 ImagePrefix = Annotated[
     str,
-    _form(
+    form(
         "[a-zA-Z0-9][-a-zA-Z0-9._:@]*(/[-a-zA-Z0-9._:@]+)*/?",
         "a registry or the beginning of an image name: a name such as ghcr.io or docker.io/library",
     ),
 ]
 Project = Annotated[
-    str, _form("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "the name of an AppProject: a-z, 0-9, - and . are allowed")
+    str, form("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "the name of an AppProject: a-z, 0-9, - and . are allowed")
 ]
-NamespacePattern = Annotated[str, _form("[-a-z0-9*]{1,63}", "a pattern of namespaces: a-z, 0-9, - and * are allowed")]
-Duration = Annotated[str, _form(r"([0-9]+(\.[0-9]+)?(ms|s|m|h))+", "a duration: a text such as 10m or 1h30m")]
+NamespacePattern = Annotated[str, form("[-a-z0-9*]{1,63}", "a pattern of namespaces: a-z, 0-9, - and * are allowed")]
+Duration = Annotated[str, form(r"([0-9]+(\.[0-9]+)?(ms|s|m|h))+", "a duration: a text such as 10m or 1h30m")]
 OutputPath = Annotated[
     str,
     Meta(

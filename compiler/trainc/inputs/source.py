@@ -34,10 +34,6 @@ class Source(Struct, frozen=True):
         return self.text if isinstance(self.text, str) else self.text.decode("utf-8", "replace")
 
 
-def _no_marks() -> Mapping[Path, Mark]:
-    return {}
-
-
 class Document(Struct, frozen=True, eq=False):
     """A YAML document: its data, and a function that computes positions in its text.
 
@@ -48,7 +44,7 @@ class Document(Struct, frozen=True, eq=False):
     source: Source
     data: JsonObject
     index: int = 0
-    marks: Callable[[], Mapping[Path, Mark]] = _no_marks
+    marks: Callable[[], Mapping[Path, Mark]] = dict
 
     def locate(self, path: Path) -> Mark:
         """Return the mark of path, or of its nearest ancestor that has one."""

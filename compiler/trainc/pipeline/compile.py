@@ -18,6 +18,7 @@ from trainc.findings.settling import JobFindings
 from trainc.gitops.base import JOBSET
 from trainc.gitops.environment import is_included, name_collisions, patches_without_target
 from trainc.gitops.naming import DeployedJob, too_many_reruns
+from trainc.gitops.pods import Summary, summarize
 from trainc.gitops.runtime_resources import (
     Shared,
     collisions,
@@ -27,7 +28,6 @@ from trainc.gitops.runtime_resources import (
     without_namespace,
 )
 from trainc.gitops.service_accounts import still_unknown
-from trainc.gitops.summary import Summary, summarize
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import Content, Job

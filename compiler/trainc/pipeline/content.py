@@ -9,7 +9,7 @@ import msgspec
 
 if TYPE_CHECKING:  # a build from the cache loads this module, and not the compiler
     from trainc.findings import Finding
-    from trainc.gitops.summary import Summary
+    from trainc.gitops.pods import Summary
     from trainc.inputs.source import Document
     from trainc.plugins.model import Objects
 

@@ -16,7 +16,7 @@ from trainc.checks import check_model, check_result
 from trainc.findings import Finding, Severity, report
 from trainc.gitops import passes
 from trainc.gitops.naming import numbered
-from trainc.gitops.summary import summarize
+from trainc.gitops.pods import summarize
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
 from trainc.kube.merge import MergeError

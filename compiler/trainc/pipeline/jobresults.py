@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from trainc.basics.jsonvalues import Path
 from trainc.documents.positions import Moved, within
 from trainc.findings import Finding, Related, Severity
-from trainc.gitops.summary import Summary
+from trainc.gitops.pods import Summary
 from trainc.inputs.source import Document
 from trainc.pipeline.content import Content, Job
 from trainc.pipeline.context import Context

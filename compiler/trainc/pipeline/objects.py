@@ -12,7 +12,7 @@ from trainc.admission.jobset import admit_jobset, name_limit
 from trainc.basics.jsonvalues import Json, Path, dotted, get, objects
 from trainc.checks import check_objects
 from trainc.findings import Finding, has_errors, report
-from trainc.findings.fault import Fault
+from trainc.findings.reporting import Fault
 from trainc.gitops import naming, passes
 from trainc.gitops.base import jobset_of, name_path, with_jobset
 from trainc.plugins import built, shaped

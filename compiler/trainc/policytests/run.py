@@ -28,7 +28,7 @@ from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, exist
 from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, Key, classify, identity
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, has_errors, report, suggest
-from trainc.findings.fault import report_fault
+from trainc.findings.reporting import report_fault
 from trainc.findings.settling import collapse
 from trainc.inputs.source import Document, Source
 from trainc.kube.gotypes import GoDecodeError

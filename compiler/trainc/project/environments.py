@@ -16,8 +16,8 @@ from trainc.findings.settling import JobFindings, ReportRules, collapse
 from trainc.findings.suppression import UNUSED
 from trainc.gitops.environment import WITHOUT_TARGET, jobs_without_environment, unknown_names, unused_registries
 from trainc.gitops.images import lock_notes
+from trainc.gitops.pods import Summary
 from trainc.gitops.runtime_resources import IDLE
-from trainc.gitops.summary import Summary
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Build, Job, Loaded, load_all, run

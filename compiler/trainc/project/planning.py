@@ -65,7 +65,8 @@ def plan_request(
     there = look(root, folders)
     todo = None
     if not fails(found) and request.is_whole:
-        wanted = {**outcome.files, **deployment_files(config, outcome)}
+        beside_out = {**argocd_files(trees(config, outcome)), **flux_files(kustomizations(config, outcome))}
+        wanted = {**outcome.files, **beside_out}
         todo = plan(root, wanted, folders, folders, cache.is_same, there=there)
     elif not fails(found):
         todo = plan(root, outcome.files, tuple(dict.fromkeys(_scopes(request, outcome))), is_same=cache.is_same)
@@ -128,11 +129,6 @@ def kustomizations(config: Config, outcome: Outcome) -> tuple[tuple[str | None, 
         if options.target == "flux":
             found += ((options.flux.write or None, kustomization(folder, options)) for folder in folders)
     return tuple(found)
-
-
-def deployment_files(config: Config, outcome: Outcome) -> dict[str, bytes]:
-    """Return the files to write beside out/, by path."""
-    return {**argocd_files(trees(config, outcome)), **flux_files(kustomizations(config, outcome))}
 
 
 def deployment_folders(config: Config, environments: Iterable[str]) -> tuple[str, ...]:

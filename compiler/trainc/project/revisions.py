@@ -89,19 +89,15 @@ def read_inputs(root: Path, revision: str) -> tuple[tuple[Source, ...], tuple[So
     return tuple(s for s in sources if is_read(s.name)), tuple(s for s in sources if not is_read(s.name))
 
 
-def read_output(root: Path, revision: str) -> dict[str, bytes]:
-    """Return all YAML and JSON files below out/ at a revision, by name. Raises RevisionError."""
+def read_output(root: Path, revision: str) -> tuple[dict[str, bytes], dict[str, Kind]]:
+    """Return all YAML and JSON files below out/ at a revision, and the kind of every entry. Raises RevisionError."""
 
     def is_wanted(name: str) -> bool:
         return name.lower().endswith(SUFFIXES) and not any(step.startswith(".") for step in name.split("/"))
 
-    found = _sources(root, _entries(root, revision, "out"), is_wanted)
-    return {source.name: source.text for source in found}  # type: ignore[misc]  # git's texts are bytes
-
-
-def output_kinds(root: Path, revision: str) -> dict[str, Kind]:
-    """Return the kind of every entry below out/ at a revision, by name. Raises RevisionError."""
-    return {entry.name: _KINDS.get(entry.mode, Kind.OTHER) for entry in _entries(root, revision, "out")}
+    entries = _entries(root, revision, "out")
+    texts = {source.name: source.text for source in _sources(root, entries, is_wanted)}
+    return texts, {entry.name: _KINDS.get(entry.mode, Kind.OTHER) for entry in entries}  # type: ignore[return-value]  # git's texts are bytes
 
 
 def _entries(root: Path, revision: str, *paths: str) -> list[_Entry]:

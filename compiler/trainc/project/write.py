@@ -96,7 +96,9 @@ def plan(
     possibly without reading it; ``there`` is the result of ``look``. Raises OSError if a folder cannot be listed.
     """
     is_same, base = is_same or partial(has_content, root), os.fspath(root)
-    _guard((*files, *scopes), tops)
+    allowed = re.compile(rf"(?:{'|'.join(map(re.escape, tops))})(?:/(?!\.\.?(?:/|\Z))[^/]+)*")
+    if (wrong := next((name for name in (*files, *scopes) if not allowed.fullmatch(name)), None)) is not None:
+        raise ValueError(f"not a path below {' or '.join(f'{top}/' for top in tops)}: {wrong}")
     chosen = frozenset(scopes)
     wanted = {name: data for name, data in files.items() if not chosen.isdisjoint(parents(name))}
     there = look(root, scopes) if there is None else there
@@ -140,14 +142,6 @@ def apply(todo: Plan) -> None:
     replace_files(root, [(f"{root}/{file.name}", file.data) for file in (*todo.create, *todo.change)])
     for folder in sorted({PurePosixPath(name).parent for name in gone}, reverse=True):
         _remove_empty(todo.root, folder, todo.tops)
-
-
-def _guard(names: Iterable[str], tops: Collection[str]) -> None:
-    """Raise ValueError for a name outside of the folders."""
-    allowed = re.compile(rf"(?:{'|'.join(map(re.escape, tops))})(?:/(?!\.\.?(?:/|\Z))[^/]+)*")
-    for name in names:
-        if not allowed.fullmatch(name):
-            raise ValueError(f"not a path below {' or '.join(f'{top}/' for top in tops)}: {name}")
 
 
 def foreign_files(

@@ -5,14 +5,14 @@ The pipeline only calls ``with_origins``. Nothing is computed until a finding or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from trainc.admission.jobset import admit_jobset
-from trainc.basics.differences import counterpart
+from trainc.basics.differences import counterpart, key_of
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, existing, get
 from trainc.gitops import passes
 from trainc.gitops.base import JOBSET, name_path, namespace_origin
@@ -22,7 +22,6 @@ from trainc.plugins.jobset import build as build_jobset
 from trainc.plugins.join import join, patched
 from trainc.plugins.model import Model, Object, Objects, Origin
 from trainc.plugins.origins import nearest
-from trainc.provenance.blame import Cause, Step, blame
 from trainc.schema import admit, resource
 from trainc.upstream import JOBSET_API, VOLCANO_QUEUE
 
@@ -57,16 +56,13 @@ COPIED: Final[Mapping[Path, Path]] = {
 def with_origins(model: Model, objects: Objects) -> Objects:
     """Return the objects of a job with the origins of their fields."""
     trace = cache(partial(_trace, model))
-    return tuple(replace(obj, origins=partial(_at, trace, index)) for index, obj in enumerate(objects))
-
-
-def _at(trace: Callable[[], list[Mapping[Path, Origin]]], index: int) -> Mapping[Path, Origin]:
-    return trace()[index]
+    origins = [partial(lambda number: trace()[number], index) for index in range(len(objects))]
+    return tuple(replace(obj, origins=each) for obj, each in zip(objects, origins, strict=True))
 
 
 def _trace(model: Model) -> list[Mapping[Path, Origin]]:
     """Build the objects of a job again, and return the origins of the fields of each."""
-    chosen = model.options.chosen()
+    chosen = model.options.chosen
     variants = [shaped(_joined(model, chosen[:count])) for count in range(len(chosen) + 1)]
     jobset = cache(lambda: blame(_steps_of_jobset(model, variants)))
     histories: list[list[Step]] = []
@@ -98,7 +94,7 @@ def _by_creator(one: Object, path: Path, root: Json) -> Origin:
 
 def _joined(model: Model, fixes: tuple[str, ...]) -> Model:
     """Return the model with only these fixes, before plugins shape it."""
-    if model.options.chosen() == fixes:
+    if model.options.chosen == fixes:
         return model
     other = join(model.job, model.runtime, model.cluster, model.options.with_fixes(fixes))
     return replace(other, name=model.name, namespace=model.namespace)
@@ -108,13 +104,13 @@ def _steps_of_jobset(model: Model, variants: Sequence[Model]) -> list[Step]:
     """Return the JobSet after each step from the template to the last fix; ``variants`` has a model per step."""
     fixed, model = model, _joined(model, ())
     found = [_template(model), *_patches(model)]
-    found.append(Step(_bare(model, model.spec), lambda path, root: _resources(model, path)))
+    found.append(Step(_bare(model, model.spec), partial(_resources, model)))
     found.append(Step(_jobset(model), partial(_shaped, model, "JobSet")))
     for plugin in enabled(model):
         before, model = model, plugin.shape(model)
         if model is not before:
             found.append(Step(_jobset(model), partial(_shaped, model, plugin.name)))
-    fixes = zip(fixed.options.chosen(), variants[1:], strict=True)
+    fixes = zip(fixed.options.chosen, variants[1:], strict=True)
     return [*found, *(Step(_jobset(variant), _by_fix(variant, name)) for name, variant in fixes)]
 
 
@@ -127,7 +123,7 @@ def _steps_of_object(variants: Sequence[Model], plugin: str, obj: Object, cause:
     """Return the steps of an object that a plugin builds at once, such as a ConfigMap: one per model."""
     steps = []
     for count, variant in enumerate(variants):
-        names = variant.options.chosen()
+        names = variant.options.chosen
         for creator, one in built(variant):
             if (creator, one.kind, one.name) == (plugin, obj.kind, obj.name):
                 steps.append(Step(one.data, _by_fix(variant, names[-1]) if count else cause))
@@ -148,9 +144,9 @@ def _shaped(model: Model, plugin: str, path: Path, root: Json) -> Origin:
     return _from_job(model, path, root) or _by_policy(model, plugin)
 
 
-def _resources(model: Model, path: Path) -> Origin:
+def _resources(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of a value from resourcesPerNode: the entry of the resource, if the path has one."""
-    source = ("spec", "trainer", "resourcesPerNode", *path[CONTAINER_STEPS + 2 :])
+    source = (*_RESOURCES, *path[CONTAINER_STEPS + 2 :])
     return Origin("input", model.job, existing(model.job.data, source))
 
 
@@ -274,3 +270,81 @@ def _owned(model: Model, plugin: str, jobset: Callable[[], Mapping[Path, Origin]
             if fields[0] == _NODES and plugin != "MPI":
                 return Origin("plugin", model.runtime, ("spec", "mlPolicy", "numNodes"), plugin)
     return policy
+
+
+# The step that set each field, found by comparing snapshots, as git blame compares commits.
+
+Cause = Callable[[Path, Json], Origin]
+"""Returns the origin of a value that a step set, from its path in the snapshot and the snapshot."""
+
+
+class Step(NamedTuple):
+    """The snapshot of an object after a step, and the cause of changes."""
+
+    snapshot: Json
+    cause: Cause
+
+
+class _Node(NamedTuple):
+    """The origin of a value, and the nodes of its fields or items."""
+
+    origin: Origin
+    children: Mapping[str | int, _Node]
+
+
+def blame(steps: Iterable[Step]) -> Mapping[Path, Origin]:
+    """Return the origin of each path of the last snapshot."""
+    before: Json = None
+    node: _Node | None = None
+    for step in steps:
+        node = _compared(step, before, node, step.snapshot, ())
+        before = step.snapshot
+    return {} if node is None else dict(_flat(node, ()))
+
+
+def _flat(node: _Node, path: Path) -> Iterator[tuple[Path, Origin]]:
+    yield path, node.origin
+    for key, child in node.children.items():
+        yield from _flat(child, (*path, key))
+
+
+def _compared(step: Step, before: Json, old: _Node | None, after: Json, path: Path) -> _Node:
+    """Return the node of a value after a step: unchanged parts keep their origin, new parts have that of the step.
+
+    ``before`` is the value that it replaced, and ``old`` the node of that; None if there was none.
+    """
+    if old is not None and before == after and type(before) is type(after):
+        return old
+    if not isinstance(after, dict | list):
+        origin = step.cause(path, step.snapshot)
+        if old is not None and before is not None and not isinstance(before, dict | list):
+            # A default only writes the same value in another form.
+            origin = old.origin if origin.kind == "default" else replace(origin, earlier=old.origin)
+        return _Node(origin, {})
+    is_kept = old is not None and type(before) is type(after)
+    children = {}
+    for key, old_key in _pairs(before, after):
+        child = None if old is None or old_key is None else old.children.get(old_key)
+        was = None if child is None else before[old_key]  # type: ignore[index]
+        children[key] = _compared(step, was, child, after[key], (*path, key))  # type: ignore[index]
+    return _Node(old.origin if old is not None and is_kept else step.cause(path, step.snapshot), children)
+
+
+def _pairs(before: Json, after: Json) -> Iterator[tuple[str | int, str | int | None]]:
+    """Yield each key of after with that of the same value in before: list items by key, by equality or by position."""
+    if isinstance(after, dict):
+        old = before if isinstance(before, dict) else {}
+        yield from ((key, key if key in old else None) for key in after)
+        return
+    items, new = as_list(before), as_list(after)
+    indexes = {key: index for index, item in reversed(list(enumerate(items))) if (key := key_of(item)) is not None}
+    for index, item in enumerate(new):
+        key = key_of(item)
+        if key is not None:
+            yield index, indexes.get(key)
+        elif index < len(items) and items[index] == item:
+            yield index, index
+        elif item in items:
+            yield index, items.index(item)
+        else:  # if the number of items is the same, it is the old one, changed
+            yield index, index if len(items) == len(new) else None

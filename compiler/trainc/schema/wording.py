@@ -15,7 +15,7 @@ import msgspec
 from trainc.basics.jsonvalues import Path, dotted
 from trainc.basics.regex import lazy
 from trainc.findings import suggest
-from trainc.findings.fault import Fault
+from trainc.findings.reporting import Fault
 from trainc.kube.fielderror import NO_FIELD, go_value, quote
 from trainc.kube.gojson import go_json
 from trainc.schema.structural import Structural

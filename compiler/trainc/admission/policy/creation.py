@@ -19,7 +19,7 @@ from trainc.cel.composition import Problem
 from trainc.cel.escaping import RESERVED
 from trainc.documents.positions import within
 from trainc.findings import Finding, report, suggest
-from trainc.findings.fault import Fault, report_fault
+from trainc.findings.reporting import Fault, report_fault
 from trainc.inputs.source import Document
 from trainc.kube.gojson import trim_space
 from trainc.kube.names import is_dns1035_label, is_dns1123_subdomain
