@@ -25,6 +25,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="write expected output anew (also TRAINC_UPDATE=1)")
 
 
+def pytest_collection_finish() -> None:
+    gc.freeze()  # thousands of tests with their parameters, which no later collection need go over
+
+
 @pytest.fixture
 def update(request: pytest.FixtureRequest) -> bool:
     """Whether to write expected output instead of comparing with it."""
