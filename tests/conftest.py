@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 
@@ -15,12 +16,17 @@ for variable in [name for name in os.environ if name.startswith("GIT_")]:
     del os.environ[variable]  # as in a hook; nor does a repository above the temporary folder count
 os.environ["GIT_CEILING_DIRECTORIES"] = os.path.realpath(tempfile.gettempdir())
 os.environ["TRAINC_CACHE_DIR"] = ""  # no run here finds what another has left; tests of the cache choose a folder
+gc.set_threshold(250_000, 10, 10)  # as the command line does; the default costs a quarter of the CPU time
 settings.register_profile("trainc", deadline=None, max_examples=share(150))  # a busy machine is no fault of the code
 settings.load_profile("trainc")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="write expected output anew (also TRAINC_UPDATE=1)")
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # thousands of tests with their parameters, which no later collection need go over
 
 
 @pytest.fixture

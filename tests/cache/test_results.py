@@ -20,7 +20,13 @@ from trainc.project.read import Inputs
 
 ROOT = Path(__file__).parents[2]
 JOB = "jobs/team-vision/mnist-cpu.yaml"
-COPIED = ("jobs", "runtimes", "policies", "trainc.yaml", "images.lock.yaml")
+COPIED = (
+    *("jobs/team-vision", "policies/image-digests.yaml", "policies/namespaces.yaml", "trainc.yaml", "images.lock.yaml"),
+    *(
+        f"runtimes/{name}.yaml"
+        for name in ("horovod-distributed", "mpi-intel-distributed", "team-vision-detector", "torch-distributed")
+    ),
+)
 
 WARNED = (ROOT / JOB).read_text().replace("name: mnist-cpu", "name: late\n  namespace: team-vision")
 WARNED = WARNED.replace("\nspec:", "\nspec:\n  managedBy: kueue.x-k8s.io/multikueue")
@@ -73,10 +79,11 @@ FAILING: tuple[tuple[str, ...], ...] = (
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """This repository's jobs, runtimes and policies, and files of every kind of trouble; no test changes it."""
+    """Some jobs, runtimes and policies of this repository, and files with every kind of trouble; no test changes it."""
     root = tmp_path_factory.mktemp("results") / "repository"
     root.mkdir()
     for name in COPIED:
+        (root / name).parent.mkdir(exist_ok=True)
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
         copy(ROOT / name, root / name)
     (root / "late.yaml").write_text(WARNED)

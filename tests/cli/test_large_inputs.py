@@ -32,7 +32,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def keys(count: int) -> str:
-    return HEAD + "data:\n" + "".join(f"  k{number}: 1\n" for number in range(count - OWN - 1))
+    return json.dumps({**OBJECT, "data": {f"k{number}": 1 for number in range(count - OWN - 1)}})
 
 
 def items(count: int) -> str:

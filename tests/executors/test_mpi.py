@@ -86,8 +86,7 @@ def test_a_rank_that_fails(repository: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @real
-@pytest.mark.parametrize("count", [1, 3])
-def test_real_ranks(repository: Path, count: int) -> None:
+def test_real_ranks(repository: Path) -> None:
     def trainc(*command: str) -> subprocess.CompletedProcess[bytes]:
         environment = {
             **os.environ,
@@ -100,14 +99,17 @@ def test_real_ranks(repository: Path, count: int) -> None:
         return subprocess.run(command, check=False, capture_output=True, env=environment, timeout=300)
 
     assert MPIEXEC is not None
+    for path in repository.glob("jobs/*/*-1.yaml"):
+        path.unlink()
     alone = trainc(sys.executable, "-m", "trainc", "render", "--format", "json")
     assert alone.returncode == 0, alone.stderr
     made = {path.relative_to(repository): path.read_bytes() for path in (repository / "out").rglob("*.yaml")}
-    assert len(made) > 100
-    shutil.rmtree(repository / "out")
-    shared = trainc(
-        MPIEXEC, "-n", str(count), sys.executable, "-m", "trainc", "render", "--executor", "mpi", "--format", "json"
-    )
-    assert shared.returncode == 0, shared.stderr
-    assert shared.stdout == alone.stdout
-    assert {path.relative_to(repository): path.read_bytes() for path in (repository / "out").rglob("*.yaml")} == made
+    assert len(made) > 50
+    for count in ("1", "3"):
+        shutil.rmtree(repository / "out")
+        command = (sys.executable, "-m", "trainc", "render", "--executor", "mpi", "--format", "json")
+        shared = trainc(MPIEXEC, "-n", count, *command)
+        assert shared.returncode == 0, shared.stderr
+        assert shared.stdout == alone.stdout
+        found = {path.relative_to(repository): path.read_bytes() for path in (repository / "out").rglob("*.yaml")}
+        assert found == made

@@ -114,17 +114,17 @@ def test_the_version_is_that_of_the_package() -> None:
     assert driver["version"] == driver["semanticVersion"] == VERSION == trainc.__version__
 
 
-@pytest.mark.parametrize("code", sorted(CODES))
-def test_rules_are_the_table(code: str) -> None:
-    entry = CODES[code]
-    (rule,) = [rule for rule in log([])["runs"][0]["tool"]["driver"]["rules"] if rule["id"] == code]
-    assert rule["fullDescription"]["text"] == entry.text
-    assert rule["shortDescription"]["text"].lower() == f"{entry.title}.".lower()
-    assert rule["defaultConfiguration"]["level"] == entry.severity
-    assert rule["help"]["text"].startswith(page(code))
-    for text in rule["help"].values():
-        assert f"docs/codes.md#{anchor(code)}" in text
-        assert entry.hint is None or " ".join(entry.hint.split()) in " ".join(text.split())
+def test_rules_are_the_table() -> None:
+    rules = log([])["runs"][0]["tool"]["driver"]["rules"]
+    for (code, entry), rule in zip(sorted(CODES.items()), rules, strict=True):
+        assert rule["id"] == code
+        assert rule["fullDescription"]["text"] == entry.text, code
+        assert rule["shortDescription"]["text"].lower() == f"{entry.title}.".lower(), code
+        assert rule["defaultConfiguration"]["level"] == entry.severity, code
+        assert rule["help"]["text"].startswith(page(code)), code
+        for text in rule["help"].values():
+            assert f"docs/codes.md#{anchor(code)}" in text, code
+            assert entry.hint is None or " ".join(entry.hint.split()) in " ".join(text.split()), code
 
 
 def test_names_of_rules_differ() -> None:

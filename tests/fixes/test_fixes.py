@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from oracle import goldens
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import Json, JsonObject, get
 from trainc.documents.emit import emit
@@ -142,21 +141,6 @@ def test_recommended_is_what_the_table_says() -> None:
     chosen = Options(config={"fixes": "recommended"}).chosen
     assert chosen == tuple(name for name, fix in FIXES.items() if fix.recommended)
     assert set(FIXES) - set(chosen) == {"env-to-workers"}
-
-
-@pytest.mark.parametrize("name", [name for name, _ in goldens.cases()])
-def test_nothing_changes_without_a_warning(name: str) -> None:
-    """Where no finding names a fix the fix changes neither objects nor findings: every case of the oracle."""
-    off = built(goldens.text(name))
-    on = built(goldens.text(name), *(fix for fix in FIXES if fix not in mentioned(off)))
-    assert manifests(on) == manifests(off)
-    assert findings(on) == findings(off)
-
-
-def test_no_finding_names_a_fix_that_is_on() -> None:
-    """What a fix that is on cannot help has another way out."""
-    texts = [goldens.text(name) for name, _ in goldens.cases()]
-    assert [(text, found) for text in texts if (found := mentioned(built(text, *FIXES)))] == []
 
 
 def sources() -> Iterator[Source]:

@@ -21,13 +21,22 @@ def load(name: str) -> list[tuple[Case, object]]:
     return [(case, result) for case, result in rows]
 
 
-def record(name: str) -> str:
-    """Return the text of one file, asked of upstream; one case a line."""
-    cases = [case for case, _ in load(name)]
-    rows = (json.dumps(row, ensure_ascii=False, sort_keys=True) for row in zip(cases, ask(cases), strict=True))
-    return "[\n" + ",\n".join(rows) + "\n]\n"
+def texts() -> dict[str, str]:
+    """Return the text of each file, asked of upstream; one case a line."""
+    cases = {name: [case for case, _ in load(name)] for name in FILES}
+    answers = iter(ask(case for name in FILES for case in cases[name]))
+    rows = {
+        name: [json.dumps([case, next(answers)], ensure_ascii=False, sort_keys=True) for case in cases[name]]
+        for name in FILES
+    }
+    return {name: "[\n" + ",\n".join(rows[name]) + "\n]\n" for name in FILES}
+
+
+def write() -> None:
+    """Write all files."""
+    for name, text in texts().items():
+        (VECTORS / f"{name}.json").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    for file in FILES:
-        (VECTORS / f"{file}.json").write_text(record(file), encoding="utf-8")
+    write()

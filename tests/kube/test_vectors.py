@@ -6,7 +6,7 @@ import json
 
 import pytest
 from kube_cases import answer, ask, make
-from kube_vectors import FILES, VECTORS, load, record
+from kube_vectors import FILES, VECTORS, load, texts, write
 
 from effort import share
 from oracle import gotools
@@ -36,23 +36,17 @@ def test_cases_are_not_changed_by_answering(file: str) -> None:
 
 @pytest.mark.go
 @pytest.mark.usefixtures("go_modules")
-@pytest.mark.parametrize("file", FILES)
-def test_vectors_are_what_upstream_says_today(file: str, update: bool) -> None:
-    path = VECTORS / f"{file}.json"
-    text = record(file)
+def test_vectors_are_what_upstream_says_today(update: bool) -> None:
     if update:
-        path.write_text(text, encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == text
+        write()
+    assert texts() == {file: (VECTORS / f"{file}.json").read_text(encoding="utf-8") for file in FILES}
 
 
 @pytest.mark.go
 @pytest.mark.usefixtures("go_modules")
-@pytest.mark.parametrize("op", OPERATIONS)
-def test_random_cases_agree_with_upstream(op: str) -> None:
-    cases = make(op, 4711, share(400))
-    results = ask(cases)
-    assert len(results) == len(cases)
-    for case, expected in zip(cases, results, strict=True):
+def test_random_cases_agree_with_upstream() -> None:
+    cases = [(op, case) for op in OPERATIONS for case in make(op, 4711, share(400))]
+    for (op, case), expected in zip(cases, ask(case for _, case in cases), strict=True):
         found = answer(case)
         # Of several items without a merge key, Go meets any one first: it ranges over a map.
         if op != "runtime-patch" or "error" not in expected or "error" not in found:

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ class OracleError(Exception):
     """A program cannot be built, or broke down on its input."""
 
 
+@cache
 def missing(folder: Path = ORACLE, *modules: str) -> str | None:
     """Say why programs of a Go module cannot be built on this machine, or None if they can."""
     if shutil.which("go") is None:
@@ -26,6 +28,7 @@ def missing(folder: Path = ORACLE, *modules: str) -> str | None:
     return f"the Go modules of tests/{name} are not there: {done.stderr.strip()[-300:]}" if done.returncode else None
 
 
+@cache
 def build(folder: Path = ORACLE, package: str = ".") -> Path:
     """Compile a program beside its source; Go's cache makes that quick if nothing changed. Raises OracleError."""
     binary = (folder / package).resolve() / (folder / package).resolve().name

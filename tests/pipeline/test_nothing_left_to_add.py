@@ -7,12 +7,9 @@ from pathlib import Path
 import pytest
 
 from trainc import Options, Source, compile
-from trainc.admission.jobset import default, overlay
-from trainc.basics.jsonvalues import Json, as_object
-from trainc.kube.gotypes import JOB_SET, decode
+from trainc.basics.jsonvalues import Json
 from trainc.kube.quantity import from_json
 from trainc.plugins.model import Object
-from trainc.schema import admit, resource
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests" / "oracle" / "cases"
@@ -26,18 +23,6 @@ def objects_of(group: str) -> list[Object]:
                 [Source("case.yaml", path.read_text(encoding="utf-8"))], Options(faithful=faithful)
             ).objects
     return found
-
-
-@pytest.mark.parametrize("group", sorted(path.name for path in CASES.iterdir() if path.is_dir()))
-def test_a_jobset_is_admitted_unchanged(group: str) -> None:
-    for made in objects_of(group):
-        if made.kind != "JobSet":
-            continue
-        admitted = admit(resource("JobSet"), made.data)
-        assert (admitted.data, admitted.dropped, admitted.violations) == (made.data, (), ())
-        assert default(made.data) == made.data
-        typed = {key: value for key, value in as_object(decode(made.data, JOB_SET)).items() if key != "status"}
-        assert overlay(made.data, typed) == made.data
 
 
 def nulls_and_noise(value: Json, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:

@@ -6,29 +6,26 @@ import shutil
 from pathlib import Path
 
 import pytest
-from example import ROOT, copied, trainc
+from click.testing import CliRunner
+from example import ROOT, copied
+
+from trainc.cli.root import trainc
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    return copied(tmp_path / "repository")
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(trainc, arguments, prog_name="trainc")
+    return result.exit_code, result.stdout, result.stderr
 
 
-def test_render_prints_one_line(repository: Path) -> None:
-    count = sum(path.is_file() for path in (ROOT / "out").rglob("*"))
-    done = trainc(repository, "render")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == f"out/: 0 created, 0 changed, 0 removed, {count} unchanged\n"
-
-
-def test_it_is_what_a_first_render_makes(repository: Path) -> None:
+def test_render_and_validate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = copied(tmp_path / "repository")
+    monkeypatch.chdir(repository)
+    committed = {path.relative_to(ROOT): path.read_bytes() for path in (ROOT / "out").rglob("*") if path.is_file()}
+    unchanged = f"out/: 0 created, 0 changed, 0 removed, {len(committed)} unchanged\n"
+    assert run("render") == (0, "", unchanged)
     shutil.rmtree(repository / "out")
-    assert trainc(repository, "render").returncode == 0
+    assert run("render")[0] == 0
     made = {p.relative_to(repository): p.read_bytes() for p in (repository / "out").rglob("*") if p.is_file()}
-    assert made == {p.relative_to(ROOT): p.read_bytes() for p in (ROOT / "out").rglob("*") if p.is_file()}
-
-
-@pytest.mark.parametrize("command", [("validate",), ("render", "--check")])
-def test_there_is_no_finding(repository: Path, command: tuple[str, ...]) -> None:
-    done = trainc(repository, *command, "--format", "json")
-    assert (done.returncode, done.stdout) == (0, "[]\n")
+    assert made == committed, "out/ is what a first render makes"
+    for command in (("validate",), ("render", "--check")):
+        assert run(*command, "--format", "json")[:2] == (0, "[]\n")

@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from click.testing import CliRunner
 from example import ROOT, copied, trainc
+
+from trainc.cli.root import trainc as command_line
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 NAME = "jobs/team-vision/mnist.yaml"
@@ -82,7 +85,7 @@ class Walk:
         assert self.printed == content, before
 
     def shell(self, command: str) -> None:
-        environment = {**os.environ, "TRAINC_CACHE_DIR": ""}
+        environment = {**os.environ, "TRAINC_CACHE_DIR": str(self.root.parent / "cache")}
         done = subprocess.run(
             ["bash", "-euc", command],
             cwd=self.root,
@@ -115,8 +118,8 @@ def test_commands_in_the_text_have_the_options_that_are_named() -> None:
     for words in named:
         command = re.match(r"[a-z]+(?: (?:test|build|lock|update|verify)\b)?", words)
         assert command
-        shown = trainc(ROOT, *command[0].split(), "--help")
-        assert shown.returncode == 0, words
+        shown = CliRunner().invoke(command_line, [*command[0].split(), "--help"])
+        assert shown.exit_code == 0, words
         options = set(re.findall(r"--[a-z-]+", words))
         assert options <= set(re.findall(r"--[a-z-]+", shown.stdout)), words
 
@@ -140,9 +143,7 @@ def test_the_embedding_example_runs() -> None:
 
 def test_the_commands_are_those_that_exist() -> None:
     named = re.findall(r"(?m)^\| `trainc ([a-z]+)", README)
-    shown = subprocess.run(
-        [sys.executable, "-m", "trainc", "--help"], cwd=ROOT / "compiler", check=True, capture_output=True, text=True
-    ).stdout
+    shown = CliRunner().invoke(command_line, ["--help"]).stdout
     listed = re.findall(r"(?m)^  ([a-z]+) {2,}\S", shown.partition("Commands:")[2].partition("\n\n")[0])
     assert named == listed
 

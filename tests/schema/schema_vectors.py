@@ -20,16 +20,16 @@ def load(kind: str) -> list[tuple[Data, Data]]:
     return [(row["input"], row["answer"]) for row in rows]
 
 
-def record(kind: str) -> str:
-    """Return the text of a file, asked of an API server's code."""
-    inputs = [data for data, _ in load(kind)]
-    rows = [
-        {"input": data, "answer": found} for data, found in zip(inputs, ask((kind, d) for d in inputs), strict=True)
-    ]
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":"), sort_keys=True) for row in rows)
-    return f"[\n{lines}\n]\n"
+def texts() -> dict[str, str]:
+    """Return the text of each kind's file, asked of an API server's code."""
+    inputs = [(kind, data) for kind in ALL_KINDS for data, _ in load(kind)]
+    lines: dict[str, list[str]] = {kind: [] for kind in ALL_KINDS}
+    for (kind, data), found in zip(inputs, ask(inputs), strict=True):
+        row = {"input": data, "answer": found}
+        lines[kind].append(json.dumps(row, ensure_ascii=False, separators=(",", ":"), sort_keys=True))
+    return {kind: "[\n" + ",\n".join(rows) + "\n]\n" for kind, rows in lines.items()}
 
 
 if __name__ == "__main__":
-    for each in ALL_KINDS:
-        (VECTORS / f"{each.lower()}.json").write_text(record(each), encoding="utf-8")
+    for each, text in texts().items():
+        (VECTORS / f"{each.lower()}.json").write_text(text, encoding="utf-8")
