@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from trainc.cel import codegen, runtime
+from trainc.cel import runtime
 from trainc.cel.questions import answer, read_question
 from trainc.schema import parse
 
@@ -38,11 +38,11 @@ class Asking:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.absorbed = False
-        noticed = {name: self._noticing(name) for name in ("worse", "located")}
-        monkeypatch.setattr(codegen, "NAMES", {**runtime.NAMES, **noticed})
+        for name in ("worse", "located"):
+            monkeypatch.setattr(runtime, name, self._noticing(name))
 
     def _noticing(self, name: str) -> Any:
-        function = runtime.NAMES[name]
+        function = getattr(runtime, name)
 
         def called(*args: Any) -> Any:
             self.absorbed = True

@@ -13,14 +13,10 @@ import msgspec
 
 from trainc.cel import literals
 from trainc.cel.ast import Call, Constant, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
+from trainc.cel.escaping import RESERVED
 from trainc.cel.issues import Issue
 from trainc.cel.lalr import Token, UnexpectedToken
 from trainc.cel.macros import RECEIVER_MACROS, Budget, MacroError, Maker, has
-
-CONTROL = ("break", "continue", "else", "for", "if", "loop", "return", "while")
-DECLARATIONS = ("as", "const", "function", "import", "let", "namespace", "package", "var", "void")
-RESERVED = frozenset((*CONTROL, *DECLARATIONS))
-"""Words that cannot name variables and functions, only fields and members. (true, false, null and in are not names.)"""
 
 BINARY = {text: f"_{text}_" for text in ("<", "<=", ">", ">=", "==", "!=", "+", "-", "*", "/", "%")} | {"in": "@in"}
 UNARY = {"!": "!_", "-": "-_"}
@@ -40,14 +36,6 @@ RENAMING = frozenset(("expr", "conditionalor", "unary_not", "unary_neg", "litera
 """Rules of one symbol that have a method."""
 
 
-class Operand(msgspec.Struct, frozen=True):
-    """A left operand with its operator, or the first of a run of prefix operators."""
-
-    operator: Token
-    operand: Node | None = None
-    run: int = 1
-
-
 class Field(msgspec.Struct, frozen=True):
     """A field of a message, its offset, and the issue with its name, if any."""
 
@@ -56,11 +44,8 @@ class Field(msgspec.Struct, frozen=True):
     issue: Issue | None
 
 
-class Optional(msgspec.Struct, frozen=True):
-    """An expression, and whether a question mark precedes it."""
-
-    node: Node
-    marked: bool
+Optional: TypeAlias = tuple[Node, bool]
+"""An expression, and whether a question mark precedes it."""
 
 
 class Chain:
@@ -135,29 +120,29 @@ class Builder:
         """``conditionaland "&&" relation``."""
         return linked("_&&_", left, operator, right)
 
-    def _left(self, operand: Node, operator: Token) -> Operand:
-        return Operand(operator, operand)
+    def _left(self, operand: Node, operator: Token) -> tuple[Node, Token]:
+        return operand, operator
 
     relation_lt = relation_le = relation_gt = relation_ge = relation_eq = relation_ne = relation_in = _left
     addition_add = addition_sub = multiplication_mul = multiplication_div = multiplication_mod = _left
 
-    def _binary(self, left: Operand, right: Node) -> Node:
-        assert left.operand is not None
-        return Call(left.operator.start, BINARY[left.operator.text], None, (left.operand, right))
+    def _binary(self, left: tuple[Node, Token], right: Node) -> Node:
+        operand, operator = left
+        return Call(operator.start, BINARY[operator.text], None, (operand, right))
 
     relation = addition = multiplication = _binary
 
-    def unary_not(self, first: Token | Operand, another: Token | None = None) -> Operand:
+    def unary_not(self, *parts: Any) -> tuple[Token, ...]:
         """``"!" | unary_not "!"``."""
-        return Operand(first) if isinstance(first, Token) else Operand(first.operator, first.operand, first.run + 1)
+        return parts if len(parts) == 1 else (*parts[0], parts[1])
 
     unary_neg = unary_not
 
-    def unary(self, before: Operand, operand: Node) -> Node:
+    def unary(self, operators: tuple[Token, ...], operand: Node) -> Node:
         """``unary_not member | unary_neg member``; an even number of operators cancels out."""
-        if before.run % 2 == 0:
+        if len(operators) % 2 == 0:
             return operand
-        return Call(before.operator.start, UNARY[before.operator.text], None, (operand,))
+        return Call(operators[0].start, UNARY[operators[0].text], None, (operand,))
 
     # Members
 
@@ -187,7 +172,8 @@ class Builder:
 
     def member_index(self, operand: Node, bracket: Token, index: Optional, _: Token) -> Node:
         """``member "[" optexpr "]"``."""
-        return Call(bracket.start, "_[?_]" if index.marked else "_[_]", None, (operand, index.node))
+        node, marked = index
+        return Call(bracket.start, "_[?_]" if marked else "_[_]", None, (operand, node))
 
     def member_object(self, operand: Node, brace: Token, *rest: list[Field] | Token) -> Node:
         """``member "{" [fieldinits] [","] "}"``, where the member must be a name."""
@@ -276,8 +262,8 @@ class Builder:
     def list_lit(self, bracket: Token, *rest: list[Optional] | Token) -> Node:
         """``"[" [listinits] [","] "]"``."""
         elements = rest[0] if isinstance(rest[0], list) else []
-        marked = tuple(index for index, element in enumerate(elements) if element.marked)
-        return ListLiteral(bracket.start, tuple(element.node for element in elements), marked)
+        optional = tuple(index for index, (_, marked) in enumerate(elements) if marked)
+        return ListLiteral(bracket.start, tuple(node for node, _ in elements), optional)
 
     def map_lit(self, brace: Token, *rest: list[Entry] | Token) -> Node:
         """``"{" [mapinits] [","] "}"``."""
@@ -294,10 +280,9 @@ class Builder:
 
     def mapinit(self, key: Optional, colon: Token, value: Node) -> Entry:
         """``optexpr ":" expr``."""
-        return Entry(colon.start, key.node, value, key.marked)
+        node, marked = key
+        return Entry(colon.start, node, value, marked)
 
-    def optexpr(self, *parts: Token | Node) -> Optional:
+    def optexpr(self, *parts: Any) -> Optional:
         """``expr | "?" expr``."""
-        node = parts[-1]
-        assert not isinstance(node, Token)
-        return Optional(node, len(parts) == 2)
+        return parts[-1], len(parts) == 2

@@ -18,6 +18,7 @@ from contextlib import contextmanager, nullcontext
 from itertools import takewhile
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from trainc.cel import runtime
 from trainc.cel.ast import (
     Call,
     Comprehension,
@@ -38,7 +39,6 @@ from trainc.cel.declarations import Checked, Environment, Reference
 from trainc.cel.issues import PlanError
 from trainc.cel.macros import MAP_INSERT
 from trainc.cel.maps import make_map
-from trainc.cel.runtime import KEYS, NAMES
 from trainc.cel.types import Kind, type_name
 from trainc.cel.unification import is_optional
 from trainc.cel.values import Value, type_of
@@ -59,7 +59,7 @@ class Source(NamedTuple):
 
     def compiled(self) -> Function:
         """Return the function."""
-        space: dict[str, Any] = {**NAMES, **self.constants, "POSITIONS": self.positions, "B": BUDGET}
+        space: dict[str, Any] = {**vars(runtime), **self.constants, "POSITIONS": self.positions, "B": BUDGET}
         exec(compile(self.text, "<expression>", "exec"), space)
         function: Function = space["run"]
         return function
@@ -249,7 +249,7 @@ def _qualified(writer: Writer, base: str, qualifiers: tuple[_Qualifier, ...], st
             writer.put(f"{optional} = True")
         with writer.block(f"if {value} is not MISSING:"):
             key = yield _Branch(qualifier.key, ())  # a variable costs nothing here
-            if key.constant and key.value.__class__ not in KEYS:
+            if key.constant and key.value.__class__ not in runtime.KEYS:
                 raise PlanError(qualifier.position, f"invalid qualifier type: {type_name(type_of(key.value))}")
             test = qualifier.test and key.constant
             writer.put(f"{value} = step(f, {value}, {key.text}, {optional}, {test})")
@@ -400,7 +400,7 @@ def _searched(writer: Writer, node: Comprehension) -> Steps:
         with writer.block("try:"):
             holds = require_bool(writer, (yield predicate))
             with writer.block(f"if {holds}:" if ending else f"if not {holds}:"):
-                writer.put(f"if length_hint({source}): c += {before}")
+                writer.put(f"if {source}.__length_hint__(): c += {before}")
                 writer.put(f"{name} = {ending}")
                 writer.put("break")
         writer.put(f"except ABSORBED as e: {failure} = worse({failure}, e)")

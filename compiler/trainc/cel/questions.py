@@ -18,6 +18,7 @@ from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.basics.regex import lazy
 from trainc.cel import types
 from trainc.cel.composition import (
+    MOST,
     OLD_SELF,
     SELF,
     TYPE_NAME,
@@ -32,6 +33,7 @@ from trainc.cel.composition import (
 )
 from trainc.cel.declarations import CONDITION, MESSAGE, Environment, admission, free
 from trainc.cel.escaping import RESERVED
+from trainc.cel.gotext import SECOND
 from trainc.cel.maps import is_list, is_map, items, make_map
 from trainc.cel.schemas import Schema, declare, reader
 from trainc.cel.types import parse_type, spell, type_name
@@ -53,9 +55,6 @@ from trainc.cel.values import (
 )
 from trainc.cel.work import Exceeded, Meter, spend
 from trainc.kube.gojson import go_number
-
-BUDGET: Final = 10_000_000
-"""The default cost limit of an evaluation with its variables."""
 
 OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 TOO_DEEP: Final = "the input is nested too deeply"
@@ -158,8 +157,6 @@ def answer(question: Question, read_schema: ReadSchema) -> Answer:
         if question.env == "crd":
             return _of_rule(question, read_schema)
         return _of_policy(question) if question.env == "vap" else _of_free(question)
-    except TagError as error:
-        raise QuestionError(str(error)) from error
     except RecursionError:
         raise QuestionError(TOO_DEEP) from None
 
@@ -183,7 +180,7 @@ def _evaluated(
     if outcome.undecided is not None:
         return answer.stop("undecided", outcome.undecided)
     answer.cost = outcome.cost + (variables.cost if variables is not None else 0)
-    if answer.cost > (question.budget if question.budget is not None else BUDGET):
+    if answer.cost > (question.budget if question.budget is not None else MOST):
         return answer.stop("eval", OUT_OF_BUDGET)
     if outcome.error is not None:
         answer.position = outcome.error.position
@@ -298,12 +295,7 @@ def _accepted(question: Question, rows: list[tuple[str, str]], params: bool) -> 
 
 # Values: plain JSON, with {"t": kind, "v": value} for types that JSON lacks
 
-_SECOND: Final = 10**9
 _SURROGATE: Final = lazy("[\ud800-\udfff]")
-
-
-class TagError(ValueError):
-    """A tagged value that is invalid."""
 
 
 def _normalized(value: Json) -> Json:
@@ -320,7 +312,7 @@ def _normalized(value: Json) -> Json:
 
 
 def untag(value: Json) -> Value:
-    """Convert tagged JSON to a value. Raises TagError."""
+    """Convert tagged JSON to a value. Raises QuestionError."""
     if isinstance(value, list):
         return [untag(item) for item in value]
     if not isinstance(value, dict):
@@ -330,11 +322,11 @@ def untag(value: Json) -> Value:
         return {key: untag(item) for key, item in value.items()}
     read = _TAGS.get(tag)
     if read is None:
-        raise TagError(f"unknown tag {tag!r}")
+        raise QuestionError(f"unknown tag {tag!r}")
     try:
         return read(value.get("v"))
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
-        raise TagError(f"{value.get('v')!r} is not a value of type {tag!r}") from error
+        raise QuestionError(f"{value.get('v')!r} is not a value of type {tag!r}") from error
 
 
 def _integer(value: Any, low: int = INT_MIN, high: int = INT_MAX) -> int:
@@ -352,7 +344,7 @@ def _double(value: Any) -> float:
 
 def _nanos(value: Any) -> int:
     seconds, nanos = map(_integer, _list(value))
-    return seconds * _SECOND + nanos
+    return seconds * SECOND + nanos
 
 
 def _list(value: Any) -> list[Any]:
@@ -450,7 +442,7 @@ def _key_text(key: Json) -> str:
 
 
 def _seconds(value: Duration) -> Json:
-    seconds, nanos = divmod(abs(value.nanos), _SECOND)
+    seconds, nanos = divmod(abs(value.nanos), SECOND)
     return [-seconds, -nanos] if value.nanos < 0 else [seconds, nanos]
 
 
@@ -459,7 +451,7 @@ _WRITERS: Final[Mapping[type, Callable[[Any], Json]]] = {
     float: _double_text,
     bytes: list,
     Uint: lambda value: value.value,
-    Timestamp: lambda value: list(divmod(value.nanos, _SECOND)),
+    Timestamp: lambda value: list(divmod(value.nanos, SECOND)),
     Duration: _seconds,
     TypeValue: lambda value: type_name(value.type),
 }
