@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trainc.basics.jsonvalues import Json, JsonObject
-from trainc.cel import codegen, composition, program, questions, work
+from trainc.cel import codegen, composition, questions, work
 from trainc.cel.questions import QuestionError, read_question
 from trainc.schema import parse
 
@@ -142,13 +142,13 @@ def chained(expression: str, count: int, **object_: Json) -> JsonObject:
 
 def test_variables_together_stay_within_the_budget_of_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluated = []
-    run = program.Program.run
+    run = codegen.Program.run
 
-    def counting(self: program.Program, *args: Any) -> Any:
+    def counting(self: codegen.Program, *args: Any) -> Any:
         evaluated.append(self)
         return run(self, *args)
 
-    monkeypatch.setattr(program.Program, "run", counting)
+    monkeypatch.setattr(codegen.Program, "run", counting)
     monkeypatch.setattr(composition, "MOST", 1_000_000)
     found = chained("object.l.all(a, object.l.all(b, a + b >= 0))", 200, l=list(range(100)))
     assert found["stage"] == "eval"

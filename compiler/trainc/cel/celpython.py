@@ -19,14 +19,14 @@ from lark.visitors import Transformer_NonRecursive
 from trainc.cel import types
 from trainc.cel.ast import Ident, Node, postorder
 from trainc.cel.checker import check
+from trainc.cel.codegen import Program
 from trainc.cel.declarations import Checked, base, free
 from trainc.cel.declarations import Environment as Declarations
 from trainc.cel.issues import CompileError, display, location
 from trainc.cel.maps import is_list, is_map, items, make_map
 from trainc.cel.parser import parse
-from trainc.cel.program import Program
 from trainc.cel.types import Kind, Type
-from trainc.cel.values import Duration, Opaque, Optional, Timestamp, TypeValue, Uint, Value
+from trainc.cel.values import Duration, EvalError, Opaque, Optional, Timestamp, TypeValue, Uint, Value
 
 T = TypeVar("T")
 
@@ -61,14 +61,14 @@ class KubernetesRunner(Runner):
 
     def evaluate(self, activation: Context) -> celtypes.Value:
         """Return the value for variables. Raises CELEvalError."""
-        outcome = self.program.evaluate({name: from_celpy(value) for name, value in activation.items()})
-        if outcome.error is not None:
-            error = CELEvalError(outcome.error.message)
-            if outcome.error.position is not None:
-                error.line, error.column = _position(self.text, outcome.error.position)
+        value, _, _ = self.program.run({name: from_celpy(value) for name, value in activation.items()})
+        if isinstance(value, EvalError):
+            error = CELEvalError(value.message)
+            if value.position is not None:
+                error.line, error.column = _position(self.text, value.position)
             raise error
-        value: celtypes.Value = to_celpy(outcome.value)
-        return value
+        found: celtypes.Value = to_celpy(value)
+        return found
 
 
 class KubernetesEnvironment(Environment):

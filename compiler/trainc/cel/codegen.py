@@ -1,4 +1,4 @@
-"""Generates a Python function from a checked expression: the only way in which expressions are evaluated.
+"""Programs: Python functions generated from checked expressions, the only way in which expressions are evaluated.
 
 The function takes the variables and the limit of cost, and returns the value (or an EvalError or Undecided instead),
 the cost and the work. Costs are those of cel-go: a chain of fields and indexes costs as one attribute, a branch of
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from itertools import takewhile
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from trainc.cel import runtime
 from trainc.cel.ast import (
@@ -46,31 +46,36 @@ from trainc.cel.wellknown import make_message
 from trainc.cel.work import BUDGET, Panic
 from trainc.cel.writer import CHECK, Steps, Term, Writer, joined, require_bool
 
-Function: TypeAlias = Callable[[Mapping[str, Value], int], tuple[Value, int, int]]
+LIMIT = 1_000_000
+"""The cost limit of one expression: PerCallLimit of k8s.io/apiserver pkg/apis/cel/config.go."""
 
 
-class Source(NamedTuple):
-    """The text of a function, its constants, the position of each line, and the names of its variables."""
+class Program:
+    """A compiled expression; it can be evaluated repeatedly and by several threads at once. ``names``: its variables.
 
-    text: str
-    constants: Mapping[str, Value]
-    positions: list[int]
-    variables: tuple[str, ...]
+    Raises PlanError for an invalid constant such as int("x").
+    """
 
-    def compiled(self) -> Function:
-        """Return the function."""
-        space: dict[str, Any] = {**vars(runtime), **self.constants, "POSITIONS": self.positions, "B": BUDGET}
-        exec(compile(self.text, "<expression>", "exec"), space)
-        function: Function = space["run"]
-        return function
+    __slots__ = ("_constants", "_function", "_positions", "_text", "names")
 
+    def __init__(self, checked: Checked, environment: Environment) -> None:
+        writer = Writer(checked, environment)
+        result = run(lambda node: _visit(writer, node), checked.root)
+        self._text, self._positions = writer.text(result.text)
+        self._constants = writer.constants
+        self._function: Callable[[Mapping[str, Value], int], tuple[Value, int, int]] | None = None
+        self.names = tuple(writer.scope)
 
-def generate(checked: Checked, environment: Environment) -> Source:
-    """Return the function that evaluates an expression. Raises PlanError."""
-    writer = Writer(checked, environment)
-    result = run(lambda node: _visit(writer, node), checked.root)
-    text, positions = writer.text(result.text)
-    return Source(text, writer.constants, positions, tuple(writer.scope))
+    def run(self, variables: Mapping[str, Value], limit: int = LIMIT) -> tuple[Value, int, int]:
+        """Return the value, or an EvalError or Undecided in its place, with cost and work (work.py).
+
+        A variable that is an EvalError or Undecided fails where it is used. The cost is exact if there is a value.
+        """
+        if self._function is None:  # most expressions of a policy are never evaluated
+            space = {**vars(runtime), **self._constants, "POSITIONS": self._positions, "B": BUDGET}
+            exec(compile(self._text, "<expression>", "exec"), space)
+            self._function = space["run"]
+        return self._function(variables, limit)
 
 
 class _Qualifier(NamedTuple):

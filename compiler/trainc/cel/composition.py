@@ -18,12 +18,12 @@ from trainc.basics.regex import lazy
 from trainc.cel import types
 from trainc.cel.ast import Call, Ident, Literal, Node, Select, postorder
 from trainc.cel.checker import check
+from trainc.cel.codegen import Program
 from trainc.cel.declarations import VARIABLES, Checked, Environment, admission, declared, refusal
 from trainc.cel.escaping import unescape
 from trainc.cel.issues import CompileError, Issue, PlanError, display
 from trainc.cel.maps import MISSING
 from trainc.cel.parser import parse
-from trainc.cel.program import Program
 from trainc.cel.schemas import Declared, Schema, declare
 from trainc.cel.types import Type
 from trainc.cel.values import Container, EvalError, Undecided, Value

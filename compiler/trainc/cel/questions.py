@@ -176,17 +176,17 @@ def _evaluated(
     if isinstance(compiled, Problem):
         return answer.stop("compile", compiled.text)
     answer.type = spell(compiled.checked.type)
-    outcome = compiled.program.evaluate(names)
-    if outcome.undecided is not None:
-        return answer.stop("undecided", outcome.undecided)
-    answer.cost = outcome.cost + (variables.cost if variables is not None else 0)
+    value, cost, _ = compiled.program.run(names)
+    if isinstance(value, Undecided):
+        return answer.stop("undecided", value.reason)
+    answer.cost = cost + (variables.cost if variables is not None else 0)
     if answer.cost > (question.budget if question.budget is not None else MOST):
         return answer.stop("eval", OUT_OF_BUDGET)
-    if outcome.error is not None:
-        answer.position = outcome.error.position
-        return answer.stop("eval", outcome.error.message)
+    if isinstance(value, EvalError):
+        answer.position = value.position
+        return answer.stop("eval", value.message)
     try:
-        answer.value = plain(outcome.value)
+        answer.value = plain(value)
     except EvalError as error:
         return answer.stop("eval", error.message)
     answer.ok = True

@@ -15,6 +15,7 @@ import msgspec
 from trainc.admission.policy.documents import Stored, rows
 from trainc.basics.jsonvalues import JsonObject, Path
 from trainc.cel.ast import Node
+from trainc.cel.codegen import Program
 from trainc.cel.composition import (
     Compiled,
     Made,
@@ -25,7 +26,6 @@ from trainc.cel.composition import (
     variable_types,
 )
 from trainc.cel.declarations import ANNOTATION, CONDITION, MESSAGE, Environment, admission
-from trainc.cel.program import Program
 from trainc.cel.types import Type
 from trainc.kube.gojson import trim_space
 

@@ -44,8 +44,8 @@ from trainc.admission.policy.match import (
 from trainc.admission.policy.values import names, object_names
 from trainc.admission.rules import BUDGET, OUT_OF_BUDGET, message_text
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
+from trainc.cel.codegen import LIMIT
 from trainc.cel.composition import Compiled, Problem, Variables
-from trainc.cel.program import LIMIT
 from trainc.cel.values import EvalError, Undecided, Value
 from trainc.cel.work import PER_COST
 from trainc.documents.classify import Key, identity

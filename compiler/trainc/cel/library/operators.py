@@ -412,15 +412,9 @@ FUNCTIONS: Final = (
     function("optional.of", ("optional_of", "(<V>) optional_type(<V>)", Optional)),
     function("optional.ofNonZeroValue", ("optional_ofNonZeroValue", "(<V>) optional_type(<V>)", of_non_zero)),
     function(
-        "optional.unwrap",
-        ("optional_unwrap", "(list(optional_type(<V>))) list(<V>)", _unwrap),
-        work=cost.no_work,
+        "optional.unwrap", ("optional_unwrap", "(list(optional_type(<V>))) list(<V>)", _unwrap), work=cost.no_work
     ),
-    function(
-        "unwrapOpt",
-        ("optional_unwrapOpt", ".(list(optional_type(<V>))) list(<V>)", _unwrap),
-        work=cost.elements,
-    ),
+    function("unwrapOpt", ("optional_unwrapOpt", ".(list(optional_type(<V>))) list(<V>)", _unwrap), work=cost.elements),
     function("hasValue", ("optional_hasValue", ".(optional_type(<V>)) bool", lambda optional: optional.present)),
     function("value", ("optional_value", ".(optional_type(<V>)) <V>", _dereference)),
     function("or", ("optional_or_optional", ".(optional_type(<V>), optional_type(<V>)) optional_type(<V>)")),
