@@ -33,7 +33,6 @@ from trainc.cel.composition import (
 )
 from trainc.cel.declarations import CONDITION, MESSAGE, Environment, admission, free
 from trainc.cel.escaping import RESERVED
-from trainc.cel.gotext import SECOND
 from trainc.cel.maps import is_list, is_map, items, make_map
 from trainc.cel.schemas import Schema, declare, reader
 from trainc.cel.types import parse_type, spell, type_name
@@ -55,6 +54,7 @@ from trainc.cel.values import (
 )
 from trainc.cel.work import Exceeded, Meter, spend
 from trainc.kube.gojson import go_number
+from trainc.kube.gotime import SECOND
 
 OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 TOO_DEEP: Final = "the input is nested too deeply"

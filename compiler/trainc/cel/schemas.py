@@ -18,13 +18,14 @@ from trainc.basics.regex import lazy
 from trainc.cel import types
 from trainc.cel.declarations import Lookup
 from trainc.cel.escaping import RESERVED, escape, unescape
-from trainc.cel.gotext import DAY, SECOND, atoi, cut
+from trainc.cel.gotext import atoi, cut
 from trainc.cel.library.conversions import duration_nanos, parse_date, parse_timestamp
 from trainc.cel.maps import equal
 from trainc.cel.types import Kind, Type
 from trainc.cel.values import NO_OVERLOAD, Container, Duration, EvalError, Timestamp, Value
 from trainc.cel.work import Meter, spend
 from trainc.kube.gojson import int64
+from trainc.kube.gotime import DAY, SECOND
 
 
 class Schema(Protocol):

@@ -12,7 +12,7 @@ from typing import Final, NoReturn, TypeAlias
 
 from trainc.cel import types
 from trainc.cel.declarations import Declared
-from trainc.cel.gotext import SECOND, from_utf8
+from trainc.cel.gotext import from_utf8
 from trainc.cel.library.conversions import INT_OVERFLOW, UINT_OVERFLOW, duration_to_string, timestamp_to_string
 from trainc.cel.maps import is_list, is_map, items
 from trainc.cel.types import Kind, Type, type_name
@@ -30,6 +30,7 @@ from trainc.cel.values import (
     number,
     type_of,
 )
+from trainc.kube.gotime import SECOND
 
 Field: TypeAlias = Callable[[Value], Value]
 Fields: TypeAlias = Mapping[str, Value]

@@ -10,32 +10,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Final
 
 from trainc.basics.regex import lazy
 from trainc.cel import cost
 from trainc.cel.functions import Function, Run, function
-from trainc.cel.gotext import (
-    CYCLE_DAYS,
-    CYCLE_YEARS,
-    DAY,
-    EPOCH,
-    MAX_SECONDS,
-    MIN_SECONDS,
-    SECOND,
-    Civil,
-    atoi,
-    civil,
-    cut,
-    shortest,
-    utf8,
-)
+from trainc.cel.gotext import Civil, atoi, civil, cut, shortest, utf8
 from trainc.cel.types import BOOL, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type, type_name
 from trainc.cel.values import INT_MAX, UINT_MAX, Duration, EvalError, Timestamp, Uint, Value
 from trainc.cel.work import CHARACTERS, Meter, spend
 from trainc.data import time_zone
 from trainc.kube.gojson import fits, go_number, int64
+from trainc.kube.gotime import DAY, EPOCH, MAX_SECONDS, MIN_SECONDS, SECOND, TimeError, day_number, parse_time
 
 INT_OVERFLOW, UINT_OVERFLOW = "integer overflow", "unsigned integer overflow"
 
@@ -151,10 +138,6 @@ def _same(value: Value) -> Value:
 # Times
 
 _DATE = lazy("([0-9]{4})-([0-9]{2})-([0-9]{2})")
-_RFC3339 = lazy(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))",
-    re.ASCII,
-)
 _DURATION = lazy(r"[+-]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
 _SPAN = lazy(r"([0-9]*)\.?([0-9]*)([a-zµμ]+)")
 _UNITS = {
@@ -179,36 +162,13 @@ def parse_date(text: str) -> int | None:
     return None if found is None else day_number(*map(int, found.groups()))
 
 
-def day_number(year: int, month: int, day: int) -> int | None:
-    """Return the days from 1970-01-01 to a date; None if the date does not exist."""
-    try:
-        days = date(year or CYCLE_YEARS, month, day) - EPOCH.date()
-    except ValueError:
-        return None
-    return days.days - (0 if year else CYCLE_DAYS)
-
-
 def parse_timestamp(text: str) -> Timestamp:
-    """Return ``timestamp(text)``.
-
-    Go accepts more than RFC 3339: hours of one digit, a comma before the fraction, offsets up to 24:60. Digits after
-    the ninth are dropped. Raises EvalError.
-    """
-    found = _RFC3339.fullmatch(text)
-    if found is None:
-        raise no_conversion(STRING, TIMESTAMP)
-    year, month, day, hour, minute, second = map(int, found.groups()[:6])
-    fraction_digits, sign, zone_hour, zone_minute = found.groups()[6:]
-    days = day_number(year, month, day)
-    if days is None or hour > 23 or minute > 59 or second > 59:
-        raise no_conversion(STRING, TIMESTAMP)
-    offset = 0
-    if sign:
-        if int(zone_hour) > 24 or int(zone_minute) > 60:
-            raise no_conversion(STRING, TIMESTAMP)
-        offset = (int(zone_hour) * 60 + int(zone_minute)) * (-60 if sign == "-" else 60)
-    nanos = int((fraction_digits or "0")[:9].ljust(9, "0"))
-    return Timestamp(in_range(days * DAY + hour * 3600 + minute * 60 + second - offset) * SECOND + nanos, offset)
+    """Return ``timestamp(text)``. Raises EvalError."""
+    try:
+        seconds, nanos, offset = parse_time(text)
+    except TimeError:
+        raise no_conversion(STRING, TIMESTAMP) from None
+    return Timestamp(in_range(seconds) * SECOND + nanos, offset)
 
 
 def in_range(seconds: int) -> int:

@@ -13,7 +13,7 @@ from typing import Final, NoReturn, TypeAlias
 
 from trainc.cel import cost
 from trainc.cel.functions import Function, function
-from trainc.cel.gotext import MIN_SECONDS, SECOND, shown
+from trainc.cel.gotext import shown
 from trainc.cel.library.conversions import INT_OVERFLOW, checked_int, in_range, int_to_uint
 from trainc.cel.maps import MISSING, equal, find, inserted, is_list, is_map, items, length, same
 from trainc.cel.values import (
@@ -34,6 +34,7 @@ from trainc.cel.values import (
     type_of,
 )
 from trainc.cel.work import CHARACTERS, FIXED, Meter, spend
+from trainc.kube.gotime import MIN_SECONDS, SECOND
 
 _RECEIVERS: Final = frozenset((str, Timestamp, Duration))
 _READ: Final = 3
