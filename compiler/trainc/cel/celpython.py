@@ -17,7 +17,7 @@ from celpy.evaluation import Annotation, CELEvalError, CELFunction, CELUnsupport
 from lark.visitors import Transformer_NonRecursive
 
 from trainc.cel import types
-from trainc.cel.ast import Ident, Node, postorder
+from trainc.cel.ast import Ident, postorder
 from trainc.cel.checker import check
 from trainc.cel.codegen import Program
 from trainc.cel.declarations import Checked, base, free
@@ -101,7 +101,11 @@ class KubernetesEnvironment(Environment):
 def _compile(text: str, environment: Environment) -> KubernetesExpression:
     def compiled() -> KubernetesExpression:
         tree = parse(text, base(new=False).macros)
-        names = {**_undeclared(tree), **_declared(environment.annotations)}
+        found = {node.name.removeprefix(".") for node in postorder(tree) if isinstance(node, Ident)}
+        names = dict.fromkeys(found - base(new=False).names.keys(), types.DYN)
+        for name, annotation in environment.annotations.items():
+            if annotation in _TYPES and "google." not in name:  # neither a function nor a message
+                names[name] = _TYPES[annotation]
         declarations = free(names, container=environment.package or "")
         return KubernetesExpression(text, check(tree, declarations), declarations)
 
@@ -120,17 +124,6 @@ def _located(text: str, step: Callable[[], T]) -> T:
 def _position(text: str, offset: int) -> tuple[int, int]:
     line, column = location(text, offset)
     return line, column + 1
-
-
-def _undeclared(tree: Node) -> dict[str, Type]:
-    """Return the possible variables of an expression, with type dyn."""
-    found = {node.name.removeprefix(".") for node in postorder(tree) if isinstance(node, Ident)}
-    return dict.fromkeys(found - base(new=False).names.keys(), types.DYN)
-
-
-def _declared(annotations: Mapping[str, Any]) -> dict[str, Type]:
-    """Return the types of annotated variables; annotations of functions and messages are skipped."""
-    return {name: _TYPES[found] for name, found in annotations.items() if found in _TYPES and "google." not in name}
 
 
 # Trees of celpy's own parser

@@ -22,11 +22,10 @@ from trainc.cel.codegen import Program
 from trainc.cel.declarations import VARIABLES, Checked, Environment, admission, declared, refusal
 from trainc.cel.escaping import unescape
 from trainc.cel.issues import CompileError, Issue, PlanError, display
-from trainc.cel.maps import MISSING
 from trainc.cel.parser import parse
 from trainc.cel.schemas import Declared, Schema, declare
 from trainc.cel.types import Type
-from trainc.cel.values import Container, EvalError, Undecided, Value
+from trainc.cel.values import MISSING, Container, EvalError, Undecided, Value
 from trainc.cel.work import MESSAGE, PER_COST, Exceeded
 
 MOST = 10_000_000

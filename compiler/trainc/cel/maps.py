@@ -15,6 +15,7 @@ from trainc.cel.gotext import shown
 from trainc.cel.types import type_name
 from trainc.cel.values import (
     INT_MAX,
+    MISSING,
     NO_OVERLOAD,
     Container,
     Duration,
@@ -34,14 +35,6 @@ _SHARED_ZONES: Final = range(-12 * 3600, 15 * 3600, 3600)
 """Offsets for which Go shares one zone object; Go compares other zones by pointer."""
 
 Entries: TypeAlias = dict[object, tuple[Value, Value]]
-
-
-class _Missing:
-    """The class of MISSING."""
-
-
-MISSING: Final = _Missing()
-"""Returned by find if there is no entry."""
 
 
 class _ByIdentity:

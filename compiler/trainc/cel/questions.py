@@ -387,7 +387,7 @@ _CHARACTERS_WRITTEN = 16
 def plain(value: Value) -> Json:
     """Return a value as JSON. Raises EvalError for one too large or too deep to be written."""
     try:
-        return _write(value, [0, _MOST_WRITTEN, 0])
+        return _write(value, [0, _MOST_WRITTEN])
     except Exceeded:
         raise EvalError("the value is too large to be written") from None
     except RecursionError:

@@ -12,10 +12,11 @@ from typing import Any, Final
 
 from trainc.cel.cost import actual_size
 from trainc.cel.gotext import shown
-from trainc.cel.maps import MISSING, equal, find, from_entries, inserted, is_list, is_map, items, key_form, keys
+from trainc.cel.maps import equal, find, from_entries, inserted, is_list, is_map, items, key_form, keys
 from trainc.cel.types import type_name
 from trainc.cel.values import (
     INT_MAX,
+    MISSING,
     NO_OVERLOAD,
     NONE,
     Container,

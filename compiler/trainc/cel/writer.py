@@ -147,7 +147,7 @@ class Writer:
         """Return the whole function, and the position of each line."""
         variables = [f"v{number + 1}" for number in range(self._variables)]
         free = {each.text: self.constant(name) for name, each in self.scope.items()}
-        lines = [("def run(names, L):", 0), (f"    f = [0, B, L]; w = 0; c = {self._costs[0]}", 0)]
+        lines = [("def run(names, L):", 0), (f"    f = [0, B]; w = 0; c = {self._costs[0]}", 0)]
         if self._functions:
             lines += [(f"    {' = '.join(variables)} = UNSET", 0)] if variables else []
         shared = f"        nonlocal {', '.join(['c', 'w', *variables])}"

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from trainc.basics.regex import lazy
 from trainc.cel import cost
@@ -42,26 +43,25 @@ def no_conversion(given: Type, wanted: Type) -> EvalError:
     return EvalError(f"type conversion error from '{type_name(given)}' to '{type_name(wanted)}'")
 
 
-def string_to_int(text: str) -> int:
-    """Return ``int(text)``. Raises EvalError."""
-    try:
-        return atoi(text)
-    except EvalError:
-        raise no_conversion(STRING, INT) from None
+def _from_string(parse: Callable[[str], Value], wanted: Type) -> Callable[[str], Any]:
+    """Return a conversion of strings; ``parse`` returns None or raises EvalError for those that have no value."""
+
+    def convert(text: str) -> Value:
+        with suppress(EvalError):
+            if (found := parse(text)) is not None:
+                return found
+        raise no_conversion(STRING, wanted)
+
+    return convert
 
 
-def _string_to_uint(text: str) -> Uint:
+string_to_int = _from_string(atoi, INT)
+
+
+def _parse_uint(text: str) -> Uint | None:
     digits = text.lstrip("0") or "0"
-    if _DIGITS.fullmatch(text) and len(digits) <= 20 and int(digits) <= UINT_MAX:
-        return Uint(int(digits))
-    raise no_conversion(STRING, UINT)
-
-
-def _string_to_double(text: str) -> float:
-    number = parse_float(text)
-    if number is None:
-        raise no_conversion(STRING, DOUBLE)
-    return number
+    valid = _DIGITS.fullmatch(text) and len(digits) <= 20 and int(digits) <= UINT_MAX
+    return Uint(int(digits)) if valid else None
 
 
 def parse_float(text: str) -> float | None:
@@ -75,12 +75,6 @@ def parse_float(text: str) -> float | None:
     except OverflowError:
         return None
     return None if math.isinf(number) else number
-
-
-def _string_to_bool(text: str) -> bool:
-    if text not in _BOOLS:
-        raise no_conversion(STRING, BOOL)
-    return _BOOLS[text]
 
 
 def double_to_int(number: float) -> int:
@@ -295,7 +289,11 @@ def _part(
 
 
 FUNCTIONS: Final = (
-    function("bool", ("bool_to_bool", "(bool) bool", _same), ("string_to_bool", "(string) bool", _string_to_bool)),
+    function(
+        "bool",
+        ("bool_to_bool", "(bool) bool", _same),
+        ("string_to_bool", "(string) bool", _from_string(_BOOLS.get, BOOL)),
+    ),
     function(
         "bytes",
         ("bytes_to_bytes", "(bytes) bytes", _same),
@@ -306,7 +304,7 @@ FUNCTIONS: Final = (
         "double",
         ("double_to_double", "(double) double", _same),
         ("int64_to_double", "(int) double", float),
-        ("string_to_double", "(string) double", _string_to_double),
+        ("string_to_double", "(string) double", _from_string(parse_float, DOUBLE)),
         ("uint64_to_double", "(uint) double", lambda number: float(number.value)),
         work=cost.reading(8),
     ),
@@ -337,7 +335,7 @@ FUNCTIONS: Final = (
         ("uint64_to_uint64", "(uint) uint", _same),
         ("double_to_uint64", "(double) uint", double_to_uint),
         ("int64_to_uint64", "(int) uint", int_to_uint),
-        ("string_to_uint64", "(string) uint", _string_to_uint),
+        ("string_to_uint64", "(string) uint", _from_string(_parse_uint, UINT)),
         work=cost.reading(2),
     ),
     function(

@@ -15,9 +15,10 @@ from trainc.cel import cost
 from trainc.cel.functions import Function, function
 from trainc.cel.gotext import shown
 from trainc.cel.library.conversions import INT_OVERFLOW, checked_int, in_range, int_to_uint
-from trainc.cel.maps import MISSING, equal, find, inserted, is_list, is_map, items, length, same
+from trainc.cel.maps import equal, find, inserted, is_list, is_map, items, length, same
 from trainc.cel.values import (
     INT_MIN,
+    MISSING,
     NO_OVERLOAD,
     NONE,
     Container,
