@@ -231,7 +231,7 @@ class _Run(msgspec.Struct):
                 if variables is None:
                     variables = {SELF: _read(site, value)}
                     variables.update({OLD_SELF: _read(site, old)} if old is not None else {})
-                self._run(target, target.made.rule.program, variables)
+                self._run(target, target.made.rule, variables)
 
     def _run(self, target: _Target, program: Program, variables: dict[str, Value]) -> None:
         names = variables
@@ -255,7 +255,7 @@ class _Run(msgspec.Struct):
     def _refused(self, target: _Target, variables: dict[str, Value]) -> None:
         text = target.rule.message
         if target.made.message is not None:
-            value, cost, work = target.made.message.program.run(variables)
+            value, cost, work = target.made.message.run(variables)
             self._spend(target, max(cost, work // PER_COST), _MESSAGE_OUT_OF_BUDGET, reported=True)
             if isinstance(value, EvalError) and value.message.startswith(_OVER_LIMIT):
                 expression = quote(str(target.rule.spec.get("messageExpression")))

@@ -51,12 +51,12 @@ LIMIT = 1_000_000
 
 
 class Program:
-    """A compiled expression; it can be evaluated repeatedly and by several threads at once. ``names``: its variables.
+    """A compiled expression, for any number of evaluations, also by several threads. ``names``: its variables.
 
     Raises PlanError for an invalid constant such as int("x").
     """
 
-    __slots__ = ("_constants", "_function", "_positions", "_text", "names")
+    __slots__ = ("_constants", "_function", "_positions", "_text", "checked", "names")
 
     def __init__(self, checked: Checked, environment: Environment) -> None:
         writer = Writer(checked, environment)
@@ -64,6 +64,7 @@ class Program:
         self._text, self._positions = writer.text(result.text)
         self._constants = writer.constants
         self._function: Callable[[Mapping[str, Value], int], tuple[Value, int, int]] | None = None
+        self.checked = checked
         self.names = tuple(writer.scope)
 
     def run(self, variables: Mapping[str, Value], limit: int = LIMIT) -> tuple[Value, int, int]:

@@ -178,8 +178,6 @@ _SIMPLE: Final = frozenset((str, int, bool, float, bytes, type(None), Uint, Time
 """Classes with the same equality in Python and CEL."""
 _NUMBERS: Final = frozenset((int, float, Uint))
 
-Pair: TypeAlias = tuple[Any, Any]
-
 
 def equal(left: Value, right: Value, meter: Meter | None = None) -> bool:
     """Report whether ``left == right``.
@@ -236,7 +234,7 @@ def _maps(left: Value, right: Value, meter: Meter | None) -> bool:
     return _members(((value, find(right, key)) for key, value in items(left)), weight * size + _COMPARED, meter)
 
 
-def _members(pairs: Iterable[Pair], work: int, meter: Meter | None) -> bool:
+def _members(pairs: Iterable[tuple[Any, Any]], work: int, meter: Meter | None) -> bool:
     if meter is not None:
         spend(meter, work)
     for one, two in pairs:

@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct, field
@@ -17,12 +17,12 @@ from msgspec import Struct, field
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.basics.regex import lazy
 from trainc.cel import types
+from trainc.cel.codegen import Program
 from trainc.cel.composition import (
     MOST,
     OLD_SELF,
     SELF,
     TYPE_NAME,
-    Compiled,
     Problem,
     Variables,
     compile_expression,
@@ -60,9 +60,6 @@ OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no 
 TOO_DEEP: Final = "the input is nested too deeply"
 
 _ENVIRONMENTS: Final = ("vap", "crd", "spec", "dyn")
-
-ReadSchema: TypeAlias = Callable[[JsonObject], Schema]
-"""Reads the openAPIV3Schema of a CRD. Raises ValueError."""
 
 
 class QuestionError(ValueError):
@@ -151,8 +148,8 @@ def read_question(data: Json) -> Question:
     return question
 
 
-def answer(question: Question, read_schema: ReadSchema) -> Answer:
-    """Return the answer. Raises QuestionError."""
+def answer(question: Question, read_schema: Callable[[JsonObject], Schema]) -> Answer:
+    """Return the answer; ``read_schema`` reads the openAPIV3Schema of a CRD. Raises QuestionError."""
     try:
         if question.env == "crd":
             return _of_rule(question, read_schema)
@@ -176,7 +173,7 @@ def _evaluated(
     if isinstance(compiled, Problem):
         return answer.stop("compile", compiled.text)
     answer.type = spell(compiled.checked.type)
-    value, cost, _ = compiled.program.run(names)
+    value, cost, _ = compiled.run(names)
     if isinstance(value, Undecided):
         return answer.stop("undecided", value.reason)
     answer.cost = cost + (variables.cost if variables is not None else 0)
@@ -205,13 +202,13 @@ def _of_free(question: Question) -> Answer:
     new = compile_expression(question.expr, free(names, new=True, container=container), strict=strict)
     values = {name: untag(value) for name, value in question.vars.items()}
     environment = free(names, container=container)
-    return _evaluated(question, environment, values, accepted=isinstance(new, Compiled), strict=strict)
+    return _evaluated(question, environment, values, accepted=isinstance(new, Program), strict=strict)
 
 
 # Rules of a CRD (env crd)
 
 
-def _of_rule(question: Question, read_schema: ReadSchema) -> Answer:
+def _of_rule(question: Question, read_schema: Callable[[JsonObject], Schema]) -> Answer:
     if question.schema is None:
         raise QuestionError("schema is missing: with env crd, it is the schema of self")
     properties = question.schema.get("properties")
@@ -290,7 +287,7 @@ def _accepted(question: Question, rows: list[tuple[str, str]], params: bool) -> 
     if question.message_expression:
         environment = admission(new=True, params=params, authorizer=False, variables=known)
         compiled.append(compile_expression(question.message_expression, environment, MESSAGE))
-    return all(isinstance(each, Compiled) for each in compiled)
+    return all(isinstance(each, Program) for each in compiled)
 
 
 # Values: plain JSON, with {"t": kind, "v": value} for types that JSON lacks

@@ -422,10 +422,6 @@ class Object(SchemaValue):
         return key not in other.raw or _same_json(value, other.raw[key], meter)
 
 
-Identify: TypeAlias = Callable[[Json], object]
-"""Returns the identity of an item of a set, or of a list of type map."""
-
-
 def _list_maker(schema: Schema) -> Reader:
     items = schema.items
     if items is None:
@@ -439,7 +435,7 @@ def _list_maker(schema: Schema) -> Reader:
             raise EvalError("unexpected data format for element of array with x-kubernetes-list-type=map")
         return tuple(_by_value(item.get(key)) for key in keys)
 
-    identify: Identify | None = {"set": _by_value, "map": by_keys}.get(str(kind))
+    identify = {"set": _by_value, "map": by_keys}.get(str(kind))
     return lambda value: List(value, read, identify)
 
 
@@ -458,7 +454,7 @@ class List(SchemaValue):
 
     raw: list[Json]
 
-    def __init__(self, raw: list[Json], read: Reader, identify: Identify | None) -> None:
+    def __init__(self, raw: list[Json], read: Reader, identify: Callable[[Json], object] | None) -> None:
         super().__init__(raw)
         self.read = read
         self.identify = identify

@@ -15,7 +15,7 @@ from trainc.admission.policy.expressions import Expressions
 from trainc.basics.jsonvalues import JsonObject, Path, existing, get
 from trainc.cel.ast import Call, Comprehension, Ident, Literal, Node, Select, children
 from trainc.cel.codegen import Program
-from trainc.cel.composition import Compiled, Problem, Variable, Variables, selections
+from trainc.cel.composition import Problem, Variable, Variables, selections
 from trainc.cel.declarations import Checked
 from trainc.cel.issues import PlanError
 from trainc.cel.types import DYN
@@ -45,7 +45,7 @@ class _Enough(Exception):
 def explained(
     expressions: Expressions,
     names: Mapping[str, Value],
-    made: Compiled | Problem,
+    made: Program | Problem,
     data: JsonObject | None,
     *,
     failed: bool,
@@ -222,7 +222,7 @@ class _Explainer:
         match node:
             case Select(operand=Ident(name="variables"), field=name) if "variables" not in context.scope:
                 made = self._variables.get(name)
-                return _Context(made.checked, {}) if isinstance(made, Compiled) else None
+                return _Context(made.checked, {}) if isinstance(made, Program) else None
         return None
 
     def _gives(self, node: Node, context: _Context, wanted: bool | None) -> bool:
@@ -257,7 +257,7 @@ class _Explainer:
             raise _Enough
 
 
-def blamed(made: Compiled | Problem, variables: Sequence[Variable], data: JsonObject | None) -> Path:
+def blamed(made: Program | Problem, variables: Sequence[Variable], data: JsonObject | None) -> Path:
     """Return the longest path of ``object`` that an expression selects, as far as it exists in data; () if none.
 
     Where the expression itself selects none, those of the variables that it uses count.
@@ -265,10 +265,10 @@ def blamed(made: Compiled | Problem, variables: Sequence[Variable], data: JsonOb
     if data is None:
         return ()
     known = dict(variables)
-    pending: list[Compiled | Problem] = [made]
+    pending: list[Program | Problem] = [made]
     seen: set[str] = set()
     while pending:
-        roots = [each.checked.root for each in pending if isinstance(each, Compiled)]
+        roots = [each.checked.root for each in pending if isinstance(each, Program)]
         paths = [existing(data, path) for root in roots for path in selections(root, "object")]
         if found := max(paths, key=len, default=()):
             return found
