@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from trainc.admission.policy.creation import accepts_expressions
 from trainc.cel import runtime
 from trainc.cel.questions import answer, read_question
 from trainc.schema import parse
@@ -53,7 +54,7 @@ class Asking:
     def answer(self, question: Answer, wanted: Answer) -> tuple[Answer, Answer]:
         """Return our answer and the one wanted, without costs that need not be the same."""
         self.absorbed = False
-        found: Answer = answer(read_question(question), parse).written()
+        found: Answer = answer(read_question(question), parse, accepts_expressions).written()
         if not wanted["ok"] or self.absorbed or wanted["cost"] is None:
             return own_words({**found, "cost": None}, {**wanted, "cost": None})
         return found, wanted

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from trainc.admission.policy.creation import accepts_expressions
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.cel import codegen, composition, questions, work
 from trainc.cel.questions import QuestionError, read_question
@@ -17,7 +18,7 @@ BUDGET = 50_000
 
 
 def answer(question: questions.Question) -> JsonObject:
-    return questions.answer(question, parse).written()
+    return questions.answer(question, parse, accepts_expressions).written()
 
 
 def outcome(expression: str, **variables: Json) -> JsonObject:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -31,8 +30,7 @@ from trainc.cel.composition import (
     rule_environment,
     variable_types,
 )
-from trainc.cel.declarations import CONDITION, MESSAGE, Environment, admission, free
-from trainc.cel.escaping import RESERVED
+from trainc.cel.declarations import Environment, admission, free
 from trainc.cel.maps import is_list, is_map, items, make_map
 from trainc.cel.schemas import Schema, declare, reader
 from trainc.cel.types import parse_type, spell, type_name
@@ -148,12 +146,17 @@ def read_question(data: Json) -> Question:
     return question
 
 
-def answer(question: Question, read_schema: Callable[[JsonObject], Schema]) -> Answer:
-    """Return the answer; ``read_schema`` reads the openAPIV3Schema of a CRD. Raises QuestionError."""
+def answer(
+    question: Question, read_schema: Callable[[JsonObject], Schema], accepts: Callable[[JsonObject], bool]
+) -> Answer:
+    """Return the answer. Raises QuestionError.
+
+    ``read_schema`` reads the openAPIV3Schema of a CRD; ``accepts``: a server would create a policy with this spec.
+    """
     try:
         if question.env == "crd":
             return _of_rule(question, read_schema)
-        return _of_policy(question) if question.env == "vap" else _of_free(question)
+        return _of_policy(question, accepts) if question.env == "vap" else _of_free(question)
     except RecursionError:
         raise QuestionError(TOO_DEEP) from None
 
@@ -250,12 +253,10 @@ def answer_rule(question: Question, schema: Schema, root: bool) -> Answer:
 # Expressions of a ValidatingAdmissionPolicy (env vap)
 
 OFFLINE: Final = Undecided("authorizer: cannot be evaluated offline")
-REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _GIVEN: Final = ("object", "oldObject", "request", "params", "namespaceObject")
-_IDENTIFIER: Final = lazy("[_a-zA-Z][_a-zA-Z0-9]*")
 
 
-def _of_policy(question: Question) -> Answer:
+def _of_policy(question: Question, accepts: Callable[[JsonObject], bool]) -> Answer:
     for name in question.vars:
         if name not in _GIVEN:
             raise QuestionError(f"unknown variable {name}")
@@ -265,29 +266,18 @@ def _of_policy(question: Question) -> Answer:
     compiled = compose(rows, params=params)
     variables = Variables(dict(compiled), {**dict.fromkeys(_GIVEN), "request": {}, **question.vars, **authorizers})
     environment = admission(params=params, variables=variable_types(compiled))
-    accepted = _accepted(question, rows, params)
-    return _evaluated(question, environment, variables.names, accepted=accepted, variables=variables)
-
-
-def _accepted(question: Question, rows: list[tuple[str, str]], params: bool) -> bool:
-    """Report whether a server would create a policy with this validation and these variables."""
-    message = (question.message or "").strip()
-    if not question.expr.strip() or (question.message and not message) or re.search(r"[\r\n]", message):
-        return False
-    if question.reason is not None and question.reason not in REASONS:
-        return False
-    for name, text in rows:
-        if not _IDENTIFIER.fullmatch(name) or name in RESERVED or not text.strip():
-            return False
-    variables = compose(rows, params=params, new=True)
-    known = variable_types(variables)
-    compiled = [variable.made for variable in variables]
-    environment = admission(new=True, params=params, variables=known)
-    compiled.append(compile_expression(question.expr, environment, CONDITION))
-    if question.message_expression:
-        environment = admission(new=True, params=params, authorizer=False, variables=known)
-        compiled.append(compile_expression(question.message_expression, environment, MESSAGE))
-    return all(isinstance(each, Program) for each in compiled)
+    validation = {
+        "expression": question.expr,
+        "messageExpression": question.message_expression,
+        "message": question.message,
+        "reason": question.reason,
+    }
+    spec: JsonObject = {
+        "validations": [{name: value for name, value in validation.items() if value is not None}],
+        "variables": [{"name": name, "expression": text} for name, text in rows],
+        **({"paramKind": {}} if params else {}),
+    }
+    return _evaluated(question, environment, variables.names, accepted=accepts(spec), variables=variables)
 
 
 # Values: plain JSON, with {"t": kind, "v": value} for types that JSON lacks
