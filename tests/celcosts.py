@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from trainc.cel import codegen, runtime
+from trainc.admission.policy.creation import accepts_expressions
+from trainc.cel import runtime
 from trainc.cel.questions import answer, read_question
 from trainc.schema import parse
 
@@ -38,11 +39,11 @@ class Asking:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.absorbed = False
-        noticed = {name: self._noticing(name) for name in ("worse", "located")}
-        monkeypatch.setattr(codegen, "NAMES", {**runtime.NAMES, **noticed})
+        for name in ("worse", "located"):
+            monkeypatch.setattr(runtime, name, self._noticing(name))
 
     def _noticing(self, name: str) -> Any:
-        function = runtime.NAMES[name]
+        function = getattr(runtime, name)
 
         def called(*args: Any) -> Any:
             self.absorbed = True
@@ -53,7 +54,7 @@ class Asking:
     def answer(self, question: Answer, wanted: Answer) -> tuple[Answer, Answer]:
         """Return our answer and the one wanted, without costs that need not be the same."""
         self.absorbed = False
-        found: Answer = answer(read_question(question), parse).written()
+        found: Answer = answer(read_question(question), parse, accepts_expressions).written()
         if not wanted["ok"] or self.absorbed or wanted["cost"] is None:
             return own_words({**found, "cost": None}, {**wanted, "cost": None})
         return found, wanted

@@ -10,7 +10,6 @@ import pytest
 
 from celcosts import Asking, asking
 from oracle import celgoldens
-from trainc.cel.functions import STRUCTS
 from trainc.cel.library import functions
 from trainc.cel.macros import MACROS, NOT_NEW
 from trainc.cel.types import parse_signature
@@ -71,7 +70,7 @@ def test_functions_are_those_of_kubernetes() -> None:
     rows = functions()
     assert rows.keys() == declared["functions"].keys()
     for name, overloads in declared["functions"].items():
-        wanted = [(identifier, *parse_signature(text, STRUCTS)) for identifier, text in overloads]
+        wanted = [(identifier, *parse_signature(text)) for identifier, text in overloads]
         assert [(each.id, *each.signature[:3]) for each in rows[name].overloads] == wanted
     assert {each.id for row in rows.values() if row.stored for each in row.overloads} == set(declared["stored_only"])
     assert sorted(declared["macros"]) == sorted([*macro, *(["stored"] if macro in NOT_NEW else [])] for macro in MACROS)

@@ -107,7 +107,7 @@ def test_no_types(text: str) -> None:
 
 
 def test_signatures() -> None:
-    assert parse_signature(".(string, map(<K>, int)) optional_type(<K>)", frozenset()) == (
+    assert parse_signature(".(string, map(<K>, int)) optional_type(<K>)") == (
         True,
         (types.STRING, types.map_of(types.parameter("K"), types.INT)),
         types.optional_of(types.parameter("K")),

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from trainc.admission.policy.creation import accepts_expressions
 from trainc.basics.jsonvalues import Json, JsonObject
-from trainc.cel import codegen, composition, program, questions, work
+from trainc.cel import codegen, composition, questions, work
 from trainc.cel.questions import QuestionError, read_question
 from trainc.schema import parse
 
@@ -17,7 +18,7 @@ BUDGET = 50_000
 
 
 def answer(question: questions.Question) -> JsonObject:
-    return questions.answer(question, parse).written()
+    return questions.answer(question, parse, accepts_expressions).written()
 
 
 def outcome(expression: str, **variables: Json) -> JsonObject:
@@ -142,13 +143,13 @@ def chained(expression: str, count: int, **object_: Json) -> JsonObject:
 
 def test_variables_together_stay_within_the_budget_of_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluated = []
-    run = program.Program.run
+    run = codegen.Program.run
 
-    def counting(self: program.Program, *args: Any) -> Any:
+    def counting(self: codegen.Program, *args: Any) -> Any:
         evaluated.append(self)
         return run(self, *args)
 
-    monkeypatch.setattr(program.Program, "run", counting)
+    monkeypatch.setattr(codegen.Program, "run", counting)
     monkeypatch.setattr(composition, "MOST", 1_000_000)
     found = chained("object.l.all(a, object.l.all(b, a + b >= 0))", 200, l=list(range(100)))
     assert found["stage"] == "eval"

@@ -16,8 +16,8 @@ import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
 from trainc.basics.regex import lazy
+from trainc.cel.codegen import Program
 from trainc.cel.composition import OLD_SELF, SELF, CompiledRule, common_selection, compile_rule
-from trainc.cel.program import Program
 from trainc.cel.schemas import reader
 from trainc.cel.values import NONE, EvalError, Optional, Value
 from trainc.cel.work import PER_COST
@@ -246,7 +246,7 @@ class _Run(msgspec.Struct):
                 if variables is None:
                     variables = {SELF: _read(site, value)}
                     variables.update({OLD_SELF: _read(site, old)} if old is not None else {})
-                self._run(target, target.made.rule.program, variables)
+                self._run(target, target.made.rule, variables)
 
     def _run(self, target: _Target, program: Program, variables: dict[str, Value]) -> None:
         names = variables
@@ -270,12 +270,12 @@ class _Run(msgspec.Struct):
     def _refused(self, target: _Target, variables: dict[str, Value]) -> None:
         text = target.rule.message
         if target.made.message is not None:
-            outcome = target.made.message.program.evaluate(variables)
-            self._spend(target, outcome.charge, _MESSAGE_OUT_OF_BUDGET, reported=True)
-            if outcome.error is not None and outcome.error.message.startswith(_OVER_LIMIT):
+            value, cost, work = target.made.message.run(variables)
+            self._spend(target, max(cost, work // PER_COST), _MESSAGE_OUT_OF_BUDGET, reported=True)
+            if isinstance(value, EvalError) and value.message.startswith(_OVER_LIMIT):
                 expression = quote(str(target.rule.spec.get("messageExpression")))
                 self._stop(target, f"{_NO_FURTHER} for messageExpression: {expression}", reported=True)
-            text = message_text(outcome.value) or text
+            text = message_text(value) or text
         self._add(target, text, reported=True)
 
     def _spend(self, target: _Target, cost: int, otherwise: str, *, reported: bool = False) -> None:

@@ -6,46 +6,26 @@ literal's first token.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
 
-from trainc.cel import literals
+from trainc.basics.regex import lazy
 from trainc.cel.ast import Call, Constant, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
+from trainc.cel.escaping import RESERVED
 from trainc.cel.issues import Issue
 from trainc.cel.lalr import Token, UnexpectedToken
 from trainc.cel.macros import RECEIVER_MACROS, Budget, MacroError, Maker, has
-
-CONTROL = ("break", "continue", "else", "for", "if", "loop", "return", "while")
-DECLARATIONS = ("as", "const", "function", "import", "let", "namespace", "package", "var", "void")
-RESERVED = frozenset((*CONTROL, *DECLARATIONS))
-"""Words that cannot name variables and functions, only fields and members. (true, false, null and in are not names.)"""
+from trainc.cel.values import INT_MAX, INT_MIN, UINT_MAX, Uint
 
 BINARY = {text: f"_{text}_" for text in ("<", "<=", ">", ">=", "==", "!=", "+", "-", "*", "/", "%")} | {"in": "@in"}
 UNARY = {"!": "!_", "-": "-_"}
-CONSTANTS: Mapping[str, Constant] = {"true": True, "false": False, "null": None}
-READERS: Mapping[str, Callable[[str], Constant]] = {
-    "INT_LIT": literals.integer,
-    "UINT_LIT": literals.unsigned,
-    "FLOAT_LIT": literals.double,
-    "STRING_LIT": literals.string,
-    "MLSTRING_LIT": literals.string,
-    "BYTES_LIT": literals.byte_string,
-    "BOOL_LIT": CONSTANTS.__getitem__,
-    "NULL_LIT": CONSTANTS.__getitem__,
-}
 LISTS = ("exprlist", "listinits", "mapinits", "fieldinits")
 RENAMING = frozenset(("expr", "conditionalor", "unary_not", "unary_neg", "literal", "ident", "optexpr", *LISTS))
 """Rules of one symbol that have a method."""
-
-
-class Operand(msgspec.Struct, frozen=True):
-    """A left operand with its operator, or the first of a run of prefix operators."""
-
-    operator: Token
-    operand: Node | None = None
-    run: int = 1
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -56,11 +36,8 @@ class Field(msgspec.Struct, frozen=True):
     issue: Issue | None
 
 
-class Optional(msgspec.Struct, frozen=True):
-    """An expression, and whether a question mark precedes it."""
-
-    node: Node
-    marked: bool
+Optional: TypeAlias = tuple[Node, bool]
+"""An expression, and whether a question mark precedes it."""
 
 
 class Chain:
@@ -135,29 +112,29 @@ class Builder:
         """``conditionaland "&&" relation``."""
         return linked("_&&_", left, operator, right)
 
-    def _left(self, operand: Node, operator: Token) -> Operand:
-        return Operand(operator, operand)
+    def _left(self, operand: Node, operator: Token) -> tuple[Node, Token]:
+        return operand, operator
 
     relation_lt = relation_le = relation_gt = relation_ge = relation_eq = relation_ne = relation_in = _left
     addition_add = addition_sub = multiplication_mul = multiplication_div = multiplication_mod = _left
 
-    def _binary(self, left: Operand, right: Node) -> Node:
-        assert left.operand is not None
-        return Call(left.operator.start, BINARY[left.operator.text], None, (left.operand, right))
+    def _binary(self, left: tuple[Node, Token], right: Node) -> Node:
+        operand, operator = left
+        return Call(operator.start, BINARY[operator.text], None, (operand, right))
 
     relation = addition = multiplication = _binary
 
-    def unary_not(self, first: Token | Operand, another: Token | None = None) -> Operand:
+    def unary_not(self, *parts: Any) -> tuple[Token, ...]:
         """``"!" | unary_not "!"``."""
-        return Operand(first) if isinstance(first, Token) else Operand(first.operator, first.operand, first.run + 1)
+        return parts if len(parts) == 1 else (*parts[0], parts[1])
 
     unary_neg = unary_not
 
-    def unary(self, before: Operand, operand: Node) -> Node:
+    def unary(self, operators: tuple[Token, ...], operand: Node) -> Node:
         """``unary_not member | unary_neg member``; an even number of operators cancels out."""
-        if before.run % 2 == 0:
+        if len(operators) % 2 == 0:
             return operand
-        return Call(before.operator.start, UNARY[before.operator.text], None, (operand,))
+        return Call(operators[0].start, UNARY[operators[0].text], None, (operand,))
 
     # Members
 
@@ -187,7 +164,8 @@ class Builder:
 
     def member_index(self, operand: Node, bracket: Token, index: Optional, _: Token) -> Node:
         """``member "[" optexpr "]"``."""
-        return Call(bracket.start, "_[?_]" if index.marked else "_[_]", None, (operand, index.node))
+        node, marked = index
+        return Call(bracket.start, "_[?_]" if marked else "_[_]", None, (operand, node))
 
     def member_object(self, operand: Node, brace: Token, *rest: list[Field] | Token) -> Node:
         """``member "{" [fieldinits] [","] "}"``, where the member must be a name."""
@@ -276,8 +254,8 @@ class Builder:
     def list_lit(self, bracket: Token, *rest: list[Optional] | Token) -> Node:
         """``"[" [listinits] [","] "]"``."""
         elements = rest[0] if isinstance(rest[0], list) else []
-        marked = tuple(index for index, element in enumerate(elements) if element.marked)
-        return ListLiteral(bracket.start, tuple(element.node for element in elements), marked)
+        optional = tuple(index for index, (_, marked) in enumerate(elements) if marked)
+        return ListLiteral(bracket.start, tuple(node for node, _ in elements), optional)
 
     def map_lit(self, brace: Token, *rest: list[Entry] | Token) -> Node:
         """``"{" [mapinits] [","] "}"``."""
@@ -294,10 +272,102 @@ class Builder:
 
     def mapinit(self, key: Optional, colon: Token, value: Node) -> Entry:
         """``optexpr ":" expr``."""
-        return Entry(colon.start, key.node, value, key.marked)
+        node, marked = key
+        return Entry(colon.start, node, value, marked)
 
-    def optexpr(self, *parts: Token | Node) -> Optional:
+    def optexpr(self, *parts: Any) -> Optional:
         """``expr | "?" expr``."""
-        node = parts[-1]
-        assert not isinstance(node, Token)
-        return Optional(node, len(parts) == 2)
+        return parts[-1], len(parts) == 2
+
+
+# Literals (parser/parser.go and parser/unescape.go)
+
+CONTROL_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+ONE_CHARACTER_ESCAPES = frozenset((*CONTROL_ESCAPES, *"\"'\\?`"))
+ESCAPE = lazy(r"\\([xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|[\s\S])")
+
+
+def _integer(text: str) -> int:
+    """Return the value of a signed decimal or hexadecimal number; raises ValueError beyond 64 bits."""
+    value = _number(text)
+    if not INT_MIN <= value <= INT_MAX:
+        raise ValueError("invalid int literal")
+    return value
+
+
+def _unsigned(text: str) -> Uint:
+    """Return the value of a number that ends in u; raises ValueError beyond 64 bits."""
+    value = _number(text[:-1])
+    if value > UINT_MAX:
+        raise ValueError("invalid uint literal")
+    return Uint(value)
+
+
+def _number(text: str) -> int:
+    digits = text.lstrip("-")
+    base = 16 if digits.startswith("0x") else 10
+    significant = digits.removeprefix("0x").lstrip("0") or "0"
+    # Python rejects thousands of decimal digits, and more than 20 never fit anyway.
+    value = int(significant, base) if len(significant) <= 20 else UINT_MAX + 1
+    return -value if text.startswith("-") else value
+
+
+def _double(text: str) -> float:
+    """Return the value of a number with a fraction or an exponent; raises ValueError if it is too large."""
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError("invalid double literal")
+    return value
+
+
+def _string(text: str) -> str:
+    """Return the string of a quoted literal; raises ValueError for an invalid code point."""
+    body, raw = _body(text)
+    return body if raw else ESCAPE.sub(_character, body)
+
+
+def _byte_string(text: str) -> bytes:
+    """Return the bytes of a literal that starts with b; raises ValueError for an escape that bytes do not support."""
+    body, raw = _body(text[1:])
+    parts = [body] if raw else ESCAPE.split(body)  # texts and escapes in turn
+    plain = (part.encode("utf-8", "surrogatepass") for part in parts[::2])
+    return next(plain) + b"".join(_octets(code) + text for code, text in zip(parts[1::2], plain, strict=True))
+
+
+def _body(text: str) -> tuple[str, bool]:
+    """Return the text between the quotes, with line ends as ``\\n``, and whether it is raw."""
+    raw = text[0] in "rR"
+    quoted = text[1:] if raw else text
+    width = 3 if len(quoted) >= 6 and quoted[:3] in ("'''", '"""') else 1
+    return quoted[width:-width].replace("\r\n", "\n").replace("\r", "\n"), raw
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = escape[1]
+    if len(code) == 1:
+        return CONTROL_ESCAPES.get(code, code)
+    value = int(code, 8) if code[0] in "0123" else int(code[1:], 16)
+    if value > 0x10FFFF or 0xD800 <= value <= 0xDFFF:
+        raise ValueError("invalid unicode code point")
+    return chr(value)
+
+
+def _octets(code: str) -> bytes:
+    if len(code) == 1:
+        return CONTROL_ESCAPES.get(code, code).encode()
+    if code[0] in "uU":
+        raise ValueError("unable to unescape string")
+    return bytes((int(code, 8) if code[0] in "0123" else int(code[1:], 16),))
+
+
+CONSTANTS: Mapping[str, Constant] = {"true": True, "false": False, "null": None}
+READERS: Mapping[str, Callable[[str], Constant]] = {
+    "INT_LIT": _integer,
+    "UINT_LIT": _unsigned,
+    "FLOAT_LIT": _double,
+    "STRING_LIT": _string,
+    "MLSTRING_LIT": _string,
+    "BYTES_LIT": _byte_string,
+    "BOOL_LIT": CONSTANTS.__getitem__,
+    "NULL_LIT": CONSTANTS.__getitem__,
+}

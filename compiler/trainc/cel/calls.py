@@ -213,7 +213,7 @@ def _written(writer: Writer, chosen: _Implementation, args: list[Term]) -> Term:
     checks = [_check(writer, guard, arg) for guard, arg in zip(chosen.guards, args, strict=False)]
     if any(checks):
         error = f"mismatch({writer.constant(chosen.function)}, ({given}))"
-        error = "EvalError(NO_OVERLOAD)" if chosen.terse else error
+        error = "no_overload()" if chosen.terse else error
         writer.put(f"if not ({' and '.join(filter(None, checks))}): raise {error}")
     if chosen.work is not None:
         writer.put(f"{writer.constant(chosen.work)}(({given}), f)")

@@ -17,16 +17,16 @@ from celpy.evaluation import Annotation, CELEvalError, CELFunction, CELUnsupport
 from lark.visitors import Transformer_NonRecursive
 
 from trainc.cel import types
-from trainc.cel.ast import Ident, Node, postorder
+from trainc.cel.ast import Ident, postorder
 from trainc.cel.checker import check
+from trainc.cel.codegen import Program
 from trainc.cel.declarations import Checked, base, free
 from trainc.cel.declarations import Environment as Declarations
 from trainc.cel.issues import CompileError, display, location
 from trainc.cel.maps import is_list, is_map, items, make_map
 from trainc.cel.parser import parse
-from trainc.cel.program import Program
 from trainc.cel.types import Kind, Type
-from trainc.cel.values import Duration, Opaque, Optional, Timestamp, TypeValue, Uint, Value
+from trainc.cel.values import Duration, EvalError, Opaque, Optional, Timestamp, TypeValue, Uint, Value
 
 T = TypeVar("T")
 
@@ -61,14 +61,14 @@ class KubernetesRunner(Runner):
 
     def evaluate(self, activation: Context) -> celtypes.Value:
         """Return the value for variables. Raises CELEvalError."""
-        outcome = self.program.evaluate({name: from_celpy(value) for name, value in activation.items()})
-        if outcome.error is not None:
-            error = CELEvalError(outcome.error.message)
-            if outcome.error.position is not None:
-                error.line, error.column = _position(self.text, outcome.error.position)
+        value, _, _ = self.program.run({name: from_celpy(value) for name, value in activation.items()})
+        if isinstance(value, EvalError):
+            error = CELEvalError(value.message)
+            if value.position is not None:
+                error.line, error.column = _position(self.text, value.position)
             raise error
-        value: celtypes.Value = to_celpy(outcome.value)
-        return value
+        found: celtypes.Value = to_celpy(value)
+        return found
 
 
 class KubernetesEnvironment(Environment):
@@ -101,7 +101,11 @@ class KubernetesEnvironment(Environment):
 def _compile(text: str, environment: Environment) -> KubernetesExpression:
     def compiled() -> KubernetesExpression:
         tree = parse(text, base(new=False).macros)
-        names = {**_undeclared(tree), **_declared(environment.annotations)}
+        found = {node.name.removeprefix(".") for node in postorder(tree) if isinstance(node, Ident)}
+        names = dict.fromkeys(found - base(new=False).names.keys(), types.DYN)
+        for name, annotation in environment.annotations.items():
+            if annotation in _TYPES and "google." not in name:  # neither a function nor a message
+                names[name] = _TYPES[annotation]
         declarations = free(names, container=environment.package or "")
         return KubernetesExpression(text, check(tree, declarations), declarations)
 
@@ -120,17 +124,6 @@ def _located(text: str, step: Callable[[], T]) -> T:
 def _position(text: str, offset: int) -> tuple[int, int]:
     line, column = location(text, offset)
     return line, column + 1
-
-
-def _undeclared(tree: Node) -> dict[str, Type]:
-    """Return the possible variables of an expression, with type dyn."""
-    found = {node.name.removeprefix(".") for node in postorder(tree) if isinstance(node, Ident)}
-    return dict.fromkeys(found - base(new=False).names.keys(), types.DYN)
-
-
-def _declared(annotations: Mapping[str, Any]) -> dict[str, Type]:
-    """Return the types of annotated variables; annotations of functions and messages are skipped."""
-    return {name: _TYPES[found] for name, found in annotations.items() if found in _TYPES and "google." not in name}
 
 
 # Trees of celpy's own parser

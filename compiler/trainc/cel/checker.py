@@ -6,6 +6,7 @@ ordered, but not compared for equality.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from types import NoneType
 from typing import Any, TypeAlias, TypeVar
@@ -29,7 +30,7 @@ from trainc.cel.ast import (
     postorder,
     run,
 )
-from trainc.cel.declarations import Checked, Declared, Environment, Names, Reference, qualified
+from trainc.cel.declarations import Checked, Declared, Environment, Reference, candidates, qualified
 from trainc.cel.escaping import RESERVED
 from trainc.cel.functions import Overload
 from trainc.cel.gotext import utf8
@@ -61,15 +62,37 @@ Steps: TypeAlias = Walk[Node, Node]
 class _State:
     """The state of checking one expression: types, references and errors. An error does not stop the check."""
 
-    __slots__ = ("bindings", "environment", "issues", "names", "references", "types")
+    __slots__ = ("bindings", "environment", "issues", "references", "scope", "types")
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
-        self.names = Names(environment)
+        self.scope: ChainMap[str, Type] = ChainMap()
         self.bindings = Bindings()
         self.types: dict[Node, Type] = {}
         self.references: dict[Node, Reference] = {}
         self.issues: list[Issue] = []
+
+    def find(self, name: str) -> Declared | None:
+        """Return the declaration of a name, or None."""
+        environment = self.environment
+        for full in candidates(environment.container, name):
+            type_ = self.scope.get(full) or environment.variables.get(full)
+            if type_ is not None:
+                return Declared(full, type_)
+            if (type_ := environment.names.get(full)) is not None:
+                return Declared(full, type_, environment.constants.get(full))
+            if full in environment.objects:
+                return Declared(full, types.type_of(types.struct(full)))
+            if full in environment.constants:
+                return Declared(full, types.INT, environment.constants[full])
+        return None
+
+    def function(self, name: str) -> tuple[str, tuple[Overload, ...]] | None:
+        """Return a function's full name and its overloads, or None."""
+        for full in candidates(self.environment.container, name):
+            if (found := self.environment.functions.get(full)) is not None:
+                return full, found
+        return None
 
     def error(self, position: int, message: str) -> None:
         """Record an error."""
@@ -214,7 +237,7 @@ def _literal(state: _State, node: Literal) -> Steps:
 
 
 def _ident(state: _State, node: Ident) -> Steps:
-    declared = state.names.find(node.name)
+    declared = state.find(node.name)
     if declared is not None:
         return _refer(state, node, declared)
     state.undeclared(node, node.name)
@@ -232,7 +255,7 @@ def _refer(state: _State, node: Ident | Select, declared: Declared) -> Node:
 
 def _select(state: _State, node: Select) -> Steps:
     name = qualified(node)
-    if name is not None and (declared := state.names.find(name)) is not None:
+    if name is not None and (declared := state.find(name)) is not None:
         return _refer(state, node, declared)
     operand = yield node.operand
     result = state.selected(node.position, operand, node.field)
@@ -248,10 +271,10 @@ def _call(state: _State, node: Call) -> Steps:
         args.append(arg)
     if node.function == "_?._":
         return _optional_select(state, node, args)
-    target, name, function = node.target, node.function, state.names.function(node.function)
+    target, name, function = node.target, node.function, state.function(node.function)
     if target is not None:
         space = qualified(target)
-        inside = state.names.function(f"{space}.{name}") if space is not None else None
+        inside = state.function(f"{space}.{name}") if space is not None else None
         if inside is None:
             target = yield target
         else:
@@ -308,7 +331,7 @@ def _map(state: _State, node: MapLiteral) -> Steps:
 
 
 def _message(state: _State, node: Message) -> Steps:
-    declared = state.names.find(node.type_name)
+    declared = state.find(node.type_name)
     if declared is None:
         state.undeclared(node, node.type_name)
         return node
@@ -333,16 +356,17 @@ def _comprehension(state: _State, node: Comprehension) -> Steps:
     over = yield node.iter_range
     start = yield node.accu_init
     accumulated = state.types[start]
-    state.names.enter({node.accu_var: accumulated})
+    state.scope = state.scope.new_child({node.accu_var: accumulated})
     first, second = state.iterated(over, two=bool(node.iter_var2))
-    state.names.enter({node.iter_var2: second, node.iter_var: first} if node.iter_var2 else {node.iter_var: first})
+    variables = {node.iter_var2: second, node.iter_var: first} if node.iter_var2 else {node.iter_var: first}
+    state.scope = state.scope.new_child(variables)
     condition = yield node.condition
     state.require(condition, types.BOOL)
     step = yield node.step
     state.require(step, accumulated)
-    state.names.leave()
+    state.scope = state.scope.parents
     result = yield node.result
-    state.names.leave()
+    state.scope = state.scope.parents
     node = _rebuilt(node, iter_range=over, accu_init=start, condition=condition, step=step, result=result)
     state.types[node] = state.bindings.substitute(state.types[result])
     return node

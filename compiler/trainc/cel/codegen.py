@@ -1,4 +1,4 @@
-"""Generates a Python function from a checked expression: the only way in which expressions are evaluated.
+"""Programs: Python functions generated from checked expressions, the only way in which expressions are evaluated.
 
 The function takes the variables and the limit of cost, and returns the value (or an EvalError or Undecided instead),
 the cost and the work. Costs are those of cel-go: a chain of fields and indexes costs as one attribute, a branch of
@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from itertools import takewhile
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
+from trainc.cel import runtime
 from trainc.cel.ast import (
     Call,
     Comprehension,
@@ -38,7 +39,6 @@ from trainc.cel.declarations import Checked, Environment, Reference
 from trainc.cel.issues import PlanError
 from trainc.cel.macros import MAP_INSERT
 from trainc.cel.maps import make_map
-from trainc.cel.runtime import KEYS, NAMES
 from trainc.cel.types import Kind, type_name
 from trainc.cel.unification import is_optional
 from trainc.cel.values import Value, type_of
@@ -46,31 +46,37 @@ from trainc.cel.wellknown import make_message
 from trainc.cel.work import BUDGET, Panic
 from trainc.cel.writer import CHECK, Steps, Term, Writer, joined, require_bool
 
-Function: TypeAlias = Callable[[Mapping[str, Value], int], tuple[Value, int, int]]
+LIMIT = 1_000_000
+"""The cost limit of one expression: PerCallLimit of k8s.io/apiserver pkg/apis/cel/config.go."""
 
 
-class Source(NamedTuple):
-    """The text of a function, its constants, the position of each line, and the names of its variables."""
+class Program:
+    """A compiled expression, for any number of evaluations, also by several threads. ``names``: its variables.
 
-    text: str
-    constants: Mapping[str, Value]
-    positions: list[int]
-    variables: tuple[str, ...]
+    Raises PlanError for an invalid constant such as int("x").
+    """
 
-    def compiled(self) -> Function:
-        """Return the function."""
-        space: dict[str, Any] = {**NAMES, **self.constants, "POSITIONS": self.positions, "B": BUDGET}
-        exec(compile(self.text, "<expression>", "exec"), space)
-        function: Function = space["run"]
-        return function
+    __slots__ = ("_constants", "_function", "_positions", "_text", "checked", "names")
 
+    def __init__(self, checked: Checked, environment: Environment) -> None:
+        writer = Writer(checked, environment)
+        result = run(lambda node: _visit(writer, node), checked.root)
+        self._text, self._positions = writer.text(result.text)
+        self._constants = writer.constants
+        self._function: Callable[[Mapping[str, Value], int], tuple[Value, int, int]] | None = None
+        self.checked = checked
+        self.names = tuple(writer.scope)
 
-def generate(checked: Checked, environment: Environment) -> Source:
-    """Return the function that evaluates an expression. Raises PlanError."""
-    writer = Writer(checked, environment)
-    result = run(lambda node: _visit(writer, node), checked.root)
-    text, positions = writer.text(result.text)
-    return Source(text, writer.constants, positions, tuple(writer.scope))
+    def run(self, variables: Mapping[str, Value], limit: int = LIMIT) -> tuple[Value, int, int]:
+        """Return the value, or an EvalError or Undecided in its place, with cost and work (work.py).
+
+        A variable that is an EvalError or Undecided fails where it is used. The cost is exact if there is a value.
+        """
+        if self._function is None:  # most expressions of a policy are never evaluated
+            space = {**vars(runtime), **self._constants, "POSITIONS": self._positions, "B": BUDGET}
+            exec(compile(self._text, "<expression>", "exec"), space)
+            self._function = space["run"]
+        return self._function(variables, limit)
 
 
 class _Qualifier(NamedTuple):
@@ -249,7 +255,7 @@ def _qualified(writer: Writer, base: str, qualifiers: tuple[_Qualifier, ...], st
             writer.put(f"{optional} = True")
         with writer.block(f"if {value} is not MISSING:"):
             key = yield _Branch(qualifier.key, ())  # a variable costs nothing here
-            if key.constant and key.value.__class__ not in KEYS:
+            if key.constant and key.value.__class__ not in runtime.KEYS:
                 raise PlanError(qualifier.position, f"invalid qualifier type: {type_name(type_of(key.value))}")
             test = qualifier.test and key.constant
             writer.put(f"{value} = step(f, {value}, {key.text}, {optional}, {test})")
@@ -400,7 +406,7 @@ def _searched(writer: Writer, node: Comprehension) -> Steps:
         with writer.block("try:"):
             holds = require_bool(writer, (yield predicate))
             with writer.block(f"if {holds}:" if ending else f"if not {holds}:"):
-                writer.put(f"if length_hint({source}): c += {before}")
+                writer.put(f"if {source}.__length_hint__(): c += {before}")
                 writer.put(f"{name} = {ending}")
                 writer.put("break")
         writer.put(f"except ABSORBED as e: {failure} = worse({failure}, e)")

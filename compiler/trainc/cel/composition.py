@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import takewhile
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -18,15 +18,14 @@ from trainc.basics.regex import lazy
 from trainc.cel import types
 from trainc.cel.ast import Call, Ident, Literal, Node, Select, postorder
 from trainc.cel.checker import check
-from trainc.cel.declarations import VARIABLES, Checked, Environment, admission, declared, refusal
+from trainc.cel.codegen import Program
+from trainc.cel.declarations import VARIABLES, Environment, admission, declared, refusal
 from trainc.cel.escaping import unescape
 from trainc.cel.issues import CompileError, Issue, PlanError, display
-from trainc.cel.maps import MISSING
 from trainc.cel.parser import parse
-from trainc.cel.program import Program
 from trainc.cel.schemas import Declared, Schema, declare
 from trainc.cel.types import Type
-from trainc.cel.values import Container, EvalError, Undecided, Value
+from trainc.cel.values import MISSING, Container, EvalError, Undecided, Value
 from trainc.cel.work import MESSAGE, PER_COST, Exceeded
 
 MOST = 10_000_000
@@ -44,13 +43,6 @@ class Problem(NamedTuple):
     issues: tuple[Issue, ...] = ()
 
 
-class Compiled(NamedTuple):
-    """A compiled expression."""
-
-    checked: Checked
-    program: Program
-
-
 def compile_expression(
     text: str,
     environment: Environment,
@@ -59,7 +51,7 @@ def compile_expression(
     strict: bool = True,
     what: str = "",
     wrong_type: str = "",
-) -> Compiled | Problem:
+) -> Program | Problem:
     """Compile an expression whose type must be one of ``allowed`` (empty: any), or return the problem.
 
     ``what`` names the expression in errors, ``wrong_type`` is the error for a type that is not allowed. Not ``strict``:
@@ -70,7 +62,7 @@ def compile_expression(
         checked = check(tree, environment, strict=strict)
         if allowed and (reason := refusal(checked.type, allowed)) is not None:
             return Problem(wrong_type or reason)
-        return Compiled(checked, Program(checked, environment))
+        return Program(checked, environment)
     except PlanError as error:
         return Problem(f"{what or 'program '}instantiation failed: {error.message}", error.issues[0].position)
     except CompileError as error:
@@ -78,15 +70,11 @@ def compile_expression(
         return Problem(f"{what}compilation failed: {display(text, error.issues)}", issues[0].position, issues)
 
 
-Made: TypeAlias = Mapping[str, Compiled | Problem]
-"""Variables by name."""
-
-
 class Variable(NamedTuple):
     """A variable of a policy."""
 
     name: str
-    made: Compiled | Problem
+    made: Program | Problem
 
 
 def compose(rows: Iterable[tuple[str, str]], *, params: bool, new: bool = False) -> tuple[Variable, ...]:
@@ -103,7 +91,7 @@ def compose(rows: Iterable[tuple[str, str]], *, params: bool, new: bool = False)
 
 def variable_types(variables: Iterable[Variable]) -> dict[str, Type | None]:
     """Return the types of variables, None for those that do not compile."""
-    return {name: made.checked.type if isinstance(made, Compiled) else None for name, made in variables}
+    return {name: made.checked.type if isinstance(made, Program) else None for name, made in variables}
 
 
 class LazyNames(dict[str, Value]):
@@ -128,7 +116,7 @@ class Variables(Container):
 
     __slots__ = ("_made", "_values", "charged", "cost", "names")
 
-    def __init__(self, variables: Made, names: Mapping[str, Value]) -> None:
+    def __init__(self, variables: Mapping[str, Program | Problem], names: Mapping[str, Value]) -> None:
         self._made = variables
         self._values: dict[str, Value] = {}
         self.names = LazyNames(names)
@@ -155,12 +143,12 @@ class Variables(Container):
             raise Undecided(value.reason)
         return value
 
-    def _evaluate(self, name: str, made: Compiled | Problem) -> Value:
+    def _evaluate(self, name: str, made: Program | Problem) -> Value:
         if isinstance(made, Problem):
             return EvalError(f'composited variable "{name}" fails to compile: {made.text}')
         if self.charged > MOST:
             raise Exceeded(MESSAGE)
-        value, cost, work = made.program.run(self.names)
+        value, cost, work = made.run(self.names)
         self.cost += cost
         self.charged += max(cost, work // PER_COST)
         if value.__class__ is EvalError:
@@ -194,8 +182,8 @@ class CompiledRule(Struct, frozen=True):
     ``field_text``: the reported path, relative to that of the rule.
     """
 
-    rule: Compiled | None = None
-    message: Compiled | None = None
+    rule: Program | None = None
+    message: Program | None = None
     compares: bool = False
     field_path: Path = ()
     field_text: str = ""

@@ -100,55 +100,6 @@ def qualified(node: Node) -> str | None:
     return ".".join([node.name, *reversed(fields)]) if isinstance(node, Ident) else None
 
 
-class Names:
-    """The names in scope; scopes nest like comprehensions."""
-
-    __slots__ = ("_environment", "_scopes")
-
-    def __init__(self, environment: Environment) -> None:
-        self._environment = environment
-        self._scopes: list[dict[str, Type]] = []
-
-    def enter(self, variables: dict[str, Type]) -> None:
-        """Open a scope whose variables shadow others."""
-        self._scopes.append(variables)
-
-    def leave(self) -> None:
-        """Close the innermost scope."""
-        self._scopes.pop()
-
-    def find(self, name: str) -> Declared | None:
-        """Return the declaration of a name, or None."""
-        for full in candidates(self._environment.container, name):
-            if (found := self._exact(full)) is not None:
-                return found
-        return None
-
-    def _exact(self, name: str) -> Declared | None:
-        for scope in reversed(self._scopes):
-            if name in scope:
-                return Declared(name, scope[name])
-        environment = self._environment
-        type_ = environment.variables.get(name)
-        if type_ is not None:
-            return Declared(name, type_)
-        type_ = environment.names.get(name)
-        if type_ is not None:
-            return Declared(name, type_, environment.constants.get(name))
-        if name in environment.objects:
-            return Declared(name, types.type_of(types.struct(name)))
-        if name in environment.constants:
-            return Declared(name, types.INT, environment.constants[name])
-        return None
-
-    def function(self, name: str) -> tuple[str, tuple[Overload, ...]] | None:
-        """Return a function's full name and its overloads, or None."""
-        for full in candidates(self._environment.container, name):
-            if (found := self._environment.functions.get(full)) is not None:
-                return full, found
-        return None
-
-
 class Reference(Struct, frozen=True):
     """The declaration that a node refers to.
 
@@ -185,9 +136,8 @@ Structs = Mapping[str, Mapping[str, Type]]
 def base(new: bool) -> Environment:
     """Return the environment of stored expressions, or of ``new`` ones, which have fewer functions."""
     data = load_json(FILE)
-    structs = frozenset([*data["structs"], *data["messages"]])
-    names = {name: parse_type(text, structs) for name, text in data["names"].items()}
-    messages = _parsed(data["messages"], structs)
+    names = {name: parse_type(text) for name, text in data["names"].items()}
+    messages = _parsed(data["messages"])
     # The parameters of ``list`` and ``map`` as values are dyn.
     constants: dict[str, Value] = {
         name: TypeValue(names[name].parameters[0].mapped(lambda _: types.DYN)) for name in data["values"]
@@ -202,10 +152,8 @@ def base(new: bool) -> Environment:
     )
 
 
-def _parsed(texts: Mapping[str, Mapping[str, str]], structs: frozenset[str] | None = None) -> Structs:
-    return {
-        name: {field: parse_type(text, structs) for field, text in fields.items()} for name, fields in texts.items()
-    }
+def _parsed(texts: Mapping[str, Mapping[str, str]]) -> Structs:
+    return {name: {field: parse_type(text) for field, text in fields.items()} for name, fields in texts.items()}
 
 
 def free(names: Mapping[str, Type], *, new: bool = False, container: str = "") -> Environment:

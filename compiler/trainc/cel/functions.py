@@ -23,15 +23,6 @@ Cost: TypeAlias = Callable[[Sequence[Value], Value], int]
 Work: TypeAlias = Callable[[Sequence[Value], Meter], None]
 """Spends, before a call, the work that its cost does not reflect (work.py)."""
 
-_AUTHORIZATION = ("Authorizer", "Decision", "GroupCheck", "PathCheck", "ResourceCheck")
-STRUCTS = frozenset(
-    (
-        *(f"kubernetes.{name}" for name in ("NamedFormat", "Quantity", "Semver", "URL")),
-        *(f"kubernetes.authorization.{name}" for name in _AUTHORIZATION),
-    )
-)
-"""The library types that are messages in cel-go; all others are opaque."""
-
 
 class Signature(NamedTuple):
     """The types of an overload. ``args`` of a member start with the receiver.
@@ -81,24 +72,15 @@ class Function(Struct, frozen=True):
     terse: bool = False
 
 
-def function(
-    name: str,
-    *overloads: tuple[Any, ...],
-    run: Run | None = None,
-    cost: Cost | int = 1,
-    work: Work | None = None,
-    metered: bool = False,
-    stored: bool = False,
-    terse: bool = False,
-) -> Function:
+def function(name: str, *overloads: tuple[Any, ...], metered: bool = False, **options: Any) -> Function:
     """Return a row. An overload is its id, signature, implementation and cost; the last two may be left out."""
     rows = tuple(replace(Overload(*each), metered=metered) for each in overloads)
-    return Function(name, rows, run, cost, work, metered, stored, terse)
+    return Function(name, rows, metered=metered, **options)
 
 
 @cache
 def _signature(text: str) -> Signature:
-    member, args, result = parse_signature(text, STRUCTS)
+    member, args, result = parse_signature(text)
     names = dict.fromkeys(name for type_ in (result, *args) for name in _variables(type_))
     return Signature(member, args, result, tuple(names))
 

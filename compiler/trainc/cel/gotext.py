@@ -6,7 +6,7 @@ Source: Go's strconv and fmt, cel-go v0.26.0 common/types.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from trainc.cel.values import (
 )
 from trainc.kube.fielderror import quote
 from trainc.kube.gojson import decimal, fits, go_number
+from trainc.kube.gotime import SECOND, calendar
 
 _MOST = 120
 """The most characters of a value that an error quotes."""
@@ -34,14 +35,6 @@ _ELLIPSIS = "..."
 _INTEGER = lazy("[+-]?[0-9]+")
 _HEAVY = 1000
 """Values with more weight than this are not written into errors."""
-
-SECOND, DAY = 10**9, 86400
-MIN_SECONDS, MAX_SECONDS = -62135596800, 253402300799
-"""Seconds since 1970 of the start of year 1 and of the end of year 9999."""
-
-EPOCH = datetime(1970, 1, 1)
-CYCLE_DAYS, CYCLE_YEARS = 146097, 400
-"""The calendar repeats after this many days."""
 
 
 def utf8(text: str) -> bytes:
@@ -144,10 +137,7 @@ class Civil(NamedTuple):
 def civil(time: Timestamp, offset: int) -> Civil:
     """Return the date and time of day at an offset in seconds east of UTC."""
     seconds, nanos = divmod(time.nanos, SECOND)
-    seconds += offset
-    cycles = 1 if seconds < MIN_SECONDS else -1 if seconds > MAX_SECONDS else 0
-    moment = EPOCH + timedelta(days=cycles * CYCLE_DAYS, seconds=seconds)
-    return Civil(moment.year - cycles * CYCLE_YEARS, moment, nanos)
+    return Civil(*calendar(seconds + offset), nanos)
 
 
 def _timestamp(value: Timestamp) -> str:

@@ -15,6 +15,7 @@ from trainc.cel.gotext import shown
 from trainc.cel.types import type_name
 from trainc.cel.values import (
     INT_MAX,
+    MISSING,
     NO_OVERLOAD,
     Container,
     Duration,
@@ -34,14 +35,6 @@ _SHARED_ZONES: Final = range(-12 * 3600, 15 * 3600, 3600)
 """Offsets for which Go shares one zone object; Go compares other zones by pointer."""
 
 Entries: TypeAlias = dict[object, tuple[Value, Value]]
-
-
-class _Missing:
-    """The class of MISSING."""
-
-
-MISSING: Final = _Missing()
-"""Returned by find if there is no entry."""
 
 
 class _ByIdentity:
@@ -185,8 +178,6 @@ _SIMPLE: Final = frozenset((str, int, bool, float, bytes, type(None), Uint, Time
 """Classes with the same equality in Python and CEL."""
 _NUMBERS: Final = frozenset((int, float, Uint))
 
-Pair: TypeAlias = tuple[Any, Any]
-
 
 def equal(left: Value, right: Value, meter: Meter | None = None) -> bool:
     """Report whether ``left == right``.
@@ -243,7 +234,7 @@ def _maps(left: Value, right: Value, meter: Meter | None) -> bool:
     return _members(((value, find(right, key)) for key, value in items(left)), weight * size + _COMPARED, meter)
 
 
-def _members(pairs: Iterable[Pair], work: int, meter: Meter | None) -> bool:
+def _members(pairs: Iterable[tuple[Any, Any]], work: int, meter: Meter | None) -> bool:
     if meter is not None:
         spend(meter, work)
     for one, two in pairs:

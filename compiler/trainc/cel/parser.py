@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from trainc.cel.ast import Call, Node, Select, children, postorder
-from trainc.cel.build import RENAMING, Builder
+from trainc.cel.build import ESCAPE, ONE_CHARACTER_ESCAPES, RENAMING, Builder
 from trainc.cel.issues import CompileError, Issue
 from trainc.cel.lalr import BROKEN, END, Token, UnexpectedToken, accepts, drive, scan
-from trainc.cel.literals import ESCAPE, ONE_CHARACTER_ESCAPES
 
 WHOLE = -1
 """The position of an issue with the whole expression."""

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct, field
@@ -17,11 +16,12 @@ from msgspec import Struct, field
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.basics.regex import lazy
 from trainc.cel import types
+from trainc.cel.codegen import Program
 from trainc.cel.composition import (
+    MOST,
     OLD_SELF,
     SELF,
     TYPE_NAME,
-    Compiled,
     Problem,
     Variables,
     compile_expression,
@@ -30,8 +30,7 @@ from trainc.cel.composition import (
     rule_environment,
     variable_types,
 )
-from trainc.cel.declarations import CONDITION, MESSAGE, Environment, admission, free
-from trainc.cel.escaping import RESERVED
+from trainc.cel.declarations import Environment, admission, free
 from trainc.cel.maps import is_list, is_map, items, make_map
 from trainc.cel.schemas import Schema, declare, reader
 from trainc.cel.types import parse_type, spell, type_name
@@ -53,17 +52,12 @@ from trainc.cel.values import (
 )
 from trainc.cel.work import Exceeded, Meter, spend
 from trainc.kube.gojson import go_number
-
-BUDGET: Final = 10_000_000
-"""The default cost limit of an evaluation with its variables."""
+from trainc.kube.gotime import SECOND
 
 OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 TOO_DEEP: Final = "the input is nested too deeply"
 
 _ENVIRONMENTS: Final = ("vap", "crd", "spec", "dyn")
-
-ReadSchema: TypeAlias = Callable[[JsonObject], Schema]
-"""Reads the openAPIV3Schema of a CRD. Raises ValueError."""
 
 
 class QuestionError(ValueError):
@@ -152,14 +146,17 @@ def read_question(data: Json) -> Question:
     return question
 
 
-def answer(question: Question, read_schema: ReadSchema) -> Answer:
-    """Return the answer. Raises QuestionError."""
+def answer(
+    question: Question, read_schema: Callable[[JsonObject], Schema], accepts: Callable[[JsonObject], bool]
+) -> Answer:
+    """Return the answer. Raises QuestionError.
+
+    ``read_schema`` reads the openAPIV3Schema of a CRD; ``accepts``: a server would create a policy with this spec.
+    """
     try:
         if question.env == "crd":
             return _of_rule(question, read_schema)
-        return _of_policy(question) if question.env == "vap" else _of_free(question)
-    except TagError as error:
-        raise QuestionError(str(error)) from error
+        return _of_policy(question, accepts) if question.env == "vap" else _of_free(question)
     except RecursionError:
         raise QuestionError(TOO_DEEP) from None
 
@@ -179,17 +176,17 @@ def _evaluated(
     if isinstance(compiled, Problem):
         return answer.stop("compile", compiled.text)
     answer.type = spell(compiled.checked.type)
-    outcome = compiled.program.evaluate(names)
-    if outcome.undecided is not None:
-        return answer.stop("undecided", outcome.undecided)
-    answer.cost = outcome.cost + (variables.cost if variables is not None else 0)
-    if answer.cost > (question.budget if question.budget is not None else BUDGET):
+    value, cost, _ = compiled.run(names)
+    if isinstance(value, Undecided):
+        return answer.stop("undecided", value.reason)
+    answer.cost = cost + (variables.cost if variables is not None else 0)
+    if answer.cost > (question.budget if question.budget is not None else MOST):
         return answer.stop("eval", OUT_OF_BUDGET)
-    if outcome.error is not None:
-        answer.position = outcome.error.position
-        return answer.stop("eval", outcome.error.message)
+    if isinstance(value, EvalError):
+        answer.position = value.position
+        return answer.stop("eval", value.message)
     try:
-        answer.value = plain(outcome.value)
+        answer.value = plain(value)
     except EvalError as error:
         return answer.stop("eval", error.message)
     answer.ok = True
@@ -208,13 +205,13 @@ def _of_free(question: Question) -> Answer:
     new = compile_expression(question.expr, free(names, new=True, container=container), strict=strict)
     values = {name: untag(value) for name, value in question.vars.items()}
     environment = free(names, container=container)
-    return _evaluated(question, environment, values, accepted=isinstance(new, Compiled), strict=strict)
+    return _evaluated(question, environment, values, accepted=isinstance(new, Program), strict=strict)
 
 
 # Rules of a CRD (env crd)
 
 
-def _of_rule(question: Question, read_schema: ReadSchema) -> Answer:
+def _of_rule(question: Question, read_schema: Callable[[JsonObject], Schema]) -> Answer:
     if question.schema is None:
         raise QuestionError("schema is missing: with env crd, it is the schema of self")
     properties = question.schema.get("properties")
@@ -256,12 +253,10 @@ def answer_rule(question: Question, schema: Schema, root: bool) -> Answer:
 # Expressions of a ValidatingAdmissionPolicy (env vap)
 
 OFFLINE: Final = Undecided("authorizer: cannot be evaluated offline")
-REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _GIVEN: Final = ("object", "oldObject", "request", "params", "namespaceObject")
-_IDENTIFIER: Final = lazy("[_a-zA-Z][_a-zA-Z0-9]*")
 
 
-def _of_policy(question: Question) -> Answer:
+def _of_policy(question: Question, accepts: Callable[[JsonObject], bool]) -> Answer:
     for name in question.vars:
         if name not in _GIVEN:
             raise QuestionError(f"unknown variable {name}")
@@ -271,39 +266,23 @@ def _of_policy(question: Question) -> Answer:
     compiled = compose(rows, params=params)
     variables = Variables(dict(compiled), {**dict.fromkeys(_GIVEN), "request": {}, **question.vars, **authorizers})
     environment = admission(params=params, variables=variable_types(compiled))
-    accepted = _accepted(question, rows, params)
-    return _evaluated(question, environment, variables.names, accepted=accepted, variables=variables)
-
-
-def _accepted(question: Question, rows: list[tuple[str, str]], params: bool) -> bool:
-    """Report whether a server would create a policy with this validation and these variables."""
-    message = (question.message or "").strip()
-    if not question.expr.strip() or (question.message and not message) or re.search(r"[\r\n]", message):
-        return False
-    if question.reason is not None and question.reason not in REASONS:
-        return False
-    for name, text in rows:
-        if not _IDENTIFIER.fullmatch(name) or name in RESERVED or not text.strip():
-            return False
-    variables = compose(rows, params=params, new=True)
-    known = variable_types(variables)
-    compiled = [variable.made for variable in variables]
-    environment = admission(new=True, params=params, variables=known)
-    compiled.append(compile_expression(question.expr, environment, CONDITION))
-    if question.message_expression:
-        environment = admission(new=True, params=params, authorizer=False, variables=known)
-        compiled.append(compile_expression(question.message_expression, environment, MESSAGE))
-    return all(isinstance(each, Compiled) for each in compiled)
+    validation = {
+        "expression": question.expr,
+        "messageExpression": question.message_expression,
+        "message": question.message,
+        "reason": question.reason,
+    }
+    spec: JsonObject = {
+        "validations": [{name: value for name, value in validation.items() if value is not None}],
+        "variables": [{"name": name, "expression": text} for name, text in rows],
+        **({"paramKind": {}} if params else {}),
+    }
+    return _evaluated(question, environment, variables.names, accepted=accepts(spec), variables=variables)
 
 
 # Values: plain JSON, with {"t": kind, "v": value} for types that JSON lacks
 
-_SECOND: Final = 10**9
 _SURROGATE: Final = lazy("[\ud800-\udfff]")
-
-
-class TagError(ValueError):
-    """A tagged value that is invalid."""
 
 
 def _normalized(value: Json) -> Json:
@@ -320,7 +299,7 @@ def _normalized(value: Json) -> Json:
 
 
 def untag(value: Json) -> Value:
-    """Convert tagged JSON to a value. Raises TagError."""
+    """Convert tagged JSON to a value. Raises QuestionError."""
     if isinstance(value, list):
         return [untag(item) for item in value]
     if not isinstance(value, dict):
@@ -330,11 +309,11 @@ def untag(value: Json) -> Value:
         return {key: untag(item) for key, item in value.items()}
     read = _TAGS.get(tag)
     if read is None:
-        raise TagError(f"unknown tag {tag!r}")
+        raise QuestionError(f"unknown tag {tag!r}")
     try:
         return read(value.get("v"))
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
-        raise TagError(f"{value.get('v')!r} is not a value of type {tag!r}") from error
+        raise QuestionError(f"{value.get('v')!r} is not a value of type {tag!r}") from error
 
 
 def _integer(value: Any, low: int = INT_MIN, high: int = INT_MAX) -> int:
@@ -352,7 +331,7 @@ def _double(value: Any) -> float:
 
 def _nanos(value: Any) -> int:
     seconds, nanos = map(_integer, _list(value))
-    return seconds * _SECOND + nanos
+    return seconds * SECOND + nanos
 
 
 def _list(value: Any) -> list[Any]:
@@ -395,7 +374,7 @@ _CHARACTERS_WRITTEN = 16
 def plain(value: Value) -> Json:
     """Return a value as JSON. Raises EvalError for one too large or too deep to be written."""
     try:
-        return _write(value, [0, _MOST_WRITTEN, 0])
+        return _write(value, [0, _MOST_WRITTEN])
     except Exceeded:
         raise EvalError("the value is too large to be written") from None
     except RecursionError:
@@ -450,7 +429,7 @@ def _key_text(key: Json) -> str:
 
 
 def _seconds(value: Duration) -> Json:
-    seconds, nanos = divmod(abs(value.nanos), _SECOND)
+    seconds, nanos = divmod(abs(value.nanos), SECOND)
     return [-seconds, -nanos] if value.nanos < 0 else [seconds, nanos]
 
 
@@ -459,7 +438,7 @@ _WRITERS: Final[Mapping[type, Callable[[Any], Json]]] = {
     float: _double_text,
     bytes: list,
     Uint: lambda value: value.value,
-    Timestamp: lambda value: list(divmod(value.nanos, _SECOND)),
+    Timestamp: lambda value: list(divmod(value.nanos, SECOND)),
     Duration: _seconds,
     TypeValue: lambda value: type_name(value.type),
 }

@@ -1,4 +1,4 @@
-"""The functions that the generated code of an expression calls (codegen.py, calls.py).
+"""The globals of generated code (codegen.py, calls.py): its functions, and the values it compares with.
 
 A failure is a Python exception: EvalError for an error of the expression, Undecided for a result that is
 not available offline. ``&&``, ``||`` and loops catch both; nothing catches Panic.
@@ -6,17 +6,17 @@ not available offline. ``&&``, ``||`` and loops catch both; nothing catches Pani
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from operator import length_hint
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, Final
 
 from trainc.cel.cost import actual_size
 from trainc.cel.gotext import shown
-from trainc.cel.maps import MISSING, equal, find, from_entries, inserted, is_list, is_map, items, key_form, keys
+from trainc.cel.maps import equal, find, from_entries, inserted, is_list, is_map, items, key_form, keys
 from trainc.cel.types import type_name
 from trainc.cel.values import (
     INT_MAX,
+    MISSING,
     NO_OVERLOAD,
     NONE,
     Container,
@@ -30,7 +30,7 @@ from trainc.cel.values import (
     Value,
     type_of,
 )
-from trainc.cel.work import CHARACTERS, COST, MESSAGE, TOO_EXPENSIVE, Exceeded, Meter, Panic, spend
+from trainc.cel.work import CHARACTERS, COST, MESSAGE, Exceeded, Meter, Panic, spend
 
 ABSORBED: Final = (EvalError, Undecided)
 """The failures that ``&&`` and ``||`` absorb."""
@@ -43,8 +43,18 @@ LOOK_UP: Final = (KeyError, TypeError, AttributeError, EvalError)
 TOO_DEEP: Final = "the expression or its values are nested too deeply"
 
 
+def exceeded(cost: bool) -> Exceeded:
+    """Return the error of an evaluation whose cost, or else whose work, is above its limit."""
+    return Exceeded() if cost else Exceeded(MESSAGE)
+
+
+def no_overload() -> EvalError:
+    """Return cel-go's error for arguments that fit no overload, without their types."""
+    return EvalError(NO_OVERLOAD)
+
+
 def mismatch(function: str, args: Sequence[Value]) -> EvalError:
-    """Return cel-go's error for arguments that fit no overload."""
+    """Return cel-go's error for arguments that fit no overload, with their types."""
     return EvalError(f"no such overload: {function}({', '.join(type_name(type_of(arg)) for arg in args)})")
 
 
@@ -317,25 +327,3 @@ def insert_all(entries: dict[object, tuple[Value, Value]], update: Value, meter:
     for key, value in items(update):
         spend(meter, 1)
         insert(entries, key, value)
-
-
-_FUNCTIONS: Final = (
-    *(EvalError, Exceeded, Optional, bare, compare, elements, equality_cost, failed, from_entries, insert, insert_all),
-    *(inside, length_hint, list_of, located, map_of, member, mismatch, pairs, pay, rewrapped, select, step, unwrapped),
-    *(worse,),
-)
-NAMES: Final[Mapping[str, Any]] = {
-    **{each.__name__: each for each in _FUNCTIONS},
-    "ABSORBED": ABSORBED,
-    "FAILURES": FAILURES,
-    "LOOK_UP": LOOK_UP,
-    "MESSAGE": MESSAGE,
-    "MISSING": MISSING,
-    "NONE": NONE,
-    "NO_OVERLOAD": NO_OVERLOAD,
-    "ONE": ONE,
-    "TOO_EXPENSIVE": TOO_EXPENSIVE,
-    "UNSET": UNSET,
-    "UNUSUAL": UNUSUAL,
-}
-"""The globals of generated functions, besides their constants."""

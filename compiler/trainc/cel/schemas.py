@@ -18,13 +18,14 @@ from trainc.basics.regex import lazy
 from trainc.cel import types
 from trainc.cel.declarations import Lookup
 from trainc.cel.escaping import RESERVED, escape, unescape
-from trainc.cel.gotext import DAY, SECOND, atoi, cut
+from trainc.cel.gotext import atoi, cut
 from trainc.cel.library.conversions import duration_nanos, parse_date, parse_timestamp
 from trainc.cel.maps import equal
 from trainc.cel.types import Kind, Type
-from trainc.cel.values import NO_OVERLOAD, Container, Duration, EvalError, Timestamp, Value
+from trainc.cel.values import MISSING, NO_OVERLOAD, Container, Duration, EvalError, Timestamp, Value
 from trainc.cel.work import Meter, spend
 from trainc.kube.gojson import int64
+from trainc.kube.gotime import DAY, SECOND
 
 
 class Schema(Protocol):
@@ -255,7 +256,6 @@ Reader: TypeAlias = Callable[[Any], Value]
 """Converts JSON to a value. Raises EvalError if it does not fit the schema, such as null."""
 
 _LIST = types.list_of(types.DYN)
-_MISSING: Any = object()
 _READ = 2
 """The work of reading a field or an item, or of comparing it."""
 
@@ -391,8 +391,8 @@ class Object(SchemaValue):
         if key.__class__ is not str:
             raise EvalError(NO_OVERLOAD)
         found = self.shape.entry(key)
-        value = self.raw.get(found[0], _MISSING) if found is not None else _MISSING
-        if found is None or value is _MISSING or (value is None and self.shape.closed):
+        value = self.raw.get(found[0], MISSING) if found is not None else MISSING
+        if found is None or value is MISSING or (value is None and self.shape.closed):
             return default
         return found[1](value)
 
@@ -415,15 +415,11 @@ class Object(SchemaValue):
 
     def _same(self, key: str, value: Json, other: Value, meter: Meter | None) -> bool:
         if self.shape.knows(key):
-            one, two = self.get(key, _MISSING), other.get(key, _MISSING)
-            return one is two if one is _MISSING or two is _MISSING else equal(one, two, meter)
+            one, two = self.get(key, MISSING), other.get(key, MISSING)
+            return one is two if one is MISSING or two is MISSING else equal(one, two, meter)
         if not isinstance(other, Object):
             raise EvalError(NO_OVERLOAD)
         return key not in other.raw or _same_json(value, other.raw[key], meter)
-
-
-Identify: TypeAlias = Callable[[Json], object]
-"""Returns the identity of an item of a set, or of a list of type map."""
 
 
 def _list_maker(schema: Schema) -> Reader:
@@ -439,7 +435,7 @@ def _list_maker(schema: Schema) -> Reader:
             raise EvalError("unexpected data format for element of array with x-kubernetes-list-type=map")
         return tuple(_by_value(item.get(key)) for key in keys)
 
-    identify: Identify | None = {"set": _by_value, "map": by_keys}.get(str(kind))
+    identify = {"set": _by_value, "map": by_keys}.get(str(kind))
     return lambda value: List(value, read, identify)
 
 
@@ -458,7 +454,7 @@ class List(SchemaValue):
 
     raw: list[Json]
 
-    def __init__(self, raw: list[Json], read: Reader, identify: Identify | None) -> None:
+    def __init__(self, raw: list[Json], read: Reader, identify: Callable[[Json], object] | None) -> None:
         super().__init__(raw)
         self.read = read
         self.identify = identify

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
 from functools import cache, partial
 from operator import is_
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from trainc.basics.regex import lazy
+
+T = TypeVar("T")
 
 
 class Kind(Enum):
@@ -144,6 +147,7 @@ _NAMED = {
     **{type_.name: type_ for type_ in (DYN, ANY, NULL, BOOL, INT, UINT, DOUBLE, STRING, BYTES)},
     **{type_.name: type_ for type_ in (TIMESTAMP, DURATION, TYPE)},
     **{type_name(type_): type_ for type_ in (NULL, TIMESTAMP, DURATION, ANY)},
+    **{name: opaque(name) for name in ("net.CIDR", "net.IP", "optional_type")},
     "error": ERROR,
     "list": list_of(DYN),
     "map": map_of(DYN, DYN),
@@ -157,63 +161,58 @@ _BUILDERS: dict[str, tuple[int, Callable[..., Type]]] = {
 """The number of parameters of a type, and its constructor."""
 
 _TOKEN = lazy(r"\s*(?:<([^<>(), ]+)>|([^<>(), ]+)|(.))\s*")
+_END = ("", "", "")
+
+_Tokens: TypeAlias = list[tuple[str, str, str]]
+"""The tokens of a text, the last one first: each is a type variable, a name or another character."""
 
 
 @cache
-def parse_type(text: str, structs: frozenset[str] | None = None) -> Type:
-    """Parse a type in either notation.
-
-    Unknown names are structs, or with ``structs`` opaque unless listed there. Raises ValueError.
-    """
-    tokens = _TOKEN.findall(text)
-    type_ = _parse(tokens, structs)
-    if type_ is None or tokens:
-        raise ValueError(f"{text!r} is not a type")
-    return type_
+def parse_type(text: str) -> Type:
+    """Parse a type in either notation; unknown names are structs. Raises ValueError."""
+    return _parse(text, _type)
 
 
-def parse_signature(text: str, structs: frozenset[str]) -> tuple[bool, tuple[Type, ...], Type]:
-    """Parse ``.(string, int) string``: whether it is a member's signature, its arguments and its result.
-
-    Raises ValueError.
-    """
-    tokens = _TOKEN.findall(text.removeprefix("."))
-    args, result = _parse_list(tokens, structs), _parse(tokens, structs)
-    if args is None or result is None or tokens:
-        raise ValueError(f"{text!r} is not a signature")
+def parse_signature(text: str) -> tuple[bool, tuple[Type, ...], Type]:
+    """Parse ``.(string, int) string``: whether it is a member's signature, its arguments and its result."""
+    args, result = _parse(text.removeprefix("."), lambda tokens: (_types(tokens), _type(tokens)))
     return text.startswith("."), args, result
 
 
-_Tokens: TypeAlias = list[tuple[str, str, str]]
+def _parse(text: str, parse: Callable[[_Tokens], T]) -> T:
+    tokens = [_END, *reversed(_TOKEN.findall(text))]
+    with suppress(ValueError):
+        found = parse(tokens)
+        if tokens == [_END]:
+            return found
+    raise ValueError(f"{text!r} is not a type")
 
 
-def _parse(tokens: _Tokens, structs: frozenset[str] | None) -> Type | None:
-    """Consume a type at the start of tokens; None if there is none."""
-    variable, name, _ = tokens.pop(0) if tokens else ("", "", "")
+def _type(tokens: _Tokens) -> Type:
+    variable, name, _ = tokens.pop()
     if variable:
         return parameter(variable)
     if not name:
-        return None
-    if tokens and tokens[0][2] == "(":
-        inner = _parse_list(tokens, structs)
-        arity, build = _BUILDERS.get(name, (len(inner or ()), partial(opaque, name)))
-        return build(*inner) if inner is not None and len(inner) == arity else None
-    return _NAMED.get(name) or (struct(name) if structs is None or name in structs else opaque(name))
+        raise ValueError
+    if tokens[-1][2] != "(":
+        return _NAMED.get(name) or struct(name)
+    inner = _types(tokens)
+    arity, build = _BUILDERS.get(name, (len(inner), partial(opaque, name)))
+    if len(inner) != arity:
+        raise ValueError
+    return build(*inner)
 
 
-def _parse_list(tokens: _Tokens, structs: frozenset[str] | None) -> tuple[Type, ...] | None:
-    """Consume types in parentheses at the start of tokens; None if there are none."""
+def _types(tokens: _Tokens) -> tuple[Type, ...]:
+    """Parse types in parentheses."""
     found: list[Type] = []
-    separator = tokens.pop(0)[2] if tokens else ""
-    if separator != "(":
-        return None
-    if tokens and tokens[0][2] == ")":
-        tokens.pop(0)
+    before = tokens.pop()[2]
+    if before == "(" and tokens[-1][2] == ")":
+        tokens.pop()
         return ()
-    while separator != ")":
-        type_ = _parse(tokens, structs)
-        separator = tokens.pop(0)[2] if tokens else ""
-        if type_ is None or separator not in (",", ")"):
-            return None
-        found.append(type_)
+    while before == ("," if found else "("):
+        found.append(_type(tokens))
+        before = tokens.pop()[2]
+    if before != ")" or not found:
+        raise ValueError
     return tuple(found)

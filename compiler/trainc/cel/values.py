@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import total_ordering
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -21,8 +21,15 @@ Value: TypeAlias = Any
 
 NO_OVERLOAD = "no such overload"
 
-_NOTHING = object()
 INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+
+
+class _Missing:
+    """The class of MISSING."""
+
+
+MISSING: Final = _Missing()
+"""In place of a value: there is no such field, entry or element."""
 
 
 class EvalError(Exception):
@@ -158,8 +165,8 @@ class Container:
 
     def __getitem__(self, key: Value) -> Value:
         """Return the field, entry or element. Raises KeyError."""
-        found = self.get(key, _NOTHING)
-        if found is _NOTHING:
+        found = self.get(key, MISSING)
+        if found is MISSING:
             raise KeyError(key)
         return found
 

@@ -12,8 +12,8 @@ from typing import Final, NoReturn, TypeAlias
 
 from trainc.cel import types
 from trainc.cel.declarations import Declared
-from trainc.cel.gotext import SECOND, from_utf8
-from trainc.cel.library.conversions import duration_to_string, timestamp_to_string
+from trainc.cel.gotext import from_utf8
+from trainc.cel.library.conversions import INT_OVERFLOW, UINT_OVERFLOW, duration_to_string, timestamp_to_string
 from trainc.cel.maps import is_list, is_map, items
 from trainc.cel.types import Kind, Type, type_name
 from trainc.cel.values import (
@@ -30,6 +30,7 @@ from trainc.cel.values import (
     number,
     type_of,
 )
+from trainc.kube.gotime import SECOND
 
 Field: TypeAlias = Callable[[Value], Value]
 Fields: TypeAlias = Mapping[str, Value]
@@ -79,32 +80,22 @@ def _unwrapped(value: Value) -> Value:
     return _unwrapped(value.value)
 
 
-def _simple(kind: type, go: str) -> Field:
+def _scalar(kind: type, go: str, numbers: range | None = None) -> Field:
+    """Return the converter of a scalar to a Go type; ``numbers``: those that fit."""
+
     def convert(value: Value) -> Value:
         value = _unwrapped(value)
         if value.__class__ is not kind:
             _refuse(value, go)
+        if numbers is not None and number(value) not in numbers:
+            raise EvalError(INT_OVERFLOW if kind is int else UINT_OVERFLOW)
         return value
 
     return convert
 
 
-def _int32(value: Value) -> Value:
-    integer = _simple(int, "int32")(value)
-    if not -(2**31) <= integer < 2**31:
-        raise EvalError("integer overflow")
-    return integer
-
-
-def _uint32(value: Value) -> Value:
-    integer = _simple(Uint, "uint32")(value)
-    if integer.value >= 2**32:
-        raise EvalError("unsigned integer overflow")
-    return integer
-
-
 def _float32(value: Value) -> Value:
-    double = _simple(float, "float32")(value)
+    double = _scalar(float, "float32")(value)
     try:
         return struct.unpack("f", struct.pack("f", double))[0]
     except OverflowError:
@@ -134,8 +125,9 @@ def to_json(value: Value) -> Value:
     _refuse(value, "*structpb.Value")
 
 
-_int64, _bool, _double = _simple(int, "int64"), _simple(bool, "bool"), _simple(float, "float64")
-_string, _bytes = _simple(str, "string"), _simple(bytes, "[]uint8")
+_int32, _int64 = _scalar(int, "int32", range(-(2**31), 2**31)), _scalar(int, "int64")
+_bool, _double = _scalar(bool, "bool"), _scalar(float, "float64")
+_string, _bytes = _scalar(str, "string"), _scalar(bytes, "[]uint8")
 _WRAPPERS: Final[Mapping[str, tuple[Field, Value]]] = {
     "BoolValue": (_bool, False),
     "BytesValue": (_bytes, b""),
@@ -144,8 +136,8 @@ _WRAPPERS: Final[Mapping[str, tuple[Field, Value]]] = {
     "Int32Value": (_int32, 0),
     "Int64Value": (_int64, 0),
     "StringValue": (_string, ""),
-    "UInt32Value": (_uint32, Uint(0)),
-    "UInt64Value": (_simple(Uint, "uint64"), Uint(0)),
+    "UInt32Value": (_scalar(Uint, "uint32", range(2**32)), Uint(0)),
+    "UInt64Value": (_scalar(Uint, "uint64"), Uint(0)),
 }
 _FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
     **{name: {"value": convert} for name, (convert, _) in _WRAPPERS.items()},

@@ -9,14 +9,10 @@ from __future__ import annotations
 from typing import Any, Final, TypeAlias
 
 Meter: TypeAlias = list[Any]
-"""A list with the items COST, WORK and LIMIT."""
-
 COST: Final = 0
 WORK: Final = 1
-LIMIT: Final = 2
-FIXED: Final = 3
-"""Items of a meter: a correction of the cost, the remaining work, the cost limit; then lists that ``+`` changes in
-place."""
+FIXED: Final = 2
+"""Items of a meter: a correction of the cost, the remaining work; then lists that ``+`` changes in place."""
 
 BUDGET: Final = 5_000_000
 """Loop nodes, and compared or copied elements: one or two seconds, well above what the cost limit usually allows."""
@@ -53,7 +49,7 @@ class Exceeded(Panic):
 
 def fresh() -> Meter:
     """Return a meter with the full budget."""
-    return [0, BUDGET, 0]
+    return [0, BUDGET]
 
 
 def spend(meter: Meter, amount: int) -> None:

@@ -147,7 +147,7 @@ class Writer:
         """Return the whole function, and the position of each line."""
         variables = [f"v{number + 1}" for number in range(self._variables)]
         free = {each.text: self.constant(name) for name, each in self.scope.items()}
-        lines = [("def run(names, L):", 0), (f"    f = [0, B, L]; w = 0; c = {self._costs[0]}", 0)]
+        lines = [("def run(names, L):", 0), (f"    f = [0, B]; w = 0; c = {self._costs[0]}", 0)]
         if self._functions:
             lines += [(f"    {' = '.join(variables)} = UNSET", 0)] if variables else []
         shared = f"        nonlocal {', '.join(['c', 'w', *variables])}"
@@ -161,7 +161,7 @@ class Writer:
 
 
 _DECLARATION: Final = "nonlocal"
-CHECK: Final = "if c > L or w > B: raise Exceeded(TOO_EXPENSIVE if c > L else MESSAGE)"
+CHECK: Final = "if c > L or w > B: raise exceeded(c > L)"
 _END: Final = f"""\
         w += B - f[1]; c += f[0]
         {CHECK}
@@ -179,5 +179,5 @@ def joined(terms: Iterable[Term]) -> str:
 def require_bool(writer: Writer, term: Term) -> str:
     """Write the check that a value is a bool, and return its name."""
     if term.kind is not bool:
-        writer.put(f"if {term.text}.__class__ is not bool: raise EvalError(NO_OVERLOAD)")
+        writer.put(f"if {term.text}.__class__ is not bool: raise no_overload()")
     return term.text

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from trainc.admission.policy.creation import accepts_expressions
 from trainc.basics.jsonvalues import Json, JsonObject, get
 from trainc.cel.issues import Issue, display
 from trainc.cel.questions import (
@@ -119,7 +120,7 @@ def _answer_lines() -> int:
             identifier = data.get("id") if isinstance(data, dict) else None
             for key in unknown_keys(data):
                 echo_line(f"line {number}: unknown key {key!r} ignored", err=True)
-            found = answer(read_question(data), parse).written()
+            found = answer(read_question(data), parse, accepts_expressions).written()
         except QuestionError as error:
             echo_line(f"line {number}: {error}", err=True)
             found, status = {**Answer().written(), "error": f"invalid input: {error}"}, ENVIRONMENT
@@ -181,7 +182,7 @@ def _documents(path: str) -> list[Document]:
 def _evaluate(question: Question, self_: Document | None) -> Answer:
     try:
         if question.env != "crd":
-            return answer(question, parse)
+            return answer(question, parse, accepts_expressions)
         data = self_.data if self_ is not None else {}
         group, version = split_version(str(data.get("apiVersion", "")))
         resource = BUILT_IN.find(group, version, str(data.get("kind", "")))

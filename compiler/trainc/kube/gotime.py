@@ -1,21 +1,24 @@
-"""Times as metav1.Time reads and writes them: RFC 3339 in, RFC 3339 in UTC with whole seconds out."""
+"""Times as Go parses them with the layout RFC3339, and as metav1.Time writes them: in UTC with whole seconds."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from datetime import timedelta
+from datetime import date, datetime, timedelta
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _ELEMENTS = ("2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05", "", "Z07:00")
-_PATTERNS = {"2006": "[0-9]{4}", "": "(?:[.,][0-9]+)?", "Z07:00": "Z|[+-][0-9]{2}:[0-9]{2}"}
+_PATTERNS = {"2006": "[0-9]{4}", "15": "[0-9]{1,2}", "": "(?:[.,][0-9]+)?", "Z07:00": "Z|[+-][0-9]{2}:[0-9]{2}"}
 """The elements that are neither two digits nor literal characters. The empty one is the fraction of a second."""
 
 _LIMITS = {"01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59), "05": ("second", 0, 59)}
-_CYCLE = 400
-"""Years after which the calendar repeats; datetime begins at year 1, Go's times earlier."""
+
+SECOND, DAY = 10**9, 86400
+MIN_SECONDS, MAX_SECONDS = -62135596800, 253402300799
+"""Seconds since 1970 of the start of year 1 and of the end of year 9999."""
+
+EPOCH = datetime(1970, 1, 1)
+_CYCLE_DAYS, _CYCLE_YEARS = 146097, 400
+"""The calendar repeats after this many days."""
 
 
 class TimeError(ValueError):
@@ -27,23 +30,42 @@ def normalize_time(text: str) -> str | None:
 
     Raises TimeError.
     """
-    from calendar import monthrange  # few documents contain a time
-    from datetime import datetime, timedelta
+    seconds, nanos, _ = parse_time(text)
+    if seconds == MIN_SECONDS and not nanos:
+        return None
+    year, moment = calendar(seconds)
+    return f"{'-' if year < 0 else ''}{abs(year):04d}-{moment:%m-%dT%H:%M:%SZ}"
 
+
+def parse_time(text: str) -> tuple[int, int, int]:
+    """Return an RFC 3339 time as seconds since 1970, nanoseconds, and the seconds of its offset east of UTC.
+
+    Go accepts more: hours of one digit, a comma before the fraction, offsets up to 24:60. Digits after the ninth are
+    dropped. Raises TimeError.
+    """
     part = _split(text)
-    years = _CYCLE if int(part["2006"]) < _CYCLE else 0
-    moment = datetime(int(part["2006"]) + years, int(part["01"]), 1, int(part["15"]), int(part["04"]), int(part["05"]))
-    if not 1 <= int(part["02"]) <= monthrange(2000 + moment.year % _CYCLE, moment.month)[1]:
+    days = day_number(int(part["2006"]), int(part["01"]), int(part["02"]))
+    if days is None:
         raise TimeError(f"{_parsing(text)}: day out of range")
-    year_after = moment.year >= 9999
-    if year_after:
-        moment, years = moment.replace(year=moment.year - _CYCLE), years - _CYCLE
-    utc = moment + timedelta(days=int(part["02"]) - 1) - _offset(part["Z07:00"], text)
-    year = utc.year - years
-    written = f"{'-' if year < 0 else ''}{abs(year):04d}-{utc:%m-%dT%H:%M:%SZ}"
-    # A fraction of a second keeps a time from being Go's zero time, though it is not written.
-    zero = written == "0001-01-01T00:00:00Z" and not part[""].strip(".,0")
-    return None if zero else written
+    offset = _offset(part["Z07:00"], text)
+    seconds = days * DAY + int(part["15"]) * 3600 + int(part["04"]) * 60 + int(part["05"])
+    return seconds - offset, int(part[""][1:10].ljust(9, "0")), offset
+
+
+def day_number(year: int, month: int, day: int) -> int | None:
+    """Return the days from 1970-01-01 to a date; None if the date does not exist."""
+    try:
+        days = date(year or _CYCLE_YEARS, month, day) - EPOCH.date()
+    except ValueError:
+        return None
+    return days.days - (0 if year else _CYCLE_DAYS)
+
+
+def calendar(seconds: int) -> tuple[int, datetime]:
+    """Return the year, which may be -1, 0 or 10000 unlike that of a datetime, and the date and time."""
+    cycles = 1 if seconds < MIN_SECONDS else -1 if seconds > MAX_SECONDS else 0
+    moment = EPOCH + timedelta(days=cycles * _CYCLE_DAYS, seconds=seconds)
+    return moment.year - cycles * _CYCLE_YEARS, moment
 
 
 def _split(text: str) -> dict[str, str]:
@@ -64,15 +86,13 @@ def _split(text: str) -> dict[str, str]:
     return parts
 
 
-def _offset(zone: str, text: str) -> timedelta:
-    from datetime import timedelta
-
+def _offset(zone: str, text: str) -> int:
     if zone == "Z":
-        return timedelta(0)
+        return 0
     hours, minutes = int(zone[1:3]), int(zone[4:6])
     if hours > 24 or minutes > 60:
         raise TimeError(f"{_parsing(text)}: time zone offset {'hour' if hours > 24 else 'minute'} out of range")
-    return timedelta(hours=hours, minutes=minutes) * (-1 if zone[0] == "-" else 1)
+    return (hours * 60 + minutes) * (-60 if zone[0] == "-" else 60)
 
 
 def _parsing(text: str) -> str:

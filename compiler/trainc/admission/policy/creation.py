@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from trainc.admission.crd import undeclared, unknown_field, violation_finding
 from trainc.admission.fields import Field, dns_subdomain, label_selector, qualified_name, unique
-from trainc.admission.policy.documents import GROUP, VERSION, Stored, rows
+from trainc.admission.policy.documents import GROUP, POLICY, VERSION, Stored, rows
 from trainc.admission.policy.expressions import Expression, Expressions
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get
 from trainc.basics.regex import lazy
@@ -20,7 +20,7 @@ from trainc.cel.escaping import RESERVED
 from trainc.documents.positions import within
 from trainc.findings import Finding, report, suggest
 from trainc.findings.reporting import Fault, report_fault
-from trainc.inputs.source import Document
+from trainc.inputs.source import Document, Source
 from trainc.kube.gojson import trim_space
 from trainc.kube.names import is_dns1035_label, is_dns1123_subdomain
 from trainc.schema.kinds import BUILT_IN, all_groups, all_kinds
@@ -224,6 +224,13 @@ def policy_faults(policy: Stored, expressions: Expressions) -> list[Fault]:
         _validation(validation, compiled)
     _annotations(spec, policy.name, compiled)
     return spec.faults
+
+
+def accepts_expressions(spec: JsonObject) -> bool:
+    """Report whether a server would accept the variables and validations of a new policy."""
+    policy = Stored(Document(Source("", ""), {"kind": POLICY}), "", spec)
+    faults = policy_faults(policy, Expressions(policy))
+    return not any(fault.path[1] in ("variables", "validations") for fault in faults)
 
 
 def _param_kind(given: Field) -> None:

@@ -14,12 +14,12 @@ from typing import Final, NamedTuple
 from trainc.admission.policy.expressions import Expressions
 from trainc.basics.jsonvalues import JsonObject, Path, existing, get
 from trainc.cel.ast import Call, Comprehension, Ident, Literal, Node, Select, children
-from trainc.cel.composition import Compiled, Problem, Variable, Variables, selections
+from trainc.cel.codegen import Program
+from trainc.cel.composition import Problem, Variable, Variables, selections
 from trainc.cel.declarations import Checked
 from trainc.cel.issues import PlanError
-from trainc.cel.program import Outcome, Program
 from trainc.cel.types import DYN
-from trainc.cel.values import Value
+from trainc.cel.values import EvalError, Undecided, Value
 
 STEPS: Final = 20_000
 """So many parts are looked at."""
@@ -29,7 +29,6 @@ COST: Final = 1_000_000
 
 _INDEX: Final = frozenset(("_[_]", "_?._", "_[?_]"))
 _UNWRAPPED: Final = frozenset(("orValue", "value"))
-_FAILED: Final = Outcome(None, None, "", 0)
 
 
 class Item(NamedTuple):
@@ -46,7 +45,7 @@ class _Enough(Exception):
 def explained(
     expressions: Expressions,
     names: Mapping[str, Value],
-    made: Compiled | Problem,
+    made: Program | Problem,
     data: JsonObject | None,
     *,
     failed: bool,
@@ -147,7 +146,7 @@ class _Explainer:
             yield from self._given(node, context)
 
     def _given(self, node: Node, context: _Context) -> Iterator[tuple[int | str, Item]]:
-        path, value = self._path(node, context), self._evaluate(node, context).value
+        path, value = self._path(node, context), self._value(node, context)
         found = get(self._data, *path) if path is not None else None
         if path is not None and isinstance(found, list):
             yield from ((index, Item(each, (*path, index))) for index, each in enumerate(found))
@@ -168,7 +167,7 @@ class _Explainer:
             if node.macro == "filter":
                 yield names[node.iter_var]
             elif isinstance(step, Call) and (body := children(step.args[-1])):
-                yield Item(self._evaluate(body[0], inside).value, self._longest(body[0], inside) or path)
+                yield Item(self._value(body[0], inside), self._longest(body[0], inside) or path)
 
     def _longest(self, node: Node, context: _Context) -> Path:
         """Return the longest path in a part, the first of several; not empty paths of what is not there."""
@@ -212,7 +211,7 @@ class _Explainer:
                 return None if path is None else (*path, field)
             case Call(function=function, target=None, args=(operand, key)) if function in _INDEX:
                 path = self._path(operand, context)
-                found = self._evaluate(key, context).value if path is not None else None
+                found = self._value(key, context) if path is not None else None
                 return (*path, found) if path is not None and isinstance(found, str | int) else None
             case Call(function=function, target=target) if target is not None and function in _UNWRAPPED:
                 return self._path(target, context)
@@ -223,16 +222,19 @@ class _Explainer:
         match node:
             case Select(operand=Ident(name="variables"), field=name) if "variables" not in context.scope:
                 made = self._variables.get(name)
-                return _Context(made.checked, {}) if isinstance(made, Compiled) else None
+                return _Context(made.checked, {}) if isinstance(made, Program) else None
         return None
 
     def _gives(self, node: Node, context: _Context, wanted: bool | None) -> bool:
-        outcome = self._evaluate(node, context)
-        if wanted is None:
-            return outcome.error is not None
-        return outcome.error is None and outcome.undecided is None and outcome.value is wanted
+        value = self._evaluate(node, context)
+        return isinstance(value, EvalError) if wanted is None else value is wanted
 
-    def _evaluate(self, node: Node, context: _Context) -> Outcome:
+    def _value(self, node: Node, context: _Context) -> Value:
+        """Return the value of a part, or None if it fails."""
+        value = self._evaluate(node, context)
+        return None if isinstance(value, EvalError | Undecided) else value
+
+    def _evaluate(self, node: Node, context: _Context) -> Value:
         self._step()
         if node not in self._programs:
             types = context.checked.types
@@ -241,13 +243,13 @@ class _Explainer:
                 self._programs[node] = Program(part, self._environment)
         program = self._programs.setdefault(node, None)
         if program is None:
-            return _FAILED
+            return Undecided("")
         scope = {name: item.value for name, item in context.scope.items()}
-        outcome = program.evaluate({**self._names, **scope}, self._cost)
-        self._cost -= outcome.cost
+        value, cost, _ = program.run({**self._names, **scope}, self._cost)
+        self._cost -= cost
         if self._cost <= 0:
             raise _Enough
-        return outcome
+        return value
 
     def _step(self) -> None:
         self._steps -= 1
@@ -255,7 +257,7 @@ class _Explainer:
             raise _Enough
 
 
-def blamed(made: Compiled | Problem, variables: Sequence[Variable], data: JsonObject | None) -> Path:
+def blamed(made: Program | Problem, variables: Sequence[Variable], data: JsonObject | None) -> Path:
     """Return the longest path of ``object`` that an expression selects, as far as it exists in data; () if none.
 
     Where the expression itself selects none, those of the variables that it uses count.
@@ -263,10 +265,10 @@ def blamed(made: Compiled | Problem, variables: Sequence[Variable], data: JsonOb
     if data is None:
         return ()
     known = dict(variables)
-    pending: list[Compiled | Problem] = [made]
+    pending: list[Program | Problem] = [made]
     seen: set[str] = set()
     while pending:
-        roots = [each.checked.root for each in pending if isinstance(each, Compiled)]
+        roots = [each.checked.root for each in pending if isinstance(each, Program)]
         paths = [existing(data, path) for root in roots for path in selections(root, "object")]
         if found := max(paths, key=len, default=()):
             return found

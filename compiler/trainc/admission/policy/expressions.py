@@ -6,7 +6,7 @@ k8s.io/kubernetes v1.34 pkg/apis/admissionregistration/validation (creation).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,9 +15,8 @@ import msgspec
 from trainc.admission.policy.documents import Stored, rows
 from trainc.basics.jsonvalues import JsonObject, Path
 from trainc.cel.ast import Node
+from trainc.cel.codegen import Program
 from trainc.cel.composition import (
-    Compiled,
-    Made,
     Problem,
     Variable,
     compile_expression,
@@ -25,7 +24,6 @@ from trainc.cel.composition import (
     variable_types,
 )
 from trainc.cel.declarations import ANNOTATION, CONDITION, MESSAGE, Environment, admission
-from trainc.cel.program import Program
 from trainc.cel.types import Type
 from trainc.kube.gojson import trim_space
 
@@ -39,7 +37,7 @@ class Expression(NamedTuple):
     path: Path
     row: JsonObject
     text: str
-    made: Compiled | Problem
+    made: Program | Problem
     offset: int = 0
 
 
@@ -68,7 +66,7 @@ class Expressions:
         return compose([(name, text) for _, name, text in self._named], params=self._params, new=self._new)
 
     @cached_property
-    def made(self) -> Made:
+    def made(self) -> Mapping[str, Program | Problem]:
         """The variables by name."""
         return dict(self.variables)
 

@@ -44,8 +44,8 @@ from trainc.admission.policy.match import (
 from trainc.admission.policy.values import names, object_names
 from trainc.admission.rules import BUDGET, OUT_OF_BUDGET, message_text
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
-from trainc.cel.composition import Compiled, Problem, Variables
-from trainc.cel.program import LIMIT
+from trainc.cel.codegen import LIMIT, Program
+from trainc.cel.composition import Problem, Variables
 from trainc.cel.values import EvalError, Undecided, Value
 from trainc.cel.work import PER_COST
 from trainc.documents.classify import Key, identity
@@ -303,7 +303,7 @@ class Verdict(NamedTuple):
     key: str = ""
     certain: bool = False
     ordinal: int = 0
-    blame: Compiled | Problem | None = None
+    blame: Program | Problem | None = None
     guessed: bool = False
 
 
@@ -452,7 +452,7 @@ class Evaluation(Struct, frozen=True, eq=False):
             if isinstance(made, Problem):
                 results.append(_Result(expression, error=f"compilation error: {made.text}", position=made.position))
                 continue
-            value, cost, work = made.program.run(variables.names)
+            value, cost, work = made.run(variables.names)
             budget -= max(cost, work // PER_COST) + variables.charged - paid
             paid = variables.charged
             if budget < 0:

@@ -10,32 +10,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from datetime import date, timedelta
-from typing import Final
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, Final
 
 from trainc.basics.regex import lazy
 from trainc.cel import cost
 from trainc.cel.functions import Function, Run, function
-from trainc.cel.gotext import (
-    CYCLE_DAYS,
-    CYCLE_YEARS,
-    DAY,
-    EPOCH,
-    MAX_SECONDS,
-    MIN_SECONDS,
-    SECOND,
-    Civil,
-    atoi,
-    civil,
-    cut,
-    shortest,
-    utf8,
-)
+from trainc.cel.gotext import Civil, atoi, civil, cut, shortest, utf8
 from trainc.cel.types import BOOL, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type, type_name
 from trainc.cel.values import INT_MAX, UINT_MAX, Duration, EvalError, Timestamp, Uint, Value
 from trainc.cel.work import CHARACTERS, Meter, spend
 from trainc.data import time_zone
 from trainc.kube.gojson import fits, go_number, int64
+from trainc.kube.gotime import DAY, EPOCH, MAX_SECONDS, MIN_SECONDS, SECOND, TimeError, day_number, parse_time
 
 INT_OVERFLOW, UINT_OVERFLOW = "integer overflow", "unsigned integer overflow"
 
@@ -55,26 +43,25 @@ def no_conversion(given: Type, wanted: Type) -> EvalError:
     return EvalError(f"type conversion error from '{type_name(given)}' to '{type_name(wanted)}'")
 
 
-def string_to_int(text: str) -> int:
-    """Return ``int(text)``. Raises EvalError."""
-    try:
-        return atoi(text)
-    except EvalError:
-        raise no_conversion(STRING, INT) from None
+def _from_string(parse: Callable[[str], Value], wanted: Type) -> Callable[[str], Any]:
+    """Return a conversion of strings; ``parse`` returns None or raises EvalError for those that have no value."""
+
+    def convert(text: str) -> Value:
+        with suppress(EvalError):
+            if (found := parse(text)) is not None:
+                return found
+        raise no_conversion(STRING, wanted)
+
+    return convert
 
 
-def _string_to_uint(text: str) -> Uint:
+string_to_int = _from_string(atoi, INT)
+
+
+def _parse_uint(text: str) -> Uint | None:
     digits = text.lstrip("0") or "0"
-    if _DIGITS.fullmatch(text) and len(digits) <= 20 and int(digits) <= UINT_MAX:
-        return Uint(int(digits))
-    raise no_conversion(STRING, UINT)
-
-
-def _string_to_double(text: str) -> float:
-    number = parse_float(text)
-    if number is None:
-        raise no_conversion(STRING, DOUBLE)
-    return number
+    valid = _DIGITS.fullmatch(text) and len(digits) <= 20 and int(digits) <= UINT_MAX
+    return Uint(int(digits)) if valid else None
 
 
 def parse_float(text: str) -> float | None:
@@ -88,12 +75,6 @@ def parse_float(text: str) -> float | None:
     except OverflowError:
         return None
     return None if math.isinf(number) else number
-
-
-def _string_to_bool(text: str) -> bool:
-    if text not in _BOOLS:
-        raise no_conversion(STRING, BOOL)
-    return _BOOLS[text]
 
 
 def double_to_int(number: float) -> int:
@@ -151,10 +132,6 @@ def _same(value: Value) -> Value:
 # Times
 
 _DATE = lazy("([0-9]{4})-([0-9]{2})-([0-9]{2})")
-_RFC3339 = lazy(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))",
-    re.ASCII,
-)
 _DURATION = lazy(r"[+-]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
 _SPAN = lazy(r"([0-9]*)\.?([0-9]*)([a-zµμ]+)")
 _UNITS = {
@@ -179,36 +156,13 @@ def parse_date(text: str) -> int | None:
     return None if found is None else day_number(*map(int, found.groups()))
 
 
-def day_number(year: int, month: int, day: int) -> int | None:
-    """Return the days from 1970-01-01 to a date; None if the date does not exist."""
-    try:
-        days = date(year or CYCLE_YEARS, month, day) - EPOCH.date()
-    except ValueError:
-        return None
-    return days.days - (0 if year else CYCLE_DAYS)
-
-
 def parse_timestamp(text: str) -> Timestamp:
-    """Return ``timestamp(text)``.
-
-    Go accepts more than RFC 3339: hours of one digit, a comma before the fraction, offsets up to 24:60. Digits after
-    the ninth are dropped. Raises EvalError.
-    """
-    found = _RFC3339.fullmatch(text)
-    if found is None:
-        raise no_conversion(STRING, TIMESTAMP)
-    year, month, day, hour, minute, second = map(int, found.groups()[:6])
-    fraction_digits, sign, zone_hour, zone_minute = found.groups()[6:]
-    days = day_number(year, month, day)
-    if days is None or hour > 23 or minute > 59 or second > 59:
-        raise no_conversion(STRING, TIMESTAMP)
-    offset = 0
-    if sign:
-        if int(zone_hour) > 24 or int(zone_minute) > 60:
-            raise no_conversion(STRING, TIMESTAMP)
-        offset = (int(zone_hour) * 60 + int(zone_minute)) * (-60 if sign == "-" else 60)
-    nanos = int((fraction_digits or "0")[:9].ljust(9, "0"))
-    return Timestamp(in_range(days * DAY + hour * 3600 + minute * 60 + second - offset) * SECOND + nanos, offset)
+    """Return ``timestamp(text)``. Raises EvalError."""
+    try:
+        seconds, nanos, offset = parse_time(text)
+    except TimeError:
+        raise no_conversion(STRING, TIMESTAMP) from None
+    return Timestamp(in_range(seconds) * SECOND + nanos, offset)
 
 
 def in_range(seconds: int) -> int:
@@ -335,7 +289,11 @@ def _part(
 
 
 FUNCTIONS: Final = (
-    function("bool", ("bool_to_bool", "(bool) bool", _same), ("string_to_bool", "(string) bool", _string_to_bool)),
+    function(
+        "bool",
+        ("bool_to_bool", "(bool) bool", _same),
+        ("string_to_bool", "(string) bool", _from_string(_BOOLS.get, BOOL)),
+    ),
     function(
         "bytes",
         ("bytes_to_bytes", "(bytes) bytes", _same),
@@ -346,7 +304,7 @@ FUNCTIONS: Final = (
         "double",
         ("double_to_double", "(double) double", _same),
         ("int64_to_double", "(int) double", float),
-        ("string_to_double", "(string) double", _string_to_double),
+        ("string_to_double", "(string) double", _from_string(parse_float, DOUBLE)),
         ("uint64_to_double", "(uint) double", lambda number: float(number.value)),
         work=cost.reading(8),
     ),
@@ -377,7 +335,7 @@ FUNCTIONS: Final = (
         ("uint64_to_uint64", "(uint) uint", _same),
         ("double_to_uint64", "(double) uint", double_to_uint),
         ("int64_to_uint64", "(int) uint", int_to_uint),
-        ("string_to_uint64", "(string) uint", _string_to_uint),
+        ("string_to_uint64", "(string) uint", _from_string(_parse_uint, UINT)),
         work=cost.reading(2),
     ),
     function(

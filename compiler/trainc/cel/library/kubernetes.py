@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final, NoReturn, TypeAlias
 
 from trainc.basics.regex import lazy
@@ -331,16 +332,11 @@ def _authorizer(name: str, overload: str, types: str) -> Function:
     return function(name, (overload, text, _undecided))
 
 
+_text = partial(function, cost=cost.first_plain)
+
 FUNCTIONS: Final = (
-    function(
-        "quantity", ("string_to_quantity", f"(string) {_Q}", parse_quantity), cost=cost.first_plain, work=_quantities
-    ),
-    function(
-        "isQuantity",
-        ("is_quantity_string", "(string) bool", reads(parse_quantity)),
-        cost=cost.first_plain,
-        work=_quantities,
-    ),
+    _text("quantity", ("string_to_quantity", f"(string) {_Q}", parse_quantity), work=_quantities),
+    _text("isQuantity", ("is_quantity_string", "(string) bool", reads(parse_quantity)), work=_quantities),
     _of_quantity("sign", ("sign", f"({_Q}) int", lambda quantity: quantity.number.sign())),
     _of_quantity("isInteger", ("is_integer", f".({_Q}) bool", lambda quantity: as_int(quantity) is not None)),
     _of_quantity("asInteger", ("get_int", f".({_Q}) int", _as_integer)),
@@ -358,18 +354,16 @@ FUNCTIONS: Final = (
     _both("compareTo", "compare_to", "int", lambda sign: sign),
     _both("isGreaterThan", "is_greater_than", "bool", lambda sign: sign > 0),
     _both("isLessThan", "is_less_than", "bool", lambda sign: sign < 0),
-    function(
+    _text(
         "semver",
         ("string_to_semver", f"(string) {_V}", parse_version),
         ("string_bool_to_semver", f"(string, bool) {_V}", _parse_loosely),
-        cost=cost.first_plain,
         work=_PARSED,
     ),
-    function(
+    _text(
         "isSemver",
         ("is_semver_string", "(string) bool", reads(parse_version)),
         ("is_semver_string_bool", "(string, bool) bool", reads(_parse_loosely)),
-        cost=cost.first_plain,
         work=_PARSED,
     ),
     function("major", ("semver_major", f".({_V}) int", lambda version: int64(version.numbers[0]))),

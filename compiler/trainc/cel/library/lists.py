@@ -7,27 +7,17 @@ of more than twelve elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cmp_to_key, reduce
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cmp_to_key, partial, reduce
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from trainc.cel import cost
-from trainc.cel.functions import Cost, Function, function
+from trainc.cel.functions import Cost, function
 from trainc.cel.library.operators import add, compare, refuse
 from trainc.cel.maps import is_list, same
 from trainc.cel.types import spell
-from trainc.cel.values import (
-    NO_OVERLOAD,
-    NONE,
-    Duration,
-    EvalError,
-    Optional,
-    Timestamp,
-    Uint,
-    Value,
-    type_of,
-)
+from trainc.cel.values import NO_OVERLOAD, NONE, Duration, EvalError, Optional, Timestamp, Uint, Value, type_of
 from trainc.cel.work import Meter, check_length, spend
 
 List: TypeAlias = Sequence[Value]
@@ -133,18 +123,12 @@ def _flat(items: List, level: int, meter: Meter) -> list[Value]:
 
 def sort(items: List) -> List:
     """Sort the elements."""
-    if not is_list(items):
-        refuse("sort", items)
-    return _sorted(items, items)
+    return _sorted("sort", items, items)
 
 
-def _sort_by(items: List, keys: List) -> List:
+def _sorted(function: str, items: List, keys: List) -> List:
     if not (is_list(items) and is_list(keys)):
-        refuse("@sortByAssociatedKeys", items)
-    return _sorted(items, keys)
-
-
-def _sorted(items: List, keys: List) -> List:
+        refuse(function, items)
     if len(items) != len(keys):
         raise EvalError(
             "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got"
@@ -231,50 +215,30 @@ _SORTED: Final = (
 _COMPARED: Final = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 
 
-def _extremes(name: str, worse: int) -> Function:
-    rows = ((f"list_{kind}_{name}_{kind}", f".(list({kind})) {kind}", _extreme(name, worse)) for kind in _COMPARED)
-    return function(name, *rows, cost=cost.traversal, work=cost.elements)
+_ZEROS: Final = {"int": 0, "uint": Uint(0), "double": 0.0, "duration": Duration(0)}
 
+
+def _each(kinds: Iterable[str], overload: str, text: str, *rest: Any) -> Iterator[tuple[Any, ...]]:
+    """Return an overload for each type of elements, whose name replaces the braces."""
+    return ((overload.format(kind), text.format(kind), *rest) for kind in kinds)
+
+
+_row = partial(function, work=cost.elements)
+_reading = partial(_row, cost=cost.traversal)
+_set = partial(function, metered=True)
 
 FUNCTIONS: Final = (
-    function(
-        "isSorted",
-        *((f"list_{kind}_is_sorted_bool", f".(list({kind})) bool", _is_sorted) for kind in _COMPARED),
-        cost=cost.traversal,
-        work=cost.elements,
-    ),
-    function(
+    _reading("isSorted", *_each(_COMPARED, "list_{}_is_sorted_bool", ".(list({})) bool", _is_sorted)),
+    _reading(
         "sum",
-        *(
-            (f"list_{kind}_sum_{kind}", f".(list({kind})) {kind}", _sum(zero))
-            for kind, zero in (("int", 0), ("uint", Uint(0)), ("double", 0.0), ("duration", Duration(0)))
-        ),
-        cost=cost.traversal,
-        work=cost.elements,
+        *((f"list_{kind}_sum_{kind}", f".(list({kind})) {kind}", _sum(zero)) for kind, zero in _ZEROS.items()),
         metered=True,
     ),
-    _extremes("max", -1),
-    _extremes("min", 1),
-    function(
-        "indexOf",
-        ("list_a_index_of_int", ".(list(<A>), <A>) int", index_of),
-        cost=cost.traversal,
-        work=cost.elements,
-        metered=True,
-    ),
-    function(
-        "lastIndexOf",
-        ("list_a_last_index_of_int", ".(list(<A>), <A>) int", _last_index_of),
-        cost=cost.traversal,
-        work=cost.elements,
-        metered=True,
-    ),
-    function(
-        "slice",
-        ("list_slice", ".(list(<T>), int, int) list(<T>)", _slice_of, _output),
-        work=cost.elements,
-        stored=True,
-    ),
+    _reading("max", *_each(_COMPARED, "list_{0}_max_{0}", ".(list({0})) {0}", _extreme("max", -1))),
+    _reading("min", *_each(_COMPARED, "list_{0}_min_{0}", ".(list({0})) {0}", _extreme("min", 1))),
+    _reading("indexOf", ("list_a_index_of_int", ".(list(<A>), <A>) int", index_of), metered=True),
+    _reading("lastIndexOf", ("list_a_last_index_of_int", ".(list(<A>), <A>) int", _last_index_of), metered=True),
+    _row("slice", ("list_slice", ".(list(<T>), int, int) list(<T>)", _slice_of, _output), stored=True),
     function(
         "flatten",
         ("list_flatten", ".(list(list(<T>))) list(<T>)", None, _flattened),
@@ -283,45 +247,19 @@ FUNCTIONS: Final = (
         metered=True,
         stored=True,
     ),
-    function(
-        "sort",
-        *((f"list_{kind}_sort", f".(list({kind})) list({kind})", None, _compared(0)) for kind in _SORTED),
-        run=sort,
-        work=cost.elements,
-        stored=True,
-    ),
-    function(
+    _row("sort", *_each(_SORTED, "list_{0}_sort", ".(list({0})) list({0})", None, _compared(0)), run=sort, stored=True),
+    _row(
         "@sortByAssociatedKeys",
-        *(
-            (f"list_{kind}_sortByAssociatedKeys", f".(list(<T>), list({kind})) list(<T>)", None, _compared(1))
-            for kind in _SORTED
-        ),
-        run=_sort_by,
-        work=cost.elements,
+        *_each(_SORTED, "list_{}_sortByAssociatedKeys", ".(list(<T>), list({})) list(<T>)", None, _compared(1)),
+        run=partial(_sorted, "@sortByAssociatedKeys"),
         stored=True,
     ),
-    function(
-        "distinct",
-        ("list_distinct", ".(list(<T>)) list(<T>)", distinct, _compared(0)),
-        work=cost.elements,
-        metered=True,
-        stored=True,
-    ),
+    _row("distinct", ("list_distinct", ".(list(<T>)) list(<T>)", distinct, _compared(0)), metered=True, stored=True),
     function("lists.range", ("lists_range", "(int) list(int)", _numbers, _output), work=cost.no_work, stored=True),
-    function(
-        "reverse",
-        ("list_reverse", ".(list(<T>)) list(<T>)", lambda items: list(items)[::-1], _output),
-        work=cost.elements,
-        stored=True,
-    ),
-    function("first", ("list_first", ".(list(<V>)) optional_type(<V>)", _element(0)), work=cost.elements),
-    function("last", ("list_last", ".(list(<V>)) optional_type(<V>)", _element(-1)), work=cost.elements),
-    *(
-        function(f"sets.{name}", (f"list_sets_{name}_list", "(list(<T>), list(<T>)) bool", run, price), metered=True)
-        for name, run, price in (
-            ("contains", _contains_all, _pairs(1)),
-            ("equivalent", _equivalent, _pairs(2)),
-            ("intersects", _intersects, _pairs(1)),
-        )
-    ),
+    _row("reverse", ("list_reverse", ".(list(<T>)) list(<T>)", lambda items: list(items)[::-1], _output), stored=True),
+    _row("first", ("list_first", ".(list(<V>)) optional_type(<V>)", _element(0))),
+    _row("last", ("list_last", ".(list(<V>)) optional_type(<V>)", _element(-1))),
+    _set("sets.contains", ("list_sets_contains_list", "(list(<T>), list(<T>)) bool", _contains_all, _pairs(1))),
+    _set("sets.equivalent", ("list_sets_equivalent_list", "(list(<T>), list(<T>)) bool", _equivalent, _pairs(2))),
+    _set("sets.intersects", ("list_sets_intersects_list", "(list(<T>), list(<T>)) bool", _intersects, _pairs(1))),
 )

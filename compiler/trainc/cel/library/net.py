@@ -399,15 +399,15 @@ def _part(name: str, overload: str, result: str, run: Run, work: Work | None = N
     return function(name, (f"url_get_{overload}", f".(kubernetes.URL) {result}", run), work=work)
 
 
+_text = partial(function, cost=cost.first_plain, work=_WORK)
+
 FUNCTIONS: Final = (
-    function(
+    _text(
         "ip",
         ("string_to_ip", "(string) net.IP", parse_ip),
         ("cidr_ip", ".(net.CIDR) net.IP", lambda network: Address(network.number.ip), 1),
-        cost=cost.first_plain,
-        work=_WORK,
     ),
-    function("isIP", ("is_ip", "(string) bool", reads(parse_ip)), cost=cost.first_plain, work=_WORK),
+    _text("isIP", ("is_ip", "(string) bool", reads(parse_ip))),
     function(
         "ip.isCanonical",
         ("ip_is_canonical", "(string) bool", lambda text: parse_ip(text).text() == text),
@@ -425,8 +425,8 @@ FUNCTIONS: Final = (
         ("ip_to_string", "(net.IP) string", Address.text),
         ("cidr_to_string", "(net.CIDR) string", Network.text),
     ),
-    function("cidr", ("string_to_cidr", "(string) net.CIDR", parse_cidr), cost=cost.first_plain, work=_WORK),
-    function("isCIDR", ("is_cidr", "(string) bool", reads(parse_cidr)), cost=cost.first_plain, work=_WORK),
+    _text("cidr", ("string_to_cidr", "(string) net.CIDR", parse_cidr)),
+    _text("isCIDR", ("is_cidr", "(string) bool", reads(parse_cidr))),
     function(
         "containsIP",
         (

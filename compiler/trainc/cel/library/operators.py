@@ -13,11 +13,12 @@ from typing import Final, NoReturn, TypeAlias
 
 from trainc.cel import cost
 from trainc.cel.functions import Function, function
-from trainc.cel.gotext import MIN_SECONDS, SECOND, shown
+from trainc.cel.gotext import shown
 from trainc.cel.library.conversions import INT_OVERFLOW, checked_int, in_range, int_to_uint
-from trainc.cel.maps import MISSING, equal, find, inserted, is_list, is_map, items, length, same
+from trainc.cel.maps import equal, find, inserted, is_list, is_map, items, length, same
 from trainc.cel.values import (
     INT_MIN,
+    MISSING,
     NO_OVERLOAD,
     NONE,
     Container,
@@ -34,6 +35,7 @@ from trainc.cel.values import (
     type_of,
 )
 from trainc.cel.work import CHARACTERS, FIXED, Meter, spend
+from trainc.kube.gotime import MIN_SECONDS, SECOND
 
 _RECEIVERS: Final = frozenset((str, Timestamp, Duration))
 _READ: Final = 3
@@ -412,15 +414,9 @@ FUNCTIONS: Final = (
     function("optional.of", ("optional_of", "(<V>) optional_type(<V>)", Optional)),
     function("optional.ofNonZeroValue", ("optional_ofNonZeroValue", "(<V>) optional_type(<V>)", of_non_zero)),
     function(
-        "optional.unwrap",
-        ("optional_unwrap", "(list(optional_type(<V>))) list(<V>)", _unwrap),
-        work=cost.no_work,
+        "optional.unwrap", ("optional_unwrap", "(list(optional_type(<V>))) list(<V>)", _unwrap), work=cost.no_work
     ),
-    function(
-        "unwrapOpt",
-        ("optional_unwrapOpt", ".(list(optional_type(<V>))) list(<V>)", _unwrap),
-        work=cost.elements,
-    ),
+    function("unwrapOpt", ("optional_unwrapOpt", ".(list(optional_type(<V>))) list(<V>)", _unwrap), work=cost.elements),
     function("hasValue", ("optional_hasValue", ".(optional_type(<V>)) bool", lambda optional: optional.present)),
     function("value", ("optional_value", ".(optional_type(<V>)) <V>", _dereference)),
     function("or", ("optional_or_optional", ".(optional_type(<V>), optional_type(<V>)) optional_type(<V>)")),

@@ -66,11 +66,9 @@ def _go_message(found: bytes | str, text: str) -> str:
     return f"error parsing regexp: {_MESSAGES.get(message, message)}: `{cut(shown)}`"
 
 
-@cache
-def _packaged() -> dict[str, int]:
+def _packaged() -> Any:
     """Return the patterns in the rules of the packaged CRDs, with their weights."""
-    found: dict[str, int] = load_json("schemas/patterns.json")
-    return found
+    return load_json("schemas/patterns.json")
 
 
 @cache
@@ -127,10 +125,8 @@ def _illegal(regex: str) -> Any:
 @lru_cache(maxsize=512)
 def weight(regex: str) -> int:
     """Return the number of instructions of a regular expression; 0 if it is invalid."""
-    if (known := _packaged().get(regex)) is not None:
-        return known
     try:
-        return int(pattern(regex).programsize)
+        return int(_packaged().get(regex) or pattern(regex).programsize)
     except EvalError:
         return 0
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from operator import contains
 from typing import Final, NamedTuple
 
 from trainc.cel import cost
@@ -351,14 +353,13 @@ def _written(args: Sequence[Value], meter: Meter) -> None:
                 _written(pair, meter)
 
 
+_part = partial(function, terse=True)
+_read = partial(function, cost=cost.first_plain)
+
 FUNCTIONS: Final = (
-    function(
-        "contains",
-        ("contains_string", ".(string, string) bool", lambda text, part: part in text, cost.product),
-        terse=True,
-    ),
-    function("startsWith", ("starts_with_string", ".(string, string) bool", str.startswith, cost.first), terse=True),
-    function("endsWith", ("ends_with_string", ".(string, string) bool", str.endswith, cost.first), terse=True),
+    _part("contains", ("contains_string", ".(string, string) bool", contains, cost.product)),
+    _part("startsWith", ("starts_with_string", ".(string, string) bool", str.startswith, cost.first)),
+    _part("endsWith", ("ends_with_string", ".(string, string) bool", str.endswith, cost.first)),
     function("charAt", ("string_char_at_int", ".(string, int) string", _char_at)),
     function(
         "indexOf",
@@ -372,16 +373,8 @@ FUNCTIONS: Final = (
         ("string_last_index_of_string_int", ".(string, string, int) int", _last_index_of_from),
         cost=cost.traversal,
     ),
-    function(
-        "lowerAscii",
-        ("string_lower_ascii", ".(string) string", lambda text: text.translate(_LOWER)),
-        cost=cost.first_plain,
-    ),
-    function(
-        "upperAscii",
-        ("string_upper_ascii", ".(string) string", lambda text: text.translate(_UPPER)),
-        cost=cost.first_plain,
-    ),
+    _read("lowerAscii", ("string_lower_ascii", ".(string) string", lambda text: text.translate(_LOWER))),
+    _read("upperAscii", ("string_upper_ascii", ".(string) string", lambda text: text.translate(_UPPER))),
     function(
         "replace",
         ("string_replace_string_string", ".(string, string, string) string", replace),
@@ -396,13 +389,12 @@ FUNCTIONS: Final = (
         cost=cost.first_plain_twice,
         work=cost.no_work,
     ),
-    function(
+    _read(
         "substring",
         ("string_substring_int", ".(string, int) string", substring),
         ("string_substring_int_int", ".(string, int, int) string", substring),
-        cost=cost.first_plain,
     ),
-    function("trim", ("string_trim", ".(string) string", trim_space), cost=cost.first_plain),
+    _read("trim", ("string_trim", ".(string) string", trim_space)),
     function(
         "join",
         ("list_join", ".(list(string)) string", join),
