@@ -73,7 +73,7 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         return as_object(get(self.value, *steps))
 
     def has(self, *steps: str | int) -> bool:
-        """Tell whether an object is set."""
+        """Return whether an object is set."""
         return isinstance(get(self.value, *steps), dict)
 
     # Errors, as the constructors of k8s.io/apimachinery/pkg/util/validation/field. A value that is not given is the
@@ -152,7 +152,7 @@ class Field(msgspec.Struct, frozen=True, eq=False):
     # Rules that many fields share.
 
     def require(self) -> bool:
-        """Check that the field is set and not empty; tell whether it is."""
+        """Check that the field is set and not empty; return whether it is."""
         if not self.value:
             self.required()
         return bool(self.value)

@@ -122,7 +122,7 @@ def check_secrets(model: Model) -> Iterator[Finding]:
 
 
 def _is_secret(document: Document, path: Path, text: str) -> bool:
-    """Tell whether a value that looks secret by its name reaches a container and is not a reference, path or such."""
+    """Return whether a value that looks secret by its name reaches a container and is not a reference, path or such."""
     if path[:1] != ("spec",) or not any(step in CARRIERS for step in path) or _NO_SECRET.fullmatch(text):
         return False
     name = get(document.data, *path[:-1], "name")

@@ -21,7 +21,7 @@ IMAGE: Path = ("spec", "trainer", "image")
 
 @lru_cache(maxsize=1024)
 def is_unpinned(image: str) -> bool:
-    """Tell whether an image has neither a digest nor a tag, or the tag latest."""
+    """Return whether an image has neither a digest nor a tag, or the tag latest."""
     if "@" in image:
         return False
     _, colon, tag = image.rpartition("/")[2].partition(":")

@@ -209,7 +209,7 @@ def _validate_template(root: Field) -> None:
 
 
 def is_sound(job: JsonObject) -> bool:
-    """Tell whether ``faults_of`` returns nothing. False may also mean that only calling it can tell."""
+    """Return whether ``faults_of`` returns nothing. False may also mean that only calling it can tell."""
     try:
         short = abridged(job)
         # Jobs with the same template differ in their numbers of pods, so each part is remembered by itself.
@@ -330,7 +330,7 @@ def check_jobset(model: Model, jobset: Object) -> list[Finding]:
 
 
 def _has_other_code(model: Model, jobset: Object, job: str, path: Path, fault: Fault) -> bool:
-    """Tell whether another code reports this: a node count, a patched volume, a container that the runtime lacks."""
+    """Return whether another code reports this: a node count, a patched volume, a container that the runtime lacks."""
     if path[-1] in ("parallelism", "completions") and (model.num_nodes or 0) < 1:
         return source_of(model, jobset, path)[1] == NUM_NODES
     if fault.message == TWO_SOURCES:

@@ -72,7 +72,7 @@ def _incomplete(model: Model, missing: list[str]) -> Finding:
 
 
 def _launches_itself(model: Model) -> bool:
-    """Tell whether a command runs mpirun with its own list of hosts, without Trainer's hostfile."""
+    """Return whether a command runs mpirun with its own list of hosts, without Trainer's hostfile."""
     lines = [" ".join([*(model.command or ()), *(model.args or ())])]
     for container in (each for job in model.jobs for each in pod_containers(job)):
         variables = (str(variable.get("name")) for variable in objects(container.get("env")))
@@ -81,7 +81,7 @@ def _launches_itself(model: Model) -> bool:
 
 
 def _waits_for_nodes(model: Model) -> bool:
-    """Tell whether the success policy waits for job node, whose pods never end by themselves."""
+    """Return whether the success policy waits for job node, whose pods never end by themselves."""
     policy = model.spec.get("successPolicy")
     targets = as_list(get(policy, "targetReplicatedJobs"))
     if get(policy, "operator") == "Any":
@@ -178,7 +178,7 @@ def _user_of_hostnames(model: Model) -> str | None:
 
 
 def _is_alone(model: Model, jobset: JsonObject) -> bool:
-    """Tell whether one pod trains, and its command does not seem to connect to rank 0."""
+    """Return whether one pod trains, and its command does not seem to connect to rank 0."""
     trainer = model.trainer_set and model.trainer_set.name
     for _, job, container in containers(jobset, kinds=("containers",)):
         if trainer is not None and (job.get("name"), container.get("name")) == (trainer, NODE):

@@ -28,17 +28,17 @@ NOT_FOR_CONTAINERS = "must be a standard resource for containers"
 
 
 def is_native(name: str) -> bool:
-    """Tell whether a resource is Kubernetes' own."""
+    """Return whether a resource is Kubernetes' own."""
     return "/" not in name or "kubernetes.io/" in name
 
 
 def is_extended(name: str) -> bool:
-    """Tell whether a resource is a device plugin's, such as a GPU: whole numbers, and requests equal to limits."""
+    """Return whether a resource is a device plugin's, such as a GPU: whole numbers, and requests equal to limits."""
     return not is_native(name) and not name.startswith(QUOTA_PREFIX) and not is_qualified_name(QUOTA_PREFIX + name)
 
 
 def can_overcommit(name: str) -> bool:
-    """Tell whether a request may be lower than its limit."""
+    """Return whether a request may be lower than its limit."""
     return is_native(name) and not name.startswith(HUGE_PAGES)
 
 
@@ -57,7 +57,7 @@ def _pod_resource_name(field: Field, name: str) -> None:
 
 
 def _resource_name(field: Field, name: str) -> bool:
-    """Check the name of a resource of any kind; tell whether it is valid."""
+    """Check the name of a resource of any kind; return whether it is valid."""
     if is_qualified_name(name):
         qualified_name(field, name)
     elif "/" not in name and name not in STANDARD and not name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}")):

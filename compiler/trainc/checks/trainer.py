@@ -67,7 +67,7 @@ def _near(text: str, candidates: tuple[str, ...]) -> str | None:
 
 
 def _drops(model: Model) -> bool:
-    """Tell whether the TrainJob has fields that are dropped without the label."""
+    """Return whether the TrainJob has fields that are dropped without the label."""
     uses_rank_0 = any(model.policy(policy) is not None for policy in ("torch", "jax", "xgboost", "flux"))
     if uses_rank_0 and not get(model.ml_policy, "torch", "envInjection", "targets"):
         return True

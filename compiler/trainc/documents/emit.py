@@ -106,7 +106,7 @@ def visible(text: str) -> str:
 
 
 def _is_visible(text: str) -> bool:
-    """Tell whether a text needs no escapes."""
+    """Return whether a text needs no escapes."""
     return text.isprintable() if text.isascii() else not _NOT_SINGLE.search(text)
 
 

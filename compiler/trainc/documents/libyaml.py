@@ -141,7 +141,7 @@ def scalar_events(text: str, masks: str = "") -> Iterator[Scalar]:
 
 
 def is_bare(event: Any, text: str) -> bool:
-    """Tell whether an untagged scalar is a string because of its quotes or of the tag ``!`` before it."""
+    """Return whether an untagged scalar is a string because of its quotes or of the tag ``!`` before it."""
     if event.style:
         return True
     start = event.start_mark.index
@@ -248,7 +248,7 @@ _REST = lazy("[^\n\r\u0085\u2028\u2029]*")
 
 
 def may_have_comment(text: str, word: str) -> bool:
-    """Tell whether any comment could begin with word: no other text has to be parsed."""
+    """Return whether any comment could begin with word: no other text has to be parsed."""
     return word in text and re.search(rf"#\s*{re.escape(word)}", text) is not None
 
 

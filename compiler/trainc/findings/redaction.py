@@ -279,7 +279,7 @@ def _secret_by_itself(line: str) -> Iterator[Span]:
 
 @lru_cache(maxsize=64)
 def _has_secret(source: Source) -> bool:
-    """Tell whether a source seems to contain a Secret."""
+    """Return whether a source seems to contain a Secret."""
     return _KIND_SECRET.search(source.decoded()) is not None
 
 

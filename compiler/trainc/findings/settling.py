@@ -65,7 +65,7 @@ class ReportRules(Struct, frozen=True):
         return tuple(finding for finding in applied if finding is not None)
 
     def stops(self, findings: Iterable[Finding]) -> bool:
-        """Tell whether the reported findings of a job include an error, so that it is not compiled further."""
+        """Return whether the reported findings of a job include an error, so that it is not compiled further."""
         has_settings = self.severities or self.floor or self.suppressions.covered
         return has_errors(self.settle(findings) if has_settings else findings)
 

@@ -171,7 +171,7 @@ class Suppressions(Struct, frozen=True):
         return None
 
     def suppresses(self, finding: Finding) -> bool:
-        """Tell whether a comment suppresses the finding."""
+        """Return whether a comment suppresses the finding."""
         return bool(self.covered) and not self._is_locked(finding) and self.covering(finding) is not None
 
     def _is_locked(self, finding: Finding) -> bool:

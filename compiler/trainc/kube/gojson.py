@@ -136,7 +136,7 @@ def without_tens(number: int, exponent: int) -> tuple[int, int]:
 
 
 def fits(number: int) -> bool:
-    """Tell whether an int64 holds a number."""
+    """Return whether an int64 holds a number."""
     return INT64_MIN <= number <= INT64_MAX
 
 

@@ -71,7 +71,7 @@ def fields(struct: str) -> dict[str, Field]:
 
 
 def is_struct(kind: str) -> bool:
-    """Tell whether a kind is a struct of the table (pointers do not count)."""
+    """Return whether a kind is a struct of the table (pointers do not count)."""
     return kind in load_json("gotypes.json")
 
 

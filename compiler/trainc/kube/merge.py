@@ -276,7 +276,7 @@ def _meta(kind: str, key: str, *, items: bool = False) -> _Meta:
 
 
 def _one_type(*lists: list[Json]) -> bool:
-    """Tell whether the items are mappings. Raises MergeError if they differ in type, or are lists."""
+    """Return whether the items are mappings. Raises MergeError if they differ in type, or are lists."""
     types = {type(item) for items in lists for item in items}
     if not types:
         raise MergeError("no elements in any of the given slices")

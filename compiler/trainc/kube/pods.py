@@ -127,7 +127,7 @@ def _variable(variable: JsonObject) -> JsonObject:
 
 
 def _is_latest(image: str) -> bool:
-    """Tell whether an image has the tag latest, or neither a tag nor a digest."""
+    """Return whether an image has the tag latest, or neither a tag nor a digest."""
     name, _, digest = image.partition("@")
     _, colon, tag = name.rpartition("/")[2].partition(":")
     return tag == "latest" if colon else not digest

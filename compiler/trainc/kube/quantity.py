@@ -90,7 +90,7 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
         return self.text or _canonical(self)
 
     def is_zero(self) -> bool:
-        """Tell whether the value is 0."""
+        """Return whether the value is 0."""
         return self.unscaled == 0
 
     def sign(self) -> int:

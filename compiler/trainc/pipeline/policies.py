@@ -214,7 +214,7 @@ def with_cluster_namespace(data: JsonObject, namespaces: Mapping[str, str]) -> J
 
 
 def is_policy(document: Document) -> bool:
-    """Tell whether a document is a policy or a binding."""
+    """Return whether a document is a policy or a binding."""
     return document.data["kind"] in POLICIES
 
 

@@ -133,7 +133,7 @@ def admit_runtime(document: Document, options: Options) -> Admitted:
 
 
 def _refused(admitted: Admitted) -> bool:
-    """Tell whether the runtime has errors other than unknown fields, so that it cannot be used."""
+    """Return whether the runtime has errors other than unknown fields, so that it cannot be used."""
     return any(finding.severity is Severity.ERROR and finding.code != "TC101" for finding in admitted.findings)
 
 

@@ -233,7 +233,7 @@ _SINGLE = frozenset((TRAINER, *INITIALIZERS))
 
 
 def is_running(model: Model) -> bool:
-    """Tell whether the JobSet exists in the cluster and neither it nor the TrainJob is suspended."""
+    """Return whether the JobSet exists in the cluster and neither it nor the TrainJob is suspended."""
     existing = model.cluster.get((f"{JOBSET_API}/JobSet", model.home, model.name))
     return existing is not None and not any(get(d.data, "spec", "suspend") is True for d in (model.job, existing))
 

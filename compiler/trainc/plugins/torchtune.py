@@ -36,7 +36,7 @@ _URI: Path = ("spec", "initializer", "dataset", "storageUri")
 
 
 def is_entrypoint(model: Model) -> bool:
-    """Tell whether the TrainJob uses torchtune."""
+    """Return whether the TrainJob uses torchtune."""
     return model.trainer_value("command") == ENTRYPOINT
 
 
@@ -131,7 +131,7 @@ def _runtime_dataset(model: Model) -> dict[str, str]:
 
 
 def uses_runtimes_dataset(model: Model) -> bool:
-    """Tell whether the job uses the dataset of the runtime: the TrainJob has none."""
+    """Return whether the job uses the dataset of the runtime: the TrainJob has none."""
     uri = get(model.job.data, *_URI)
     return not uri and not _has_dataset_arguments(model) and bool(_runtime_dataset(model))
 

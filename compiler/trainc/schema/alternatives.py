@@ -27,7 +27,7 @@ def alternative_checks(schema: Structural, cls: type, find: FailuresOf) -> Itera
 
 
 def _takes_all(schema: Structural, cls: type) -> bool:
-    """Tell whether a schema only names a type, and all values of a class are of that type."""
+    """Return whether a schema only names a type, and all values of a class are of that type."""
     return schema.keywords.keys() == {"type"} and CLASSES.get(schema.type) is cls
 
 

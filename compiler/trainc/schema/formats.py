@@ -76,14 +76,14 @@ def _is_date(text: str) -> bool:
 
 
 def _is_date_time(text: str) -> bool:
-    """Tell whether text passes for a date-time: a second T and all behind it are ignored."""
+    """Return whether text passes for a date-time: a second T and all behind it are ignored."""
     day, *times = text.lower().split("t")
     found = re.fullmatch(_TIME, times[0]) if times and _is_date(day) else None
     return found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
 
 
 def _is_duration(text: str) -> bool:
-    """Tell whether text is a duration of Go, or holds a number with a unit of Scala's anywhere."""
+    """Return whether text is a duration of Go, or holds a number with a unit of Scala's anywhere."""
     if re.fullmatch(_GO_DURATION, text) and not re.search("[0-9]{19}", text):
         return True
     found = re.findall(_SCALA, text)
@@ -93,7 +93,7 @@ def _is_duration(text: str) -> bool:
 
 
 def is_byte(text: str) -> bool:
-    """Tell whether text is base64 of at least one byte."""
+    """Return whether text is base64 of at least one byte."""
     if not re.fullmatch(_BYTE, text):
         return False
     import base64  # a millisecond to load, and few values are bytes
@@ -106,12 +106,12 @@ def is_byte(text: str) -> bool:
 
 
 def _is_ip(text: str) -> bool:
-    """Tell whether text is an address of either version, as Go's ParseIP reads it, without leading zeros."""
+    """Return whether text is an address of either version, as Go's ParseIP reads it, without leading zeros."""
     return _is_address(text) and not re.search(r"(^|[.:])0[0-9]+(\.|$)", text)
 
 
 def _is_cidr(text: str) -> bool:
-    """Tell whether text is an address and the length of a prefix."""
+    """Return whether text is an address and the length of a prefix."""
     address, slash, length = text.partition("/")
     if not slash or not re.fullmatch("[0-9]{1,3}", length) or not _is_address(address):
         return False
@@ -142,7 +142,7 @@ def _uuid(third: str, fourth: str) -> Callable[[str], bool]:
 
 
 def _is_hostname(text: str) -> bool:
-    """Tell whether text is a host name; symbols and letters of any script are taken."""
+    """Return whether text is a host name; symbols and letters of any script are taken."""
     size = len(text.encode())
     matches = matcher(_HOSTNAME)
     assert matches is not None, "RE2 compiles it"
@@ -150,7 +150,7 @@ def _is_hostname(text: str) -> bool:
 
 
 def _is_credit_card(text: str) -> bool:
-    """Tell whether the digits in text are the number of a card, check digit included."""
+    """Return whether the digits in text are the number of a card, check digit included."""
     digits = re.sub("[^0-9]+", "", text)
     if not re.fullmatch(_CARD, digits):
         return False
@@ -159,7 +159,7 @@ def _is_credit_card(text: str) -> bool:
 
 
 def _is_isbn(text: str, *lengths: int) -> bool:
-    """Tell whether text, without blanks and dashes, is an ISBN of a length; the last of ten digits may be X."""
+    """Return whether text, without blanks and dashes, is an ISBN of a length; the last of ten digits may be X."""
     digits = re.sub(r"[\t\n\f\r -]+", "", text)
     if len(digits) not in lengths or not re.fullmatch("[0-9]{9}(?:[0-9X]|[0-9]{4})", digits):
         return False
@@ -170,7 +170,7 @@ def _is_isbn(text: str, *lengths: int) -> bool:
 
 
 def _is_uri(text: str) -> bool:
-    """Tell whether text is a URI with a scheme, or a path that begins with a slash."""
+    """Return whether text is a URI with a scheme, or a path that begins with a slash."""
     if not text or _CONTROL.search(text):
         return False
     if text == "*":
@@ -215,7 +215,7 @@ def _is_literal(host: str) -> bool:
 
 
 def _is_email(text: str) -> bool:
-    """Tell whether text is one address, alone or as ``name <address>``; comments and groups are not supported."""
+    """Return whether text is one address, alone or as ``name <address>``; comments and groups are not supported."""
     found = _EMAIL.fullmatch(text)
     return found is not None and (found["ip"] is None or _is_ip(found["ip"]))
 

@@ -55,7 +55,7 @@ class NativeNode(Node):
         return visit
 
     def _takes(self, cls: type) -> bool:
-        """Tell whether values of a class are of the schema's type; an int or string is decoded."""
+        """Return whether values of a class are of the schema's type; an int or string is decoded."""
         if self.schema.int_or_string:
             return cls not in (dict, list)
         kind = self.schema.type
@@ -94,7 +94,7 @@ class NativeNode(Node):
 
 
 def _decodes(value: Json, go_type: str) -> bool:
-    """Tell whether Go can read a value; of bytes, whether it is base64 but for line breaks, as Go reads it."""
+    """Return whether Go can read a value; of bytes, whether it is base64 but for line breaks, as Go reads it."""
     if go_type == "[]byte":
         text = str(value).replace("\r", "").replace("\n", "")
         return not text or is_byte(text)

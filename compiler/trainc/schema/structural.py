@@ -168,7 +168,7 @@ def compiled(make: Callable[[Structural], Any], schema: Structural) -> Any:
 
 
 def has_rules(schema: Structural) -> bool:
-    """Tell whether schema has x-kubernetes-validations, at any depth."""
+    """Return whether schema has x-kubernetes-validations, at any depth."""
     return bool(compiled(_has_rules, schema))
 
 
@@ -177,7 +177,7 @@ def _has_rules(schema: Structural) -> bool:
 
 
 def has_embedded(schema: Structural) -> bool:
-    """Tell whether schema has whole objects inside, at any depth."""
+    """Return whether schema has whole objects inside, at any depth."""
     return bool(compiled(_has_embedded, schema))
 
 

@@ -32,7 +32,7 @@ def json_type(value: Json) -> str:
 
 
 def is_integral(value: float) -> bool:
-    """Tell whether a float passes for an integer: whole, or positive and whole but for one part in 10^9."""
+    """Return whether a float passes for an integer: whole, or positive and whole but for one part in 10^9."""
     number = as_float(value)
     if math.isnan(number) or abs(number) > _SAFE:
         return False
@@ -70,7 +70,7 @@ def mismatch(types: Sequence[str], form: str, value: Any) -> Mismatch | None:
 
 
 def is_member(value: Json, enum: Sequence[Json]) -> bool:
-    """Tell whether value is one of enum. Go converts before it compares: 1.5 is a member of [1], 65 of ["A"]."""
+    """Return whether value is one of enum. Go converts before it compares: 1.5 is a member of [1], 65 of ["A"]."""
     return value is not None and any(_same(_converted(value, allowed), allowed) for allowed in enum)
 
 
@@ -123,7 +123,7 @@ def number_errors(limits: Mapping[str, Any], value: float) -> list[NumberError]:
 
 
 def _fits_type(limits: Mapping[str, Any], value: float) -> bool:
-    """Tell whether a number fits the one numeric type and format that a schema names."""
+    """Return whether a number fits the one numeric type and format that a schema names."""
     if limits["type"] == "integer":
         number = value if value.__class__ is int and value in INT64 else as_float(value)
         if number.__class__ is float and not (math.isfinite(number) and number == int(number)):
@@ -212,7 +212,7 @@ def list_errors(keywords: Mapping[str, Any], items: Sequence[Json]) -> list[List
 
 
 def _are_different(items: Sequence[Any], keys: Sequence[str]) -> bool:
-    """Tell whether all items are mappings whose keys are plainly different: the usual case."""
+    """Return whether all items are mappings whose keys are plainly different: the usual case."""
     if not {dict}.issuperset(map(type, items)):
         return False
     if len(items) < 2:

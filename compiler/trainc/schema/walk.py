@@ -256,7 +256,7 @@ class Node(Part):
         return as_it_is.visit(written or value, failures)
 
     def _is_kept_by_go(self, cls: type) -> bool:
-        """Tell whether Go writes every value of a class that fits the schema as it has read it, but for its parts."""
+        """Return whether Go writes every value of a class that fits the schema as it has read it, but for its parts."""
         schema, kind = self.schema, self.go
         if cls is dict:
             closed = not schema.preserves and (schema.additional is not None or not schema.open)

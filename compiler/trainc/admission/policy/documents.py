@@ -68,7 +68,7 @@ class Stored(msgspec.Struct, frozen=True, eq=False):
 
 
 def is_policy(document: Document) -> bool:
-    """Tell whether a document is a policy or a binding of the supported version."""
+    """Return whether a document is a policy or a binding of the supported version."""
     return document.data.get("kind") in KINDS and document.data.get("apiVersion") == API_VERSION
 
 

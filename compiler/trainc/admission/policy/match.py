@@ -31,7 +31,7 @@ class Requirement(NamedTuple):
     values: tuple[str, ...]
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether a complete set of labels meets it."""
+        """Return whether a complete set of labels meets it."""
         value = labels.get(self.key)
         if self.operator == "In":
             return value is not None and value in self.values
@@ -61,7 +61,7 @@ def requirements(selector: Json) -> tuple[Requirement, ...]:
 
 
 def selects(asked: tuple[Requirement, ...], labels: Labels) -> bool | None:
-    """Tell whether a selector selects an object of these labels; None if that depends on unknown labels."""
+    """Return whether a selector selects an object of these labels; None if that depends on unknown labels."""
     known = [each for each in asked if labels.complete or each.key in labels.known]
     if not all(each.holds(labels.known) for each in known):
         return False
@@ -143,7 +143,7 @@ def match(constraints: JsonObject, request: Request, cluster: Cluster) -> Match 
 
 
 def sees(constraints: JsonObject, namespace: str, cluster: Cluster) -> bool:
-    """Tell whether constraints may match anything in a namespace; True if that depends on unknown labels."""
+    """Return whether constraints may match anything in a namespace; True if that depends on unknown labels."""
     asked = requirements(constraints.get("namespaceSelector"))
     return not asked or selects(asked, cluster.namespace_labels(namespace)) is not False
 
@@ -195,7 +195,7 @@ class ConfigurationError(Exception):
 
 
 def scope(policy: Stored, cluster: Cluster) -> bool:
-    """Tell whether the params of a policy are namespaced. Raises ConfigurationError if their kind is unknown.
+    """Return whether the params of a policy are namespaced. Raises ConfigurationError if their kind is unknown.
 
     A kind without a CRD is known if the cluster has an object of it.
     """
@@ -234,7 +234,7 @@ def collect(policy: Stored, binding: Stored, namespace: str, cluster: Cluster) -
 
 
 def lacks_params(policy: Stored, binding: Stored, cluster: Cluster) -> bool:
-    """Tell whether a binding admits everything because its params were found in no namespace."""
+    """Return whether a binding admits everything because its params were found in no namespace."""
     reference = binding.spec.get("paramRef")
     if not policy.has_params or not isinstance(reference, dict) or reference.get("parameterNotFoundAction") == "Deny":
         return False
@@ -321,7 +321,7 @@ def _match_or_reason(constraints: JsonObject, request: Request, cluster: Cluster
 
 
 def depends_on_object(bound: Bound, request: Request) -> bool:
-    """Tell whether it depends on the object of a request if a policy, or one of its bindings, applies."""
+    """Return whether it depends on the object of a request if a policy, or one of its bindings, applies."""
     selectors = ("objectSelector", "namespaceSelector") if request.resource == "namespaces" else ("objectSelector",)
     return any(
         any(requirements(part.get(selector)) for selector in selectors)

@@ -182,7 +182,7 @@ class _Judgment(Struct, frozen=True, eq=False):
             yield from self._decisions(applied.binding, verdict, at_binding=True)
 
     def _finds_fault(self, applied: AppliedBinding, *, bound: bool = False) -> bool:
-        """Tell whether a binding would fail the request if its policy (``bound``: and the binding) applies."""
+        """Return whether a binding would fail the request if its policy (``bound``: and the binding) applies."""
         decisions = self._bound_by(applied) if bound else self._by_binding(applied)
         return any(decision.outcome != ANNOTATION for decision in decisions)
 
@@ -517,7 +517,7 @@ def _compared(decision: Decision, other: Decision | None) -> Decision:
 
 
 def _fits(message: str, masked: str) -> bool:
-    """Tell whether a masked message is the other with MASK for something in it, and not a different one."""
+    """Return whether a masked message is the other with MASK for something in it, and not a different one."""
     first, *rest = masked.split(MASK)
     if not rest or not message.startswith(first) or not message.endswith(rest[-1]):
         return False

@@ -77,7 +77,7 @@ class Partial(Container):
         raise self._undecided()
 
     def equals(self, other: Value, meter: Meter | None = None) -> bool:
-        """Tell whether it is the same object. Raises Undecided for any other map."""
+        """Return whether it is the same object. Raises Undecided for any other map."""
         if other is self:
             return True
         if isinstance(other, dict | Container):

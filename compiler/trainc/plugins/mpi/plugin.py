@@ -214,7 +214,7 @@ def _known_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
 
 
 def counts_launchers(model: Model) -> bool:
-    """Tell whether mlPolicy.numNodes is the number of launchers, since the launcher has the trainer's label."""
+    """Return whether mlPolicy.numNodes is the number of launchers, since the launcher has the trainer's label."""
     launcher = model.pod_set(LAUNCHER)
     return launcher is not None and launcher.ancestor == TRAINER
 
