@@ -107,7 +107,7 @@ def _registry(definitions: Iterable[tuple[Document, Definition]]) -> tuple[Regis
             path: Path = ("spec", "names", "kind")
             related = (Related("the first one", first[key], path),)
             message = f"conflicting definitions of {of.kind} in {of.group}: trainc uses the first one"
-            findings.append(report("TC113", document, path, message, related=related))
+            findings.append(report("TC113", document, path, message, related=related, hint="remove one of the two"))
     return Registry(given), tuple(findings)
 
 
@@ -134,7 +134,8 @@ def _of_compiled(document: Document, given: Resource, own: Resource) -> Iterator
     release = f"JobSet {JOBSET_VERSION}" if own.kind == "JobSet" else f"Trainer {TRAINER_VERSION}"
     message = f"the CRD of {own.kind} differs from that of {release}, which trainc uses"
     path = existing(document.data, (*root, *where))
-    yield report("TC113", document, path, message, found=f"first difference: {dotted(where)}")
+    hint = "install that release in the cluster, or use the release of trainc for the cluster's"
+    yield report("TC113", document, path, message, found=f"first difference: {dotted(where)}", hint=hint)
 
 
 def admit_object(document: Document, registry: Registry) -> tuple[Document, tuple[Finding, ...]]:

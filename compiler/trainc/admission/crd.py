@@ -24,6 +24,9 @@ from trainc.schema.wording import QUOTE_IT, not_allowed
 from trainc.schema.wording import show as shown
 
 _SIZE_LIMIT = lazy(r"size\(self[.A-Za-z]*\) <= ([0-9]+)$")
+_QUANTITY = "quantit"
+"""A part of Go's errors about quantities."""
+
 _WHY_SHORT = "shorten it: it becomes part of the names of pods, which are host names (DNS labels)"
 
 UNCHECKED = "TC110"
@@ -61,7 +64,8 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
         except GoDecodeError as error:
             value, message = str(get(stored.data, *error.path)), f"cannot be decoded: {error.message}"
             where = stored, error.path, message
-            findings.append(report("TC109", *where, found=value, stage=webhook, upstream=error.message))
+            hint = "write an amount such as 500m, 2 or 4Gi" if _QUANTITY in error.message else None
+            findings.append(report("TC109", *where, found=value, hint=hint, stage=webhook, upstream=error.message))
     return Admitted(stored, tuple(findings))
 
 

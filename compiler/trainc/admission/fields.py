@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get
+from trainc.basics.regex import lazy
 from trainc.findings.fault import Fault
 from trainc.kube.fielderror import go_value, quote
 from trainc.kube.gojson import go_json
@@ -132,9 +133,9 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         """Report a wrong value that the server does not show."""
         self._add("Invalid value", detail)
 
-    def internal(self, detail: str, position: int | None = None) -> None:
-        """Report an internal error of the server."""
-        self._add("Internal error", detail, position=position)
+    def internal(self, detail: str, position: int | None = None, *, message: str = "", hint: str | None = None) -> None:
+        """Report an internal error of the server; ``message`` replaces its text."""
+        self._add("Internal error", detail, position=position, message=message, hint=hint)
 
     def _own(self, value: Json | msgspec.UnsetType) -> Json:
         if value is not msgspec.UNSET:
@@ -147,7 +148,7 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         """Add an error with the server's text; ``more`` are further fields of a Fault."""
         text = ": ".join(part for part in (self.name, kind, shown, detail) if part)
         found = value if isinstance(value, str) else go_json(value) if isinstance(value, int | list) else None
-        self.faults.append(Fault(self.code, self.path, message or detail, text, found, **more))
+        self.faults.append(Fault(self.code, self.path, message or _short(detail), text, found, **more))
 
     # Rules that many fields share.
 
@@ -181,6 +182,18 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         """Check the length of a list."""
         if (count := len(as_list(self.value))) > limit:
             self._add("Too many", f"must have at most {limit} item{'s' * (limit != 1)}", shown=str(count), value=count)
+
+
+_EXAMPLES = lazy(r" \(((e\.g\. .*?), )?regex used for validation is .*\)$")
+_SUBJECT = lazy(r"^(name part|a[a-zA-Z0-9 -]* (label|subdomain|key|name)) (?=must )")
+
+
+def _short(detail: str) -> str:
+    """Return a server's text without the regular expression, and without the kind of name before ``must``."""
+    if "regex used for validation" in detail:
+        detail = _EXAMPLES.sub(lambda match: f" ({match[2]})" if match[2] else "", detail)
+        detail = detail.replace(",  or ", " or ")
+    return _SUBJECT.sub("", detail)
 
 
 def unique(of: Iterable[Field]) -> None:

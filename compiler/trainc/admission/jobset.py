@@ -1,4 +1,4 @@
-"""Admits the JobSet that the controller creates: its CRD and both webhooks .
+"""Admits the JobSet that the controller creates: its CRD and both webhooks.
 
 Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go, with every feature gate at its default (off).
 """
@@ -16,6 +16,7 @@ from trainc.admission.rules import failures
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, existing, get
 from trainc.basics.memo import last, remembering
 from trainc.basics.regex import lazy
+from trainc.findings import suggest
 from trainc.findings.fault import Fault
 from trainc.kube.fielderror import NO_FIELD, quote
 from trainc.kube.gotypes import JOB_SET, decode, typed
@@ -77,7 +78,9 @@ def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> list[Fault]:
     if strategy.text() == "InPlaceRestart":
         _plain(strategy, "InPlaceRestart restart strategy cannot be set when InPlaceRestart feature gate is disabled")
     if jobs and jobs[0].child("dependsOn").value:
-        _plain(jobs[0].child("dependsOn"), "DependsOn can't be set for the first ReplicatedJob")
+        detail = "DependsOn can't be set for the first ReplicatedJob"
+        hint = "put the jobs that it depends on before it in replicatedJobs"
+        _plain(jobs[0].child("dependsOn"), detail, "the first replicated job cannot depend on another", hint)
     if subdomain.text():
         subdomain.invalid_each(is_dns1123_subdomain(subdomain.text()))
         too_long = ".spec.network.subdomain is too long, must be less than 63 characters"
@@ -87,7 +90,8 @@ def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> list[Fault]:
         _replicated_job(name, job, names[: index + 1])
     for target in spec.items("successPolicy", "targetReplicatedJobs"):
         if target.text() not in names:
-            _plain(target, f"invalid replicatedJob name '{target.text()}' does not appear in .spec.ReplicatedJobs")
+            detail = f"invalid replicatedJob name '{target.text()}' does not appear in .spec.ReplicatedJobs"
+            _plain(target, detail, f"no replicated job is called {target.text()!r}", suggest(target.text(), names))
     _failure_policy(spec.child("failurePolicy"), names)
     if spec.has("coordinator"):
         _coordinator(name, spec)
@@ -98,9 +102,9 @@ def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> list[Fault]:
     ]
 
 
-def _plain(field: Field, detail: str) -> None:
-    """Report an error that names no field."""
-    field.named(NO_FIELD).internal(detail)
+def _plain(field: Field, detail: str, message: str = "", hint: str | None = None) -> None:
+    """Report an error whose text in JobSet names no field; ``message`` is our text."""
+    field.named(NO_FIELD).internal(detail, message=message, hint=hint)
 
 
 def _dns_label(field: Field, name: str, too_long: str) -> None:
@@ -129,7 +133,9 @@ def _replicated_job(jobset: str, job: Field, seen: list[str]) -> None:
             name.invalid(too_long % "pod" if TOO_LONG in text else text, longest)
     for dependency in job.items("dependsOn"):
         if (other := dependency.child("name")).text() not in seen:
-            _plain(other, f"replicatedJob: {name.text()} cannot depend on replicatedJob: {other.text()}")
+            detail = f"replicatedJob: {name.text()} cannot depend on replicatedJob: {other.text()}"
+            message = f"{other.text()!r} is not a replicated job before {name.text()!r}"
+            _plain(other, detail, message, suggest(other.text(), seen[:-1]))
 
 
 def name_limit(jobset: JsonObject) -> tuple[int, str]:
@@ -158,7 +164,8 @@ def _failure_policy(policy: Field, names: list[str]) -> None:
         for target in rule.items("targetReplicatedJobs"):
             if target.text() not in names:
                 missing = f"invalid replicatedJob name '{target.text()}' in failure policy"
-                _plain(target, f"{missing} does not appear in .spec.ReplicatedJobs")
+                message, hint = f"no replicated job is called {target.text()!r}", suggest(target.text(), names)
+                _plain(target, f"{missing} does not appear in .spec.ReplicatedJobs", message, hint)
         for reason in rule.items("onJobFailureReasons"):
             if reason.text() not in JOB_FAILURE_REASONS:
                 unknown = f"invalid job failure reason '{reason.text()}' in failure policy"

@@ -288,17 +288,40 @@ def _is_valid_packed(rule: Callable[[Field], None], key: bytes) -> bool:
 
 CLAIM = "TC812"
 NUM_NODES: Path = ("spec", "trainer", "numNodes")
-HINTS = {
+WORDING: dict[str, tuple[str, str | None]] = {
     "Limit must be set for non overcommitable resources": (
-        "set the same amount in limits; or set only limits, which requests default to"
+        "this resource needs a limit",
+        "set the same amount in limits; or set only limits, which requests default to",
     ),
-    'valid values: "OnFailure", "Never"': "leave it out: JobSet's default is OnFailure",
-    NOT_QUALIFIED: "cpu, memory, ephemeral-storage, hugepages-<size>, or a device with its vendor: nvidia.com/gpu",
-    "must be an integer": "use a whole number: a device cannot be divided",
-    TWO_SOURCES: "keep one of the sources; another volume needs another name",
-    "when completion mode is Indexed": "set completions, to the same number as parallelism",
+    'valid values: "OnFailure", "Never"': (
+        "must be OnFailure or Never",
+        "leave it out: JobSet's default is OnFailure",
+    ),
+    NOT_QUALIFIED: (
+        "unknown resource",
+        "use cpu, memory, ephemeral-storage, hugepages-<size>, or a device with its vendor's prefix: nvidia.com/gpu",
+    ),
+    "must be an integer": ("must be a whole number", "a device cannot be divided"),
+    TWO_SOURCES: ("a volume can have only one source", "keep one of the sources, or use two volumes"),
+    "when completion mode is Indexed": (
+        "required with completionMode: Indexed",
+        "set completions, to the same number as parallelism",
+    ),
+    "must specify a handler type": ("required: one of exec, httpGet, tcpSocket or, in a probe, grpc", None),
+    "may not specify more than 1 handler type": ("a probe or hook can have only one handler", "keep one of them"),
+    "must provide `dnsConfig` when `dnsPolicy` is None": (
+        "required with dnsPolicy: None",
+        "list the nameservers in it",
+    ),
+    "must provide at least one DNS nameserver when `dnsPolicy` is None": ("required with dnsPolicy: None", None),
+    "cannot set `allowPrivilegeEscalation` to false and `privileged` to true": (
+        "false contradicts privileged: true",
+        "remove one of the two",
+    ),
+    "may not have more than one field specified at a time": ("can have only one source", "keep one of them"),
+    "may not be specified when `value` is not empty": ("contradicts value", "remove one of the two"),
 }
-"""What to do, by what the server says."""
+"""Our text and a hint for texts of the server."""
 
 
 def check_jobset(model: Model, jobset: Object) -> list[Finding]:
@@ -346,11 +369,12 @@ def _finding(model: Model, jobset: Object, fault: Fault, root: Path, subject: st
     related: tuple[Related, ...] = ()
     if fault.other is not None:
         related = (Related("because of this", *source_of(model, jobset, (*root, *fault.other))),)
-    hint = fault.hint or HINTS.get(fault.message)
+    message, hint = WORDING.get(fault.message, (fault.message, None))
+    hint = fault.hint or hint
     if hint is None and fault.path[-1] == "image":
         is_trainer = get(jobset.data, *root, *fault.path[:-1], "name") == NODE
         hint = f"set image in this container{', or spec.trainer.image in the TrainJob' * is_trainer}"
-    fault = replace(fault, message=f"{subject}: {fault.message}", hint=hint)
+    fault = replace(fault, message=f"{subject}: {message}", hint=hint)
     return report_fault(fault, document, path, severity=model.severity, related=related)
 
 

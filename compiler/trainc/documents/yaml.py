@@ -29,6 +29,7 @@ from trainc.documents import scalars
 from trainc.documents.libyaml import ERRORS, is_bare, open_events, syntax_error, with_masks
 from trainc.documents.problems import (
     CONVERTING,
+    FEWER_ALIASES,
     MAX_ALIASED,
     MAX_DEPTH,
     TOO_DEEP,
@@ -213,15 +214,16 @@ class _Reader:
             self.unknown_anchor(event)
         if anchor.nodes == 0:
             text = f"anchor '{event.anchor}' value contains itself"
-            self.refuse(event, "TC004", text, f"yaml: {text}")
+            self.refuse(event, "TC004", f"the value of anchor '{event.anchor}' contains itself", f"yaml: {text}")
         self.nodes += anchor.nodes
         self.aliased += anchor.nodes
         self.weight += anchor.weight
         if too_many_aliases(self.aliased, self.nodes):
-            text = "document contains excessive aliasing"
-            self.refuse(event, "TC012", text, f"yaml: {text}")
+            text = "yaml: document contains excessive aliasing"
+            self.refuse(event, "TC012", "aliases expand to too large a document", text, FEWER_ALIASES)
         if self.weight > MAX_ALIASED:
-            self.refuse(event, "TC012", f"aliases repeat more than {MAX_ALIASED} characters")
+            message = f"aliases repeat more than {MAX_ALIASED} characters"
+            self.refuse(event, "TC012", message, hint=FEWER_ALIASES)
         if len(self.path) + anchor.height > MAX_DEPTH:
             self.refuse(event, "TC012", TOO_DEEP)
         return copied(anchor.value)

@@ -82,11 +82,13 @@ def _params(policy: Stored, binding: Stored) -> Iterator[Finding]:
         return
     if refers:
         message, path = f"policy {policy.name!r} has no paramKind: paramRef is ignored", ("spec", "paramRef")
+        hint = "remove paramRef, or add paramKind to the policy"
     else:
         kind = get(policy.spec, "paramKind", "kind")
         message = f"policy {policy.name!r} has paramKind {kind}, but the binding has no paramRef: params is null"
         path = ("spec", "policyName")
-    yield report(NO_PARAMS, binding.document, path, message)
+        hint = "add paramRef to the binding, or remove paramKind from the policy"
+    yield report(NO_PARAMS, binding.document, path, message, hint=hint)
 
 
 _KIND = lazy(r"""\.kind\s*[!=]=\s*['"]([A-Za-z]+)['"]""")
