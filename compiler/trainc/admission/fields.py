@@ -1,4 +1,4 @@
-"""Fields of an object, and their errors in the words of Kubernetes' field errors (1.34)."""
+"""Fields of an object, and their errors with the texts of Kubernetes 1.34."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
 class Field(msgspec.Struct, frozen=True, eq=False):
-    """A field of an object, to be validated. All fields of an object collect their errors in one list, ``faults``.
+    """A field of an object to validate. All fields of an object add their errors to one list, ``faults``.
 
-    ``name`` is what the server calls the field, which may differ from the path.
+    ``name`` is the server's name for the field, which may differ from its path.
     """
 
     value: Json
@@ -38,12 +38,12 @@ class Field(msgspec.Struct, frozen=True, eq=False):
     faults: list[Fault] = msgspec.field(default_factory=list)
 
     def child(self, *steps: str | int) -> Field:
-        """Return the field below this one, whether it is set or not."""
+        """Return a field below this one, whether it is set or not."""
         name = self.name + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
         return Field(get(self.value, *steps), (*self.path, *steps), name, self.code, self.faults)
 
     def key(self, key: str) -> Field:
-        """Return an entry of a map, which the server writes in brackets."""
+        """Return an entry of a map; the server writes its key in brackets."""
         return self.child(key).named(f"{self.name}[{key}]")
 
     def named(self, name: str) -> Field:
@@ -60,25 +60,25 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         return [at.child(index) for index in range(len(as_list(at.value)))]
 
     def text(self, *steps: str | int) -> str:
-        """Return the string, empty where it is not set: Go's types know no difference."""
+        """Return the string; empty if it is not set, as in Go."""
         found = get(self.value, *steps)
         return found if isinstance(found, str) else ""
 
     def number(self, *steps: str | int) -> int | None:
-        """Return the integer, None where it is not set."""
+        """Return the integer; None if it is not set."""
         found = get(self.value, *steps)
         return found if isinstance(found, int) and not isinstance(found, bool) else None
 
     def object(self, *steps: str | int) -> JsonObject:
-        """Return the object, an empty one where it is not set."""
+        """Return the object; empty if it is not set."""
         return as_object(get(self.value, *steps))
 
     def has(self, *steps: str | int) -> bool:
         """Return whether an object is set."""
         return isinstance(get(self.value, *steps), dict)
 
-    # Errors, as the constructors of k8s.io/apimachinery/pkg/util/validation/field. A value that is not given is the
-    # field's own.
+    # Errors, as by the constructors of k8s.io/apimachinery/pkg/util/validation/field. The value defaults to that of
+    # the field.
 
     def invalid(
         self,
@@ -95,7 +95,7 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         self._add("Invalid value", detail, shown=shown, value=value, other=other, position=position)
 
     def invalid_each(self, details: Iterable[str], value: Json | msgspec.UnsetType = msgspec.UNSET) -> None:
-        """Report everything that is wrong with a value."""
+        """Report several errors of a value."""
         for detail in details:
             self.invalid(detail, value)
 
@@ -108,7 +108,7 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         self._add("Forbidden", detail)
 
     def unsupported(self, supported: Sequence[str], value: Json | msgspec.UnsetType = msgspec.UNSET) -> None:
-        """Report a value that is not one of those supported."""
+        """Report an unsupported value."""
         value = self._own(value)
         detail = f"supported values: {', '.join(map(quote, supported))}"
         names = [name for name in supported if name]
@@ -122,7 +122,7 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         self._add("Duplicate value", shown=go_value(value), value=value, message="duplicate value")
 
     def not_found(self, name: str, detail: str = "", message: str = "", hint: str | None = None) -> None:
-        """Report a name for which nothing exists."""
+        """Report a reference to something that does not exist."""
         self._add("Not found", detail, shown=quote(name), value=name, message=message, hint=hint)
 
     def too_long(self, limit: int) -> None:
@@ -159,7 +159,7 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         return bool(self.value)
 
     def one_of(self, supported: Sequence[str], *, pointer: bool = False) -> None:
-        """Check a string, if it is set. ``pointer``: in Go it is one, so the empty string counts as set."""
+        """Check a string, if it is set. ``pointer``: the Go type is a pointer, so an empty string counts as set."""
         if (self.value is not None if pointer else self.text()) and self.text() not in supported:
             self.unsupported(supported)
 
@@ -197,7 +197,7 @@ def _short(detail: str) -> str:
 
 
 def unique(of: Iterable[Field]) -> None:
-    """Report each text that occurs twice; empty ones do not count."""
+    """Report repeated strings; empty ones are ignored."""
     seen: set[str] = set()
     for field in of:
         if field.text() in seen:
@@ -206,7 +206,7 @@ def unique(of: Iterable[Field]) -> None:
 
 
 def internal(value: Json, kind: str) -> Json:
-    """Return a value of a Go type as Go prints Kubernetes' internal types: by the names of the fields in Go."""
+    """Return a value as Go prints Kubernetes' internal types: with the Go names of the fields."""
     name = kind.lstrip("*")
     if isinstance(value, list):
         return [internal(item, name.removeprefix("[]")) for item in value]
@@ -220,7 +220,7 @@ def internal(value: Json, kind: str) -> Json:
 
 
 def faults_in(rule: Callable[[Field], None], value: Json, code: str = "TC803") -> list[Fault]:
-    """Return what a rule finds wrong with the value of ``spec``."""
+    """Return the errors that a rule reports for the value of ``spec``."""
     field = Field(value, ("spec",), "spec", code)
     rule(field)
     return field.faults
@@ -241,13 +241,13 @@ def dns_subdomain(field: Field) -> None:
 
 
 def qualified_name(field: Field, key: str | None = None) -> None:
-    """Check the key of a label: the field's own value, unless it is given."""
+    """Check the key of a label, by default the value of the field."""
     key = field.text() if key is None else key
     field.invalid_each(map(_as_in_134, is_qualified_name(key)), key)
 
 
 def label_value_details(value: str) -> list[str]:
-    """Return what is wrong with the value of a label."""
+    """Return the errors of the value of a label."""
     return [_as_in_134(detail) for detail in is_valid_label_value(value)]
 
 
@@ -268,7 +268,7 @@ def annotation_map(field: Field) -> None:
 
 
 def _as_in_134(detail: str) -> str:
-    """Return a detail in the words of Kubernetes 1.34; kube/names.py has those of Trainer's own libraries (1.36)."""
+    """Return the text of Kubernetes 1.34; kube/names.py has those of Trainer's libraries (1.36)."""
     return detail.replace(" bytes", " characters").replace("a valid label key must", "a qualified name must")
 
 
@@ -280,7 +280,7 @@ def label_selector(field: Field) -> None:
 
 
 def selector_requirement(field: Field, *, node: bool = False, any_value: bool = False) -> None:
-    """Check one expression of a selector; ``node`` allows the operators that only node selectors have."""
+    """Check one expression of a selector; ``node`` allows the operators of node selectors."""
     operator, values = field.child("operator"), field.child("values")
     if operator.text() in ("In", "NotIn"):
         if not values.value:
@@ -314,7 +314,7 @@ def file_mode(field: Field) -> None:
 
 
 def no_backsteps(field: Field) -> None:
-    """Check that no step of a path goes up."""
+    """Check that no step of a path is ``..``."""
     if ".." in field.text().split("/"):
         field.invalid("must not contain '..'")
 

@@ -45,11 +45,11 @@ RESTART_JOB = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
 
 
 def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObject, tuple[Fault, ...]]:
-    """Return the JobSet with the defaults of CRD and webhook, and the errors of the first of them to reject it.
+    """Return the JobSet with the defaults of CRD and webhook, and the errors of the first one that rejects it.
 
-    The mutating webhook writes the JobSet anew, from Go's types, only if it sets a field. What it sets does not depend
-    on the CRD's defaults, so it is set first: then one walk does for both readings by the server. ``claims`` holds the
-    specs of the PersistentVolumeClaims in its namespace, by name.
+    The mutating webhook re-encodes the JobSet from Go's types, but only if it sets a field. The fields that it sets do
+    not depend on the CRD's defaults, so they are set first, and one walk serves for both decodings by the server.
+    ``claims`` holds the specs of the PersistentVolumeClaims in its namespace, by name.
     """
     kind, stage = resource("JobSet"), "jobset-crd"
     defaulted = with_defaults(data)
@@ -261,9 +261,9 @@ _STARTUP: Final[JsonObject] = {"startupPolicyOrder": "AnyOrder"}
 
 
 def default(jobset: JsonObject) -> JsonObject:
-    """Return the JobSet with the mutating webhook's defaults, re-written through Go's types.
+    """Return the JobSet with the mutating webhook's defaults, re-encoded through Go's types.
 
-    The webhook patches what Go's types add or spell otherwise, but removes nothing (V11). Where it has nothing to set,
+    The webhook patches what Go's types add or spell differently, but removes nothing (V11). If it has nothing to set,
     it changes nothing: then the JobSet comes back itself.
     """
     changed = with_defaults(jobset)
@@ -317,7 +317,7 @@ def _default_job(job: JsonObject, _index: int) -> JsonObject:
 
 
 def _default_rule(rule: JsonObject, index: int) -> JsonObject:
-    """Return a rule with a name. A name of another type is kept: Go cannot decode it."""
+    """Return a rule with a name. A name of another type is kept, for Go to reject."""
     return rule if rule.get("name") not in (None, "") else {**rule, "name": f"failurePolicyRule{index}"}
 
 
@@ -330,7 +330,7 @@ _default_claims: Final = remembering(_add_retention, lasts=True)
 
 
 def overlay(own: Json, typed: Json) -> JsonObject:
-    """Return own with everything that typed has or spells otherwise; nothing is removed. What they share is shared."""
+    """Return ``own`` with everything that ``typed`` has in addition or spells differently; nothing is removed."""
     return as_object(_overlay(own, typed))
 
 

@@ -1,4 +1,4 @@
-"""Which field of an object makes an expression come out as it does: found by evaluating its parts again.
+"""Finds the field of an object that determines the result of an expression, by evaluating parts of it again.
 
 A failing ``all`` is followed to the first element that fails it, a conjunction to the operand that is false, a variable
 to its expression, and what is left to the longest chain of fields in it. Best effort, and bounded: it only says where a
@@ -22,10 +22,10 @@ from trainc.cel.types import DYN
 from trainc.cel.values import Value
 
 STEPS: Final = 20_000
-"""So many parts are looked at."""
+"""The most parts that are examined."""
 
 COST: Final = 1_000_000
-"""So much may evaluating them cost, together: as much as one expression."""
+"""The most that evaluating the parts may cost: as much as one expression."""
 
 _INDEX: Final = frozenset(("_[_]", "_?._", "_[?_]"))
 _UNWRAPPED: Final = frozenset(("orValue", "value"))
@@ -40,7 +40,7 @@ class Item(NamedTuple):
 
 
 class _Enough(Exception):
-    """More steps than there may be."""
+    """The limit of steps is exceeded."""
 
 
 def explained(
@@ -51,7 +51,7 @@ def explained(
     *,
     failed: bool,
 ) -> Path:
-    """Return the path in ``data``, the object, that an expression owes its outcome to, as far as it exists; () if none.
+    """Return the path in ``data``, the object, that determines the result of an expression, as far as it exists.
 
     ``failed``: the expression cannot be evaluated; else it is false.
     """
@@ -78,7 +78,7 @@ class _Context(NamedTuple):
 
 
 class _Explainer:
-    """The explanation of one outcome."""
+    """Explains one result."""
 
     def __init__(self, expressions: Expressions, names: Mapping[str, Value], data: JsonObject) -> None:
         self._environment = expressions.environment
@@ -89,7 +89,7 @@ class _Explainer:
         self._steps, self._cost = STEPS, COST
 
     def why(self, node: Node, context: _Context, wanted: bool | None) -> Path:
-        """Return the path that makes a part come out as it does: true, false, or an error (None)."""
+        """Return the path that determines the result of a part: true, false, or an error (None)."""
         self._step()
         match node:
             case Call(function="!_", args=(operand,)):
@@ -157,7 +157,7 @@ class _Explainer:
             yield from ((index, Item(each, None)) for index, each in enumerate(value))
 
     def _made(self, node: Comprehension, context: _Context) -> Iterator[Item]:
-        """Yield the elements of what ``map`` and ``filter`` make."""
+        """Yield the elements of the list that ``map`` or ``filter`` returns."""
         step, condition = node.step, None
         if isinstance(step, Call) and step.function == "_?_:_":
             condition, step = step.args[0], step.args[1]
@@ -171,7 +171,7 @@ class _Explainer:
                 yield Item(self._evaluate(body[0], inside).value, self._longest(body[0], inside) or path)
 
     def _longest(self, node: Node, context: _Context) -> Path:
-        """Return the longest path in a part, the first of several; not empty paths of what is not there."""
+        """Return the longest path in a part, the first of several."""
         found: Path = ()
         for path in self._paths(node, context):
             there = existing(self._data, path)
@@ -201,7 +201,7 @@ class _Explainer:
                 yield from self._paths(child, context)
 
     def _path(self, node: Node, context: _Context) -> Path | None:
-        """Return the path that a chain of fields and indexes selects; None for what is no such chain."""
+        """Return the path that a chain of fields and indexes selects; None for other expressions."""
         match node:
             case Ident(name=name) if name in context.scope:
                 return context.scope[name].path
@@ -219,7 +219,7 @@ class _Explainer:
         return None
 
     def _variable(self, node: Node, context: _Context) -> _Context | None:
-        """Return where the expression of a variable is, if a part is one."""
+        """Return the context of the expression of a variable, if a part is a variable."""
         match node:
             case Select(operand=Ident(name="variables"), field=name) if "variables" not in context.scope:
                 made = self._variables.get(name)
@@ -258,7 +258,7 @@ class _Explainer:
 def blamed(made: Compiled | Problem, variables: Sequence[Variable], data: JsonObject | None) -> Path:
     """Return the longest path of ``object`` that an expression selects, as far as it exists in data; () if none.
 
-    Where the expression itself selects none, those of the variables that it uses count.
+    If the expression itself selects none, the paths of its variables count.
     """
     if data is None:
         return ()

@@ -31,7 +31,7 @@ class Requirement(NamedTuple):
     values: tuple[str, ...]
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """Return whether a complete set of labels meets it."""
+        """Return whether a complete set of labels satisfies it."""
         value = labels.get(self.key)
         if self.operator == "In":
             return value is not None and value in self.values
@@ -51,7 +51,7 @@ _RULES = ("resourceRules", "excludeResourceRules")
 
 
 def requirements(selector: Json) -> tuple[Requirement, ...]:
-    """Return the requirements of a selector; one without any selects everything."""
+    """Return the requirements of a selector, which selects everything if there are none."""
     labels = as_object(get(selector, "matchLabels")).items()
     found = [Requirement(key, "In", (str(value),)) for key, value in labels]
     for row in rows(as_object(selector), "matchExpressions"):
@@ -61,7 +61,7 @@ def requirements(selector: Json) -> tuple[Requirement, ...]:
 
 
 def selects(asked: tuple[Requirement, ...], labels: Labels) -> bool | None:
-    """Return whether a selector selects an object of these labels; None if that depends on unknown labels."""
+    """Return whether a selector selects an object with these labels; None if that depends on unknown labels."""
     known = [each for each in asked if labels.complete or each.key in labels.known]
     if not all(each.holds(labels.known) for each in known):
         return False
@@ -90,7 +90,7 @@ class Cluster(msgspec.Struct, frozen=True, eq=False):
         return named(document.data, name) if document is not None else None
 
     def namespace_labels(self, name: str) -> Labels:
-        """Return the labels of a namespace; of one that is not among the inputs, only its name's label is known."""
+        """Return the labels of a namespace; if it is not among the inputs, only the label with its name is known."""
         given = self.namespace(name)
         return labels_of(given) if given is not None else Labels({NAME_LABEL: name}, complete=False)
 
@@ -113,7 +113,7 @@ GroupVersionName = tuple[str, str, str]
 
 
 class Match(NamedTuple):
-    """The kind and resource that a request is evaluated as: its own, or equivalent ones in a rule."""
+    """The kind and resource as which a request is evaluated: its own, or equivalent ones in a rule."""
 
     kind: GroupVersionName
     resource: GroupVersionName
@@ -191,7 +191,7 @@ def _applies(rule: JsonObject, request: Request, resource: GroupVersionName) -> 
 
 
 class ConfigurationError(Exception):
-    """A policy or binding that cannot be used, in the server's words."""
+    """A policy or binding that cannot be used; the message is the server's."""
 
 
 def scope(policy: Stored, cluster: Cluster) -> bool:
@@ -288,7 +288,7 @@ class Applied(msgspec.Struct, frozen=True):
 
 
 def apply(bound: Bound, request: Request, cluster: Cluster) -> Applied | None:
-    """Return how a policy applies to a request, or None."""
+    """Return how a policy applies to a request; None if it does not."""
     policy = bound.policy
     matched, undecided = _match_or_reason(policy.constraints, request, cluster)
     if matched is None:
@@ -321,7 +321,7 @@ def _match_or_reason(constraints: JsonObject, request: Request, cluster: Cluster
 
 
 def depends_on_object(bound: Bound, request: Request) -> bool:
-    """Return whether it depends on the object of a request if a policy, or one of its bindings, applies."""
+    """Return whether the object of a request decides if a policy, or one of its bindings, applies."""
     selectors = ("objectSelector", "namespaceSelector") if request.resource == "namespaces" else ("objectSelector",)
     return any(
         any(requirements(part.get(selector)) for selector in selectors)
