@@ -296,7 +296,7 @@ def _expression(
     """Check that an expression compiles; ``trimmed``: the server shows it without surrounding white space."""
     if (expression := compiled.get(field.path)) is None:
         field.required(missing)
-    elif isinstance(problem := expression.made, Problem):
+    elif isinstance(problem := expression.compiled, Problem):
         position = problem.position + expression.offset
         if problem.text.startswith("program instantiation failed"):
             field.internal(problem.text, position)

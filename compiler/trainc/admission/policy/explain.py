@@ -43,10 +43,10 @@ class _Enough(Exception):
     """The limit of steps is exceeded."""
 
 
-def explained(
+def explained_path(
     expressions: Expressions,
     names: Mapping[str, Value],
-    made: Compiled | Problem,
+    compiled: Compiled | Problem,
     data: JsonObject | None,
     *,
     failed: bool,
@@ -55,16 +55,16 @@ def explained(
 
     ``failed``: the expression cannot be evaluated; else it is false.
     """
-    if data is None or isinstance(made, Problem):
+    if data is None or isinstance(compiled, Problem):
         return ()
     explainer = _Explainer(expressions, names, data)
     try:
-        found = explainer.why(made.checked.root, _Context(made.checked, {}), None if failed else False)
+        found = explainer.path_of(compiled.checked.root, _Context(compiled.checked, {}), None if failed else False)
     except (_Enough, RecursionError):
         found = ()
     if path := existing(data, found):
         return path
-    return blamed(made, expressions.variables, data)
+    return longest_object_path(compiled, expressions.variables, data)
 
 
 class _Context(NamedTuple):
@@ -83,26 +83,26 @@ class _Explainer:
     def __init__(self, expressions: Expressions, names: Mapping[str, Value], data: JsonObject) -> None:
         self._environment = expressions.environment
         self._variables = {variable.name: variable.made for variable in expressions.variables}
-        self._names = Variables(expressions.made, names).names
+        self._names = Variables(expressions.variables_by_name, names).names
         self._data = data
         self._programs = expressions.parts
         self._steps, self._cost = STEPS, COST
 
-    def why(self, node: Node, context: _Context, wanted: bool | None) -> Path:
+    def path_of(self, node: Node, context: _Context, wanted: bool | None) -> Path:
         """Return the path that determines the result of a part: true, false, or an error (None)."""
         self._step()
         match node:
             case Call(function="!_", args=(operand,)):
-                return self.why(operand, context, None if wanted is None else not wanted)
+                return self.path_of(operand, context, None if wanted is None else not wanted)
             case Call(function="_&&_" | "_||_", args=operands):
                 # If one operand is enough to fail all, the first counts; else that with the longest path.
-                guilty = (operand for operand in operands if self._gives(operand, context, wanted))
-                paths = [path for each in guilty if (path := self.why(each, context, wanted))]
+                guilty = (operand for operand in operands if self._has_result(operand, context, wanted))
+                paths = [path for each in guilty if (path := self.path_of(each, context, wanted))]
                 is_enough = wanted is (node.function == "_||_")
                 return paths[0] if is_enough and paths else max(paths, key=len, default=())
             case Call(function="_?_:_", args=(condition, *branches)):
-                taken = branches[0] if self._gives(condition, context, True) else branches[1]
-                found = self.why(taken, context, wanted) if self._gives(taken, context, wanted) else ()
+                taken = branches[0] if self._has_result(condition, context, True) else branches[1]
+                found = self.path_of(taken, context, wanted) if self._has_result(taken, context, wanted) else ()
                 return found or self._longest(condition, context)
             case Comprehension(macro="all" | "exists") if wanted in (None, node.macro == "exists"):
                 return self._of_elements(node, context, wanted)
@@ -113,15 +113,15 @@ class _Explainer:
                 first = next((item.path for _, item in elements if item.path), ())
                 return first or self._longest(node, context)
         below = self._variable(node, context)
-        return self.why(below.checked.root, below, wanted) if below is not None else self._longest(node, context)
+        return self.path_of(below.checked.root, below, wanted) if below is not None else self._longest(node, context)
 
     def _of_elements(self, node: Comprehension, context: _Context, wanted: bool | None) -> Path:
         assert isinstance(node.step, Call), "what the macro expands to"
         body = node.step.args[-1]
         for names, path in self._bound(node, context):
             inside = context.within(names)
-            if self._gives(body, inside, wanted):
-                return self.why(body, inside, wanted) or path or ()
+            if self._has_result(body, inside, wanted):
+                return self.path_of(body, inside, wanted) or path or ()
         return self._longest(node.iter_range, context)
 
     def _bound(self, node: Comprehension, context: _Context) -> Iterator[tuple[Mapping[str, Item], Path | None]]:
@@ -142,11 +142,11 @@ class _Explainer:
             items = [item for part in node.args for _, item in self._elements(part, context)]
             yield from enumerate(items)
         elif isinstance(node, Comprehension) and node.macro in ("map", "filter") and not node.iter_var2:
-            yield from enumerate(self._made(node, context))
+            yield from enumerate(self._returned(node, context))
         else:
-            yield from self._given(node, context)
+            yield from self._items_of_value(node, context)
 
-    def _given(self, node: Node, context: _Context) -> Iterator[tuple[int | str, Item]]:
+    def _items_of_value(self, node: Node, context: _Context) -> Iterator[tuple[int | str, Item]]:
         path, value = self._path(node, context), self._evaluate(node, context).value
         found = get(self._data, *path) if path is not None else None
         if path is not None and isinstance(found, list):
@@ -156,14 +156,14 @@ class _Explainer:
         elif isinstance(value, list):
             yield from ((index, Item(each, None)) for index, each in enumerate(value))
 
-    def _made(self, node: Comprehension, context: _Context) -> Iterator[Item]:
+    def _returned(self, node: Comprehension, context: _Context) -> Iterator[Item]:
         """Yield the elements of the list that ``map`` or ``filter`` returns."""
         step, condition = node.step, None
         if isinstance(step, Call) and step.function == "_?_:_":
             condition, step = step.args[0], step.args[1]
         for names, path in self._bound(node, context):
             inside = context.within(names)
-            if condition is not None and not self._gives(condition, inside, True):
+            if condition is not None and not self._has_result(condition, inside, True):
                 continue
             if node.macro == "filter":
                 yield names[node.iter_var]
@@ -190,7 +190,7 @@ class _Explainer:
         elif isinstance(node, Comprehension):
             yield from self._paths(node.iter_range, context)
             if node.macro in ("map", "filter") and not node.iter_var2:
-                yield from (item.path for item in self._made(node, context) if item.path is not None)
+                yield from (item.path for item in self._returned(node, context) if item.path is not None)
                 return
             for names, _ in self._bound(node, context):
                 yield from self._paths(node.step, context.within(names))
@@ -222,11 +222,11 @@ class _Explainer:
         """Return the context of the expression of a variable, if a part is a variable."""
         match node:
             case Select(operand=Ident(name="variables"), field=name) if "variables" not in context.scope:
-                made = self._variables.get(name)
-                return _Context(made.checked, {}) if isinstance(made, Compiled) else None
+                compiled = self._variables.get(name)
+                return _Context(compiled.checked, {}) if isinstance(compiled, Compiled) else None
         return None
 
-    def _gives(self, node: Node, context: _Context, wanted: bool | None) -> bool:
+    def _has_result(self, node: Node, context: _Context, wanted: bool | None) -> bool:
         outcome = self._evaluate(node, context)
         if wanted is None:
             return outcome.error is not None
@@ -255,7 +255,7 @@ class _Explainer:
             raise _Enough
 
 
-def blamed(made: Compiled | Problem, variables: Sequence[Variable], data: JsonObject | None) -> Path:
+def longest_object_path(compiled: Compiled | Problem, variables: Sequence[Variable], data: JsonObject | None) -> Path:
     """Return the longest path of ``object`` that an expression selects, as far as it exists in data; () if none.
 
     If the expression itself selects none, the paths of its variables count.
@@ -263,7 +263,7 @@ def blamed(made: Compiled | Problem, variables: Sequence[Variable], data: JsonOb
     if data is None:
         return ()
     known = dict(variables)
-    pending: list[Compiled | Problem] = [made]
+    pending: list[Compiled | Problem] = [compiled]
     seen: set[str] = set()
     while pending:
         roots = [each.checked.root for each in pending if isinstance(each, Compiled)]

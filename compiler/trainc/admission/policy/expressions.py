@@ -39,7 +39,7 @@ class Expression(NamedTuple):
     path: Path
     row: JsonObject
     text: str
-    made: Compiled | Problem
+    compiled: Compiled | Problem
     offset: int = 0
 
 
@@ -68,7 +68,7 @@ class Expressions:
         return compose([(name, text) for _, name, text in self._named], params=self._params, new=self._new)
 
     @cached_property
-    def made(self) -> Made:
+    def variables_by_name(self) -> Made:
         """The variables by name."""
         return dict(self.variables)
 
@@ -124,8 +124,8 @@ class Expressions:
             text = _text(row, key)
             if trim_space(text) if self._new else text or key != "messageExpression":
                 used = trim_space(text) if trimmed else text
-                made = compile_expression(used, environment, allowed)
-                yield Expression(("spec", field, index, key), row, text, made, text.find(used) if used else 0)
+                compiled = compile_expression(used, environment, allowed)
+                yield Expression(("spec", field, index, key), row, text, compiled, text.find(used) if used else 0)
 
 
 class Bound(msgspec.Struct, frozen=True, eq=False):

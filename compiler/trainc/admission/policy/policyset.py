@@ -345,10 +345,10 @@ class Evaluation(Struct, frozen=True, eq=False):
         """Return the path of the field in ``data``, the object, that a verdict is about, best effort; () if none."""
         if verdict.blame is None or verdict.outcome not in (DENIED, ERROR):
             return ()
-        from trainc.admission.policy.explain import explained
+        from trainc.admission.policy.explain import explained_path
 
         failed = verdict.outcome == ERROR
-        return explained(self.expressions, self.names, verdict.blame, data, failed=failed)
+        return explained_path(self.expressions, self.names, verdict.blame, data, failed=failed)
 
     def _blocked(self) -> tuple[Verdict, ...] | None:
         """Return the verdicts that replace the validations, or None if the match conditions let them run."""
@@ -422,7 +422,7 @@ class Evaluation(Struct, frozen=True, eq=False):
         text = text or f"failed expression: {trim_space(result.expression.text)}"
         reason = str(row.get("reason") or INVALID)
         guessed = message is not None and message.undecided is not None
-        return (Verdict(path, DENIED, text, reason, ordinal=index, blame=result.expression.made, guessed=guessed),)
+        return (Verdict(path, DENIED, text, reason, ordinal=index, blame=result.expression.compiled, guessed=guessed),)
 
     def _annotated(self, result: _Result) -> tuple[Verdict, ...]:
         key = str(result.expression.row.get("key") or "")
@@ -441,20 +441,22 @@ class Evaluation(Struct, frozen=True, eq=False):
         """Return the denial to which failurePolicy Fail turns a failure."""
         if self.ignores:
             return ()
-        position, blame = (result.position, result.expression.made) if result is not None else (None, None)
+        position, blame = (result.position, result.expression.compiled) if result is not None else (None, None)
         return (Verdict(path, ERROR, message, INVALID, position, ordinal=ordinal, blame=blame),)
 
     def _run(
         self, expressions: Iterable[Expression], names: Mapping[str, Value], budget: int, results: list[_Result]
     ) -> tuple[int, Variables]:
         """Evaluate expressions in order, sharing variables; return the remaining budget. Raises OutOfBudget."""
-        variables, paid = Variables(self.expressions.made, names), 0
+        variables, paid = Variables(self.expressions.variables_by_name, names), 0
         for expression in expressions:
-            made = expression.made
-            if isinstance(made, Problem):
-                results.append(_Result(expression, error=f"compilation error: {made.text}", position=made.position))
+            compiled = expression.compiled
+            if isinstance(compiled, Problem):
+                results.append(
+                    _Result(expression, error=f"compilation error: {compiled.text}", position=compiled.position)
+                )
                 continue
-            value, cost, work = made.program.run(variables.names)
+            value, cost, work = compiled.program.run(variables.names)
             budget -= max(cost, work // PER_COST) + variables.charged - paid
             paid = variables.charged
             if budget < 0:
@@ -472,7 +474,7 @@ class Evaluation(Struct, frozen=True, eq=False):
 
 def _undecided(result: _Result, index: int = 0) -> Verdict:
     path = result.expression.path
-    return Verdict(path, UNDECIDED, str(result.undecided), ordinal=index, blame=result.expression.made)
+    return Verdict(path, UNDECIDED, str(result.undecided), ordinal=index, blame=result.expression.compiled)
 
 
 # Secrets in the messages of policies.

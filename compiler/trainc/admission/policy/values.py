@@ -133,15 +133,15 @@ def params_value(params: Document | None) -> Value:
 
 def request_value(request: Request, matched: Match) -> Value:
     """Return ``request``. Empty fields are absent, as in the JSON of the server's type."""
-    made = own(request)
+    original = own(request)
     options: Value = Undecided("request.options: not known offline")
     if kind := _OPTIONS.get(request.operation):
         options = Partial("request.options", {"kind": kind, "apiVersion": "meta.k8s.io/v1"}, None)
     known: dict[str, Value] = {
         "kind": _named("kind", matched.kind),
         "resource": _named("resource", matched.resource),
-        "requestKind": _named("kind", made.kind),
-        "requestResource": _named("resource", made.resource),
+        "requestKind": _named("kind", original.kind),
+        "requestResource": _named("resource", original.resource),
         "operation": request.operation,
         "userInfo": Partial("request.userInfo", {}, None),
         "options": options,
