@@ -1,4 +1,4 @@
-"""Nodes that never work together: MPI jobs that cannot start or end, host names that do not resolve, wrong endpoints.
+"""Checks of the nodes of a job together: MPI jobs that cannot start or end, unresolvable host names, wrong endpoints.
 
 Sources: Trainer v2.3.0 pkg/runtime/framework/plugins/mpi/mpi.go, which finds the replicated jobs by name; JobSet
 v0.12.0: success policy, dependsOn, startup policy and, in pkg/controllers/jobset_controller.go, the headless Service.
@@ -47,7 +47,7 @@ def check_launching(model: Model) -> Iterator[Finding]:
     if _waits_for_nodes(model):
         message = "the JobSet ends only after the pods of job 'node', which run until they are stopped"
         yield report(ENDLESS, model.runtime, existing(model.runtime.data, (*JOBSET, "successPolicy")), message)
-    if not by_kubexec(model) and (ahead := _starts_early(model)):  # the script of kubexec waits for the pods
+    if not by_kubexec(model) and (ahead := _starts_early(model)):  # the kubexec script waits for the pods
         yield ahead
 
 
@@ -113,7 +113,7 @@ def _starts_early(model: Model) -> Finding | None:
     return report(UNORDERED, model.runtime, path, message, hint=hint)
 
 
-# Fields of a TrainJob that look as if they were for every node, but are for MPI's launcher alone.
+# Fields of a TrainJob that seem to apply to every node, but apply only to MPI's launcher.
 
 
 LAUNCHER_ONLY: Final = "TC413"
@@ -167,7 +167,7 @@ def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
 
 
 def _user_of_hostnames(model: Model) -> str | None:
-    """Return what finds other pods by host names, None if nothing does."""
+    """Return the plugin or program that finds other pods by host names, or None."""
     if model.policy("mpi") is not None:
         return None if by_kubexec(model) else "MPI"
     if model.policy("flux") is not None:

@@ -19,7 +19,7 @@ MISSPELT: Final = "TC823"
 MISSING: Final = "TC824"
 ROLES: Final = (TRAINER, DATASET_INITIALIZER, MODEL_INITIALIZER)
 NEAR: Final = 0.8
-"""The least similarity of a misspelt text; less similar ones may be intended."""
+"""The least similarity of a misspelt text; less similar texts may be intended."""
 
 JOBS: Final[Path] = ("spec", "template", "spec", "replicatedJobs")
 DROPPED: Final = ("image", "command", "args", "env", "resourcesPerNode")

@@ -34,7 +34,7 @@ _FIELDS: Final = 1024
 
 
 class Mode(NamedTuple):
-    """What a walk does besides validating.
+    """The steps of a walk besides validation.
 
     ``native``: the class of nodes for Kubernetes' own kinds (native.py), None for custom resources.
     """
