@@ -39,7 +39,7 @@ class Changed(Exception):
 
 
 class RunCache(Uncached):
-    """What the last run stored about a repository, and what this run adds.
+    """The results that the last run stored about a repository, and those of this run.
 
     With ``by_bytes``, files are compared by their bytes, not by their stamps. ``compares``: out/ will be compared.
     """
@@ -248,8 +248,8 @@ class RunCache(Uncached):
         """Store the digests and stamps of files after a full run.
 
         ``platform`` are the inputs besides jobs/, ``todo`` is the plan carried out, if any, and ``foreign`` the files
-        below out/ that are not trainc's. ``texts`` are the reports by reporting options, empty if out/ is not up
-        to date; ``reported`` are the files that findings name.
+        below out/ that are not trainc's. ``texts`` are the reports by reporting options, empty if out/ is not up to
+        date; ``reported`` are the files that findings name.
         """
         looks = {**self.looks, **{source.name: Look(_digest(source)) for source in platform}}
         new = None

@@ -276,7 +276,7 @@ def _of_policy(question: Question) -> Answer:
 
 
 def _accepted(question: Question, rows: list[tuple[str, str]], params: bool) -> bool:
-    """Report whether a server would create a policy with this validation and these variables."""
+    """Return whether a server would create a policy with this validation and these variables."""
     message = (question.message or "").strip()
     if not question.expr.strip() or (question.message and not message) or re.search(r"[\r\n]", message):
         return False

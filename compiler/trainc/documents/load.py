@@ -1,7 +1,7 @@
 """Text to Documents, read as kubectl reads it.
 
-A text is cut at lines that begin with ``---``, as kubectl cuts it; a text that begins with ``{`` is tried as
-JSON first. Each List is opened. No positions are computed until a finding needs one.
+A text is cut at lines that begin with ``---``, as kubectl cuts it; a text that begins with ``{`` is tried as JSON
+first. Each List is opened. No positions are computed until a finding needs one.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _EMPTY = _Unit(None, [], dict)
 def load(source: Source) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
     """Read every document of a source.
 
-    Returns the documents that are Kubernetes objects, in order, and what is wrong or doubtful: TC001 to TC006
-    and TC012; TC005 is a warning, all others are errors. A document with a repeated key is returned (the last
-    one counts, as for kubectl); one with any other error is not. Documents without content are skipped.
+    Returns the documents that are Kubernetes objects, in order, and findings: TC001 to TC006 and TC012; TC005 is a
+    warning, all others are errors. A document with a repeated key is returned (the last one counts, as for kubectl);
+    one with any other error is not. Documents without content are skipped.
     """
     documents: list[Document] = []
     findings: list[Finding] = []

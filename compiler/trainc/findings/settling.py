@@ -155,7 +155,7 @@ def collapse(of_inputs: Iterable[Finding], jobs: Iterable[JobFindings]) -> list[
 
 
 def _without_ambiguous_types(own: Iterable[Finding], jobs: Iterable[JobFindings]) -> Iterable[Finding]:
-    """Leave out that a scalar is ambiguous where it has the wrong type, whose finding says what to write."""
+    """Remove findings on ambiguous scalars of the wrong type, since the finding on the type explains what to write."""
     own = [*own]
     if not any(finding.code == _AMBIGUOUS for finding in own):
         return own

@@ -85,7 +85,7 @@ def _wheels(facts: Facts, pins: Sequence[Pin]) -> Iterator[Software]:
 
 
 def _wheel_license(metadata: Message) -> tuple[str, Mapping[str, str]]:
-    """Return what METADATA says: License-Expression (PEP 639), else License, else the classifiers."""
+    """Return the license in METADATA: License-Expression (PEP 639), else License, else the classifiers."""
     if stated := metadata["License-Expression"]:
         return str(stated), {}
     stated = " ".join(str(metadata["License"] or "").split())

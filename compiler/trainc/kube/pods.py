@@ -219,7 +219,7 @@ def _add(total: ResourceList, more: Mapping[str, Quantity]) -> None:
 
 
 def _raise(peak: ResourceList, other: Mapping[str, Quantity]) -> None:
-    """Set each resource of peak to the greater of both."""
+    """Set each resource of ``peak`` to the greater of both amounts."""
     for name, quantity in other.items():
         if name not in peak or quantity.compare(peak[name]) > 0:
             peak[name] = quantity

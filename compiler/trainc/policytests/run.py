@@ -50,7 +50,7 @@ class Result(Struct, frozen=True):
 
 
 class Run(Struct, frozen=True):
-    """The results of all tests, in order, and findings on what is not tested."""
+    """The results of all tests, in order, and findings on untested policies."""
 
     results: tuple[Result, ...]
     untested: tuple[Finding, ...] = ()

@@ -88,7 +88,7 @@ class Outcome(msgspec.Struct, frozen=True, eq=False):
 
 
 class Standard(msgspec.Struct, frozen=True, eq=False):
-    """A revision whose policies and severities apply as well, and findings about what is less strict since then."""
+    """A revision whose policies and severities apply as well, and findings on less strict checks since then."""
 
     revision: Revision
     weakened: tuple[Finding, ...]

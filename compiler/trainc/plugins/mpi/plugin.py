@@ -79,7 +79,7 @@ def nodes(model: Model) -> int | None:
 
 
 def check(model: Model) -> Iterator[Finding]:
-    """Yield findings on what webhook and build refuse, and on known bugs."""
+    """Yield findings on jobs that webhook or build refuse, and on known bugs."""
     policy = as_object(model.policy("mpi"))
     yield from _check_launcher(model, policy)
     yield from _check_reserved(model, policy)
