@@ -116,16 +116,16 @@ class RunCache(Uncached):
             return document
         return with_namespace(self._document(*document_id(document)))[0]
 
-    def placed(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    def with_documents(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Return findings with documents in place of stubs. Raises Changed."""
-        placed = []
+        found = []
         for finding in findings:
             if is_stub(finding.document) or any(is_stub(other.document) for other in finding.related):
                 related = tuple(replace(other, document=self.whole(other.document)) for other in finding.related)
-                placed.append(replace(finding, document=self.whole(finding.document), related=related))
+                found.append(replace(finding, document=self.whole(finding.document), related=related))
             else:
-                placed.append(finding)
-        return tuple(placed)
+                found.append(finding)
+        return tuple(found)
 
     # Jobs.
 

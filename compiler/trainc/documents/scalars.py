@@ -143,7 +143,7 @@ def key_text(value: Scalar) -> str:
 
 
 def _short_float32(value: float) -> str:
-    """Write a float as Go's FormatFloat(value, 'g', -1, 32): the shortest digits that name the 32-bit float."""
+    """Write a float as Go's FormatFloat(value, 'g', -1, 32): the shortest digits that identify the 32-bit float."""
     if math.isnan(value):
         return ".nan"
     try:

@@ -1,6 +1,6 @@
 """Comments that suppress findings: ``# trainc: ignore TC409, TC015 why`` above a line of YAML, or at its end.
 
-A comment applies to what begins on its line, or else on the next line with content, and to everything below that.
+A comment applies to the value that begins on its line, or else on the next line with content, and to its children.
 """
 
 from __future__ import annotations

@@ -60,12 +60,12 @@ def requirements(selector: Json) -> tuple[Requirement, ...]:
     return tuple(found)
 
 
-def selects(asked: tuple[Requirement, ...], labels: Labels) -> bool | None:
+def selects(wanted: tuple[Requirement, ...], labels: Labels) -> bool | None:
     """Return whether a selector selects an object with these labels; None if that depends on unknown labels."""
-    known = [each for each in asked if labels.complete or each.key in labels.known]
+    known = [each for each in wanted if labels.complete or each.key in labels.known]
     if not all(each.holds(labels.known) for each in known):
         return False
-    return True if len(known) == len(asked) else None
+    return True if len(known) == len(wanted) else None
 
 
 def labels_of(data: Json) -> Labels:
@@ -144,17 +144,17 @@ def match(constraints: JsonObject, request: Request, cluster: Cluster) -> Match 
 
 def sees(constraints: JsonObject, namespace: str, cluster: Cluster) -> bool:
     """Return whether constraints may match anything in a namespace; True if that depends on unknown labels."""
-    asked = requirements(constraints.get("namespaceSelector"))
-    return not asked or selects(asked, cluster.namespace_labels(namespace)) is not False
+    wanted = requirements(constraints.get("namespaceSelector"))
+    return not wanted or selects(wanted, cluster.namespace_labels(namespace)) is not False
 
 
 def _namespace_selected(constraints: JsonObject, request: Request, cluster: Cluster) -> bool:
-    asked = requirements(constraints.get("namespaceSelector"))
-    if not asked or not (request.scope or request.resource == "namespaces"):
+    wanted = requirements(constraints.get("namespaceSelector"))
+    if not wanted or not (request.scope or request.resource == "namespaces"):
         return True
     if request.resource == "namespaces" and not request.sub_resource and request.operation in ("CREATE", "UPDATE"):
-        return bool(selects(asked, labels_of(named(request.object or {}, request.name))))
-    found = selects(asked, cluster.namespace_labels(request.scope))
+        return bool(selects(wanted, labels_of(named(request.object or {}, request.name))))
+    found = selects(wanted, cluster.namespace_labels(request.scope))
     if found is None:
         raise Undecided(f"it depends on the labels of namespace {request.scope}, which is not among the inputs")
     return found
