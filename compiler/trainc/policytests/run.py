@@ -94,9 +94,9 @@ def load_platform(sources: Iterable[Source], crds: tuple[Source, ...] = ()) -> t
     objects = {**sorted_out.cluster, **{identity(document): document for document in companions.documents}}
     given = tuple(document for document in sorted_out.cluster.values() if is_policy(document))
     policies = {identity(d)[2]: d for d in given if d.data["kind"] == POLICIES[0]}
-    judges = PolicySet.load(given, objects, companions.registry)
-    findings += (*more, *companions.findings, *judges.findings)
-    return Platform(policies, given, objects, companions.registry, judges), tuple(collapse(findings, ()))
+    policy_set = PolicySet.load(given, objects, companions.registry)
+    findings += (*more, *companions.findings, *policy_set.findings)
+    return Platform(policies, given, objects, companions.registry, policy_set), tuple(collapse(findings, ()))
 
 
 def run(cases: Iterable[Case], platform: Platform) -> Run:

@@ -68,7 +68,7 @@ def _compared(step: Step, before: Json, old: _Node | None, after: Json, path: Pa
 
 
 def _pairs(before: Json, after: Json) -> Iterator[tuple[str | int, str | int | None]]:
-    """Yield keys of ``after`` with those of the same values in ``before``; list items match by key, equality or index."""
+    """Yield keys of ``after`` with those of equal values in ``before``; list items match by key, equality or index."""
     if isinstance(after, dict):
         old = before if isinstance(before, dict) else {}
         yield from ((key, key if key in old else None) for key in after)
