@@ -22,7 +22,7 @@ def test_the_example_is_real() -> None:
     (example,) = re.findall(r"(?ms)^```text\n(.*?)^```$", PAGE)
     lines = (HERE / "cases/documented/expected.txt").read_text(encoding="utf-8").splitlines()
     shown = example.splitlines()
-    assert len(shown) == 10
+    assert len(shown) == 12
     for line in shown:
         start = line.removesuffix(" ...")
         assert any(there == start or (start != line and there.startswith(start)) for there in lines), line

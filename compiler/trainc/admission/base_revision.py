@@ -25,7 +25,7 @@ OUTPUT = "out/"
 BROKEN = "TC018"
 
 Identity: TypeAlias = tuple[str, str, str, str]
-"""Group (empty for Kubernetes' core), kind, namespace (empty where there is none) and name, of any version."""
+"""Group (empty for the core group), kind, namespace (empty without one) and name; the version does not matter."""
 
 _Found: TypeAlias = tuple[Mapping[Identity, Document], tuple[Finding, ...]]
 
@@ -35,10 +35,10 @@ def _nothing(kind: str) -> _Found:
 
 
 class Base(msgspec.Struct, frozen=True, eq=False):
-    """The base revision as one environment sees it. Documents are as they were committed, defaults not set.
+    """The base revision as one environment sees it. Documents are as committed, without defaults.
 
-    Their sources are called ``<revision>:<path>``, as git calls them; findings on them are notes. ``settings`` are
-    trainc.yaml and images.lock.yaml by name.
+    Their sources are named ``<revision>:<path>``, as in git; findings on them are notes. ``settings`` are trainc.yaml
+    and images.lock.yaml by name.
     """
 
     revision: str = ""
@@ -72,7 +72,7 @@ class Base(msgspec.Struct, frozen=True, eq=False):
         return self.of_kind(kind)[0].get((group, kind, namespace, name))
 
     def notes(self, *kinds: str) -> tuple[Finding, ...]:
-        """Return what cannot be read at the base revision: of the inputs, and of emitted objects of these kinds."""
+        """Return notes on unreadable inputs of the base revision, and on unreadable emitted objects of these kinds."""
         return (*self.findings, *(note for kind in kinds for note in self.of_kind(kind)[1]))
 
 
@@ -86,7 +86,7 @@ def identify(data: JsonObject) -> Identity:
 
 @lru_cache(maxsize=4)
 def _inputs(revision: Revision) -> _Found:
-    """Return the documents that are no output; that of two with one identity counts which counts in a build."""
+    """Return the documents outside of out/; of two with the same identity, the one that a build would use."""
     loaded, notes = _load(revision.name, [s for s in revision.sources if not s.name.startswith(OUTPUT)])
     sorted_out, findings = classify(loaded)  # by path, so before sources are renamed
     found = tuple(sorted_out.cluster.values())
@@ -124,27 +124,27 @@ def _renamed(document: Document, revision: str) -> Document:
 
 
 _WITH_WEBHOOK = "JobSet"
-"""The kind whose emitted objects have passed its mutating webhook."""
+"""The kind whose emitted objects have already passed a mutating webhook."""
 
 
 class Previous(msgspec.Struct, frozen=True, eq=False):
-    """The objects of a base revision as a cluster stores them; without a base there are none."""
+    """The objects of a base revision as a cluster stores them; empty without a base."""
 
     base: Base = msgspec.field(default_factory=Base)
     registry: Registry = BUILT_IN
 
     def input(self, data: JsonObject) -> JsonObject | Finding | None:
-        """Return the object of the inputs, None if it is new, or the note that a cluster would have rejected it."""
+        """Return the object in the inputs; None if it is new; a note if a cluster would have rejected it."""
         old = self.base.input(*identify(data))
         held = self._stored(data, old, created=False)
         if old is None or not isinstance(held, dict) or data["kind"] not in RUNTIMES:
             return held
-        # A runtime that ``standard`` has changed gets its own MPI implementation again.
+        # Restore the MPI implementation that ``standard`` replaced.
         own = get(old.data, *IMPLEMENTATION_PATH)
         return put(held, IMPLEMENTATION_PATH, own) if own in EXTENSIONS else held
 
     def emitted(self, data: JsonObject) -> JsonObject | Finding | None:
-        """Return the emitted object, None if it is new, or the note that a cluster would have rejected it."""
+        """Return the emitted object; None if it is new; a note if a cluster would have rejected it."""
         if not self.base.is_given:
             return None
         return self._stored(data, self.base.emitted(*identify(data)), created=data["kind"] == _WITH_WEBHOOK)
@@ -157,9 +157,9 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
 
 
 def as_stored(resource: Resource, old: Document, *, created: bool = False) -> JsonObject | Finding:
-    """Return an old object as a cluster holds it, or the note (TC018) that none could.
+    """Return an old object as a cluster stores it, or a note (TC018) if no cluster could.
 
-    ``created``: JobSet's mutating webhook has seen it.
+    ``created``: it has passed JobSet's mutating webhook.
     """
     result = admit(resource, standard(old.data))
     violations = result.violations
@@ -176,11 +176,11 @@ def as_stored(resource: Resource, old: Document, *, created: bool = False) -> Js
 
 
 def broken(old: Document, path: Path, message: str) -> Finding:
-    """Return the note (TC018) that no cluster could hold an old object."""
+    """Return the note (TC018) on an old object that no cluster could store."""
     return report(BROKEN, old, existing(old.data, path), f"not compared: {message}")
 
 
 def standard(data: JsonObject) -> JsonObject:
-    """Return a runtime with OpenMPI in place of an MPI implementation that the CRD does not have."""
+    """Return a runtime with OpenMPI instead of an MPI implementation that the CRD does not support."""
     extended = data["kind"] in RUNTIMES and get(data, *IMPLEMENTATION_PATH) in EXTENSIONS
     return put(data, IMPLEMENTATION_PATH, "OpenMPI") if extended else data

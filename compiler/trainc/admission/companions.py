@@ -1,6 +1,6 @@
-"""Admits the objects beside TrainJobs and runtimes: those of Kubernetes' own kinds and of CRDs in the inputs.
+"""Admits all other inputs: objects of built-in kinds, and of CRDs in the inputs.
 
-They are not compiled. trainc reports what an API server would reject, since they are applied from the same commit.
+They are not compiled, but applied from the same commit, so trainc reports what an API server would reject.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from trainc.upstream import JOBSET_VERSION, TRAINER_VERSION
 
 _OWN = frozenset((*RUNTIMES, TRAINJOB))
 _OF_OBJECTS = ("TC005", "TC006")
-"""Of what cannot be read well in a file with CRDs, what matters in a CRD only."""
+"""The codes of YAML problems that are reported only for CRDs, not for other documents in a file with CRDs."""
 
 _LIMIT = 1024 * 1024
 """core.MaxSecretSize, which is also the limit of ConfigMaps."""
 
 
 class Companions(Struct, frozen=True):
-    """The objects beside TrainJobs and runtimes as a cluster would store them, the registered kinds, and findings.
+    """All inputs except TrainJobs and runtimes as a cluster would store them, the registered kinds, and findings.
 
     An object of an unknown kind, or one that cannot be decoded, is unchanged.
     """
@@ -46,8 +46,8 @@ class Companions(Struct, frozen=True):
 def admit_companions(documents: Iterable[Document], crds: tuple[Source, ...], *, faithful: bool) -> Companions:
     """Admit all documents except TrainJobs and runtimes.
 
-    ``crds`` are files with CustomResourceDefinitions; those among the documents count, too. Under ``faithful``
-    everything is a warning: the controller looks at none of it.
+    ``crds`` are files with CustomResourceDefinitions; those among the documents count, too. With ``faithful``,
+    all findings are warnings, since the controller ignores these objects.
     """
     given = tuple(document for document in documents if document.data["kind"] not in _OWN)
     loaded, findings = read_definitions(crds)
@@ -68,7 +68,7 @@ def admit_companions(documents: Iterable[Document], crds: tuple[Source, ...], *,
 
 @lru_cache(maxsize=4)
 def read_definitions(crds: tuple[Source, ...]) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
-    """Return the CRDs of files. Other documents in them are ignored if they can be read."""
+    """Return the CRDs of files. Other readable documents in them are ignored."""
     documents: list[Document] = []
     findings: list[Finding] = []
     for source in crds:
@@ -88,7 +88,7 @@ def _is_definition(document: Document) -> bool:
 
 
 def _registry(definitions: Iterable[tuple[Document, Definition]]) -> tuple[Registry, tuple[Finding, ...]]:
-    """Return the kinds of CRDs; a second CRD for one kind is refused."""
+    """Return the kinds of CRDs, and a finding for each CRD that redefines a kind."""
     given: dict[GroupKind, tuple[Resource, ...]] = {}
     first: dict[GroupKind, Document] = {}
     findings: list[Finding] = []
@@ -106,7 +106,7 @@ def _registry(definitions: Iterable[tuple[Document, Definition]]) -> tuple[Regis
             path: Path = ("spec", "names", "kind")
             related = (Related("the first one", first[key], path),)
             message = f"conflicting definitions of {of.kind} in {of.group}: trainc uses the first one"
-            findings.append(report("TC113", document, path, message, related=related))
+            findings.append(report("TC113", document, path, message, related=related, hint="remove one of the two"))
     return Registry(given), tuple(findings)
 
 
@@ -133,7 +133,8 @@ def _of_compiled(document: Document, given: Resource, own: Resource) -> Iterator
     release = f"JobSet {JOBSET_VERSION}" if own.kind == "JobSet" else f"Trainer {TRAINER_VERSION}"
     message = f"the CRD of {own.kind} differs from that of {release}, which trainc uses"
     path = existing(document.data, (*root, *where))
-    yield report("TC113", document, path, message, found=f"first difference: {dotted(where)}")
+    hint = "install that release in the cluster, or use the release of trainc for the cluster's"
+    yield report("TC113", document, path, message, found=f"first difference: {dotted(where)}", hint=hint)
 
 
 def admit_object(document: Document, registry: Registry) -> tuple[Document, tuple[Finding, ...]]:
@@ -176,9 +177,9 @@ def _no_match(document: Document, registry: Registry, group: str, kind: str) -> 
 
 
 def oversized(data: JsonObject) -> Fault | None:
-    """Check the size of a ConfigMap's values (Kubernetes v1.34 pkg/apis/core/validation).
+    """Return the error of a ConfigMap with too large values (Kubernetes v1.34 pkg/apis/core/validation), or None.
 
-    The path is that of its largest value. Those of binaryData count decoded.
+    The path leads to the largest value. Values of binaryData count decoded.
     """
     if data.get("kind") != "ConfigMap" or data.get("apiVersion") != "v1":
         return None

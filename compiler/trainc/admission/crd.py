@@ -24,24 +24,27 @@ from trainc.schema.wording import QUOTE_IT, not_allowed
 from trainc.schema.wording import show as shown
 
 _SIZE_LIMIT = lazy(r"size\(self[.A-Za-z]*\) <= ([0-9]+)$")
+_QUANTITY = "quantit"
+"""A part of Go's errors about quantities."""
+
 _WHY_SHORT = "shorten it: it becomes part of the names of pods, which are host names (DNS labels)"
 
 UNCHECKED = "TC110"
-"""Says that the server evaluates no rules."""
+"""The code of the note that the server does not evaluate the rules."""
 
 TYPES = go_types()
-"""Kind to Go type."""
+"""Go types by kind."""
 
 
 class Admitted(Struct, frozen=True):
-    """A document as the cluster stores it, and what was found on the way."""
+    """A document as the cluster stores it, and findings."""
 
     document: Document
     findings: tuple[Finding, ...]
 
 
 def admit_document(document: Document, stage: str, webhook: str, *, faithful: bool) -> Admitted:
-    """Return the document pruned and defaulted, with every violation of its schema.
+    """Prune, default and validate a document.
 
     ``stage`` and ``webhook`` name the stages at which schema and decoding into Go's types fail.
     """
@@ -61,12 +64,13 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
         except GoDecodeError as error:
             value, message = str(get(stored.data, *error.path)), f"cannot be decoded: {error.message}"
             where = stored, error.path, message
-            findings.append(report("TC109", *where, found=value, stage=webhook, upstream=error.message))
+            hint = "write an amount such as 500m, 2 or 4Gi" if _QUANTITY in error.message else None
+            findings.append(report("TC109", *where, found=value, hint=hint, stage=webhook, upstream=error.message))
     return Admitted(stored, tuple(findings))
 
 
 def _in_default_output(document: Document, violations: tuple[Violation, ...]) -> tuple[Violation, ...]:
-    """Leave out what adds nothing to another violation of its path, and that rules are not checked: they are.
+    """Remove violations implied by others of the same path, and the note on unchecked rules, which are checked.
 
     Default output accepts more MPI implementations than the CRD.
     """
@@ -81,10 +85,10 @@ def _in_default_output(document: Document, violations: tuple[Violation, ...]) ->
 
 
 def broken_rules(resource: Resource, result: Result, *, faithful: bool = False) -> tuple[BrokenRule, ...]:
-    """Return the rules of the CRD that an admitted object does not meet.
+    """Return the rules of the CRD that an admitted object violates.
 
-    After an error that makes it pointless, such as a missing field, the server evaluates none. Beyond faithful those
-    are evaluated that do not look at such an error, so that one run reports everything.
+    After an error such as a missing field, the server evaluates none. In default output, those are evaluated that do
+    not look at such an error, so that one run reports everything.
     """
     if resource.native or any(violation.decode for violation in result.violations):
         return ()
@@ -95,7 +99,7 @@ def broken_rules(resource: Resource, result: Result, *, faithful: bool = False) 
 
 
 def rule_finding(document: Document, failure: BrokenRule, stage: str | None) -> Finding:
-    """Return the finding of a rule that a document does not meet."""
+    """Return the finding on a rule that a document violates."""
     path, rule = existing(document.data, failure.path), failure.rule
     value = get(document.data, *path)
     found, expected, hint = shown(value) if path else None, rule or None, rule_hint(rule, failure.message)
@@ -106,7 +110,7 @@ def rule_finding(document: Document, failure: BrokenRule, stage: str | None) -> 
 
 
 def unknown_field(document: Document, path: Path, resource: Resource, severity: Severity | None = None) -> Finding:
-    """Return the finding of a field that the schema of a document's kind does not have."""
+    """Return the finding on a field that is not in the schema of the document's kind."""
     return report(
         "TC101",
         document,
@@ -120,7 +124,7 @@ def unknown_field(document: Document, path: Path, resource: Resource, severity: 
 
 
 def violation_finding(document: Document, violation: Violation, stage: str | None = None) -> Finding:
-    """Return the finding of a document that violates its schema."""
+    """Return the finding on a violation of the schema."""
     hint = violation.hint
     if hint == QUOTE_IT and not is_secret(document.data, violation.path):
         text = unquoted(document, violation.path)
@@ -140,7 +144,7 @@ def violation_finding(document: Document, violation: Violation, stage: str | Non
     )
 
 
-# Hints: what replaces a field of an earlier release of Trainer's API in v2.3.0, and names misspelled in expressions.
+# Hints: replacements in v2.3.0 for fields of earlier releases of Trainer's API, and for misspelt names in expressions.
 # Source: the CRDs of v2alpha1 and v2.0.0 to v2.2.0, compared with those of v2.3.0.
 
 
@@ -183,11 +187,11 @@ _RUNTIME: dict[Path, str] = {
 _ADVICE: dict[Path, str] = {
     ("spec", "trainer", "resourcesPerNode"): "write resources below limits or requests",
 }
-"""What people mean who get these fields of a TrainJob, or fields below them, wrong."""
+"""Hints for often misunderstood fields of a TrainJob, and the fields below them."""
 
 
 def field_hint(kind: str, path: Path) -> str | None:
-    """Return what to write instead of a field of an earlier release, or of one that is often misunderstood, or None."""
+    """Return a hint for a field of an earlier release, or for an often misunderstood field; None for other fields."""
     if kind not in (TRAINJOB, *RUNTIMES):
         return None
     table = _TRAINJOB if kind == TRAINJOB else _RUNTIME
@@ -201,7 +205,7 @@ _POLICY_NAMES = ("object", "oldObject", "request", "params", "namespaceObject", 
 
 
 def undeclared(expression: str, position: int, message: str) -> tuple[int, str, str | None]:
-    """Return position, message and hint for an error of a policy's expression; others than unknown names stay as is."""
+    """Return position, message and hint for an error in a policy's expression; only those of unknown names change."""
     found = _UNDECLARED.match(message)
     if found is None:
         return position, message, None
@@ -219,7 +223,7 @@ def undeclared(expression: str, position: int, message: str) -> tuple[int, str, 
 
 
 def rule_hint(rule: str, message: str) -> str | None:
-    """Return what is probably meant by the unknown function that an error of a CRD's rule is about, if it is."""
+    """Return a hint if the error of a CRD's rule is an unknown function with a similar name."""
     found = _UNDECLARED.search(message)
     return _function_hint(found[1]) if found is not None and f"{found[1]}(" in rule else None
 

@@ -1,4 +1,4 @@
-"""Fields of an object, and their errors in the words of Kubernetes' field errors (1.34)."""
+"""Fields of an object, and their errors with the texts of Kubernetes 1.34."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get
+from trainc.basics.regex import lazy
 from trainc.findings.reporting import Fault
 from trainc.kube.fielderror import go_value, quote
 from trainc.kube.gojson import go_json
@@ -25,7 +26,7 @@ NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
 class Field(msgspec.Struct, frozen=True, eq=False):
-    """A field of an object, to be validated. All fields of an object collect their errors in one list, ``faults``.
+    """A field of an object to validate. All fields of an object add their errors to one list, ``faults``.
 
     ``base`` and ``below`` are its name in the server's errors, which may differ from the path: the steps ``below``
     follow ``base``.
@@ -44,12 +45,12 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         return self.base + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.below)
 
     def child(self, *steps: str | int) -> Field:
-        """Return the field below this one, whether it is set or not."""
+        """Return a field below this one, whether it is set or not."""
         value, path, below = get(self.value, *steps), (*self.path, *steps), (*self.below, *steps)
         return Field(value, path, self.base, self.code, self.faults, below)
 
     def key(self, key: str) -> Field:
-        """Return an entry of a map, which the server writes in brackets."""
+        """Return an entry of a map; the server writes its key in brackets."""
         return self.child(key).named(f"{self.name}[{key}]")
 
     def named(self, name: str) -> Field:
@@ -66,25 +67,25 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         return [self.child(*steps, index) for index in range(count)]
 
     def text(self, *steps: str | int) -> str:
-        """Return the string, empty where it is not set: Go's types know no difference."""
+        """Return the string; empty if it is not set, as in Go."""
         found = get(self.value, *steps)
         return found if isinstance(found, str) else ""
 
     def number(self, *steps: str | int) -> int | None:
-        """Return the integer, None where it is not set."""
+        """Return the integer; None if it is not set."""
         found = get(self.value, *steps)
         return found if isinstance(found, int) and not isinstance(found, bool) else None
 
     def object(self, *steps: str | int) -> JsonObject:
-        """Return the object, an empty one where it is not set."""
+        """Return the object; empty if it is not set."""
         return as_object(get(self.value, *steps))
 
     def has(self, *steps: str | int) -> bool:
-        """Tell whether an object is set."""
+        """Return whether an object is set."""
         return isinstance(get(self.value, *steps), dict)
 
-    # Errors, as the constructors of k8s.io/apimachinery/pkg/util/validation/field. A value that is not given is the
-    # field's own.
+    # Errors, as by the constructors of k8s.io/apimachinery/pkg/util/validation/field. The value defaults to that of
+    # the field.
 
     def invalid(
         self,
@@ -101,7 +102,7 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         self._add("Invalid value", detail, shown=shown, value=value, other=other, position=position)
 
     def invalid_each(self, details: Iterable[str], value: Json | msgspec.UnsetType = msgspec.UNSET) -> None:
-        """Report everything that is wrong with a value."""
+        """Report several errors of a value."""
         for detail in details:
             self.invalid(detail, value)
 
@@ -114,7 +115,7 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         self._add("Forbidden", detail)
 
     def unsupported(self, supported: Sequence[str], value: Json | msgspec.UnsetType = msgspec.UNSET) -> None:
-        """Report a value that is not one of those supported."""
+        """Report an unsupported value."""
         value = self._own(value)
         detail = f"supported values: {', '.join(map(quote, supported))}"
         names = [name for name in supported if name]
@@ -128,7 +129,7 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         self._add("Duplicate value", shown=go_value(value), value=value, message="duplicate value")
 
     def not_found(self, name: str, detail: str = "", message: str = "", hint: str | None = None) -> None:
-        """Report a name for which nothing exists."""
+        """Report a reference to something that does not exist."""
         self._add("Not found", detail, shown=quote(name), value=name, message=message, hint=hint)
 
     def too_long(self, limit: int) -> None:
@@ -139,9 +140,9 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         """Report a wrong value that the server does not show."""
         self._add("Invalid value", detail)
 
-    def internal(self, detail: str, position: int | None = None) -> None:
-        """Report an internal error of the server."""
-        self._add("Internal error", detail, position=position)
+    def internal(self, detail: str, position: int | None = None, *, message: str = "", hint: str | None = None) -> None:
+        """Report an internal error of the server; ``message`` replaces its text."""
+        self._add("Internal error", detail, position=position, message=message, hint=hint)
 
     def _own(self, value: Json | msgspec.UnsetType) -> Json:
         if value is not msgspec.UNSET:
@@ -154,18 +155,18 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         """Add an error with the server's text; ``more`` are further fields of a Fault."""
         text = ": ".join(part for part in (self.name, kind, shown, detail) if part)
         found = value if isinstance(value, str) else go_json(value) if isinstance(value, int | list) else None
-        self.faults.append(Fault(self.code, self.path, message or detail, text, found, **more))
+        self.faults.append(Fault(self.code, self.path, message or _short(detail), text, found, **more))
 
     # Rules that many fields share.
 
     def require(self) -> bool:
-        """Check that the field is set and not empty; tell whether it is."""
+        """Check that the field is set and not empty; return whether it is."""
         if not self.value:
             self.required()
         return bool(self.value)
 
     def one_of(self, supported: Sequence[str], *, pointer: bool = False) -> None:
-        """Check a string, if it is set. ``pointer``: in Go it is one, so the empty string counts as set."""
+        """Check a string, if it is set. ``pointer``: the Go type is a pointer, so an empty string counts as set."""
         if (self.value is not None if pointer else self.text()) and self.text() not in supported:
             self.unsupported(supported)
 
@@ -190,8 +191,20 @@ class Field(msgspec.Struct, frozen=True, eq=False):
             self._add("Too many", f"must have at most {limit} item{'s' * (limit != 1)}", shown=str(count), value=count)
 
 
+_EXAMPLES = lazy(r" \(((e\.g\. .*?), )?regex used for validation is .*\)$")
+_SUBJECT = lazy(r"^(name part|a[a-zA-Z0-9 -]* (label|subdomain|key|name)) (?=must )")
+
+
+def _short(detail: str) -> str:
+    """Return a server's text without the regular expression, and without the kind of name before ``must``."""
+    if "regex used for validation" in detail:
+        detail = _EXAMPLES.sub(lambda match: f" ({match[2]})" if match[2] else "", detail)
+        detail = detail.replace(",  or ", " or ")
+    return _SUBJECT.sub("", detail)
+
+
 def unique(of: Iterable[Field]) -> None:
-    """Report each text that occurs twice; empty ones do not count."""
+    """Report repeated strings; empty ones are ignored."""
     seen: set[str] = set()
     for field in of:
         if field.text() in seen:
@@ -200,7 +213,7 @@ def unique(of: Iterable[Field]) -> None:
 
 
 def internal(value: Json, kind: str) -> Json:
-    """Return a value of a Go type as Go prints Kubernetes' internal types: by the names of the fields in Go."""
+    """Return a value as Go prints Kubernetes' internal types: with the Go names of the fields."""
     name = kind.lstrip("*")
     if isinstance(value, list):
         return [internal(item, name.removeprefix("[]")) for item in value]
@@ -214,7 +227,7 @@ def internal(value: Json, kind: str) -> Json:
 
 
 def faults_in(rule: Callable[[Field], None], value: Json, code: str = "TC803") -> list[Fault]:
-    """Return what a rule finds wrong with the value of ``spec``."""
+    """Return the errors that a rule reports for the value of ``spec``."""
     field = Field(value, ("spec",), "spec", code)
     rule(field)
     return field.faults
@@ -235,13 +248,13 @@ def dns_subdomain(field: Field) -> None:
 
 
 def qualified_name(field: Field, key: str | None = None) -> None:
-    """Check the key of a label: the field's own value, unless it is given."""
+    """Check the key of a label, by default the value of the field."""
     key = field.text() if key is None else key
     field.invalid_each(map(_as_in_134, is_qualified_name(key)), key)
 
 
 def label_value_details(value: str) -> list[str]:
-    """Return what is wrong with the value of a label."""
+    """Return the errors of the value of a label."""
     return [_as_in_134(detail) for detail in is_valid_label_value(value)]
 
 
@@ -262,7 +275,7 @@ def annotation_map(field: Field) -> None:
 
 
 def _as_in_134(detail: str) -> str:
-    """Return a detail in the words of Kubernetes 1.34; kube/names.py has those of Trainer's own libraries (1.36)."""
+    """Return the text of Kubernetes 1.34; kube/names.py has those of Trainer's libraries (1.36)."""
     return detail.replace(" bytes", " characters").replace("a valid label key must", "a qualified name must")
 
 
@@ -274,7 +287,7 @@ def label_selector(field: Field) -> None:
 
 
 def selector_requirement(field: Field, *, node: bool = False, any_value: bool = False) -> None:
-    """Check one expression of a selector; ``node`` allows the operators that only node selectors have."""
+    """Check one expression of a selector; ``node`` allows the operators of node selectors."""
     operator, values = field.child("operator"), field.child("values")
     if operator.text() in ("In", "NotIn"):
         if not values.value:
@@ -308,7 +321,7 @@ def file_mode(field: Field) -> None:
 
 
 def no_backsteps(field: Field) -> None:
-    """Check that no step of a path goes up."""
+    """Check that no step of a path is ``..``."""
     if ".." in field.text().split("/"):
         field.invalid("must not contain '..'")
 

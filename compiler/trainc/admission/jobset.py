@@ -1,4 +1,4 @@
-"""Admits the JobSet that the controller creates: its CRD and both webhooks .
+"""Admits the JobSet that the controller creates: its CRD and both webhooks.
 
 Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go, with every feature gate at its default (off).
 """
@@ -16,6 +16,7 @@ from trainc.admission.rules import failures
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, existing, get
 from trainc.basics.memo import last, remembering
 from trainc.basics.regex import lazy
+from trainc.findings import suggest
 from trainc.findings.reporting import Fault
 from trainc.kube.fielderror import NO_FIELD, quote
 from trainc.kube.gotypes import JOB_SET, decode, typed
@@ -44,11 +45,11 @@ RESTART_JOB = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
 
 
 def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObject, tuple[Fault, ...]]:
-    """Return the JobSet with the defaults of CRD and webhook, and the errors of the first of them to reject it.
+    """Return the JobSet with the defaults of CRD and webhook, and the errors of the first one that rejects it.
 
-    The mutating webhook writes the JobSet anew, from Go's types, only if it sets a field. What it sets does not depend
-    on the CRD's defaults, so it is set first: then one walk does for both readings by the server. ``claims`` holds the
-    specs of the PersistentVolumeClaims in its namespace, by name.
+    The mutating webhook re-encodes the JobSet from Go's types, but only if it sets a field. The fields that it sets do
+    not depend on the CRD's defaults, so they are set first, and one walk serves for both decodings by the server.
+    ``claims`` holds the specs of the PersistentVolumeClaims in its namespace, by name.
     """
     kind, stage = resource("JobSet"), "jobset-crd"
     defaulted = with_defaults(data)
@@ -77,7 +78,9 @@ def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> list[Fault]:
     if strategy.text() == "InPlaceRestart":
         _plain(strategy, "InPlaceRestart restart strategy cannot be set when InPlaceRestart feature gate is disabled")
     if jobs and (depends_on := jobs[0].child("dependsOn")).value:
-        _plain(depends_on, "DependsOn can't be set for the first ReplicatedJob")
+        detail = "DependsOn can't be set for the first ReplicatedJob"
+        hint = "put the jobs that it depends on before it in replicatedJobs"
+        _plain(depends_on, detail, "the first replicated job cannot depend on another", hint)
     if subdomain.text():
         subdomain.invalid_each(is_dns1123_subdomain(subdomain.text()))
         too_long = ".spec.network.subdomain is too long, must be less than 63 characters"
@@ -87,7 +90,8 @@ def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> list[Fault]:
         _replicated_job(name, job, names[: index + 1])
     for target in spec.items("successPolicy", "targetReplicatedJobs"):
         if target.text() not in names:
-            _plain(target, f"invalid replicatedJob name '{target.text()}' does not appear in .spec.ReplicatedJobs")
+            detail = f"invalid replicatedJob name '{target.text()}' does not appear in .spec.ReplicatedJobs"
+            _plain(target, detail, f"no replicated job is called {target.text()!r}", suggest(target.text(), names))
     _failure_policy(spec.child("failurePolicy"), names)
     if spec.has("coordinator"):
         _coordinator(name, spec)
@@ -98,9 +102,9 @@ def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> list[Fault]:
     ]
 
 
-def _plain(field: Field, detail: str) -> None:
-    """Report an error that names no field."""
-    field.named(NO_FIELD).internal(detail)
+def _plain(field: Field, detail: str, message: str = "", hint: str | None = None) -> None:
+    """Report an error whose text in JobSet names no field; ``message`` is our text."""
+    field.named(NO_FIELD).internal(detail, message=message, hint=hint)
 
 
 def _dns_label(field: Field, name: str, too_long: str) -> None:
@@ -129,7 +133,9 @@ def _replicated_job(jobset: str, job: Field, seen: list[str]) -> None:
             name.invalid(too_long % "pod" if TOO_LONG in text else text, longest)
     for dependency in job.items("dependsOn"):
         if (other := dependency.child("name")).text() not in seen:
-            _plain(other, f"replicatedJob: {name.text()} cannot depend on replicatedJob: {other.text()}")
+            detail = f"replicatedJob: {name.text()} cannot depend on replicatedJob: {other.text()}"
+            message = f"{other.text()!r} is not a replicated job before {name.text()!r}"
+            _plain(other, detail, message, suggest(other.text(), seen[:-1]))
 
 
 def name_limit(jobset: JsonObject) -> tuple[int, str]:
@@ -158,7 +164,8 @@ def _failure_policy(policy: Field, names: list[str]) -> None:
         for target in rule.items("targetReplicatedJobs"):
             if target.text() not in names:
                 missing = f"invalid replicatedJob name '{target.text()}' in failure policy"
-                _plain(target, f"{missing} does not appear in .spec.ReplicatedJobs")
+                message, hint = f"no replicated job is called {target.text()!r}", suggest(target.text(), names)
+                _plain(target, f"{missing} does not appear in .spec.ReplicatedJobs", message, hint)
         for reason in rule.items("onJobFailureReasons"):
             if reason.text() not in JOB_FAILURE_REASONS:
                 unknown = f"invalid job failure reason '{reason.text()}' in failure policy"
@@ -254,9 +261,9 @@ _STARTUP: Final[JsonObject] = {"startupPolicyOrder": "AnyOrder"}
 
 
 def default(jobset: JsonObject) -> JsonObject:
-    """Return the JobSet with the mutating webhook's defaults, re-written through Go's types.
+    """Return the JobSet with the mutating webhook's defaults, re-encoded through Go's types.
 
-    The webhook patches what Go's types add or spell otherwise, but removes nothing (V11). Where it has nothing to set,
+    The webhook patches what Go's types add or spell differently, but removes nothing (V11). If it has nothing to set,
     it changes nothing: then the JobSet comes back itself.
     """
     changed = with_defaults(jobset)
@@ -310,7 +317,7 @@ def _default_job(job: JsonObject, _index: int) -> JsonObject:
 
 
 def _default_rule(rule: JsonObject, index: int) -> JsonObject:
-    """Return a rule with a name. A name of another type is kept: Go cannot decode it."""
+    """Return a rule with a name. A name of another type is kept, for Go to reject."""
     return rule if rule.get("name") not in (None, "") else {**rule, "name": f"failurePolicyRule{index}"}
 
 
@@ -323,7 +330,7 @@ _default_claims: Final = remembering(_add_retention, lasts=True)
 
 
 def overlay(own: Json, typed: Json) -> JsonObject:
-    """Return own with everything that typed has or spells otherwise; nothing is removed. What they share is shared."""
+    """Return ``own`` with everything that ``typed`` has in addition or spells differently; nothing is removed."""
     return as_object(_overlay(own, typed))
 
 

@@ -55,13 +55,13 @@ class Rule(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def message(self) -> str:
-        """Its message, where no messageExpression gives one."""
+        """Its message, unless a messageExpression returns one."""
         text = str(self.spec.get("message", ""))
         return text.strip() if text else f"failed rule: {self.label}"
 
 
 class Site:
-    """A part of a schema that has rules, itself or below. ``rules`` has the rules, ``node`` the types."""
+    """A part of a schema with rules, directly or below. ``rules`` has the rules, ``node`` the types."""
 
     def __init__(self, rules: Structural, node: Structural, root: bool) -> None:
         self.node = node
@@ -146,13 +146,13 @@ class Partners:
         return tuple(parts) if scalar and len(parts) == len(self._keys) else None
 
 
-# Their evaluation
+# Evaluation
 
 BUDGET = 10_000_000
-"""The cost that all rules of an object may have together (apis/cel/config.go, RuntimeCELCostBudget)."""
+"""The most that all rules of an object may cost together (apis/cel/config.go, RuntimeCELCostBudget)."""
 
 MAX_MESSAGE = 5 * 1024
-"""The bytes of an evaluated message."""
+"""The most bytes of an evaluated message."""
 
 OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 _NO_FURTHER = "no further validation rules will be run due to call cost exceeds limit"
@@ -163,7 +163,7 @@ _OVER_LIMIT = "operation cancelled: actual cost limit exceeded"
 
 
 class BrokenRule(Fault, frozen=True):
-    """A rule that an object does not meet, at the field that all of the rule is about, if there is one.
+    """A rule that an object violates, at the field that all of the rule refers to, if there is one.
 
     ``transition``: it compares with the old value.
     """
@@ -173,7 +173,7 @@ class BrokenRule(Fault, frozen=True):
 
 
 _ERRORS = {"FieldValueForbidden": "Forbidden: ", "FieldValueRequired": "Required value: "}
-"""The beginnings of field errors by the reason of a rule."""
+"""The first words of field errors, by the reason of a rule."""
 
 
 class _Stop(Exception):
@@ -183,10 +183,10 @@ class _Stop(Exception):
 def failures(
     schema: Structural, data: JsonObject, old: JsonObject | None = None, skip: tuple[Path, ...] = ()
 ) -> tuple[BrokenRule, ...]:
-    """Return the rules that data, a whole object that the schema admits, does not meet.
+    """Return the rules that ``data``, a whole object that fits the schema, violates.
 
-    ``old`` is the object before an update; without it rules that compare with oldSelf are passed over. ``skip`` holds
-    the paths of schema errors: rules at or above them are skipped, since their results would be unreliable.
+    ``old`` is the object before an update; without it, rules that compare with oldSelf are skipped. ``skip`` holds the
+    paths of schema errors: rules at or above them are skipped, since their results would be unreliable.
     """
     site: Site | None = compiled(_root, schema)
     if site is None:
@@ -288,7 +288,7 @@ class _Run(msgspec.Struct):
         raise _Stop
 
     def _add(self, target: _Target, text: str, *, reported: bool = False) -> None:
-        """Keep a failure; ``reported``: at the rule's fieldPath, with its reason."""
+        """Add a failure; ``reported``: at the rule's fieldPath, with its reason."""
         path, made = target.path, target.made
         name = dotted(path) or NO_FIELD
         reason = ""

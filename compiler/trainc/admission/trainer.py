@@ -40,7 +40,7 @@ def validate_runtime(runtime: Document) -> Iterator[Finding]:
 
 
 def is_deprecated(runtime: Document) -> bool:
-    """Tell whether a ClusterTrainingRuntime carries the label of a deprecated one."""
+    """Return whether a ClusterTrainingRuntime has the label of deprecated ones."""
     deprecated = get(runtime.data, "metadata", "labels", SUPPORT_LABEL) == "deprecated"
     return deprecated and runtime.data.get("kind") == "ClusterTrainingRuntime"
 

@@ -1,6 +1,6 @@
 """Validates updates as the webhooks of JobSet and Trainer do.
 
-Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go ValidateUpdate, with every feature gate at its default (off);
+Sources: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go ValidateUpdate, with every feature gate at its default (off);
 Trainer v2.3.0 pkg/webhooks/trainjob_webhook.go (the defaulter) and pkg/runtime/framework/plugins/jobset
 checkRuntimePatchesImmutability. Trainer's webhooks for runtimes compare nothing with the old object. JobSet's defaults
 are set on create only, so whole objects are compared.
@@ -28,7 +28,7 @@ _WHILE_SUSPENDED = (
     ("spec", "tolerations"),
     ("spec", "schedulingGates"),
 )
-"""The fields of a pod template that may change while or when a JobSet is suspended: Kueue needs it."""
+"""The fields of a pod template that may change while, or when, a JobSet is suspended, as Kueue requires."""
 
 _PATCHES: Path = ("spec", "runtimePatches")
 _SUSPEND_FIRST = "RuntimePatches can only be modified when the TrainJob is suspended before or after the update"
@@ -78,7 +78,7 @@ def config_map_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenCh
 def rewritten(job: JsonObject, before: JsonObject | None = None) -> JsonObject:
     """Return a TrainJob as changed by Trainer's mutating webhook, without the times that it sets.
 
-    Where it sets the time of a runtime patch, all of the TrainJob is written anew from Go's types: quantities get their
+    If it sets the time of a runtime patch, the whole TrainJob is re-encoded from Go's types: quantities get their
     canonical form. ``before`` is the TrainJob that is updated. Raises GoDecodeError for other data.
     """
     known = {patch.get("manager"): patch for patch in objects(get(before, *_PATCHES))}

@@ -72,7 +72,7 @@ def undone(data: Json, change: Change) -> Json:
 
 
 def same(one: Json, other: Json) -> bool:
-    """Tell whether two values are equal as JSON: true is not 1."""
+    """Return whether two values are equal as JSON: true is not 1."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
     if isinstance(one, list) and isinstance(other, list):
@@ -95,7 +95,7 @@ def _aligned(new: list[Json], old: list[Json]) -> list[tuple[str | int | None, s
 
 
 def holds(value: Json, wanted: Json) -> bool:
-    """Tell whether a value equals the one wanted or, except for numbers, contains it."""
+    """Return whether a value equals the one wanted or, except for numbers, contains it."""
     if same(value, wanted):
         return True
     if not isinstance(wanted, str | dict | list):
@@ -105,7 +105,7 @@ def holds(value: Json, wanted: Json) -> bool:
 
 
 def is_text_of(made: Change, given: Change) -> bool:
-    """Tell whether a text has changed like a number in the inputs, such as a variable with the number of nodes."""
+    """Return whether a text has changed like a number in the inputs, such as a variable with the number of nodes."""
     pairs = ((made.new, given.new), (made.old, given.old))
     return given.old is not None and all(
         isinstance(text, str) and isinstance(number, int | float) and text == str(number)
@@ -115,7 +115,7 @@ def is_text_of(made: Change, given: Change) -> bool:
 
 
 def contains(made: Json, given: Json) -> bool:
-    """Tell whether a generated value contains a value of trainc.yaml, or a text that contains it."""
+    """Return whether a generated value contains a value of trainc.yaml, or a text that contains it."""
     if isinstance(made, str) and isinstance(given, str) and given:
         return given in made
     return given is not None and made is not None and holds(given, made)

@@ -40,7 +40,7 @@ class Changed(Exception):
 
 
 class RunCache(Uncached):
-    """What the last run stored about a repository, and what this run adds.
+    """The results that the last run stored about a repository, and those of this run.
 
     With ``by_bytes``, files are compared by their bytes, not by their stamps. ``compares``: out/ will be compared.
     """
@@ -121,16 +121,16 @@ class RunCache(Uncached):
             return document
         return with_namespace(self._document(*document_id(document)))[0]
 
-    def placed(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    def with_documents(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Return findings with documents in place of stubs. Raises Changed."""
-        placed = []
+        found = []
         for finding in findings:
             if is_stub(finding.document) or any(is_stub(other.document) for other in finding.related):
                 related = tuple(replace(other, document=self.whole(other.document)) for other in finding.related)
-                placed.append(replace(finding, document=self.whole(finding.document), related=related))
+                found.append(replace(finding, document=self.whole(finding.document), related=related))
             else:
-                placed.append(finding)
-        return tuple(placed)
+                found.append(finding)
+        return tuple(found)
 
     # Jobs.
 
@@ -253,8 +253,8 @@ class RunCache(Uncached):
         """Store the digests and stamps of files after a full run.
 
         ``platform`` are the inputs besides jobs/, ``todo`` is the plan carried out, if any, and ``foreign`` the files
-        below out/ that are not trainc's. ``texts`` are the reports by reporting options, empty if out/ is not up
-        to date; ``reported`` are the files that findings name.
+        below out/ that are not trainc's. ``texts`` are the reports by reporting options, empty if out/ is not up to
+        date; ``reported`` are the files that findings name.
         """
         looks = {**self.looks, **{source.name: Look(_digest(source)) for source in platform}}
         new = None

@@ -33,7 +33,7 @@ MOST = 10_000_000
 
 
 class Problem(NamedTuple):
-    """Why an expression is rejected, as the API server words it; ``position``: an offset in code points.
+    """The error with which the API server rejects an expression; ``position``: an offset in code points.
 
     ``issues`` are the compile errors by position.
     """
@@ -110,8 +110,8 @@ class LazyNames(dict[str, Value]):
 class Variables(Container):
     """The value of ``variables`` in one evaluation. ``cost``: the cost of the variables evaluated so far.
 
-    ``charged``: their charge on a budget. Evaluation stops beyond MOST, the largest budget.
-    ``names``: the variables of expressions, with this value as ``variables``.
+    ``charged``: their charge on a budget. Evaluation stops beyond MOST, the largest budget. ``names``: the variables of
+    expressions, with this value as ``variables``.
     """
 
     __slots__ = ("_made", "_values", "charged", "cost", "names")

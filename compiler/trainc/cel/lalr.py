@@ -40,8 +40,8 @@ class Tables(msgspec.Struct, frozen=True, eq=False):
 
     ``scanner`` matches one token; the name of the group that matched is the terminal, SKIP or SYMBOL. ``symbols`` and
     ``keywords`` give the terminals of operators and of reserved names. ``actions``: for each state and terminal the
-    next state, or minus one minus the number of the rule to reduce. ``gotos``: for each state the next one after
-    a rule's name. ``rules``: name and number of symbols.
+    next state, or minus one minus the number of the rule to reduce. ``gotos``: for each state the next one after a
+    rule's name. ``rules``: name and number of symbols.
     """
 
     scanner: re.Pattern[str]
@@ -103,7 +103,7 @@ def scan(text: str) -> list[Token]:
 
 
 def _is_signed(before: Sequence[Token]) -> bool:
-    """Report whether the last token before a number is its sign.
+    """Return whether the last token before a number is its sign.
 
     A single minus before an operand is a sign. In a run of minuses all are operators, even the last one.
     """
@@ -152,7 +152,7 @@ def drive(tokens: Sequence[Token], builder: object, renaming: frozenset[str]) ->
 
 
 def accepts(states: Sequence[int], kind: str) -> bool:
-    """Report whether a terminal may follow in a stack of states."""
+    """Return whether a terminal may follow in a stack of states."""
     automaton, stack = tables(), list(states)
     while (step := automaton.actions[stack[-1]].get(kind)) is not None and step < 0:
         name, size = automaton.rules[-1 - step]

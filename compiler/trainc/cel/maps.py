@@ -152,14 +152,14 @@ def inserted(mapping: Value, key: Value, value: Value) -> Value:
 
 
 def is_map(value: Value) -> bool:
-    """Report whether a value is a map or an object."""
+    """Return whether a value is a map or an object."""
     return (
         value.__class__ is dict or value.__class__ is KeyedMap or (isinstance(value, Container) and not value.is_list())
     )
 
 
 def is_list(value: Value) -> bool:
-    """Report whether a value is a list."""
+    """Return whether a value is a list."""
     return value.__class__ is list or (isinstance(value, Container) and value.is_list())
 
 
@@ -180,7 +180,7 @@ _NUMBERS: Final = frozenset((int, float, Uint))
 
 
 def equal(left: Value, right: Value, meter: Meter | None = None) -> bool:
-    """Report whether ``left == right``.
+    """Return whether ``left == right``.
 
     Raises EvalError("no such overload") if a value of a library or schema cannot be compared with the right side.
     ``meter`` pays for comparing lists and maps (work.py).
@@ -208,7 +208,7 @@ def equal(left: Value, right: Value, meter: Meter | None = None) -> bool:
 
 
 def same(left: Value, right: Value, meter: Meter) -> bool:
-    """Report whether ``left == right``; False if they cannot be compared."""
+    """Return whether ``left == right``; False if they cannot be compared."""
     try:
         return equal(left, right, meter)
     except EvalError:

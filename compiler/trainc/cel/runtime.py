@@ -1,7 +1,7 @@
 """The globals of generated code (codegen.py, calls.py): its functions, and the values it compares with.
 
-A failure is a Python exception: EvalError for an error of the expression, Undecided for a result that is
-not available offline. ``&&``, ``||`` and loops catch both; nothing catches Panic.
+A failure is a Python exception: EvalError for an error of the expression, Undecided for a result that is not available
+offline. ``&&``, ``||`` and loops catch both; nothing catches Panic.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def equality_cost(one: Value, two: Value, negates: bool) -> int:
 
 
 def member(value: Value, forms: frozenset[Any]) -> bool:
-    """Report whether a value is one of the constants with these forms (maps.key_form)."""
+    """Return whether a value is one of the constants with these forms (maps.key_form)."""
     return (value if value.__class__ is str else key_form(value)) in forms
 
 

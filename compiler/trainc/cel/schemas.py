@@ -336,7 +336,7 @@ def _raw(value: Value) -> Value:
 
 
 def _same_json(one: Json, two: Json, meter: Meter | None = None) -> bool:
-    """Report whether two JSON values are the same; unlike in Python, true differs from 1."""
+    """Return whether two JSON values are the same; unlike in Python, true differs from 1."""
     if one.__class__ is not two.__class__:
         return False
     if meter is not None and isinstance(one, dict | list):
@@ -371,7 +371,7 @@ class _Shape:
         return self._found[identifier]
 
     def knows(self, key: str) -> bool:
-        """Report whether the schema has an entry for a key."""
+        """Return whether the schema has an entry for a key."""
         return key in self._properties if self.closed else self._values is not None
 
 

@@ -35,12 +35,12 @@ def kind(type_: Type) -> Kind:
 
 
 def is_dynamic(type_: Type) -> bool:
-    """Report whether the type is dyn or any."""
+    """Return whether the type is dyn or any."""
     return type_.kind in _DYNAMIC
 
 
 def is_optional(type_: Type) -> bool:
-    """Report whether the type is optional_type(T)."""
+    """Return whether the type is optional_type(T)."""
     return type_.kind is Kind.OPAQUE and type_.name == "optional_type"
 
 
@@ -50,7 +50,7 @@ def unwrap(type_: Type) -> tuple[Type, bool]:
 
 
 def exact(left: Type, right: Type) -> bool:
-    """Report whether two types are the same; a wrapper is the same as its primitive."""
+    """Return whether two types are the same; a wrapper is the same as its primitive."""
     if left is right or left == right:
         return True
     return (
@@ -62,7 +62,7 @@ def exact(left: Type, right: Type) -> bool:
 
 
 def _is_general(left: Type, right: Type) -> bool:
-    """Report whether ``left`` is the same as ``right``, or more general."""
+    """Return whether ``left`` is the same as ``right``, or more general."""
     if left.kind in _DYNAMIC or left.kind is Kind.PARAMETER:
         return True
     if right.kind in _DYNAMIC or right.kind is Kind.PARAMETER or kind(left) is not kind(right):
@@ -102,11 +102,11 @@ class Bindings:
         return types.parameter(f"_var{self._count - 1}")
 
     def assignable(self, left: Type, right: Type) -> bool:
-        """Report whether ``left`` is assignable to ``right``; binds type variables only if it is."""
+        """Return whether ``left`` is assignable to ``right``; binds type variables only if it is."""
         return self.all_assignable((left,), (right,))
 
     def all_assignable(self, left: Sequence[Type], right: Sequence[Type]) -> bool:
-        """Report whether types are assignable pairwise; their numbers must be equal."""
+        """Return whether types are assignable pairwise; their numbers must be equal."""
         self._trail.clear()
         if self._assign_all(left, right):
             return True
@@ -170,7 +170,7 @@ class Bindings:
         return len(left) == len(right) and all(map(self._assign, left, right))
 
     def _stands_for(self, type_: Type, variable: Type) -> tuple[bool, bool]:
-        """Report whether the variable can be bound to the type, and whether it was bound before."""
+        """Return whether the variable can be bound to the type, and whether it was bound before."""
         if type_ == variable:
             return True, True
         bound = self._bound.get(variable.name)
@@ -189,7 +189,7 @@ class Bindings:
         return False, False
 
     def _absent(self, variable: Type, within: Type) -> bool:
-        """Report whether the variable is absent from a type, so that it is not bound to itself."""
+        """Return whether the variable is absent from a type, so that it is not bound to itself."""
         if variable == within:
             return False
         if within.kind is Kind.PARAMETER:

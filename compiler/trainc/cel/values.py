@@ -138,7 +138,7 @@ class Opaque(Struct, frozen=True, eq=False):
         return 1
 
     def equals(self, other: Value) -> bool:
-        """Report whether ``self == other``, by their texts; other is not null.
+        """Return whether ``self == other``, by their texts; other is not null.
 
         Raises EvalError("no such overload") for a value of another class.
         """
@@ -156,7 +156,7 @@ class Container:
     __slots__ = ()
 
     def is_list(self) -> bool:
-        """Report whether it is a list; else it is a map or an object."""
+        """Return whether it is a list; else it is a map or an object."""
         return False
 
     def get(self, key: Value, default: Value) -> Value:
@@ -182,7 +182,7 @@ class Container:
         return iter(())
 
     def equals(self, other: Value, meter: Meter | None = None) -> bool:
-        """Report whether ``self == other``, for any value. ``meter`` pays for the work."""
+        """Return whether ``self == other``, for any value. ``meter`` pays for the work."""
         return other is self
 
     def add(self, other: Value) -> Value:

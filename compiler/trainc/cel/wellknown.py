@@ -1,7 +1,7 @@
 """Well-known protobuf messages in expressions, such as ``google.protobuf.Int64Value{value: 1}``.
 
-They become plain CEL values immediately. Source: Registry.NewValue and the ConvertToNative methods of
-common/types, cel-go v0.26.0. An Any is always rejected.
+They become plain CEL values immediately. Source: Registry.NewValue and the ConvertToNative methods of common/types,
+cel-go v0.26.0. An Any is always rejected.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Empty(Opaque, frozen=True, eq=False):
         return ""
 
     def equals(self, other: Value) -> bool:
-        """Report whether other is Empty, too."""
+        """Return whether other is Empty, too."""
         return isinstance(other, Empty)
 
 

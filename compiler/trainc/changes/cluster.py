@@ -27,7 +27,7 @@ def application(directory: Directory, settings: Settings) -> str:
 
 
 def sentences(job: JobChange, settings: Settings) -> tuple[str, ...]:
-    """Return what the cluster does about a change, the most important first."""
+    """Return sentences about the reaction of the cluster to a change, the most important first."""
     found = [*_of_effect(job, settings), *_of_objects(job)]
     is_automatic = settings.target == FLUX or settings.argocd.automated
     is_removed = job.effect is Effect.DELETED and job.last  # no sync removes an application

@@ -1,4 +1,4 @@
-"""Checks that upstream lacks, of what every API accepts, but what then never runs, or runs badly."""
+"""Checks that upstream lacks: for specs that every API accepts, but that never run, or run badly."""
 
 from __future__ import annotations
 

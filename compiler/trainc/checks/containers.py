@@ -20,7 +20,7 @@ MEMORY, COMMAND = "TC836", "TC837"
 KINDS: Final = ("initContainers", "containers")
 POD: Final[Path] = ("template", "spec", "template", "spec")
 TEMPLATE: Final[Path] = ("spec", "template")
-"""The path of the JobSet in a runtime."""
+"""The path of the JobSet template in a runtime."""
 
 _BYTE: Final = parse("1")
 _MEBIBYTE: Final = parse("1Mi")
@@ -67,7 +67,7 @@ def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:
 
 
 def _memory(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
-    """Yield a warning for a limit below 1 MiB, or a request in fractions of bytes: both are mistakes."""
+    """Yield a warning for a limit below 1 MiB, or a request in fractions of bytes."""
     for kind in ("limits", "requests"):
         amount = get(container, "resources", kind, "memory")
         size = _quantity(amount)
@@ -100,7 +100,7 @@ def _quantity(amount: Json) -> Quantity | None:
         return None
 
 
-# Secrets in plain text: everyone who can read the repository can read them, and its history keeps them.
+# Secrets in plain text. Everyone who can read the repository can read them, even after they are removed.
 
 CARRIERS = ("env", "command", "args", "storageUri")
 """The fields that pass a value to a container. Elsewhere a name that looks secret is a reference."""
@@ -122,7 +122,7 @@ def check_secrets(model: Model) -> Iterator[Finding]:
 
 
 def _is_secret(document: Document, path: Path, text: str) -> bool:
-    """Tell whether a value that looks secret by its name reaches a container and is not a reference, path or such."""
+    """Return whether a value that looks secret by its name reaches a container and is not a reference or path."""
     if path[:1] != ("spec",) or not any(step in CARRIERS for step in path) or _NO_SECRET.fullmatch(text):
         return False
     name = get(document.data, *path[:-1], "name")

@@ -1,8 +1,8 @@
 """The Jobs and pods that controllers create for a JobSet, as the API server sees them in a request.
 
-For each replicated job the first Job and its first pod: the others differ in indexes and names. A pod is what the Job
-controller sends, with the server's defaults, and without what other admission plugins of a cluster add: the volume
-with the service account's token, the defaults of a LimitRange.
+For each replicated job, the first Job and its first pod; the others differ only in indexes and names. A pod is the
+object that the Job controller sends, with the server's defaults, but without the additions of other admission plugins:
+the volume with the service account's token, the defaults of a LimitRange.
 
 Sources: JobSet v0.12.0 pkg/controllers/jobset_controller.go (constructJob), k8s.io/kubernetes v1.34
 pkg/controller/job and pkg/registry/batch/job/strategy.go.
@@ -28,7 +28,7 @@ _BY_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _CONTROLLERS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _ANY_UID: Final = "00000000-0000-0000-0000-000000000000"
-"""Replaces a uid; no expression sees it."""
+"""A placeholder for uids, which expressions cannot read."""
 
 _LABELS: Final[Path] = ("metadata", "labels")
 _TEMPLATE: Final[Path] = ("spec", "template")
@@ -74,7 +74,7 @@ def created_objects(jobset: JsonObject) -> Iterator[CreatedObject]:
         yield CreatedObject(job, template, _JOB_UNKNOWN)
         if get(job, "spec", "parallelism") != 0 and get(job, "spec", "completions") != 0:
             pod = _pod(job)
-            # Without these, a pod gets them from its priority class, its service account or a default of the cluster.
+            # If absent, a pod gets these from its priority class, its service account or a default of the cluster.
             missing = [field for field in ("priorityClassName", "imagePullSecrets") if not get(pod, "spec", field)]
             resources = ["resources"] if get(pod, "spec", "resources") is not None else []
             unknown = (*_POD_UNKNOWN, *(("spec", field) for field in (*missing, *resources)))
@@ -143,7 +143,7 @@ def _first_index(jobs: list[JsonObject], name: Json) -> str:
 
 
 def _exclusive_topology(jobset: JsonObject, replicated: JsonObject) -> JsonObject:
-    """Return the annotations for exclusive placement in a topology domain; those of the replicated job win."""
+    """Return the annotations for exclusive placement in a topology domain; the replicated job's take precedence."""
     found: JsonObject = {}
     for owner in (jobset, as_object(replicated.get("template"))):
         annotations = as_object(get(owner, "metadata", "annotations"))

@@ -23,13 +23,13 @@ UNCOUNTED: Final = lazy(
     r"google\.com/tpu|habana\.ai/gaudi|aws\.amazon\.com/neuron(?:core|device)?|nvidia\.com/mig-.+|huawei\.com/Ascend.+"
 )
 READ: Final = ("cpu", "nvidia.com/gpu", "google.com/tpu", "huawei.com/Ascend910")
-"""The devices that get_container_devices of kubeflow 0.5 knows, beside MIG devices."""
+"""The devices that get_container_devices of kubeflow 0.5 supports, besides MIG devices."""
 
 MIG: Final = "nvidia.com/mig-"
 
 
 def check_devices(model: Model) -> Iterator[Finding]:
-    """Yield a warning if a node has another number of processes than devices, and numProcPerNode is not set."""
+    """Yield a warning if numProcPerNode is not set and the processes per node are not as many as the devices."""
     if model.num_proc_per_node is not None:
         return
     resources = node_resources(model)
@@ -49,7 +49,7 @@ def check_devices(model: Model) -> Iterator[Finding]:
 
 
 def _started(model: Model) -> tuple[int | None, str]:
-    """Return the number of processes per node and its source; None where Trainer does not decide."""
+    """Return the number of processes per node and its source; None if Trainer does not determine it."""
     policy = model.policy("mpi")
     if policy is not None:
         return (1 if policy.get("numProcPerNode") == 1 else None), "slots in the hostfile"
@@ -74,7 +74,7 @@ def _source(model: Model, name: str) -> tuple[Document, Path]:
 
 
 def check_listed(runtime: Document) -> Iterator[Finding]:
-    """Yield a warning if the SDK knows no device in the limits of a runtime's trainer; it then lists no runtime at all.
+    """Yield a warning if the SDK finds no known device in the limits of a runtime's trainer: then it lists no runtime.
 
     Source: kubeflow 0.5.0 trainer/backends/kubernetes/utils.py, get_runtime_trainer_container and
     get_container_devices.
@@ -104,7 +104,7 @@ GROUP: Final = "volcano.sh/resource-group"
 """The annotation of pods by which Volcano's admission webhook chooses their scheduler."""
 
 OTHERS: Final = ("volcano", "kai-scheduler", "yunikorn")
-"""Schedulers without the coscheduling plugin."""
+"""The schedulers without the coscheduling plugin."""
 
 
 def check_gangs(model: Model, jobset: Object) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ IMAGE: Path = ("spec", "trainer", "image")
 
 @lru_cache(maxsize=1024)
 def is_unpinned(image: str) -> bool:
-    """Tell whether an image has neither a digest nor a tag, or the tag latest."""
+    """Return whether an image has neither a digest nor a tag, or the tag latest."""
     if "@" in image:
         return False
     _, colon, tag = image.rpartition("/")[2].partition(":")
@@ -51,7 +51,7 @@ def _source(model: Model, job: JsonObject, kind: str, container: JsonObject) -> 
     return (model.job, IMAGE) if get(model.job.data, *IMAGE) == image else None
 
 
-# Images that no node can pull, since the kubelet cannot parse their references.
+# Images that no node can pull, because the kubelet cannot parse their references.
 
 
 NOT_PULLABLE: Final = "TC821"
@@ -109,7 +109,7 @@ _MARK = lazy(r"\{\{.*?\}\}|\$\{[^}]*\}|\$\([^)]*\)|\{[^}]*\}|<[^>]*>|%\([^)]*\)s
 
 
 class Error(NamedTuple):
-    """What is wrong with a reference, and what to do; None for the hint of the code."""
+    """The error of a reference, and a hint; None for the hint of the code."""
 
     message: str
     hint: str | None = None
@@ -145,7 +145,7 @@ def reference_error(image: str) -> Error | None:
 
 
 def _foreign(image: str) -> Error | None:
-    """Return the error of what is obviously not a reference."""
+    """Return the error of a text that is obviously not a reference."""
     if found := _MARK.search(image):
         return Error(
             f"it contains the placeholder {found[0]!r}",

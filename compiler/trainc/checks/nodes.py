@@ -1,4 +1,4 @@
-"""Nodes that never work together: MPI jobs that cannot start or end, host names that do not resolve, wrong endpoints.
+"""Checks of the nodes of a job together: MPI jobs that cannot start or end, unresolvable host names, wrong endpoints.
 
 Sources: Trainer v2.3.0 pkg/runtime/framework/plugins/mpi/mpi.go, which finds the replicated jobs by name; JobSet
 v0.12.0: success policy, dependsOn, startup policy and, in pkg/controllers/jobset_controller.go, the headless Service.
@@ -47,7 +47,7 @@ def check_launching(model: Model) -> Iterator[Finding]:
     if _waits_for_nodes(model):
         message = "the JobSet ends only after the pods of job 'node', which run until they are stopped"
         yield report(ENDLESS, model.runtime, existing(model.runtime.data, (*JOBSET, "successPolicy")), message)
-    if not by_kubexec(model) and (ahead := _starts_early(model)):  # the script of kubexec waits for the pods
+    if not by_kubexec(model) and (ahead := _starts_early(model)):  # the kubexec script waits for the pods
         yield ahead
 
 
@@ -72,7 +72,7 @@ def _incomplete(model: Model, missing: list[str]) -> Finding:
 
 
 def _launches_itself(model: Model) -> bool:
-    """Tell whether a command runs mpirun with its own list of hosts, without Trainer's hostfile."""
+    """Return whether a command runs mpirun with its own list of hosts, without Trainer's hostfile."""
     lines = [" ".join([*(model.command or ()), *(model.args or ())])]
     for container in (each for job in model.jobs for each in pod_containers(job)):
         variables = (str(variable.get("name")) for variable in objects(container.get("env")))
@@ -81,7 +81,7 @@ def _launches_itself(model: Model) -> bool:
 
 
 def _waits_for_nodes(model: Model) -> bool:
-    """Tell whether the success policy waits for job node, whose pods never end by themselves."""
+    """Return whether the success policy waits for job node, whose pods never end by themselves."""
     policy = model.spec.get("successPolicy")
     targets = as_list(get(policy, "targetReplicatedJobs"))
     if get(policy, "operator") == "Any":
@@ -113,7 +113,7 @@ def _starts_early(model: Model) -> Finding | None:
     return report(UNORDERED, model.runtime, path, message, hint=hint)
 
 
-# Fields of a TrainJob that look as if they were for every node, but are for MPI's launcher alone.
+# Fields of a TrainJob that seem to apply to every node, but apply only to MPI's launcher.
 
 
 LAUNCHER_ONLY: Final = "TC413"
@@ -167,7 +167,7 @@ def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
 
 
 def _user_of_hostnames(model: Model) -> str | None:
-    """Return what finds other pods by host names, None if nothing does."""
+    """Return the plugin or program that finds other pods by host names, or None."""
     if model.policy("mpi") is not None:
         return None if by_kubexec(model) else "MPI"
     if model.policy("flux") is not None:
@@ -178,7 +178,7 @@ def _user_of_hostnames(model: Model) -> str | None:
 
 
 def _is_alone(model: Model, jobset: JsonObject) -> bool:
-    """Tell whether one pod trains, and its command does not seem to connect to rank 0."""
+    """Return whether one pod trains, and its command does not seem to connect to rank 0."""
     trainer = model.trainer_set and model.trainer_set.name
     for _, job, container in containers(jobset, kinds=("containers",)):
         if trainer is not None and (job.get("name"), container.get("name")) == (trainer, NODE):

@@ -28,14 +28,14 @@ def validate_containers(spec: Field, volumes: Volumes) -> None:
         port.duplicate(key)
     for container in init_containers:
         _container(container, spec, volumes)
-        # Other policies, and any of a container proper, are behind a gate that is off: the server drops them.
+        # The server drops other policies, and those of containers, since their feature gate is off.
         if container.text("restartPolicy") == "Always":
             _probes_and_hooks(container, spec)
         else:
             for field in map(container.child, ("lifecycle", *_PROBES)):
                 if field.value is not None:
                     field.forbidden("may not be set for init containers without restartPolicy=Always")
-        # Init containers run one by one; in this error the server counts each as the first.
+        # Init containers run one by one, so in this error the server gives each of them index 0.
         for port, key in host_port_conflicts([container.named(f"{spec.name}.initContainers[0]")]):
             port.duplicate(key)
 
@@ -60,7 +60,7 @@ def _container(container: Field, spec: Field, volumes: Volumes) -> None:
 
 
 def _resize_policy(container: Field, restart_policy: str) -> None:
-    """Check what happens when resources change; the server's names lack the index of the item."""
+    """Check the resize policy; the server's names lack the index of the item."""
     policies = container.items("resizePolicy")
     unique(item.child("resourceName").named(item.name) for item in policies)
     for item in policies:
@@ -152,7 +152,7 @@ def _container_ports(container: Field) -> None:
 
 
 def host_port_conflicts(containers: Iterable[Field], *, host_network: bool = False) -> Iterator[tuple[Field, str]]:
-    """Yield each hostPort that an earlier port has, with the key of both. Every port of the host network is one."""
+    """Yield each hostPort that an earlier port has, with their key. In the host's network, every port is a hostPort."""
     taken: set[str] = set()
     for port in (port for container in containers for port in container.items("ports")):
         if number := port.number("hostPort") or (port.number("containerPort") if host_network else 0):

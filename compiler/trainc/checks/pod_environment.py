@@ -17,10 +17,10 @@ ENV_FIELDS = (
     "status.podIP",
     "status.podIPs",
 )
-"""The fields of its pod that a variable can have as its value, beside single labels and annotations."""
+"""The fields of a pod that a variable can refer to, besides single labels and annotations."""
 
 VOLUME_FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
-"""The same for a file of a downward API volume."""
+"""The fields of a pod that a file of a downward API volume can refer to."""
 
 _CONVERTIBLE = {*ENV_FIELDS, *VOLUME_FIELDS, "spec.restartPolicy", "spec.schedulerName", "status.phase"}
 _RESOURCES = (
@@ -111,7 +111,7 @@ def validate_env_from(container: Field) -> None:
             prefix.invalid_each(is_relaxed_env_var_name(prefix.text()))
         refs = [source.child(kind) for kind in ("configMapRef", "secretRef") if source.has(kind)]
         for name in (ref.child("name") for ref in refs):
-            if name.require():  # the server checks the beginning of a name, which may end with a dash
+            if name.require():  # the server checks it as a prefix, which may end with a dash
                 name.invalid_each(is_dns1123_subdomain(mask_trailing_dash(name.text())))
         whole = source.named(f"{container.name}.envFrom")
         if not refs:

@@ -21,24 +21,24 @@ STANDARD = {
     *("pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps"),
     *("persistentvolumeclaims", "storage", "requests.storage", "services.nodeports", "services.loadbalancers"),
 }
-"""What needs no prefix. Source: k8s.io/kubernetes v1.34.4 pkg/apis/core/helper."""
+"""The resources without a prefix. Source: k8s.io/kubernetes v1.34.4 pkg/apis/core/helper."""
 
 NOT_QUALIFIED = "must be a standard resource type or fully qualified"
 NOT_FOR_CONTAINERS = "must be a standard resource for containers"
 
 
 def is_native(name: str) -> bool:
-    """Tell whether a resource is Kubernetes' own."""
+    """Return whether a resource is defined by Kubernetes."""
     return "/" not in name or "kubernetes.io/" in name
 
 
 def is_extended(name: str) -> bool:
-    """Tell whether a resource is a device plugin's, such as a GPU: whole numbers, and requests equal to limits."""
+    """Return whether a resource is a device plugin's, such as a GPU: whole numbers, and requests equal to limits."""
     return not is_native(name) and not name.startswith(QUOTA_PREFIX) and not is_qualified_name(QUOTA_PREFIX + name)
 
 
 def can_overcommit(name: str) -> bool:
-    """Tell whether a request may be lower than its limit."""
+    """Return whether a request may be lower than its limit."""
     return is_native(name) and not name.startswith(HUGE_PAGES)
 
 
@@ -57,7 +57,7 @@ def _pod_resource_name(field: Field, name: str) -> None:
 
 
 def _resource_name(field: Field, name: str) -> bool:
-    """Check the name of a resource of any kind; tell whether it is valid."""
+    """Check the name of a resource of any kind; return whether it is valid."""
     if is_qualified_name(name):
         qualified_name(field, name)
     elif "/" not in name and name not in STANDARD and not name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}")):
@@ -129,14 +129,14 @@ def validate_pod_resources(field: Field, spec: Field) -> None:
     for index, container in enumerate(spec.items("containers")):
         for name, amount in _quantities(container.child("resources", "limits").value).items():
             if name in most and amount.compare(most[name]) > 0:
-                # The server's name for the field is no path of the pod.
+                # The server's name for the field is not a path in the pod.
                 named = limits.child(name).named(f"{field.name}.containers[{index}][{name}].limits")
                 detail = f"must be less than or equal to pod limits of {most[name].canonical()}"
                 named.invalid(detail, amount.canonical())
 
 
 def _quantities(value: Json) -> dict[str, Quantity]:
-    """Return amounts by name, sorted; finer ones than thousandths are rounded away from zero, as on creation."""
+    """Return amounts by name, sorted; they are rounded to thousandths, away from zero, as on creation."""
     return {name: _in_thousandths(from_json(amount)) for name, amount in sorted(as_object(value).items())}
 
 
@@ -149,7 +149,7 @@ def _in_thousandths(amount: Quantity) -> Quantity:
 
 
 def validate_resource_claims(container: Field, pod_claims: list[str]) -> None:
-    """Check the resource claims of a container, which are some of its pod's."""
+    """Check the resource claims of a container, each of which must be one of its pod's."""
     taken: set[str] = set()
     for claim in container.items("resources", "claims"):
         name, request = claim.text("name"), claim.text("request")

@@ -1,4 +1,4 @@
-"""Volumes of a pod, where containers mount them, and PersistentVolumeClaims."""
+"""Checks of a pod's volumes and their mounts, and of PersistentVolumeClaims."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from trainc.kube.quantity import from_json
 TWO_SOURCES = "may not specify more than 1 volume type"
 
 Volumes = Mapping[str, Field]
-"""The volumes that containers can mount, by name."""
+"""The volumes by name."""
 
 
 def validate_volumes(volumes: Field) -> Volumes:
@@ -54,7 +54,7 @@ def validate_volumes(volumes: Field) -> Volumes:
 
 
 def sources_of(volume: Field) -> list[str]:
-    """Return the sources of a volume, in the server's order; one without any is an emptyDir."""
+    """Return the sources of a volume, in the server's order; without any, it is an emptyDir."""
     return [kind for kind in SOURCES if volume.has(kind)]
 
 
@@ -116,7 +116,7 @@ def _ephemeral(source: Field) -> None:
 def _downward_api(source: Field) -> None:
     file_mode(source.child("defaultMode"))
     for file in source.items("items"):
-        _downward_api_file(file.named(source.name))  # the server leaves the index out
+        _downward_api_file(file.named(source.name))  # the server omits the index
 
 
 def _downward_api_file(file: Field) -> None:
@@ -206,13 +206,13 @@ SOURCES: dict[str, tuple[tuple[str, ...], Callable[[Field], None] | None]] = {
     "ephemeral": ((), _ephemeral),
     "image": ((), None),
 }
-"""Every source of Kubernetes 1.34, in the server's order: required fields, and what checks the rest.
+"""Every source of Kubernetes 1.34, in the server's order: the required fields, and the check of the other fields.
 
-The rest is not checked for sources whose drivers have left Kubernetes.
+Sources whose drivers have been removed from Kubernetes have no such check.
 """
 
 
-# Where containers mount volumes.
+# Volume mounts and devices of containers.
 
 
 def validate_volume_mounts(container: Field, volumes: Volumes) -> None:
@@ -246,7 +246,7 @@ def _check_name(name: Field, path: Field, volumes: Volumes, others: Mapping[str,
 
 def _mount_options(mount: Field, mounts: str, *, privileged: bool) -> None:
     sub_path, expression = mount.child("subPath"), mount.child("subPathExpr")
-    # For some errors the server leaves the index of the mount out.
+    # In some errors, the server omits the index of the mount.
     local_descending_path(sub_path.named(f"{mounts}.subPath"))
     if expression.text() and sub_path.text():
         expression.invalid("subPathExpr and subPath are mutually exclusive")

@@ -1,8 +1,8 @@
-"""What the API server refuses in the template of a pod.
+"""Errors for which the API server refuses a pod template.
 
 Source: k8s.io/kubernetes v1.34.4 pkg/apis/core/validation, ValidatePodTemplateSpec, with every feature gate at its
-default and after the defaults of core/v1. Left out: Windows, old annotations (seccomp, AppArmor), the contents of
-volume sources whose drivers have left Kubernetes. tests/oracle/pods compares.
+default and after the defaults of core/v1. Omitted: Windows, old annotations (seccomp, AppArmor), the fields of
+volume sources whose drivers have been removed. tests/oracle/pods compares the results with Kubernetes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def validate_pod_template(template: Field) -> None:
 
 
 def validate_pod(spec: Field) -> None:
-    """Check what the server allows in the template of a Job, but refuses in the pods that the Job then creates."""
+    """Check fields that the server accepts in the template of a Job, but refuses in its pods."""
     spec = spec.coded(CONTAINERS)
     for image in (c.child("image") for kind in ("containers", "initContainers") for c in spec.items(kind)):
         if image.text() != image.text().strip():
@@ -103,7 +103,7 @@ def _pod_spec(spec: Field) -> None:
 
 
 def _host_namespaces(spec: Field) -> None:
-    """Check what the namespaces of the host exclude."""
+    """Check fields that exclude each other with the namespaces of the host."""
     values, excluded = spec.object(), "when `hostUsers` is false"
     if values.get("hostUsers") is False:
         for key, name in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
@@ -226,7 +226,7 @@ def _node_affinity(affinity: Field) -> None:
     for term in terms.items():
         _node_selector_term(term)
     for preferred in affinity.items(PREFERRED):
-        # A value that no label can have is allowed here: no node has it, and none has to.
+        # A value that no label can have is allowed here, as no node has to match.
         _node_selector_term(preferred.child("preference"), any_value=True)
 
 
@@ -264,7 +264,7 @@ def _pod_affinity_term(term: Field) -> None:
 
 
 def _label_keys(term: Field, kind: str) -> None:
-    """Check keys whose values are those of the pod itself."""
+    """Check the keys of labels whose values are those of the pod."""
     keys = term.items(kind)
     if keys and not term.has("labelSelector"):
         term.child(kind).forbidden("must not be specified when labelSelector is not set")

@@ -19,7 +19,7 @@ MISSPELT: Final = "TC823"
 MISSING: Final = "TC824"
 ROLES: Final = (TRAINER, DATASET_INITIALIZER, MODEL_INITIALIZER)
 NEAR: Final = 0.8
-"""The least similarity of a misspelt text; less similar ones may be intended."""
+"""The least similarity of a misspelt text; less similar texts may be intended."""
 
 JOBS: Final[Path] = ("spec", "template", "spec", "replicatedJobs")
 DROPPED: Final = ("image", "command", "args", "env", "resourcesPerNode")
@@ -67,7 +67,7 @@ def _near(text: str, candidates: tuple[str, ...]) -> str | None:
 
 
 def _drops(model: Model) -> bool:
-    """Tell whether the TrainJob has fields that are dropped without the label."""
+    """Return whether the TrainJob has fields that are dropped without the label."""
     uses_rank_0 = any(model.policy(policy) is not None for policy in ("torch", "jax", "xgboost", "flux"))
     if uses_rank_0 and not get(model.policies, "torch", "envInjection", "targets"):
         return True

@@ -80,6 +80,8 @@ def _parameters(variables: Mapping[str, str]) -> dict[str, str]:
         raise click.UsageError(f"{ASSIGNED} is not JSON: {error}") from None
     for item in items if isinstance(items, list) else [items]:
         name = item.get("name") if isinstance(item, dict) else None
+        if name is None:
+            raise click.UsageError(f"{ASSIGNED}: each item must be a mapping with a name")
         if name not in PARAMETERS:
             raise click.UsageError(f"unknown parameter {name!r}: expected {' or '.join(PARAMETERS)}")
         if not isinstance(value := item.get("string"), str) or not value:

@@ -237,12 +237,9 @@ def _for_each(root: Path, images: Iterable[str], work: Callable[[Inputs], Iterab
     folders = [_folder(root, image) for image in images]
     if not folders and not (folders := sorted(path.parent for path in (root / IMAGES).glob(f"*/{IMAGE_FILE}"))):
         raise click.UsageError(f"no folder of {IMAGES}/ has an {IMAGE_FILE}")
+    for folder in folders:  # before anything is built
+        _check_links(root, folder)
     for folder in folders:
-        # A folder outside of the project has a name that the user gave.
-        if (name := name_below(root, root, str(folder))) is not None:
-            for file in ("", IMAGE_FILE, PACKAGES, WHEELS):
-                if leads_out(root, folder / file):
-                    raise Impossible(f"{name}/{file}".rstrip("/") + ": a symbolic link that leads out of the project")
         try:
             inputs, findings = read_image(folder)
         except BuildError as error:
@@ -253,6 +250,15 @@ def _for_each(root: Path, images: Iterable[str], work: Callable[[Inputs], Iterab
         except (BuildError, OSError) as error:
             raise Impossible(f"{folder.resolve().name}: {error}") from None
     return Reporter().report(failed) if failed else CLEAN
+
+
+def _check_links(root: Path, folder: Path) -> None:
+    """Raise Impossible for a link that leads out of the project; a folder outside of it was named by the user."""
+    if (name := name_below(root, root, str(folder))) is None:
+        return
+    for file in ("", IMAGE_FILE, PACKAGES, WHEELS):
+        if leads_out(root, folder / file):
+            raise Impossible(f"{name}/{file}".rstrip("/") + ": a symbolic link that leads out of the project")
 
 
 def _folder(root: Path, image: str) -> Path:

@@ -21,7 +21,7 @@ CLUSTER_SCOPED = tuple(row.kind for row in INPUTS if not row.namespaced and row.
 COMPANIONS = kinds_of(COMPANION)
 """The kinds that a runtime's file may contain because its jobs need them."""
 SUPERSEDED = {(row.group, row.kind): row.instead for row in INPUTS if row.role == REPLACED}
-"""Jobs that TrainJob replaces, by group and kind in any version, and what to write instead."""
+"""Jobs that TrainJob replaces, by group and kind in any version, and the replacement."""
 JOBS = "jobs/"
 CLAIM = ("v1", "PersistentVolumeClaim")
 CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"

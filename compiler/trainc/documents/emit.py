@@ -1,7 +1,7 @@
 """Plain JSON to canonical YAML: same data, same bytes, and the same data again for every reader of YAML.
 
-Block style, two spaces, lists at their key's column as kubectl prints them, no folding, no anchors, no tags.
-A string stands unquoted only if no reader of YAML 1.1 or 1.2 could take it for anything else.
+Block style, two spaces, lists at their key's column as kubectl prints them, no folding, no anchors, no tags. A string
+stands unquoted only if no reader of YAML 1.1 or 1.2 could take it for anything else.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _NOT_ASCII_LITERAL = lazy(r"[^\n\t -~]|\A[ \t\n]|[ \t]$", re.MULTILINE)  # compi
 _LINE_START = lazy(r"\n(?=[^\n])")
 
 _LONGEST_KEY = 900  # code points; readers look for a key's colon within 1,024
-_SHORT = 200  # code points of a string worth remembering
-_SHAPES = 1024  # so many mappings of other keys are remembered for one indentation
-_INTEGERS = range(-(2**63), 2**64)  # what go-yaml holds exactly
+_SHORT = 200  # the most code points of a cached string
+_SHAPES = 1024  # the most key sets cached per indentation
+_INTEGERS = range(-(2**63), 2**64)  # the range that go-yaml represents exactly
 
 
 def emit(data: JsonObject) -> str:
@@ -106,7 +106,7 @@ def visible(text: str) -> str:
 
 
 def _is_visible(text: str) -> bool:
-    """Tell whether a text needs no escapes."""
+    """Return whether a text needs no escapes."""
     return text.isprintable() if text.isascii() else not _NOT_SINGLE.search(text)
 
 

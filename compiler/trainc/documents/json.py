@@ -22,8 +22,8 @@ _WORDS: dict[str, Json] = {"true": True, "false": False, "null": None}
 def read_json(text: str, start: int = 0) -> tuple[Json, list[Problem], int, dict[Path, int]] | None:
     """Read one value that begins at start; return None if it is not JSON.
 
-    Returns the value, what is wrong with it, where it ends, and the code point where each key or list item starts.
-    Raises Refused (TC001, TC004, TC012) where a value is JSON but cannot be used.
+    Returns the value, its problems, its end, and the code point where each key or list item starts. Raises Refused
+    (TC001, TC004, TC012) if a value is JSON but cannot be used.
     """
     start = skip_space(text, start)
     reader = _Reader(text)

@@ -47,8 +47,8 @@ _MOST_READ = 1_500_000
 def open_events(text: str, masks: str = "") -> Read:
     """Return a function that returns the next event of text.
 
-    ``masks`` are three characters that stand in text for a colon, nothing and a single quote; no event shows
-    them. Raises Refused (TC002) for a byte order mark at the start of any line.
+    ``masks`` are three characters that stand in text for a colon, nothing and a single quote; no event shows them.
+    Raises Refused (TC002) for a byte order mark at the start of any line.
     """
     if _BOM in text and (found := _INNER_BOM.search(text)):
         raise Refused(Problem("TC002", (), "a byte order mark inside the text"), found.start())
@@ -80,7 +80,7 @@ def _slash_checked(read: Read, text: str) -> Any:
 
 
 def with_masks(text: str, parse: Callable[[str, str], T]) -> T:
-    """Call ``parse(text, masks)``, again with masks in text where libyaml refuses what go-yaml reads.
+    """Call ``parse(text, masks)``, again with masks in the text if libyaml refuses a text that go-yaml reads.
 
     Masks are as long as the masked text, so positions do not change. Raises Refused for every error of the parser.
     """
@@ -137,7 +137,7 @@ def scalar_events(text: str, masks: str = "") -> Iterator[Scalar]:
 
 
 def is_bare(event: Any, text: str) -> bool:
-    """Tell whether an untagged scalar is a string because of its quotes or of the tag ``!`` before it."""
+    """Return whether an untagged scalar is a string because of its quotes or of the tag ``!`` before it."""
     if event.style:
         return True
     start = event.start_mark.index
@@ -180,7 +180,7 @@ _NO_SPACE = lazy(r"\s*(?:- )*[\w.-]+:[^\s/][^\s:]*$")
 
 
 def _explained(error: Any, text: str) -> tuple[str, int, str | None, str | None]:
-    """Return a message, the offset in the text where the mistake is, the text found there, and a hint."""
+    """Return a message, the offset of the mistake in the text, the text there, and a hint."""
     offset = min(error.problem_mark.index, len(text))
     if conflict := _CONFLICT.search(text):
         hint = "keep one side, and delete the lines that start with <<<<<<<, ======= and >>>>>>>"
@@ -244,7 +244,7 @@ _REST = lazy("[^\n\r\u0085\u2028\u2029]*")
 
 
 def may_have_comment(text: str, word: str) -> bool:
-    """Tell whether any comment could begin with word: no other text has to be parsed."""
+    """Return whether any comment could begin with word: no other text has to be parsed."""
     return word in text and re.search(rf"#\s*{re.escape(word)}", text) is not None
 
 

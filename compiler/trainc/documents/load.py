@@ -1,7 +1,7 @@
 """Text to Documents, read as kubectl reads it.
 
-A text is cut at lines that begin with ``---``, as kubectl cuts it; a text that begins with ``{`` is tried as
-JSON first. Each List is opened. No positions are computed until a finding needs one.
+A text is cut at lines that begin with ``---``, as kubectl cuts it; a text that begins with ``{`` is tried as JSON
+first. Each List is opened. No positions are computed until a finding needs one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from trainc.schema.inputs import INPUTS
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
 
 NAMELESS = {row.kind: row.stage for row in INPUTS if row.stage}
-"""The stage at which an API server rejects a custom resource without a name."""
+"""The stage at which an API server rejects custom resources without a name."""
 
 
 class _Unit(msgspec.Struct, frozen=True, eq=False):
@@ -45,9 +45,9 @@ _EMPTY = _Unit(None, [], dict)
 def load(source: Source) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
     """Read every document of a source.
 
-    Returns the documents that are Kubernetes objects, in order, and what is wrong or doubtful: TC001 to TC006
-    and TC012; TC005 is a warning, all others are errors. A document with a repeated key is returned (the last
-    one counts, as for kubectl); one with any other error is not. Documents without content are skipped.
+    Returns the documents that are Kubernetes objects, in order, and findings: TC001 to TC006 and TC012; TC005 is a
+    warning, all others are errors. A document with a repeated key is returned (the last one counts, as for kubectl);
+    one with any other error is not. Documents without content are skipped.
     """
     documents: list[Document] = []
     findings: list[Finding] = []
@@ -164,7 +164,7 @@ def _units(source: Source) -> Iterator[_Unit]:
         if text[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in text[:4]:
             yield _refused(Problem("TC001", (), "the file looks like UTF-16 or UTF-32"), Mark(1, 1))
             return
-        # What is not UTF-8 becomes lone surrogates, which the readers find and report.
+        # Invalid UTF-8 becomes lone surrogates, which the readers report.
         text = text.decode("utf-8", "surrogateescape")
     lines = Lines(text)
     units, start = _json_units(text, lines)
@@ -180,7 +180,7 @@ def _units(source: Source) -> Iterator[_Unit]:
 
 
 def _json_units(text: str, lines: Lines) -> tuple[list[_Unit], int]:
-    """Return the JSON values at the start of a text, and the offset at which YAML continues."""
+    """Return the JSON values at the start of a text, and the offset where YAML starts."""
     if not text.lstrip().startswith("{"):
         return [], 0
     from trainc.documents.json import read_json, skip_space

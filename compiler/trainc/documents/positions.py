@@ -98,7 +98,7 @@ class Moved(msgspec.Struct, frozen=True, eq=False):
 def within(document: Document, path: Path, offset: int) -> Document:
     """Return the document with the mark of path moved to a character of the string there.
 
-    ``offset`` counts code points. Where the string cannot be found in the text, the mark stays at its key.
+    ``offset`` counts code points. If the string cannot be found in the text, the mark stays at its key.
     """
     return replace(document, marks=Moved(document, path, offset))
 
@@ -116,7 +116,7 @@ def unquoted(document: Document, path: Path) -> str | None:
 
 
 def _scalar(document: Document, path: Path) -> tuple[Lines, Scalar] | None:
-    """Return the scalar at a path, and the lines of its text; None where it cannot be found."""
+    """Return the scalar at a path, and the lines of its text; None if it cannot be found."""
     if (mark := document.marks().get(path)) is None:
         return None
     lines, scalars = _scalars(document.source.decoded().removeprefix(BOM))

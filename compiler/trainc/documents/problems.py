@@ -31,6 +31,8 @@ SMALL_TEXT = 2 * MAX_NODES
 
 TOO_DEEP = f"more than {MAX_DEPTH} collections inside each other"
 
+FEWER_ALIASES = "write out some of the aliases (*name), or split the document"
+
 
 class Problem(Fault, frozen=True):
     """An error in a document that is being read; ``fatal`` if the value at the path cannot be used."""

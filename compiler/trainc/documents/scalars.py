@@ -1,8 +1,8 @@
 """The values of plain (unquoted) scalars for different YAML readers.
 
-Kubernetes reads YAML 1.1 in the dialect of go.yaml.in/yaml v2 and then turns it
-into JSON (sigs.k8s.io/yaml v1.6.0); ``kubernetes`` is that reading, and ``core`` the
-core schema of YAML 1.2. The vectors in tests/load/scalars.json were made by the real library.
+Kubernetes reads YAML 1.1 in the dialect of go.yaml.in/yaml v2 and then turns it into JSON (sigs.k8s.io/yaml v1.6.0);
+``kubernetes`` is that reading, and ``core`` the core schema of YAML 1.2. The vectors in tests/load/scalars.json were
+made by the real library.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def resolve(text: str) -> tuple[str, Scalar]:
             return INT, value
     if _GO_FLOAT.fullmatch(plain):
         return _float(plain, text)
-    # go-yaml cuts "0b" off and lets the rest carry a sign of its own.
+    # go-yaml removes "0b", and the rest may have a sign, too.
     match = _GO_BINARY_SIGN.fullmatch(plain)
     if match and match[2] and not match[1] and len(match[3]) <= _LONGEST_INT:
         value = int(match[2] + match[3], 2)
@@ -143,7 +143,7 @@ def key_text(value: Scalar) -> str:
 
 
 def _short_float32(value: float) -> str:
-    """Write a float as Go's FormatFloat(value, 'g', -1, 32): the shortest digits that name the 32-bit float."""
+    """Write a float as Go's FormatFloat(value, 'g', -1, 32): the shortest digits that identify the 32-bit float."""
     if math.isnan(value):
         return ".nan"
     try:
@@ -178,8 +178,8 @@ def core(text: str) -> Scalar:
 class Reading(msgspec.Struct, frozen=True):
     """An untagged plain scalar as Kubernetes reads it.
 
-    ``raw`` is the value before JSON (a key is made of it), ``value`` the one after; ``finite`` is false for NaN
-    and infinities, which JSON does not have; ``agrees``: YAML 1.2 has the same value.
+    ``raw`` is the value before JSON (a key is made of it), ``value`` the one after; ``finite`` is false for NaN and
+    infinities, which JSON does not have; ``agrees``: YAML 1.2 has the same value.
     """
 
     raw: Scalar

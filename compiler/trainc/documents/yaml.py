@@ -1,8 +1,8 @@
 """One YAML text to plain JSON, as kubectl decodes it: go.yaml.in/yaml v2, then sigs.k8s.io/yaml.
 
 libyaml produces the events, since go-yaml is a port of it; scalars, keys, merges, tags and aliases are decided here.
-The rules are those of go-yaml v2.4.3 and were run against it. The same reader finds the positions of keys and items,
-in a second run when a finding needs them: keeping them for 10,000 files would cost memory.
+The rules are those of go-yaml v2.4.3 and were run against it. The same reader finds the positions of keys and items, in
+a second run when a finding needs them: keeping them for 10,000 files would cost memory.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from trainc.documents import scalars
 from trainc.documents.libyaml import ERRORS, is_bare, open_events, syntax_error, with_masks
 from trainc.documents.problems import (
     CONVERTING,
+    FEWER_ALIASES,
     MAX_ALIASED,
     MAX_DEPTH,
     TOO_DEEP,
@@ -67,9 +68,9 @@ class _Anchor(msgspec.Struct, frozen=True, eq=False):
 
 
 def read_yaml(text: str) -> tuple[Json, list[Problem]]:
-    """Read the one document of text: what it contains, and what is wrong with it. A text without a document is null.
+    """Read the one document of a text, and return its value and problems. A text without a document is null.
 
-    Raises Refused (TC001, TC002, TC004, TC012) where the document cannot be read at all.
+    Raises Refused (TC001, TC002, TC004, TC012) if the document cannot be read at all.
     """
 
     def read(masked: str, masks: str) -> tuple[Json, list[Problem]]:
@@ -162,7 +163,7 @@ class _Reader:
             self.tag(event.tag)
         if event.anchor is None:
             return self.mapping() if kind is MappingStartEvent else self.sequence()
-        # Compared by identity: an anchor of the same name inside wins, as it stands later.
+        # Compared by identity: a later anchor of the same name inside takes precedence.
         marker = self.anchors[event.anchor] = _Anchor(None, 0, 0, 0)
         before = self.nodes
         value = self.mapping() if kind is MappingStartEvent else self.sequence()
@@ -180,7 +181,7 @@ class _Reader:
         return value if value is not _UNUSUAL else self.unusual(text)
 
     def unusual(self, text: str) -> Json:
-        """Return the value of a plain scalar that JSON does not have, or that readers of YAML take differently."""
+        """Return the value of a plain scalar that JSON lacks, or that YAML readers interpret differently."""
         reading = scalars.kubernetes(text)
         if not reading.finite:
             name = "NaN" if text.lower() == ".nan" else "-Inf" if text[0] == "-" else "+Inf"
@@ -213,15 +214,16 @@ class _Reader:
             self.unknown_anchor(event)
         if anchor.nodes == 0:
             text = f"anchor '{event.anchor}' value contains itself"
-            self.refuse(event, "TC004", text, f"yaml: {text}")
+            self.refuse(event, "TC004", f"the value of anchor '{event.anchor}' contains itself", f"yaml: {text}")
         self.nodes += anchor.nodes
         self.aliased += anchor.nodes
         self.weight += anchor.weight
         if too_many_aliases(self.aliased, self.nodes):
-            text = "document contains excessive aliasing"
-            self.refuse(event, "TC012", text, f"yaml: {text}")
+            text = "yaml: document contains excessive aliasing"
+            self.refuse(event, "TC012", "aliases expand to too large a document", text, FEWER_ALIASES)
         if self.weight > MAX_ALIASED:
-            self.refuse(event, "TC012", f"aliases repeat more than {MAX_ALIASED} characters")
+            message = f"aliases repeat more than {MAX_ALIASED} characters"
+            self.refuse(event, "TC012", message, hint=FEWER_ALIASES)
         if len(self.path) + anchor.height > MAX_DEPTH:
             self.refuse(event, "TC012", TOO_DEEP)
         return copied(anchor.value)
@@ -273,7 +275,7 @@ class _Reader:
         return out
 
     def repeated(self, key: str, first: scalars.Scalar, raw: scalars.Scalar, merged: set[str], event: Any) -> None:
-        """Report a key that the mapping has already, unless it overrides a merged one."""
+        """Report a duplicate key, unless it overrides a merged one."""
         if key in merged:
             merged.discard(key)
             return
@@ -339,7 +341,7 @@ class _Reader:
         self.refuse(event, "TC004", "JSON does not allow a list or mapping as a key", upstream, hint)
 
     def merge(self, out: JsonObject, merged: set[str], event: Any) -> None:
-        """Read the value of ``<<``. Go lets a merged key win over one that stands before ``<<``; others do not."""
+        """Read the value of ``<<``. In Go, unlike other readers, a merged key replaces one before ``<<``."""
         self.path.pop()  # the keys belong to the mapping around
         start = self.next()
         if type(start) is SequenceStartEvent:
@@ -384,7 +386,7 @@ def _is_merge(event: Any) -> bool:
 
 
 def _go_syntax(value: Json) -> str | None:
-    """Write value as Go's ``%#v`` does for what go-yaml decodes; None where that is unknown."""
+    """Return a value as Go's ``%#v`` prints what go-yaml decodes; None if that is unknown."""
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, bool):

@@ -1,8 +1,8 @@
 """Safe output of text from files: on one line of a terminal, and in each output format.
 
 Control characters, and characters that hide text or change its direction, become visible escapes. Commands in logs are
-broken up: GitHub's runner reads a line that begins with ``::`` after any blanks as a command, and ``##[`` anywhere in
-a line; the agent of Azure Pipelines reads ``##vso[`` anywhere, TeamCity ``##teamcity[``.
+broken up: GitHub's runner reads a line that begins with ``::`` after any blanks as a command, and ``##[`` anywhere in a
+line; the agent of Azure Pipelines reads ``##vso[`` anywhere, TeamCity ``##teamcity[``.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ _INVISIBLE = lazy("[\\xa0\\u1680\\u2000-\\u200d\\u202f\\u205f\\u2060\\u3000\\ufe
 
 
 def is_shown(text: str) -> bool:
-    """Tell whether a text is shown without escapes."""
+    """Return whether a text is shown without escapes."""
     return text.isprintable() if text.isascii() else _UNSAFE.search(text) is None
 
 
 def is_printable(text: str) -> bool:
-    """Tell whether a text is shown without escapes and has no other space than the ASCII one."""
+    """Return whether a text is shown without escapes and has no other space than the ASCII one."""
     return is_shown(text) and _SPACES.search(text) is None
 
 
@@ -86,7 +86,7 @@ def _safe(char: str) -> str:
 
 
 def is_in_file(source: Source) -> bool:
-    """Tell whether a source is a file, not a folder, standard input, built in, or a file at a revision."""
+    """Return whether a source is a file, not a folder, standard input, built in, or a file at a revision."""
     name = source.name
     if name.startswith(("trainc:", "<")) or name == "-" or _REVISED.search(name):
         return False
@@ -123,8 +123,8 @@ def cells(line: str) -> list[str]:
 def window(line: str, column: int) -> tuple[str, int, int]:
     """Return the shown part of a source line, and the columns before and of the key or scalar at ``column``.
 
-    ``column`` counts code points from 1, the results count terminal columns. A line wider than ``LINE_WIDTH`` is
-    cut around the column, with an ellipsis on each cut side.
+    ``column`` counts code points from 1, the results count terminal columns. A line wider than ``LINE_WIDTH`` is cut
+    around the column, with an ellipsis on each cut side.
     """
     at = max(0, column - 1)
     match = _TOKEN.match(line, at, at + LINE_WIDTH)
@@ -163,7 +163,7 @@ _OURS = lazy(r"(?:error|warning|notice) (?:file=|title=TC[0-9]{3} )")
 
 
 def suspicious(text: str) -> bool:
-    """Tell quickly whether a text may hold anything to escape; most do not."""
+    """Return whether a text may contain anything to escape, by a fast check."""
     if "##" in text or "::" in text or not text.isascii():
         return True
     return not text.replace("\n", "").replace("\t", "").isprintable()

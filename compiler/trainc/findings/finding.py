@@ -80,5 +80,5 @@ def sort_key(finding: Finding) -> tuple[str, int, int, str, str]:
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:
-    """Tell whether any finding is an error."""
+    """Return whether any finding is an error."""
     return any(finding.severity is Severity.ERROR for finding in findings)

@@ -125,7 +125,7 @@ def as_junit(findings: Iterable[Finding], colour: bool = False) -> str:
 
 
 def junit(title: str, cases: Sequence[Case]) -> str:
-    """Return a report in ASCII with one suite per file. The worst finding of a case decides its outcome.
+    """Return a report in ASCII with one suite per file. The worst finding of a case determines its outcome.
 
     No two cases of a file have the same name, since GitLab drops the second. Timestamp and times are left out.
     """
@@ -187,8 +187,8 @@ _LINK = lazy(r"\[(?=[^\[\]]*\]\()")
 def as_sarif(findings: Iterable[Finding], colour: bool = False, silenced: Iterable[Silenced] = ()) -> str:
     """Return a log in ASCII with one run: every code of the table as a rule, every finding as a result.
 
-    Only this format lists suppressed findings, each with its suppression. If there are any, the others have an
-    empty list of suppressions (3.27.23 requires all or nothing).
+    Only this format lists suppressed findings, each with its suppression. If there are any, the others have an empty
+    list of suppressions (3.27.23 requires all or nothing).
     """
     codes = sorted(CODES)
     suppressed = [(each.finding, each.reason) for each in silenced]

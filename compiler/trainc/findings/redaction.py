@@ -30,7 +30,7 @@ _LONG = 40
 """The longest occurrence within which another one is searched for."""
 
 _FEW = 64
-"""Up to so many beginnings, a search for each is faster than a walk through the text."""
+"""The number of beginnings up to which a search for each is faster than a walk through the text."""
 
 _ORDER = 1000
 """The most characters compared to find the nearest of several values."""
@@ -108,7 +108,7 @@ def occurrences(text: str, spelt: Index) -> Iterator[tuple[int, int]]:
 
 def _end(text: str, at: int, forms: tuple[str, ...]) -> int:
     """Return the end of the longest occurrence at ``at`` of one of the forms, all of which begin as the text does."""
-    # The form that shares most with the text is one of its neighbours in sorted order.
+    # The form with the longest common prefix is one of the neighbours in sorted order.
     nearest = bisect_left(forms, text[at : at + _ORDER])
     form_end = max(_shared(text, at, form) for form in forms[max(nearest - 1, 0) : nearest + 1])
     short = form_end - at < 2 * LEAST

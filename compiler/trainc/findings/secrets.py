@@ -122,7 +122,7 @@ class Hidden(Struct, frozen=True):
 
 @lru_cache(maxsize=4096)
 def looks_secret(name: str) -> bool:
-    """Tell whether a variable, key or flag of this name holds a secret: HF_TOKEN, apiKey; not secretName."""
+    """Return whether a variable, key or flag of this name holds a secret: HF_TOKEN, apiKey; not secretName."""
     if _MAYBE_NAME.search(name) is None:
         return False
     words = [word.lower() for word in _WORD.findall(name)]
@@ -134,7 +134,7 @@ def looks_secret(name: str) -> bool:
 
 
 def is_secret(data: Json, path: Path) -> bool:
-    """Tell whether the value at path in a document looks secret, or lies below one."""
+    """Return whether the value at path in a document looks secret, or lies below one."""
     value = data
     for depth, step in enumerate(path):
         secret = depth == 1 and _in_secret(data, path[:2])
@@ -147,7 +147,7 @@ def is_secret(data: Json, path: Path) -> bool:
 
 
 def _has_own_keys(value: Json) -> bool:
-    """Tell whether a value is an object, or a list of objects, whose own keys show what is secret."""
+    """Return whether a value is an object, or a list of objects, whose own keys show what is secret."""
     return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value))
 
 
@@ -156,13 +156,13 @@ def _in_secret(data: Json, path: Path) -> bool:
 
 
 def _is_named_secret(owner: JsonObject) -> bool:
-    """Tell whether ``name`` in an object, such as a variable, looks secret; then its value is."""
+    """Return whether ``name`` in an object, such as a variable, looks secret; then its value is."""
     name = owner.get("name")
     return isinstance(name, str) and looks_secret(name)
 
 
 def _is_secret_key(key: str, *, beside: bool) -> bool:
-    """Tell whether the value of a key looks secret; ``beside``: it has a name beside it that does."""
+    """Return whether the value of a key looks secret; ``beside``: it has a name beside it that does."""
     is_value = len(key) < len("value") + 2 and len({*"value"} & {*key.lower()}) > len("value") - 2  # or misspelt
     return key == _APPLIED or looks_secret(key) or (beside and is_value)
 
@@ -191,7 +191,7 @@ def by_path(values: Iterable[Hidden]) -> Mapping[Path, list[Hidden]]:
 
 @lru_cache(maxsize=64)
 def _may_hide(source: Source) -> tuple[bool, bool]:
-    """Tell whether a source may have a value that is secret by its shape, and by its name; most have neither.
+    """Return whether a source may have a value that is secret by its shape, and by its name; most have neither.
 
     One with a URL may hide a password if it has escape sequences or a last-applied configuration. Some characters
     outside of ASCII are those of a word in another case.
@@ -260,7 +260,7 @@ def _inside(text: str, shaped: bool) -> Iterator[str]:
 
 
 def may_hold(lower: str) -> bool:
-    """Tell whether a text in lower case may have a secret of a known shape."""
+    """Return whether a text in lower case may have a secret of a known shape."""
     return any(hint in lower for hint in _SHAPE_HINTS)
 
 
@@ -286,7 +286,7 @@ def private_keys(text: str) -> Iterator[str]:
 
 
 def _encodes_key(word: str) -> bool:
-    """Tell whether a word is base64 of a private key, perhaps after other letters."""
+    """Return whether a word is base64 of a private key, perhaps after other letters."""
     plain = word.replace("-", "+").replace("_", "/")
     parts = (plain[start : start + (len(plain) - start) // 4 * 4] for start in range(4))
     return any("KEY" in (text := _decoded(part).decode("latin-1")) and _PRIVATE_KEY.search(text) for part in parts)

@@ -65,7 +65,7 @@ class ReportRules(Struct, frozen=True):
         return tuple(finding for finding in applied if finding is not None)
 
     def stops(self, findings: Iterable[Finding]) -> bool:
-        """Tell whether the reported findings of a job include an error, so that it is not compiled further."""
+        """Return whether the reported findings of a job include an error, so that it is not compiled further."""
         has_settings = self.severities or self.floor or self.suppressions.covered
         return has_errors(self.settle(findings) if has_settings else findings)
 
@@ -155,7 +155,7 @@ def collapse(of_inputs: Iterable[Finding], jobs: Iterable[JobFindings]) -> list[
 
 
 def _without_ambiguous_types(own: Iterable[Finding], jobs: Iterable[JobFindings]) -> Iterable[Finding]:
-    """Leave out that a scalar is ambiguous where it has the wrong type, whose finding says what to write."""
+    """Remove findings on ambiguous scalars of the wrong type, since the finding on the type explains what to write."""
     own = [*own]
     if not any(finding.code == _AMBIGUOUS for finding in own):
         return own

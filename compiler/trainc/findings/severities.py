@@ -54,7 +54,7 @@ def immovable(code: str) -> str | None:
 
 
 def is_fixed(finding: Finding) -> bool:
-    """Tell whether no setting can lower a finding: an error of input or of trainc, or one that a cluster refuses."""
+    """Return whether no setting can lower a finding: an error of input or of trainc, or one that a cluster refuses."""
     return finding.severity is Severity.ERROR and (finding.stage is not None or immovable(finding.code) is not None)
 
 

@@ -1,6 +1,6 @@
 """Comments that suppress findings: ``# trainc: ignore TC409, TC015 why`` above a line of YAML, or at its end.
 
-A comment applies to what begins on its line, or else on the next line with content, and to everything below that.
+A comment applies to the value that begins on its line, or else on the next line with content, and to its children.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Suppressions(Struct, frozen=True):
         return None
 
     def suppresses(self, finding: Finding) -> bool:
-        """Tell whether a comment suppresses the finding."""
+        """Return whether a comment suppresses the finding."""
         return bool(self.covered) and not self._is_locked(finding) and self.covering(finding) is not None
 
     def _is_locked(self, finding: Finding) -> bool:

@@ -24,7 +24,7 @@ UNKNOWN: Final = "TC613"
 
 
 def is_included(job: Document, settings: Settings) -> bool:
-    """Tell whether the environment's patterns, which match the namespace below jobs/, include a TrainJob."""
+    """Return whether the environment's patterns, which match the namespace below jobs/, include a TrainJob."""
     home, name = (str(get(job.data, "metadata", key)) for key in ("namespace", "name"))
     return settings.takes(home, name)
 

@@ -58,7 +58,7 @@ def rewritten(image: str, registries: Mapping[str, str]) -> str:
 
 
 def has_prefix(name: str, prefix: str) -> bool:
-    """Tell whether an image's full name has a prefix that ends at a step of its path."""
+    """Return whether an image's full name has a prefix that ends at a step of its path."""
     rest = name.removeprefix(prefix)
     return rest != name and (not rest or rest[0] in "/:@" or prefix.endswith("/"))
 
@@ -115,7 +115,7 @@ def _problem(model: Model, obj: Object, path: Path, image: str) -> Finding | Non
 
 
 def is_required(image: str, settings: Settings) -> bool:
-    """Tell whether an image must have a digest, by its name before or after registries were rewritten."""
+    """Return whether an image must have a digest, by its name before or after registries were rewritten."""
     return any(has_prefix(name, start) for name in _names(image, settings) for start in settings.lock_required)
 
 

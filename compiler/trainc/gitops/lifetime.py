@@ -39,7 +39,7 @@ def _with_deadline(model: Model, objs: Objects) -> Objects:
 
 
 def _not_equivalent(jobset: JsonObject) -> str | None:
-    """Return why the deadlines of Jobs do not replace that of the TrainJob; None if they do."""
+    """Return the reason why the deadlines of Jobs cannot replace that of the TrainJob; None if they can."""
     spec = as_object(jobset["spec"])
     if get(spec, "startupPolicy", "startupPolicyOrder") == "InOrder":
         return "its Jobs start one by one (startupPolicy)"

@@ -99,7 +99,7 @@ _CONFIG_MAP: Final = "ConfigMap"
 
 
 def uses_content_hash(model: Model) -> bool:
-    """Tell whether the environment's names have a hash of the content."""
+    """Return whether the environment's names have a hash of the content."""
     return model.options.settings.naming.mode == MODE
 
 

@@ -42,7 +42,7 @@ spec.suspend. The hash suffix comes last, since it depends on the final content.
 
 
 def check(model: Model) -> Findings:
-    """Return what the passes find in a joined model."""
+    """Return the findings of the passes on a joined model."""
     return tuple(finding for each in PASSES for finding in each.check(model))
 
 
@@ -63,5 +63,5 @@ def shape(model: Model, objects: Objects) -> Objects:
 
 
 def check_objects(model: Model, objects: Objects) -> Findings:
-    """Return what the passes find in the finished objects."""
+    """Return the findings of the passes on the finished objects."""
     return tuple(finding for each in PASSES for finding in each.check_objects(model, objects))

@@ -228,7 +228,7 @@ def _trail(patch: Json, data: Json, path: Path) -> Path:
 
 
 def _was_merged_into(item: Json, merged: Json) -> bool:
-    """Tell whether an item of a patch was merged into an item of the data: by its name, if it has one."""
+    """Return whether an item of a patch was merged into an item of the data: by its name, if it has one."""
     if not isinstance(item, dict) or not isinstance(merged, dict):
         return item == merged
     if "name" in item:

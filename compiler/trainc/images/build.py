@@ -112,7 +112,7 @@ def _unpinned(inputs: Inputs) -> Iterator[Finding]:
 
 
 def made_of(inputs: Inputs) -> JsonObject:
-    """Return what the system layer of an image is built from: what its key in the cache is computed from."""
+    """Return the inputs of the system layer of an image, from which its key in the cache is computed."""
     definition = inputs.definition
     return {
         "suite": definition.suite,

@@ -81,7 +81,7 @@ def license_list(parts: Iterable[Software]) -> str:
 
 
 def _wheel_license(metadata: Message) -> tuple[str, Mapping[str, str]]:
-    """Return what METADATA says: License-Expression (PEP 639), else License, else the classifiers."""
+    """Return the license in METADATA: License-Expression (PEP 639), else License, else the classifiers."""
     if stated := metadata["License-Expression"]:
         return str(stated), {}
     stated = " ".join(str(metadata["License"] or "").split())

@@ -71,13 +71,13 @@ class Options(Struct, frozen=True, dict=True):
         return tuple(name for name, fix in FIXES.items() if name in names or (with_recommended and fix.recommended))
 
     def fixed(self, name: str) -> bool:
-        """Tell whether a fix is enabled. Raises KeyError for an unknown name."""
+        """Return whether a fix is enabled. Raises KeyError for an unknown name."""
         if name not in FIXES:
             raise KeyError(name)
         return name in self.chosen
 
     def concerns(self, path: Path) -> bool:
-        """Tell whether a path of trainc.yaml or images.lock.yaml applies to this environment."""
+        """Return whether a path of trainc.yaml or images.lock.yaml applies to this environment."""
         return path[:1] != ("environments",) or path[:2] == ("environments", self.environment)
 
     def with_fixes(self, names: tuple[str, ...]) -> Options:

@@ -171,7 +171,7 @@ class Patch(Struct, frozen=True, forbid_unknown_fields=True):
     ]
 
     def matches(self, kind: str, namespace: str, name: str) -> bool:
-        """Tell whether the patch applies to an object."""
+        """Return whether the patch applies to an object."""
         wanted = ((self.target.kind, kind), (self.target.namespace, namespace), (self.target.name, name))
         return all(fnmatchcase(value, pattern) for pattern, value in wanted)
 
@@ -292,7 +292,7 @@ class Settings(Environment, frozen=True, rename="camel"):
     pods: bool = False
 
     def takes(self, namespace: str, name: str) -> bool:
-        """Tell whether the environment includes a job, by its namespace below jobs/ and its name."""
+        """Return whether the environment includes a job, by its namespace below jobs/ and its name."""
         wanted = [pattern for pattern in self.jobs if not pattern.startswith("!")]
         unwanted = [pattern[1:] for pattern in self.jobs if pattern.startswith("!")]
         named = not wanted or any(fits(pattern, namespace, name) for pattern in wanted)

@@ -34,7 +34,7 @@ def internal(field: str, detail: str) -> str:
 
 
 def go_value(value: Json, *, struct: bool = False) -> str:
-    """Spell a value as a field error does: strings quoted, numbers plain, the rest as JSON (see go_json)."""
+    """Format a value as a field error does: strings quoted, numbers plain, the rest as JSON (see go_json)."""
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, int | float) and not isinstance(value, bool):

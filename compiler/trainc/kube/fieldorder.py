@@ -13,7 +13,7 @@ from trainc.basics.jsonvalues import Json, JsonObject
 
 _GROUPS: tuple[tuple[str, ...], ...] = (
     ("apiVersion", "apiGroup", "apiGroups", "kind", "metadata"),
-    # What a list item is called; and in metadata.
+    # The names of list items, and metadata.
     ("name", "generateName", "namespace", "labels", "annotations", "ownerReferences", "finalizers"),
     # The body of an object. Rules of a Role, subjects of a binding and data of a ConfigMap have the position of spec.
     ("type", "immutable", "roleRef", "subjects", "aggregationRule", "rules", "secrets", "imagePullSecrets"),
@@ -25,20 +25,20 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
     ("parallelism", "completions", "completionMode", "backoffLimit", "backoffLimitPerIndex", "maxFailedIndexes"),
     ("podFailurePolicy", "podReplacementPolicy", "activeDeadlineSeconds", "ttlSecondsAfterFinished", "manualSelector"),
     ("selector", "accessModes", "storageClassName", "volumeMode", "volumeName", "dataSource", "dataSourceRef"),
-    # A pod: where and as whom it runs, then its containers, then their volumes.
+    # A pod: its node and user, then its containers, then their volumes.
     ("restartPolicy", "serviceAccountName", "automountServiceAccountToken", "hostname", "subdomain"),
     ("setHostnameAsFQDN", "hostNetwork", "hostPID", "hostIPC", "hostUsers", "shareProcessNamespace"),
     ("enableServiceLinks", "dnsPolicy", "dnsConfig", "hostAliases", "runtimeClassName", "priorityClassName"),
     ("priority", "preemptionPolicy", "schedulerName", "schedulingGates", "nodeName", "nodeSelector", "affinity"),
     ("tolerations", "topologySpreadConstraints", "resourceClaims", "terminationGracePeriodSeconds"),
     ("initContainers", "containers", "ephemeralContainers"),
-    # A container: what runs, with what, how it is watched, with which rights.
+    # A container: its program, environment, probes and rights.
     ("image", "imagePullPolicy", "command", "args", "workingDir", "envFrom", "env", "ports", "resourcesPerNode"),
     ("resources", "resizePolicy", "volumeMounts", "volumeDevices"),
     ("startupProbe", "livenessProbe", "readinessProbe", "lifecycle"),
     ("terminationMessagePath", "terminationMessagePolicy", "stdin", "stdinOnce", "tty"),
     ("securityContext", "volumes", "replicatedJobs", "volumeClaimTemplates"),
-    # Inside of those: env, ports, mounts, tolerations, selectors, resources, references, probes.
+    # Their parts: env, ports, mounts, tolerations, selectors, resources, references, probes.
     ("prefix", "key", "operator", "value", "values", "valueFrom", "effect", "tolerationSeconds"),
     ("containerPort", "port", "targetPort", "nodePort", "hostPort", "protocol"),
     ("mountPath", "subPath", "subPathExpr", "readOnly"),
@@ -58,7 +58,7 @@ DATA_MAPS = frozenset((
     "annotations", "binaryData", "capacity", "data", "hard", "labels", "limits", "matchLabels", "minResources",
     "nodeSelector", "overhead", "requests", "stringData", "volumeAttributes",
 ))  # fmt: skip
-"""Fields that hold maps whose keys are data."""
+"""Fields with maps whose keys are data."""
 
 
 @lru_cache(maxsize=4096)
@@ -69,7 +69,7 @@ def field_order(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def ordered(data: Json, parent: str = "") -> Json:
-    """Return data with the keys of every mapping in order; ``parent`` is the field that data is the value of."""
+    """Return data with the keys of every mapping in order; ``parent`` is the field with that value."""
     if isinstance(data, dict):
         names = sorted(data) if parent in DATA_MAPS else field_order(tuple(data))
         return {name: ordered(data[name], "" if parent in DATA_MAPS else name) for name in names}

@@ -14,7 +14,7 @@ INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)
 INT64 = range(INT64_MIN, INT64_MAX + 1)
 
-# What strings.TrimSpace still sees as blanks once a JSON encoder has escaped control characters and U+2028, U+2029.
+# The white space of strings.TrimSpace that a JSON encoder does not escape (as control characters, U+2028, U+2029).
 BLANKS = " \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _SPACE = BLANKS + "\t\n\v\f\r\u2028\u2029"
 
@@ -25,7 +25,7 @@ def trim_space(text: str) -> str:
 
 
 def as_float(value: float) -> float:
-    """Return the number as float64; infinite where it is too large."""
+    """Return the number as float64; infinite if it is too large."""
     try:
         return float(value)
     except OverflowError:
@@ -33,7 +33,7 @@ def as_float(value: float) -> float:
 
 
 def json_literal(value: Json) -> str:
-    """Return the literal of a value other than null, trimmed, as a type that decodes itself from text sees it."""
+    """Return the literal of a value other than null, trimmed, as passed to a type that decodes itself from text."""
     if isinstance(value, str):
         return value.strip(BLANKS)
     if isinstance(value, bool):
@@ -46,7 +46,7 @@ def json_literal(value: Json) -> str:
 
 
 def float_literal(value: float) -> str:
-    """Spell a finite float as Go's encoding/json does: shortest digits, an exponent below 1e-6 and from 1e21 on."""
+    """Format a finite float as Go's encoding/json does: shortest digits, an exponent below 1e-6 and from 1e21 on."""
     if value == 0:
         return "-0" if math.copysign(1, value) < 0 else "0"
     sign, digits, exponent = decimal(repr(value)).normalize().as_tuple()
@@ -114,7 +114,7 @@ def _text(text: str) -> str:
 
 
 def decimal(value: Any) -> Decimal:
-    """Return a number, its digits, or sign, digits and exponent as a Decimal; few runs need the library."""
+    """Return a number, its digits, or sign, digits and exponent as a Decimal; the library is imported on demand."""
     from decimal import Decimal
 
     return Decimal(value)
@@ -136,7 +136,7 @@ def without_tens(number: int, exponent: int) -> tuple[int, int]:
 
 
 def fits(number: int) -> bool:
-    """Tell whether an int64 holds a number."""
+    """Return whether an int64 holds a number."""
     return INT64_MIN <= number <= INT64_MAX
 
 

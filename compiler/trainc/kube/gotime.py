@@ -26,7 +26,7 @@ class TimeError(ValueError):
 
 
 def normalize_time(text: str) -> str | None:
-    """Return what Go writes after reading an RFC 3339 time: UTC, whole seconds; None (null) for Go's zero time.
+    """Return an RFC 3339 time as Go writes it: UTC, whole seconds; None (null) for Go's zero time.
 
     Raises TimeError.
     """

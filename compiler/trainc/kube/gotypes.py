@@ -1,10 +1,9 @@
 """Go's JSON: decoding into the typed structs of an API, and encoding them again.
 
-data/gotypes.json is the table of structs, printed by tests/oracle/gotypes from
-the pinned modules: per struct its fields with kind, omission flags and patch
-strategy. One closure per struct is compiled from it, on first use. Keys are
-matched case-sensitively: webhooks (controller-runtime's admission.Decoder) and
-cached reads both go through apimachinery's serializer, which does.
+data/gotypes.json is the table of structs, printed by tests/oracle/gotypes from the pinned modules: per struct its
+fields with kind, omission flags and patch strategy. One closure per struct is compiled from it, on first use. Keys are
+matched case-sensitively: webhooks (controller-runtime's admission.Decoder) and cached reads both go through
+apimachinery's serializer, which does.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def fields(struct: str) -> dict[str, Field]:
 
 
 def is_struct(kind: str) -> bool:
-    """Tell whether a kind is a struct of the table (pointers do not count)."""
+    """Return whether a kind is a struct of the table (pointers do not count)."""
     return kind in load_json("gotypes.json")
 
 
@@ -115,7 +114,7 @@ class _Mismatch(Exception):
         self.steps: list[str | int] = []
 
     def inside(self, step: str | int, struct: str = "", embedded: str = "") -> None:
-        """Note the key or index that was being read, on the way up."""
+        """Prepend the key or index that was being read."""
         self.steps.append(step)
         if struct:
             self.struct = self.struct or struct
@@ -132,7 +131,7 @@ class _Mismatch(Exception):
 
 
 def _error(first: _Mismatch, data: Json, codec: _Codec) -> GoDecodeError:
-    """Return the error Go returns: the first fatal one, or else the first of all."""
+    """Return the error that Go returns: the first fatal one, or else the first one."""
     current = first
     while not current.fatal and current.steps:
         # Go treats a refused value as if it were null.
@@ -150,7 +149,7 @@ def _error(first: _Mismatch, data: Json, codec: _Codec) -> GoDecodeError:
 class _Codec(NamedTuple):
     """``decode`` reads any value except null. ``zero`` returns the JSON of Go's zero value.
 
-    ``omit``: omitempty drops zero and empty values of the kind. ``absent`` tells whether a value in the input results
+    ``omit``: omitempty drops zero and empty values of the kind. ``absent`` returns whether a value in the input results
     in Go's zero value, for omitzero.
     """
 
@@ -203,11 +202,11 @@ def _struct(struct: str) -> _Codec:
     def prepare() -> None:
         for name, field in table.items():
             codec = _codec(field.kind)
-            # omitzero asks a time itself; within a struct, one that was read has a location, so is not zero.
+            # omitzero calls IsZero of a time; within a struct, a decoded time has a location, so it is not zero.
             skip = None if not field.omitzero else _is_zero_time if field.kind == "Time" else codec.absent
             plain = _PLAIN.get(field.kind.removeprefix("*").partition(":")[0])
             omit = field.omitempty and codec.omit
-            if plain is not None and skip is not None:  # of text and truth values the absent are the falsy
+            if plain is not None and skip is not None:  # strings and booleans are absent if they are falsy
                 omit = omit or codec.omit
             runs[name] = plain, omit, codec.decode, skip, field.embedded
             if not field.omitzero and not (field.omitempty and (codec.omit or field.kind.startswith("*"))):
@@ -318,7 +317,7 @@ def _json_kind(data: Json, *, literal: bool = False) -> str:
 
 
 def _go_type(kind: str) -> str:
-    """Spell the kind of a list or map as Go prints its type; the one such type with a name is that of quantities."""
+    """Return the type of a list or map as Go prints it; only that of quantities has a name."""
     named = kind.rpartition(":")[2] if ":" in kind else kind.lstrip("[]{}")
     return "v1.ResourceList" if kind == "{}Quantity" else kind[:2].replace("{}", "map[string]") + named
 
@@ -366,7 +365,7 @@ _CUSTOM: dict[str, _Codec] = {
 
 
 def typed(data: Json, type_name: str) -> Json:
-    """Return data as Go prints it when it is of that type: decoded, keys in the struct's order.
+    """Return data as Go prints a value of that type: decoded, keys in the struct's order.
 
     A list gives a list of items of that type. Raises GoDecodeError.
     """

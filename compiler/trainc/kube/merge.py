@@ -1,7 +1,7 @@
 """Strategic merge patch as k8s.io/apimachinery v0.36.2 applies it (pkg/util/strategicpatch).
 
-Merge keys and strategies come from the Go structs' tags (see gotypes), as in
-StrategicMergePatch with a struct. Both inputs are JSON; neither is changed.
+Merge keys and strategies come from the Go structs' tags (see gotypes), as in StrategicMergePatch with a struct. Both
+inputs are JSON; neither is changed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RESOURCES = "resourceRequirementsPatchMeta"
 
 
 class MergeError(ValueError):
-    """A patch that strategic merge cannot apply; the message is Go's, or similar where Go prints its own data."""
+    """A patch that strategic merge cannot apply; the message is Go's, or similar if Go prints its internal data."""
 
 
 class _Meta(NamedTuple):
@@ -37,9 +37,9 @@ class _Meta(NamedTuple):
 def merge(original: Json, patch: Json, type_name: str) -> Json:
     """Return original with patch applied, both JSON of the struct called type_name (``v1alpha2.JobSetSpec``).
 
-    Mappings are merged by key, and lists by the struct's merge key, or replaced if there is none; null removes a
-    value; directives work as in Go. Items of a patched list have the patch's order, and an item that only the original
-    has comes before the next item of the patch that it preceded in the original. Raises MergeError.
+    Mappings are merged by key, and lists by the struct's merge key, or replaced if there is none; null removes a value;
+    directives work as in Go. Items of a patched list have the patch's order, and an item that only the original has
+    comes before the next item of the patch that it preceded in the original. Raises MergeError.
     """
     if not isinstance(original, dict) or not isinstance(patch, dict):
         raise MergeError("invalid JSON document")
@@ -67,7 +67,7 @@ def _merge_map(original: Mapping[str, Json], patch: Mapping[str, Json], kind: st
     change = dict(patch)
     _retain_keys(result, change)
     _ordered_lists(result, change, kind)
-    # Go ranges over a map here; sorted, results are the same and errors are always the same one.
+    # Go iterates over a map here. Sorted, the results are the same, and the first error is deterministic.
     for key in sorted(change):
         value, old = change[key], result.get(key)
         if key.startswith(_DELETE_FROM_LIST):
@@ -104,7 +104,7 @@ def _retain_keys(result: JsonObject, change: JsonObject) -> None:
 
 
 def _ordered_lists(result: JsonObject, change: JsonObject, kind: str) -> None:
-    """Merge the lists whose order a $setElementOrder directive gives."""
+    """Merge the lists whose order a $setElementOrder directive determines."""
     for key in sorted(change):
         if not key.startswith(_SET_ORDER):
             continue
@@ -134,7 +134,7 @@ def _check_order(patch: list[Json], order: list[Json], merge_key: str) -> None:
         return
     items = [item for item in patch if not (merge_key and isinstance(item, dict) and item.get(_DIRECTIVE) == "delete")]
     at = position = 0
-    # Directives other than delete are skipped, but not at the end: that is Go's loop.
+    # As in Go's loop, directives other than delete are skipped, but not at the end.
     while at < len(items) and position < len(order):
         if _is_directive(items[at]):
             at += 1
@@ -236,7 +236,7 @@ def _delete_from_list(result: JsonObject, name: str, gone: Json) -> None:
 
 
 def _without_directives(value: Json) -> Json:
-    """Return value without the mappings in it that hold a $patch directive."""
+    """Return value without mappings that contain a $patch directive."""
     if isinstance(value, dict):
         return {key: _without_directives(item) for key, item in value.items() if not _is_directive(item)}
     if isinstance(value, list):
@@ -276,7 +276,7 @@ def _meta(kind: str, key: str, *, items: bool = False) -> _Meta:
 
 
 def _one_type(*lists: list[Json]) -> bool:
-    """Tell whether the items are mappings. Raises MergeError if they differ in type, or are lists."""
+    """Return whether the items are mappings. Raises MergeError if they differ in type, or are lists."""
     types = {type(item) for items in lists for item in items}
     if not types:
         raise MergeError("no elements in any of the given slices")
@@ -289,7 +289,7 @@ def _one_type(*lists: list[Json]) -> bool:
 
 
 def _index(items: list[Json], wanted: Json, key: str) -> int | None:
-    """Return the first index of an item whose key (or, without a key, which itself) is wanted."""
+    """Return the first index of an item whose key (without a key, the item itself) is wanted."""
     for at, item in enumerate(items):
         if key and not (isinstance(item, dict) and key in item):
             continue
@@ -318,7 +318,7 @@ def _mapping(value: Json) -> JsonObject:
 
 
 def _after(key: str, prefix: str) -> str:
-    """Return the name of the list that a directive is about. Raises MergeError."""
+    """Return the name of the list that a directive refers to. Raises MergeError."""
     head, slash, name = key.partition("/")
     if not slash or head != prefix:
         kind = "setElementOrder" if prefix == _SET_ORDER else "primitive"

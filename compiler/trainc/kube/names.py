@@ -179,12 +179,12 @@ def validate_annotations(annotations: Mapping[str, str], field: str) -> Details:
 
 
 def _form(value: str, text: str, pattern: str, *examples: str) -> Details:
-    """Check the form of a value; ``text`` describes the pattern."""
+    """Check a value by a pattern, which ``text`` describes."""
     return () if re.fullmatch(pattern, value) else (_regex_error(text, pattern, *examples),)
 
 
 def _too_long(value: str, limit: int, unit: str = "characters") -> Details:
-    """Check a length; Go has two packages of these rules, which call the same bytes by different names."""
+    """Check a length; Go has these rules in two packages, which use different words for bytes."""
     return (f"must be no more than {limit} {unit}",) if _size(value) > limit else ()
 
 

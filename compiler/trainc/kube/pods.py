@@ -127,7 +127,7 @@ def _variable(variable: JsonObject) -> JsonObject:
 
 
 def _is_latest(image: str) -> bool:
-    """Tell whether an image has the tag latest, or neither a tag nor a digest."""
+    """Return whether an image has the tag latest, or neither a tag nor a digest."""
     name, _, digest = image.partition("@")
     _, colon, tag = name.rpartition("/")[2].partition(":")
     return tag == "latest" if colon else not digest
@@ -219,7 +219,7 @@ def _add(total: ResourceList, more: Mapping[str, Quantity]) -> None:
 
 
 def _raise(peak: ResourceList, other: Mapping[str, Quantity]) -> None:
-    """Set each resource of peak to the greater of both."""
+    """Set each resource of ``peak`` to the greater of both amounts."""
     for name, quantity in other.items():
         if name not in peak or quantity.compare(peak[name]) > 0:
             peak[name] = quantity

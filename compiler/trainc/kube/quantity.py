@@ -64,7 +64,7 @@ class Format(StrEnum):
 class Quantity(msgspec.Struct, frozen=True, eq=False):
     """An exact number with a format. Equality and hash ignore the format.
 
-    ``text`` is the spelling that Go reuses when it writes the quantity; empty if Go writes the canonical one.
+    ``text`` is the original text if Go reuses it to write the quantity; empty if Go writes the canonical form.
     """
 
     unscaled: int = 0
@@ -86,11 +86,11 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
         return self.canonical()
 
     def canonical(self) -> str:
-        """Return what MarshalJSON writes: the reused spelling if there is one, else the canonical form."""
+        """Return the text that MarshalJSON writes: the reused text if there is one, else the canonical form."""
         return self.text or _canonical(self)
 
     def is_zero(self) -> bool:
-        """Tell whether the value is 0."""
+        """Return whether the value is 0."""
         return self.unscaled == 0
 
     def sign(self) -> int:
@@ -166,7 +166,7 @@ def parse(text: str) -> Quantity:
 
 @lru_cache(maxsize=4096)
 def canonical(text: str) -> str:
-    """Return what Go writes after reading text. Raises QuantityError."""
+    """Return a quantity as Go writes it after parsing it. Raises QuantityError."""
     return parse(text).canonical()
 
 

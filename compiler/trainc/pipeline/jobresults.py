@@ -53,7 +53,7 @@ class StoredFinding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     upstream: str | None = None
 
     def is_about(self, document: DocumentId) -> bool:
-        """Tell whether the finding, or a related position, is in a document."""
+        """Return whether the finding, or a related position, is in a document."""
         positions = (self.position, *(position for _, position, _ in self.related))
         return any((position.source, position.index) == document for position in positions)
 

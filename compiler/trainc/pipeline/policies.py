@@ -38,6 +38,10 @@ _CODES: Final[Mapping[str, tuple[str, str]]] = {
 _FAILED = frozenset(("denied", "error"))
 _HINT: Final = "add the Namespace with its labels to policies/"
 _PARAMS_HINT: Final = "add the params to policies/, or set parameterNotFoundAction: Deny in the binding"
+_NO_PARAMS: Final = "no params found"
+"""A part of the server's message that adding params resolves."""
+
+_ADD_PARAMS: Final = "add the params to policies/, or correct paramRef in the binding"
 _OF_NAMESPACE: Final = ("namespaceObject.metadata.labels.", "namespaceObject.metadata.annotations")
 """The start of reasons that adding a Namespace resolves."""
 
@@ -214,7 +218,7 @@ def with_cluster_namespace(data: JsonObject, namespaces: Mapping[str, str]) -> J
 
 
 def is_policy(document: Document) -> bool:
-    """Tell whether a document is a policy or a binding."""
+    """Return whether a document is a policy or a binding."""
     return document.data["kind"] in POLICIES
 
 
@@ -270,7 +274,8 @@ def _findings(decision: Decision, kind: str, locate: Locate, faithful: bool, rev
     message = f"policy {_name(decision.policy)!r}{origin} {verb} the {kind}: {decision.message}"
     related = () if misconfigured else (Related(_policy_names(decision), *_position(decision)),)
     stage, upstream = STAGE if refused else None, decision.upstream or None
-    return (report(code, *position, message, related=related, stage=stage, upstream=upstream),)
+    hint = _ADD_PARAMS if _NO_PARAMS in decision.message else None
+    return (report(code, *position, message, related=related, stage=stage, upstream=upstream, hint=hint),)
 
 
 def _position(decision: Decision) -> tuple[Document, Path]:

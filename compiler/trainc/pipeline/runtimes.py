@@ -1,4 +1,4 @@
-"""The runtimes of a run, given and built-in, each admitted once, and the lookup of a TrainJob's runtime."""
+"""The runtimes of a run, from the inputs and built-in, each admitted once, and the lookup of a TrainJob's runtime."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BUILTIN = "trainc:"
 
 
 class Runtimes(Struct, frozen=True):
-    """The given runtimes by identity. ``base`` has the runtimes of the base revision."""
+    """The runtimes in the inputs, by identity. ``base`` has the runtimes of the base revision."""
 
     given: Mapping[Key, Admitted]
     options: Options
@@ -44,12 +44,12 @@ class Runtimes(Struct, frozen=True):
 
     @classmethod
     def admit(cls, documents: tuple[Document, ...], options: Options, base: Base | None = None) -> Runtimes:
-        """Admit the given runtimes."""
+        """Admit the runtimes in the inputs."""
         return cls({identity(d): admit_runtime(d, options) for d in documents}, options, base or Base())
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings on the given runtimes."""
+        """The findings on the runtimes in the inputs."""
         return [finding for admitted in self.given.values() for finding in admitted.findings]
 
     def with_findings(self, check: Callable[[Document], tuple[Finding, ...]]) -> Runtimes:
@@ -80,7 +80,7 @@ class Runtimes(Struct, frozen=True):
         return replace(finding, message=message, hint=hint, related=(related,))
 
     def unused(self, jobs: Iterable[Document]) -> tuple[Document, ...]:
-        """Return the given runtimes that no TrainJob references, except those equal to built-in ones."""
+        """Return the runtimes in the inputs that no TrainJob references, except copies of built-in ones."""
         named = {reference(job, self.options.settings.runtimes) for job in jobs}
         found = []
         for key, admitted in self.given.items():
@@ -133,7 +133,7 @@ def admit_runtime(document: Document, options: Options) -> Admitted:
 
 
 def _refused(admitted: Admitted) -> bool:
-    """Tell whether the runtime has errors other than unknown fields, so that it cannot be used."""
+    """Return whether the runtime has errors other than unknown fields, so that it cannot be used."""
     return any(finding.severity is Severity.ERROR and finding.code != "TC101" for finding in admitted.findings)
 
 

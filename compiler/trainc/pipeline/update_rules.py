@@ -258,7 +258,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
 
 
 def jobset_refusals(resource: Resource, new: JsonObject, old: JsonObject) -> list[Refusal]:
-    """Return what the CRD's rules, and then the webhook, refuse about the update of a JobSet, each change once.
+    """Return the changes of a JobSet that the CRD's rules, and then the webhook, refuse, each change once.
 
     Both are JobSets as a cluster stores them. Raises GoDecodeError for other data.
     """

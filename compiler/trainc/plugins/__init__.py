@@ -32,7 +32,7 @@ def enabled(model: Model) -> Iterator[Plugin]:
 
 
 def check(model: Model) -> Findings:
-    """Return what the plugins find in a joined model."""
+    """Return the findings of the plugins on a joined model."""
     return tuple(finding for plugin in enabled(model) for finding in plugin.check(model))
 
 

@@ -111,7 +111,7 @@ def quantities(resources: JsonObject, kind: str) -> dict[str, Quantity]:
 
 
 def is_gpu(resource: str) -> bool:
-    """Tell whether Trainer treats a resource as a GPU: its name contains gpu in any case (X2)."""
+    """Return whether Trainer treats a resource as a GPU: its name contains gpu in any case (X2)."""
     return "gpu" in resource.lower()
 
 

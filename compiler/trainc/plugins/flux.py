@@ -156,7 +156,7 @@ def wrapped_command(model: Model) -> str:
 
 
 def check(model: Model) -> Iterator[Finding]:
-    """Yield findings on what the webhook refuses, on jobs for which upstream panics (T2), and on lost args."""
+    """Yield findings on jobs that the webhook refuses or for which upstream panics (T2), and on lost args."""
     count = model.num_proc_per_node
     processes = count if count is not None else as_object(model.policy("flux")).get("numProcPerNode")
     if isinstance(processes, int) and processes < 1:

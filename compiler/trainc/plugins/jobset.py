@@ -219,7 +219,8 @@ def _two_gpus(model: Model) -> Iterator[Finding]:
             from_job = model.trainer_value("resourcesPerNode") is not None
             message = f"{kind} contain {' and '.join(names)}: Trainer uses one at random, trainc uses {names[0]}"
             path: Path = ("spec", "trainer", "resourcesPerNode", kind) if from_job else ("spec", "template", "spec")
-            yield report("TC409", model.job if from_job else model.runtime, path, message)
+            hint = "keep only one resource with gpu in its name"
+            yield report("TC409", model.job if from_job else model.runtime, path, message, hint=hint)
             return
 
 
@@ -233,7 +234,7 @@ _SINGLE = frozenset((TRAINER, *INITIALIZERS))
 
 
 def is_running(model: Model) -> bool:
-    """Tell whether the JobSet exists in the cluster and neither it nor the TrainJob is suspended."""
+    """Return whether the JobSet exists in the cluster and neither it nor the TrainJob is suspended."""
     existing = model.cluster.get((f"{JOBSET_API}/JobSet", model.home, model.name))
     return existing is not None and not any(get(d.data, "spec", "suspend") is True for d in (model.job, existing))
 

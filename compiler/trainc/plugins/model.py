@@ -155,7 +155,7 @@ class Model(Struct, frozen=True):
     ungrouped: frozenset[str] = frozenset()
 
     def fixed(self, fix: str) -> bool:
-        """Tell whether a fix is enabled. Raises KeyError for an unknown name."""
+        """Return whether a fix is enabled. Raises KeyError for an unknown name."""
         return self.options.fixed(fix)
 
     @property
@@ -169,7 +169,7 @@ class Model(Struct, frozen=True):
         return value if isinstance(value, dict) else None
 
     def uses(self, *names: str) -> bool:
-        """Tell whether the runtime has one of these policies."""
+        """Return whether the runtime has one of these policies."""
         return any(self.policy(name) is not None for name in names)
 
     def pod_set(self, name: str) -> PodSet | None:

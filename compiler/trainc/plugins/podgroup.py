@@ -86,7 +86,7 @@ def check_members(model: Model) -> Iterator[Finding]:
 
 
 def _exists(model: Model, api_version: str) -> bool:
-    """Tell whether the PodGroup exists in the cluster and is not updated, since the TrainJob is not suspended."""
+    """Return whether the PodGroup exists in the cluster and is not updated, since the TrainJob is not suspended."""
     found = model.cluster.get((f"{api_version}/PodGroup", model.home, model.name))
     return found is not None and get(model.job.data, "spec", "suspend") is not True
 

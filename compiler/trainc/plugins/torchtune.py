@@ -36,7 +36,7 @@ _URI: Path = ("spec", "initializer", "dataset", "storageUri")
 
 
 def is_entrypoint(model: Model) -> bool:
-    """Tell whether the TrainJob uses torchtune."""
+    """Return whether the TrainJob uses torchtune."""
     return model.trainer_value("command") == ENTRYPOINT
 
 
@@ -131,7 +131,7 @@ def _runtime_dataset(model: Model) -> dict[str, str]:
 
 
 def uses_runtimes_dataset(model: Model) -> bool:
-    """Tell whether the job uses the dataset of the runtime: the TrainJob has none."""
+    """Return whether the job uses the dataset of the runtime: the TrainJob has none."""
     uri = get(model.job.data, *_URI)
     return not uri and not _has_dataset_arguments(model) and bool(_runtime_dataset(model))
 
@@ -164,27 +164,36 @@ def check(model: Model) -> Iterator[Finding]:
     procs = "auto" if model.num_proc_per_node is None else model.num_proc_per_node
     if name not in MODELS:
         detail = f"must have a supported pretrained model, invalid model configured: {name}"
-        yield _refuse(model, _RUNTIME, runtime_name(model), detail)
+        message = f"tune run: the name of runtime {runtime_name(model)!r} does not contain a supported model"
+        hint = "use a built-in runtime for torchtune, such as torchtune-llama3.2-1b"
+        yield _refuse(model, _RUNTIME, runtime_name(model), detail, message, hint)
     if nodes > 1 and name != LLAMA_70B:
-        yield _refuse(model, _NODES, nodes, f"must be 1 for {name} model")
+        message = f"tune run: {name or 'this model'} does not support several nodes"
+        yield _refuse(model, _NODES, nodes, f"must be 1 for {name} model", message, "set it to 1")
     _, config = recipe(model, nodes, procs, gpu_count(node_resources(model)))
     if "_qlora" in config and name == QWEN:
-        yield _refuse(model, _RUNTIME, runtime_name(model), f"QLoRA is not supported for {name} model")
+        detail, hint = f"QLoRA is not supported for {name} model", "remove quantize_base from spec.trainer.args"
+        yield _refuse(model, _RUNTIME, runtime_name(model), detail, f"tune run: {name} does not support QLoRA", hint)
     if config.endswith("_qlora") and name in (LLAMA_1B, LLAMA_3B):
         resources = model.trainer_value("resourcesPerNode")
         shown = typed(resources, "v1.ResourceRequirements") if isinstance(resources, dict) else None
         one = f"must be auto or 1 for {name} model when using QLoRA"
         gpu = f"must have gpu resource with value 1 for {name} model when using QLoRA"
-        yield _refuse(model, ("spec", "trainer", "numProcPerNode"), procs, one)
-        yield _refuse(model, ("spec", "trainer", "resourcesPerNode"), shown, gpu)
+        message = f"tune run: QLoRA for {name} requires one process per node"
+        yield _refuse(model, ("spec", "trainer", "numProcPerNode"), procs, one, message, "set it to auto or 1")
+        message = f"tune run: QLoRA for {name} requires one GPU per node"
+        hint = 'set nvidia.com/gpu: "1" in limits'
+        yield _refuse(model, ("spec", "trainer", "resourcesPerNode"), shown, gpu, message, hint)
     args = arguments(model)
     if nodes > 1 and lora(args):
-        yield _refuse(model, _NODES, nodes, "LoRA fine-tuning is not supported for multi-node training in TorchTune")
+        detail = "LoRA fine-tuning is not supported for multi-node training in TorchTune"
+        yield _refuse(model, _NODES, nodes, detail, "tune run: LoRA does not support several nodes", "set it to 1")
     for index, arg in enumerate(args):
         key = arg.split("=")[0]
         if key in MANAGED:
             detail = f"must not set immutable config {quote(key)} in trainer args; it is managed by the runtime"
-            yield _refuse(model, ("spec", "trainer", "args", index), arg, detail)
+            message = f"tune run: {key} is set by the runtime and cannot be changed"
+            yield _refuse(model, ("spec", "trainer", "args", index), arg, detail, message, "remove it")
     yield from _check_dataset(model)
 
 
@@ -203,6 +212,7 @@ def _check_dataset(model: Model) -> Iterator[Finding]:
         yield known_bug(FIX, model.job, _URI, f"{message}: set dataset.* in spec.trainer.args", remedy)
 
 
-def _refuse(model: Model, path: Path, value: Json, detail: str) -> Finding:
-    text = invalid(dotted(path), value, detail)
-    return refused("TC402", model.job, existing(model.job.data, path), text, detail)
+def _refuse(model: Model, path: Path, value: Json, detail: str, *texts: str) -> Finding:
+    """Report a job that Trainer refuses; ``texts`` are our message and hint."""
+    text, (message, hint) = invalid(dotted(path), value, detail), texts
+    return refused("TC402", model.job, existing(model.job.data, path), text, message, hint=hint)

@@ -50,7 +50,7 @@ class Result(Struct, frozen=True):
 
 
 class Run(Struct, frozen=True):
-    """The results of all tests, in order, and findings on what is not tested."""
+    """The results of all tests, in order, and findings on untested policies."""
 
     results: tuple[Result, ...]
     untested: tuple[Finding, ...] = ()
@@ -65,12 +65,12 @@ class Platform(Struct, frozen=True, eq=False):
     registry: Registry
     set: PolicySet
 
-    def asked(self, case: Case) -> tuple[Decision, ...]:
+    def decisions_on(self, case: Case) -> tuple[Decision, ...]:
         """Return the decisions of the policies about a test's object."""
-        judges = self.set
+        policies = self.set
         if case.given:
             given = {identity(document): document for document in map(_in_namespace, case.given)}
-            judges = PolicySet.load(self.documents, {**self.objects, **given}, self.registry)
+            policies = PolicySet.load(self.documents, {**self.objects, **given}, self.registry)
         current = case.object or case.old
         assert current is not None, "a test without any object is refused when it is read"
         request = create_request(current.data, self.registry)
@@ -78,7 +78,7 @@ class Platform(Struct, frozen=True, eq=False):
             return ()
         old = case.old.data if case.old is not None else None
         data = case.object.data if case.object is not None else None
-        return judges.decide(msgspec.structs.replace(request, operation=case.operation, object=data, old_object=old))
+        return policies.decide(msgspec.structs.replace(request, operation=case.operation, object=data, old_object=old))
 
 
 def load_platform(sources: Iterable[Source], crds: tuple[Source, ...] = ()) -> tuple[Platform, tuple[Finding, ...]]:
@@ -94,9 +94,9 @@ def load_platform(sources: Iterable[Source], crds: tuple[Source, ...] = ()) -> t
     objects = {**sorted_out.cluster, **{identity(document): document for document in companions.documents}}
     given = tuple(document for document in sorted_out.cluster.values() if is_policy(document))
     policies = {identity(d)[2]: d for d in given if d.data["kind"] == POLICIES[0]}
-    judges = PolicySet.load(given, objects, companions.registry)
-    findings += (*more, *companions.findings, *judges.findings)
-    return Platform(policies, given, objects, companions.registry, judges), tuple(collapse(findings, ()))
+    policy_set = PolicySet.load(given, objects, companions.registry)
+    findings += (*more, *companions.findings, *policy_set.findings)
+    return Platform(policies, given, objects, companions.registry, policy_set), tuple(collapse(findings, ()))
 
 
 def run(cases: Iterable[Case], platform: Platform) -> Run:
@@ -126,7 +126,7 @@ def _result(case: Case, platform: Platform) -> tuple[Result, tuple[Decision, ...
     )
     if has_errors(findings):
         return Result(case, findings), ()
-    decisions = platform.asked(admitted)
+    decisions = platform.decisions_on(admitted)
     found: list[Finding] = []
     for policy, expected in case.expect.items():
         found += _compared(case, policy, expected, [d for d in decisions if identity(d.policy)[2] == policy])

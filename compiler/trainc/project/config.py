@@ -281,7 +281,8 @@ def _words(error: Any) -> Iterator[Words]:
 
 def _limit(where: str, error: Any) -> tuple[str, str | None, str | None, str | None]:
     """Return message, found, expected and hint for a value of the right type that is not valid."""
-    found, wanted = _show(error.instance), error.validator_value
+    value, wanted = error.instance, error.validator_value
+    found = value if isinstance(value, str) else _show(value)
     match error.validator:
         case "pattern":
             noun, _, rule = error.schema["patternErrorMessage"].partition(": ")

@@ -60,7 +60,7 @@ class Uncached:
         """Return the executor for the jobs of an environment."""
         return inner
 
-    def placed(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    def with_documents(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Return findings with documents in place of stubs."""
         return tuple(findings)
 
@@ -88,7 +88,7 @@ class Outcome(msgspec.Struct, frozen=True, eq=False):
 
 
 class Standard(msgspec.Struct, frozen=True, eq=False):
-    """A revision whose policies and severities apply as well, and findings about what is less strict since then."""
+    """A revision whose policies and severities apply as well, and findings on less strict checks since then."""
 
     revision: Revision
     weakened: tuple[Finding, ...]
@@ -146,14 +146,14 @@ def compile_for(
         found += rules.settle(_of_the_whole(tuple(builds.values()), partly=bool(partly)))
     found += rules.settle(standard.weakened if standard is not None else ())
     found += without_idle([build.input_findings for build in made], partly)
-    found = list(cache.placed(found))
+    found = list(cache.with_documents(found))
     # A finding is about the input, so environments repeat it.
     once = {(sort_key(finding), finding.path, finding.hint): finding for finding in reversed(found)}
     # What several environments have in common is reported once, so a job's key is its document.
     jobs = [
         JobFindings(
             f"{job.namespace}/{job.name}",
-            cache.placed(job.findings),
+            cache.with_documents(job.findings),
             (job.document.source.name, job.document.index),
             number,
         )

@@ -126,7 +126,7 @@ def _indexes(value: list[Json], text: str) -> list[int]:
 
 
 def field_name(path: Path) -> str:
-    """Return a path as a field, or words for the whole object."""
+    """Return a path as a field, or a description of the whole object."""
     return dotted(path) or "the whole object"
 
 

@@ -105,7 +105,7 @@ def _violations(resource: Resource, stored: JsonObject, failures: Failures) -> t
 
 
 def unknown_field_hint(resource: Resource, path: Path) -> str | None:
-    """Return ``did you mean '...'?`` for a dropped field, or None where nothing is spelled like it."""
+    """Return ``did you mean '...'?`` for a dropped field, or None if no name is similar."""
     *parents, name = path
     if parents == ["metadata"]:
         return suggest(str(name), known_fields())

@@ -15,7 +15,7 @@ from trainc.schema.values import CLASSES, json_type, mismatch
 from trainc.schema.wording import Failure, Failures, Visit
 
 FailuresOf: TypeAlias = Callable[[Structural, Any], Failures]
-"""Returns what is wrong with a value by a schema."""
+"""Returns the failures of a value in a schema."""
 
 
 def alternative_checks(schema: Structural, cls: type, find: FailuresOf) -> Iterator[Visit]:
@@ -27,7 +27,7 @@ def alternative_checks(schema: Structural, cls: type, find: FailuresOf) -> Itera
 
 
 def _takes_all(schema: Structural, cls: type) -> bool:
-    """Tell whether a schema only names a type, and all values of a class are of that type."""
+    """Return whether a schema has only a type, and all values of a class are of that type."""
     return schema.keywords.keys() == {"type"} and CLASSES.get(schema.type) is cls
 
 

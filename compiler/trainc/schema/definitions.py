@@ -25,7 +25,7 @@ KIND: Final = ("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 class Definition(msgspec.Struct, frozen=True):
     """The kind that a CRD defines in each served version; none if the CRD cannot be read.
 
-    ``dropped``: paths of fields that a CRD does not have.
+    ``dropped``: the paths of unknown fields.
     """
 
     resources: tuple[Resource, ...] = ()
@@ -61,7 +61,7 @@ def define(data: JsonObject) -> Definition:
 
 
 def _notes(schema: JsonObject, path: Path) -> Iterator[Violation]:
-    """Yield the keywords of a schema that have no meaning, and the patterns that are not checked."""
+    """Yield the unknown keywords of a schema, and the patterns that are not checked."""
     for key in schema:
         if key not in KEYWORDS and key not in PROSE:
             hint = suggest(key, KEYWORDS)

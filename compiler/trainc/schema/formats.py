@@ -1,4 +1,4 @@
-"""String formats that the API server checks, and patterns as Go reads them: RE2, whose library is used.
+"""String formats that the API server checks, and patterns with the semantics of Go (RE2).
 
 The patterns in this package's own schemas are few and mean the same to Python's re, but for the end of the text; they
 are left to it, since most runs then need no library. Foreign ones never are: re takes exponential time on some.
@@ -76,14 +76,14 @@ def _is_date(text: str) -> bool:
 
 
 def _is_date_time(text: str) -> bool:
-    """Tell whether text passes for a date-time: a second T and all behind it are ignored."""
+    """Return whether text is a date-time; a second T and everything after it are ignored."""
     day, *times = text.lower().split("t")
     found = re.fullmatch(_TIME, times[0]) if times and _is_date(day) else None
     return found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
 
 
 def _is_duration(text: str) -> bool:
-    """Tell whether text is a duration of Go, or holds a number with a unit of Scala's anywhere."""
+    """Return whether text is a Go duration, or contains a number with a unit of Scala."""
     if re.fullmatch(_GO_DURATION, text) and not re.search("[0-9]{19}", text):
         return True
     found = re.findall(_SCALA, text)
@@ -93,10 +93,10 @@ def _is_duration(text: str) -> bool:
 
 
 def is_byte(text: str) -> bool:
-    """Tell whether text is base64 of at least one byte."""
+    """Return whether text is base64 of at least one byte."""
     if not re.fullmatch(_BYTE, text):
         return False
-    import base64  # a millisecond to load, and few values are bytes
+    import base64  # takes a millisecond to import, and few values are bytes
 
     try:
         base64.b64decode(text, validate=True)
@@ -106,12 +106,12 @@ def is_byte(text: str) -> bool:
 
 
 def _is_ip(text: str) -> bool:
-    """Tell whether text is an address of either version, as Go's ParseIP reads it, without leading zeros."""
+    """Return whether text is an address of either version, as Go's ParseIP reads it, without leading zeros."""
     return _is_address(text) and not re.search(r"(^|[.:])0[0-9]+(\.|$)", text)
 
 
 def _is_cidr(text: str) -> bool:
-    """Tell whether text is an address and the length of a prefix."""
+    """Return whether text is an address with a prefix length."""
     address, slash, length = text.partition("/")
     if not slash or not re.fullmatch("[0-9]{1,3}", length) or not _is_address(address):
         return False
@@ -119,7 +119,7 @@ def _is_cidr(text: str) -> bool:
 
 
 def _is_address(text: str) -> bool:
-    import ipaddress  # two milliseconds to load, and few values are addresses
+    import ipaddress  # takes two milliseconds to import, and few values are addresses
 
     try:
         ipaddress.ip_address(re.sub(r"(^|[.:])0+(?=[0-9]+(\.|$))", r"\1", text))
@@ -142,7 +142,7 @@ def _uuid(third: str, fourth: str) -> Callable[[str], bool]:
 
 
 def _is_hostname(text: str) -> bool:
-    """Tell whether text is a host name; symbols and letters of any script are taken."""
+    """Return whether text is a host name; symbols and letters of any script are allowed."""
     size = len(text.encode())
     matches = matcher(_HOSTNAME)
     assert matches is not None, "RE2 compiles it"
@@ -150,7 +150,7 @@ def _is_hostname(text: str) -> bool:
 
 
 def _is_credit_card(text: str) -> bool:
-    """Tell whether the digits in text are the number of a card, check digit included."""
+    """Return whether the digits in text are a credit card number, including the check digit."""
     digits = re.sub("[^0-9]+", "", text)
     if not re.fullmatch(_CARD, digits):
         return False
@@ -159,7 +159,7 @@ def _is_credit_card(text: str) -> bool:
 
 
 def _is_isbn(text: str, *lengths: int) -> bool:
-    """Tell whether text, without blanks and dashes, is an ISBN of a length; the last of ten digits may be X."""
+    """Return whether text, without spaces and dashes, is an ISBN of a length; the last of ten digits may be X."""
     digits = re.sub(r"[\t\n\f\r -]+", "", text)
     if len(digits) not in lengths or not re.fullmatch("[0-9]{9}(?:[0-9X]|[0-9]{4})", digits):
         return False
@@ -170,7 +170,7 @@ def _is_isbn(text: str, *lengths: int) -> bool:
 
 
 def _is_uri(text: str) -> bool:
-    """Tell whether text is a URI with a scheme, or a path that begins with a slash."""
+    """Return whether text is a URI with a scheme, or a path that begins with a slash."""
     if not text or _CONTROL.search(text):
         return False
     if text == "*":
@@ -215,7 +215,7 @@ def _is_literal(host: str) -> bool:
 
 
 def _is_email(text: str) -> bool:
-    """Tell whether text is one address, alone or as ``name <address>``; comments and groups are not supported."""
+    """Return whether text is one address, alone or as ``name <address>``; comments and groups are not supported."""
     found = _EMAIL.fullmatch(text)
     return found is not None and (found["ip"] is None or _is_ip(found["ip"]))
 
@@ -262,23 +262,23 @@ def known_format(type_name: str, form: str) -> str:
 
 
 def format_check(form: str) -> Callable[[str], bool] | None:
-    """Return the check of a string format, or None where there is nothing to check."""
+    """Return the check of a string format, or None if there is none."""
     return FORMATS.get(form.replace("-", ""))
 
 
 _MEMORY: Final = 64 << 20
 _ANY_BYTE = lazy(r"(?:[^\\]|\\[^CQ])*?(\\C)", re.S)
-"""``\\C``, which RE2 has and Go has not; behind ``\\Q`` nothing is looked for."""
+"""``\\C``, which RE2 supports and Go does not; not searched after ``\\Q``."""
 
 PACKAGED: Final = ("schemas/nodes.json",)
-"""The package's data whose patterns a usual run tries; the first has what most do."""
+"""The files of the package's data with patterns, the most used first."""
 
 
 @cache
 def matcher(pattern: str) -> Callable[[str], bool] | None:
-    """Return what tells whether Go's MatchString would match a text.
+    """Return a function that matches a text as Go's MatchString does.
 
-    None for a pattern that Go refuses, or that needs more memory than is spent on one here.
+    Returns None for a pattern that Go refuses, or that needs too much memory.
     """
     if any(pattern in packaged(name) for name in PACKAGED):
         search = re.compile(pattern.replace("$", r"\Z"), re.ASCII).search

@@ -1,6 +1,6 @@
 """The table of input kinds: the role of each, and whether it is namespaced.
 
-Objects of any other kind are held against their schema, if kinds.py has one, and stand for objects in the cluster.
+Objects of other kinds are validated if kinds.py has their schema, and represent objects in the cluster.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _NO_RUNTIME = "a TrainJob with a TrainingRuntime of your own; Trainer ships none
 
 
 class InputKind(msgspec.Struct, frozen=True):
-    """A kind of input. ``role`` is one of the texts above.
+    """A kind of input. ``role`` is one of the constants above.
 
-    ``go_type``: the type that Trainer's webhook reads it into. ``stage``: where the API server refuses one that its
-    schema does not admit. ``instead``: what to write in place of a kind that TrainJob has replaced, in any version.
+    ``go_type``: the type into which Trainer's webhook decodes it. ``stage``: the stage at which the API server refuses
+    an object that violates its schema. ``instead``: the replacement of a kind that TrainJob has replaced.
     """
 
     group: str

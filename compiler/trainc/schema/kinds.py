@@ -1,12 +1,12 @@
-"""Which kinds there are, by group, version and kind.
+"""The registry of kinds, by group, version and kind.
 
-Four sources, in this order, since a cluster decides so too or trainc is made for it:
+Four sources, in order of precedence:
 
 1. The four kinds that trainc compiles, of the pinned Trainer and JobSet.
-2. Kubernetes 1.34's own kinds that a training job meets: a CRD cannot take their place in a cluster.
-3. The CRDs given.
-4. CRDs of others that travel in the package because trainc emits their kinds (PodGroup of the scheduler plugins). One
-   that is given counts instead: it says what the cluster at hand has.
+2. Built-in kinds of Kubernetes 1.34 that training jobs use, which a CRD cannot replace in a cluster.
+3. The CRDs in the inputs.
+4. Packaged CRDs of other kinds that trainc emits (PodGroup of the scheduler plugins). A CRD in the inputs takes
+   precedence, since it is the cluster's.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ KINDS: Final = ("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet
 
 
 class Resource(msgspec.Struct, frozen=True, eq=False):
-    """A kind in one of its versions: its identity and its schema.
+    """A kind in one version: its identity and its schema.
 
-    ``status``: the status subresource is served, so whoever creates an object cannot set its status.
-    ``plural`` is the resource's name, as in URLs and policies. ``native``: no CRD defines it but Kubernetes itself,
-    which decodes it into Go's structs; native.py then says what a schema means.
+    ``status``: the status subresource is served, so the status is ignored on create. ``plural`` is the resource's name,
+    as in URLs and policies. ``native``: the kind is built into Kubernetes, which decodes it into Go's structs
+    (native.py).
     """
 
     group: str
@@ -45,7 +45,7 @@ class Resource(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def api_version(self) -> str:
-        """Group and version, as in an object's apiVersion."""
+        """The apiVersion of objects: group and version."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
@@ -78,14 +78,14 @@ class Registry(msgspec.Struct, frozen=True, eq=False):
     given: Mapping[GroupKind, tuple[Resource, ...]] = msgspec.field(default_factory=dict)
 
     def served(self, group: str, kind: str) -> tuple[Resource, ...]:
-        """Return a kind in all its served versions; empty for a kind that nothing here knows."""
+        """Return a kind in all its served versions; empty for an unknown kind."""
         if kind in KINDS and (compiled := resource(kind)).group == group:
             return (compiled,)
         packaged = _packaged(group, kind)
         return packaged if packaged and packaged[0].native else self.given.get((group, kind), packaged)
 
     def find(self, group: str, version: str, kind: str) -> Resource | None:
-        """Return a kind in one version, or None if that is unknown or not served."""
+        """Return a kind in one version; None if that is unknown or not served."""
         return next((found for found in self.served(group, kind) if found.version == version), None)
 
     def kinds(self) -> tuple[GroupKind, ...]:
@@ -96,7 +96,7 @@ class Registry(msgspec.Struct, frozen=True, eq=False):
 
 @cache
 def all_kinds(group: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the kinds of a group, with their versions; empty unless all kinds of the group are known.
+    """Return the kinds of a group, with their versions; empty if not all kinds of the group are known.
 
     Kubernetes 1.34's own groups, alpha and beta included, and the two that trainc compiles for.
     """
@@ -106,12 +106,12 @@ def all_kinds(group: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def all_groups() -> tuple[str, ...]:
-    """Return the groups of which ``all_kinds`` knows the kinds, sorted; that of Kubernetes' core is empty."""
+    """Return the groups for which ``all_kinds`` returns kinds, sorted; the core group is empty."""
     return tuple(sorted({*load_json("schemas/groups.json"), *(resource(kind).group for kind in KINDS)}))
 
 
 def split_version(api_version: str) -> tuple[str, str]:
-    """Return group and version of an apiVersion; the group of Kubernetes' core is empty."""
+    """Return group and version of an apiVersion; the core group is empty."""
     group, slash, version = api_version.rpartition("/")
     return (group, version) if slash else ("", api_version)
 

@@ -1,6 +1,6 @@
 """Metadata of objects, and whole objects inside others (x-kubernetes-embedded-resource).
 
-The API server decodes metadata into its own Go struct before it looks at any schema, and has rules for it.
+The API server decodes metadata into a Go struct before it applies any schema, and validates it by rules.
 
 Sources of the rules: k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/schema/objectmeta and
 customresource_handler.go; k8s.io/apimachinery v0.36 pkg/api/validation/objectmeta.go, as the create strategy of custom
@@ -39,7 +39,7 @@ OBJECT_META = "v1.ObjectMeta"
 NameRule = Callable[[str], tuple[str, ...]]
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 _MANY = 4096
-"""How many labels and annotations are cached: many objects have the same few."""
+"""The most labels and annotations cached: many objects have the same few."""
 
 
 def _segment_prefix(name: str) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def _segment(name: str) -> tuple[str, ...]:
 
 
 SEGMENT: tuple[NameRule, NameRule] = (_segment, _segment_prefix)
-"""The rules for names that need only fit into a URL, and for their beginnings."""
+"""The rules for names that must only fit into a URL, and for prefixes of them (generateName)."""
 
 
 def _masked(rule: NameRule) -> tuple[NameRule, NameRule]:
@@ -59,14 +59,14 @@ def _masked(rule: NameRule) -> tuple[NameRule, NameRule]:
 
 
 SUBDOMAIN = _masked(is_dns1123_subdomain)
-"""The rules for the names of custom resources and for their beginnings."""
+"""The rules for the names of custom resources, and for prefixes of them."""
 
 NAME_RULES: Final[dict[str, tuple[NameRule, NameRule]]] = {
     **dict.fromkeys(("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"), SEGMENT),
     "Namespace": _masked(is_dns1123_label),
     "Service": _masked(is_dns1035_label),
 }
-"""The rules for names of Kubernetes' own kinds whose names are not subdomains."""
+"""The rules for names of built-in kinds whose names are not subdomains."""
 
 
 def known_fields() -> tuple[str, ...]:
@@ -75,7 +75,7 @@ def known_fields() -> tuple[str, ...]:
 
 
 def read_metadata(data: JsonObject, *, namespaced: bool) -> tuple[JsonObject, tuple[Path, ...], Violation | None]:
-    """Return data with its metadata as the API server decodes it, the paths dropped, and why it cannot be decoded.
+    """Return data with its metadata as the API server decodes it, the dropped paths, and the error of decoding it.
 
     Unknown, empty and null fields are dropped, and so is the namespace of a cluster-scoped kind.
     """
@@ -99,7 +99,7 @@ def read_metadata(data: JsonObject, *, namespaced: bool) -> tuple[JsonObject, tu
 
 
 _TYPES = {"string": "string", "types.UID": "string", "bool": "boolean", "int64": "integer"}
-"""JSON's types of the scalars in metadata, by Go's."""
+"""The JSON types of the scalars in metadata, by Go type."""
 
 
 def _undecodable(path: Path, value: Json, error: GoDecodeError, upstream: str | None = None) -> Violation:
@@ -115,7 +115,7 @@ def _undecodable(path: Path, value: Json, error: GoDecodeError, upstream: str | 
 
 
 def _unknown_fields(value: Json, struct: str) -> list[Path]:
-    """Return the paths in value that a Go struct has no field for."""
+    """Return the paths in value that are not fields of a Go struct."""
     if not isinstance(value, dict):
         return []
     known = fields(struct)
@@ -138,8 +138,8 @@ def object_meta_violations(
 ) -> tuple[Violation, ...]:
     """Return the violations of metadata that Go has decoded and encoded.
 
-    ``namespaced``: the object has a namespace; if it is absent, it is the request's, which is valid.
-    ``name_rules``: for a name, and for the beginning of one.
+    ``namespaced``: the object has a namespace; if it is absent, it is the request's, which is valid. ``name_rules``:
+    for a name, and for the beginning of one.
     """
     found: list[Violation] = []
 
@@ -205,13 +205,13 @@ def _annotation_errors(key: str, path: Path) -> tuple[str, ...]:
 
 
 def _keyed(path: Path, key: str, message: str, upstream: str, value: Any) -> Violation:
-    """Return the violation of an entry; what is expected stands behind the value in the server's text."""
+    """Return the violation of an entry; in the server's text, the expected form follows the value."""
     text, expected = f'{dotted(path)} "{key}" {message}', upstream.partition('": ')[2]
     return Violation("TC108", (*path, key), text, upstream, show(value), expected)
 
 
 def _owner_violations(owners: Any, path: Path) -> Iterator[Violation]:
-    """Check owners. Go names no index, so that texts may repeat; the path has it."""
+    """Check owners. The server's texts have no index, so they may repeat; the paths have it."""
     text = dotted(path)
     controller = ""
     for index, owner in enumerate(owners):
@@ -264,13 +264,13 @@ _FIELDS: Final[dict[str, Callable[[Any, Path], Iterator[Violation]]]] = {
     "ownerReferences": _owner_violations,
     "finalizers": _finalizer_violations,
 }
-"""The checks of fields of metadata, by the field."""
+"""The checks of metadata by field."""
 
 
 def read_embedded(schema: Structural, data: JsonObject) -> tuple[JsonObject, tuple[Path, ...], Violation | None]:
-    """Return data with the metadata of embedded objects as Go decodes it, the paths dropped, and the first error.
+    """Return data with the metadata of embedded objects as Go decodes it, the dropped paths, and the first error.
 
-    Of an embedded object Go decodes apiVersion, kind and metadata.
+    Go decodes apiVersion, kind and metadata of an embedded object.
     """
     stored, dropped = data, list[Path]()
     for value, path, text in _embedded(schema, data, (), ""):
@@ -293,7 +293,7 @@ def read_embedded(schema: Structural, data: JsonObject) -> tuple[JsonObject, tup
 
 
 def embedded_violations(schema: Structural, data: JsonObject) -> Iterator[Violation]:
-    """Yield the violations of the type and the metadata of embedded objects."""
+    """Yield the violations of apiVersion, kind and metadata of embedded objects."""
     for value, path, text in _embedded(schema, data, (), ""):
         yield from _type_violations(value, path, text)
         if isinstance(metadata := value.get("metadata"), dict):
@@ -305,7 +305,7 @@ def embedded_violations(schema: Structural, data: JsonObject) -> Iterator[Violat
 
 
 def _embedded(schema: Structural, value: Json, path: Path, text: str) -> Iterator[tuple[JsonObject, Path, str]]:
-    """Yield embedded objects, outermost first, with their paths and the server's spelling of those."""
+    """Yield embedded objects, outermost first, with their paths and the server's spelling of the paths."""
     if isinstance(value, dict):
         if schema.embedded:
             yield value, path, text

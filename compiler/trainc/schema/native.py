@@ -1,4 +1,4 @@
-"""Validates Kubernetes' own kinds as an API server does, which decodes them into Go's structs.
+"""Validates built-in kinds as an API server does, which decodes them into Go's structs.
 
 Unlike custom resources, they are not validated against a schema: a value of another type cannot be decoded, an unknown
 field is dropped (kubectl and Argo CD request an error), null is an absent field, and a field that is required in
@@ -26,14 +26,14 @@ _GO_TYPES = {
     ("", "quantity"): ("Quantity", "TC106", "a quantity such as 500m or 2Gi"),
     ("", ""): ("IntOrString", "TC102", "an integer or a string"),
 }
-"""Type and format in a schema: Go's type that decodes such a value, the code of a finding, the name of the type."""
+"""By type and format in a schema: the Go type that decodes the value, the code of a finding, the name of the type."""
 
 
 class NativeNode(Node):
     """The schema of a value that Go decodes."""
 
     def visit_null_item(self, failures: Failures) -> Any:
-        """Return null, which is Go's zero value."""
+        """Return null, which stands for Go's zero value."""
         if self.schema.type == "object":
             self.visit({}, failures)
 
@@ -55,7 +55,7 @@ class NativeNode(Node):
         return visit
 
     def _takes(self, cls: type) -> bool:
-        """Tell whether values of a class are of the schema's type; an int or string is decoded."""
+        """Return whether values of a class are of the schema's type; an int or string is decoded."""
         if self.schema.int_or_string:
             return cls not in (dict, list)
         kind = self.schema.type
@@ -69,7 +69,7 @@ class NativeNode(Node):
         return _GO_TYPES.get((self.schema.type, self.schema.keywords.get("format", "")))
 
     def checks(self, cls: type) -> tuple[list[Visit], list[Visit]]:
-        """Return the checks of values of a class, all of which come after those of their parts."""
+        """Return the checks of values of a class, all of which follow the checks of their parts."""
         if cls is dict:
             return [], []
         if cls is list:
@@ -84,7 +84,7 @@ class NativeNode(Node):
         return value
 
     def _check_list_type(self, value: list[Any], failures: Failures) -> list[Any]:
-        """Check keys of items, defaults counted; items without a key have none."""
+        """Check that the keys of items, including defaults, differ; items without a key are skipped."""
         keys = self.schema.keywords.get(LIST_KEYS, ())
         if self.schema.keywords[LIST_TYPE] == "set" or all(
             isinstance(item, dict) and all(item.get(key) is not None for key in keys) for item in value
@@ -94,7 +94,7 @@ class NativeNode(Node):
 
 
 def _decodes(value: Json, go_type: str) -> bool:
-    """Tell whether Go can read a value; of bytes, whether it is base64 but for line breaks, as Go reads it."""
+    """Return whether Go can decode a value. Bytes must be base64; line breaks are ignored, as by Go."""
     if go_type == "[]byte":
         text = str(value).replace("\r", "").replace("\n", "")
         return not text or is_byte(text)

@@ -1,8 +1,8 @@
-"""Structural schemas: what the API server holds of a CustomResourceDefinition.
+"""Structural schemas: the form in which the API server keeps the schemas of CustomResourceDefinitions.
 
-Package data keeps every distinct sub-schema of the four CRDs once, in one table (data/schemas/nodes.json, written by
-tools/schemas.py); ``Structural`` is a row of such a table. Equal sub-schemas are one object, so what is compiled for a
-container of a runtime also serves the containers of a JobSet.
+The package's data has every distinct sub-schema of the four CRDs once, in one table (data/schemas/nodes.json, written
+by tools/schemas.py); ``Structural`` is a row of such a table. Equal sub-schemas are one object, so what is compiled for
+a container of a runtime also serves the containers of a JobSet.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WITH_RULES = (*_OF_VALUES, "allOf")
 class Structural(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True, dict=True):
     """One schema or sub-schema. ``keywords`` is the CRD's JSON, in which sub-schemas are numbers of ``table``.
 
-    Compared by identity. ``compiled`` holds what others make of the schema.
+    Compared by identity. ``compiled`` caches what other modules derive from the schema.
     """
 
     keywords: Mapping[str, Any]
@@ -54,7 +54,7 @@ class Structural(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True,
 
     @cached_property
     def additional(self) -> Structural | None:
-        """The schema of the values of a map; None for additionalProperties: true, too."""
+        """The schema of the values of a map; None also for additionalProperties: true."""
         return self._sub("additionalProperties")
 
     @property
@@ -79,12 +79,12 @@ class Structural(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True,
 
     @property
     def nullable(self) -> bool:
-        """Whether null is a value."""
+        """Whether null is allowed."""
         return bool(self.keywords.get("nullable"))
 
     @property
     def default(self) -> Json:
-        """The default; None where there is none (a default of null is none, as in the API server)."""
+        """The default; None if there is none (as in the API server, null is not a default)."""
         default: Json = self.keywords.get("default")
         return default
 
@@ -119,13 +119,13 @@ class Structural(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True,
             yield from (((keyword, index), sub) for index, sub in enumerate(self.alternatives(keyword)))
 
     def child(self, step: str | int) -> Structural | None:
-        """Return the schema of the field or item that step leads to, or None where the schema knows none."""
+        """Return the schema of a field or item, or None if there is none."""
         if isinstance(step, int):
             return self.items
         return self.properties.get(step) or self.additional
 
     def at(self, path: Path) -> Structural | None:
-        """Return the schema of the value at path, or None where the schema knows none."""
+        """Return the schema of the value at path, or None if there is none."""
         found: Structural | None = self
         for step in path:
             if found is None:
@@ -168,7 +168,7 @@ def compiled(make: Callable[[Structural], Any], schema: Structural) -> Any:
 
 
 def has_rules(schema: Structural) -> bool:
-    """Tell whether schema has x-kubernetes-validations, at any depth."""
+    """Return whether a schema has x-kubernetes-validations at any depth."""
     return bool(compiled(_has_rules, schema))
 
 
@@ -177,7 +177,7 @@ def _has_rules(schema: Structural) -> bool:
 
 
 def has_embedded(schema: Structural) -> bool:
-    """Tell whether schema has whole objects inside, at any depth."""
+    """Return whether a schema has embedded objects at any depth."""
     return bool(compiled(_has_embedded, schema))
 
 
@@ -186,7 +186,7 @@ def _has_embedded(schema: Structural) -> bool:
 
 
 class SchemaError(ValueError):
-    """A schema that cannot be read. ``path`` leads to the keyword at fault."""
+    """A schema that cannot be read. ``path`` leads to the invalid keyword."""
 
     def __init__(self, path: Path, message: str) -> None:
         super().__init__(message)
@@ -210,11 +210,11 @@ KEYWORDS: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
     "additionalProperties": ("a mapping, true or false", (dict, bool)),
     "default": ("a value", (str, bool, int, float, list, dict)),
 }
-"""The keywords of a structural schema, and what their values must be."""
+"""The keywords of a structural schema, and the types of their values."""
 
 
 def parse(schema: JsonObject) -> Structural:
-    """Return the structural schema that an openAPIV3Schema of a CRD spells; prose is dropped.
+    """Return the structural schema of an openAPIV3Schema of a CRD, without descriptions.
 
     Raises SchemaError for one that cannot be read.
     """
@@ -262,7 +262,7 @@ def subschemas(schema: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
 
 
 def difference(one: Structural | None, other: Structural | None) -> Path | None:
-    """Return where two schemas first differ, as a path of keywords and names; None where they do not."""
+    """Return the path of keywords and names where two schemas first differ; None if they are equal."""
     if one is None or other is None:
         return None if one is other else ()
     for keyword in sorted({*one.keywords, *other.keywords} - _BELOW):

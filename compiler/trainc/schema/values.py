@@ -1,4 +1,4 @@
-"""How the API server's validator sees JSON values: their types, numbers and their limits, enums, sets and keyed lists.
+"""JSON values as the API server's validator sees them: types, numbers and their limits, enums, sets and keyed lists.
 
 Sources of the rules: k8s.io/kube-openapi pkg/validation/validate (type.go, validator.go, values.go), go-openapi/swag
 v0.23 convert.go and k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/schema/listtype. Numbers are int64 where they
@@ -15,7 +15,7 @@ from trainc.basics.jsonvalues import Json
 from trainc.kube.gojson import INT64, as_float, go_json, go_number
 
 _INT32 = range(-(2**31), 2**31)
-_SAFE = 2.0**53 - 1  # beyond, a float is not taken for an integer
+_SAFE = 2.0**53 - 1  # a float beyond is not considered an integer
 _RELATIVE = 1e-9
 _FLOAT32_LIMIT = (2 - 2**-24) * 2.0**127  # from here on, numbers are rounded to infinity
 
@@ -32,7 +32,7 @@ def json_type(value: Json) -> str:
 
 
 def is_integral(value: float) -> bool:
-    """Tell whether a float passes for an integer: whole, or positive and whole but for one part in 10^9."""
+    """Return whether a float counts as an integer: if it is whole, or positive and whole up to one part in 10^9."""
     number = as_float(value)
     if math.isnan(number) or abs(number) > _SAFE:
         return False
@@ -43,17 +43,17 @@ def is_integral(value: float) -> bool:
 
 
 class Mismatch(NamedTuple):
-    """A type that does not fit: what the validator names as expected and as found."""
+    """A wrong type: the expected type and the found type, as the validator names them."""
 
     expected: str
     found: str
 
 
 def mismatch(types: Sequence[str], form: str, value: Any) -> Mismatch | None:
-    """Return how value's type fails a schema, or None where it fits.
+    """Return the mismatch of a value's type with a schema, or None if it fits.
 
-    ``types`` has null in it where null is allowed; ``form`` is the schema's format. A format makes two odd exceptions:
-    it is what the error names, and a list passes where a formatted string belongs.
+    ``types`` includes null if null is allowed; ``form`` is the schema's format. A format makes two odd exceptions: it
+    is what the error names, and a list passes where a formatted string belongs.
     """
     found = json_type(value)
     if found in types or not (types or form):
@@ -70,7 +70,7 @@ def mismatch(types: Sequence[str], form: str, value: Any) -> Mismatch | None:
 
 
 def is_member(value: Json, enum: Sequence[Json]) -> bool:
-    """Tell whether value is one of enum. Go converts before it compares: 1.5 is a member of [1], 65 of ["A"]."""
+    """Return whether value is one of enum. Go converts before it compares: 1.5 is a member of [1], 65 of ["A"]."""
     return value is not None and any(_same(_converted(value, allowed), allowed) for allowed in enum)
 
 
@@ -97,7 +97,7 @@ def _converted(value: Json, like: Json) -> Json:
 
 
 class NumberError(NamedTuple):
-    """One way in which a number fails.
+    """An error of a number.
 
     ``keyword`` is the limit, or ``format`` for a number that its type or format cannot hold; ``expected`` is what Go
     prints after ``should be`` or, where ``cast`` is set, after ``must be of type``. ``value`` is the number compared.
@@ -110,7 +110,7 @@ class NumberError(NamedTuple):
 
 
 def number_errors(limits: Mapping[str, Any], value: float) -> list[NumberError]:
-    """Return how a number fails ``limits`` (type, format, multipleOf, minimum, maximum, exclusive...)."""
+    """Return the errors of a number by ``limits`` (type, format, multipleOf, minimum, maximum, exclusive...)."""
     errors = []
     if not _fits_type(limits, value):
         errors.append(NumberError("format", _type_name(limits), value, "Checked"))
@@ -123,7 +123,7 @@ def number_errors(limits: Mapping[str, Any], value: float) -> list[NumberError]:
 
 
 def _fits_type(limits: Mapping[str, Any], value: float) -> bool:
-    """Tell whether a number fits the one numeric type and format that a schema names."""
+    """Return whether a number fits the numeric type and format of a schema."""
     if limits["type"] == "integer":
         number = value if value.__class__ is int and value in INT64 else as_float(value)
         if number.__class__ is float and not (math.isfinite(number) and number == int(number)):
@@ -143,7 +143,7 @@ def _type_name(limits: Mapping[str, Any]) -> str:
 
 
 def _boundary_errors(limits: Mapping[str, Any], keyword: str, prefix: str, value: float) -> list[NumberError]:
-    """Check the limit itself against the type: one that the type cannot hold fails every number."""
+    """Check the limit against the type: if the type cannot represent it, every number fails."""
     if _fits_type(limits, as_float(limits[keyword])):
         return []
     return [NumberError(keyword, _type_name(limits), value, prefix)]
@@ -181,7 +181,7 @@ def _multiple_errors(limits: Mapping[str, Any], value: float) -> list[NumberErro
 
 
 class ListError(NamedTuple):
-    """An item that breaks a list's type: its index, and the value or key that it repeats.
+    """An item that violates the list's type: its index, and the repeated value or key.
 
     ``duplicate`` is False for an item that is not a mapping in a list of mappings with keys.
     """
@@ -192,7 +192,7 @@ class ListError(NamedTuple):
 
 
 def list_errors(keywords: Mapping[str, Any], items: Sequence[Json]) -> list[ListError]:
-    """Return what breaks x-kubernetes-list-type in items; a value is reported once, however often it is repeated."""
+    """Return the violations of x-kubernetes-list-type in items; a repeated value is reported once."""
     if keywords.get("x-kubernetes-list-type") == "set":
         return [ListError(index, items[index], duplicate=True) for index in _repeated(items)]
     keys = keywords.get("x-kubernetes-list-map-keys", ())
@@ -212,7 +212,7 @@ def list_errors(keywords: Mapping[str, Any], items: Sequence[Json]) -> list[List
 
 
 def _are_different(items: Sequence[Any], keys: Sequence[str]) -> bool:
-    """Tell whether all items are mappings whose keys are plainly different: the usual case."""
+    """Return whether all items are mappings whose keys are plainly different: the usual case."""
     if not {dict}.issuperset(map(type, items)):
         return False
     if len(items) < 2:

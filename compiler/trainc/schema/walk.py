@@ -34,7 +34,7 @@ _FIELDS: Final = 1024
 
 
 class Mode(NamedTuple):
-    """What a walk does besides validating.
+    """The steps of a walk besides validation.
 
     ``native``: the class of nodes for Kubernetes' own kinds (native.py), None for custom resources.
     """
@@ -256,7 +256,7 @@ class Node(Part):
         return as_it_is.visit(written or value, failures)
 
     def _is_kept_by_go(self, cls: type) -> bool:
-        """Tell whether Go writes every value of a class that fits the schema as it has read it, but for its parts."""
+        """Return whether Go writes every value of a class that fits the schema as it has read it, but for its parts."""
         schema, kind = self.schema, self.go
         if cls is dict:
             closed = not schema.preserves and (schema.additional is not None or not schema.open)

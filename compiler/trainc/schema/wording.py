@@ -1,4 +1,4 @@
-"""The failures of a walk over a value (walk.py), and their texts: ours, and the API server's.
+"""The failures of a walk over a value (walk.py), and their texts in trainc and in the API server.
 
 Source of the texts: k8s.io/kube-openapi pkg/validation/errors and k8s.io/apiextensions-apiserver v0.36
 pkg/apiserver/validation (which makes field errors of them).
@@ -42,7 +42,7 @@ class Failure:
 
     @property
     def path(self) -> tuple[str | int, ...]:
-        """The path from where the walk began."""
+        """The path from the start of the walk."""
         return tuple(reversed(self.steps))
 
 
@@ -52,14 +52,14 @@ Visit: TypeAlias = Callable[[Any, Failures], Any]
 
 
 class Violation(Fault, frozen=True):
-    """One error of an object, in our words and in the API server's.
+    """An error of an object, with our text and the API server's.
 
-    ``code`` is one of TC102..TC112. ``path`` leads to a value of the object (for a missing field, to what lacks it).
+    ``code`` is one of TC102..TC112. ``path`` leads to a value of the object (for a missing field, to its parent).
     ``upstream`` is the API server's own text, ``<path>: <type>: <value>: <detail>``; '' where it is unknown.
-    ``blocking``: the server does not evaluate the CRD's rules after such an error.
-    ``secondary``: the server reports it, but it adds nothing to another violation of the same value.
-    ``decode``: the server refuses the object before it looks at any schema.
-    ``advisory``: the API accepts the object; server-side apply, or a cluster with other settings, does not.
+    ``blocking``: the server does not evaluate the CRD's rules after such an error. ``secondary``: the server reports
+    it, but it adds nothing to another violation of the same value. ``decode``: the server refuses the object before it
+    looks at any schema. ``advisory``: the API accepts the object; server-side apply, or a cluster with other settings,
+    does not.
     """
 
     blocking: bool = False
@@ -103,7 +103,7 @@ ARTICLES = {
 
 
 def violations(schema: Structural, failures: Iterable[Failure]) -> tuple[Violation, ...]:
-    """Return the violations of the failures of a walk over a value of schema, each text once."""
+    """Return the violations for the failures of a walk over a value, each text once."""
     found: dict[str, Violation] = {}
     for failure in failures:
         if failure.keyword != UNKNOWN:
@@ -117,7 +117,7 @@ def violations(schema: Structural, failures: Iterable[Failure]) -> tuple[Violati
 
 
 def native_violation(failure: Failure) -> Violation:
-    """Return the violation of a failure of a native kind, for which the server has other texts."""
+    """Return the violation for a failure of a built-in kind, for which the server has other texts."""
     violation = _NATIVE_WORDS[failure.keyword](failure)
     decode = failure.keyword in ("type", GO_TYPE)
     return msgspec.structs.replace(violation, upstream="", blocking=False, secondary=False, decode=decode)
@@ -181,7 +181,7 @@ def _type(failure: Failure) -> Violation:
 
 
 def type_hint(types: list[str], value: Any) -> str | None:
-    """Return how to correct a value whose type is not one of ``types``, or None where that is unclear."""
+    """Return a hint for a value whose type is not one of ``types``, or None if it is unclear."""
     if types == ["string"] and isinstance(value, bool | int | float):
         return QUOTE_IT
     number = types in (["integer"], ["number"]) and isinstance(value, str) and value.lstrip("-").isdecimal()
@@ -210,7 +210,7 @@ def _enum(failure: Failure) -> Violation:
 
 
 def not_allowed(path: Path, value: Any, allowed: list[str], upstream: str | None) -> Violation:
-    """Return the violation of a value that is none of those allowed; an empty one among them is not listed."""
+    """Return the violation of a value that is not allowed; an allowed empty value is not listed."""
     names = [each for each in allowed if each]
     listed = ", ".join(map(quote, names))
     hint = suggest(value, names) if isinstance(value, str) else None
@@ -302,7 +302,7 @@ def _key_names(failure: Failure) -> str:
 
 
 def in_brackets(schema: Structural, path: Path) -> str:
-    """Spell a path with the keys of maps in brackets, as some of the server's checks do."""
+    """Return a path with the keys of maps in brackets, as in some of the server's errors."""
     text, at = "", schema
     for step in path:
         text += f"{'.' if text else ''}{step}" if step in at.properties else f"[{step}]"

@@ -1,4 +1,4 @@
-"""Findings on policies and bindings themselves: fields that a server rejects, and parts that do not fit together."""
+"""Findings on policies and bindings themselves: invalid fields, and parts that do not fit together."""
 
 from __future__ import annotations
 
@@ -82,11 +82,13 @@ def _params(policy: Stored, binding: Stored) -> Iterator[Finding]:
         return
     if refers:
         message, path = f"policy {policy.name!r} has no paramKind: paramRef is ignored", ("spec", "paramRef")
+        hint = "remove paramRef, or add paramKind to the policy"
     else:
         kind = get(policy.spec, "paramKind", "kind")
         message = f"policy {policy.name!r} has paramKind {kind}, but the binding has no paramRef: params is null"
         path = ("spec", "policyName")
-    yield report(NO_PARAMS, binding.document, path, message)
+        hint = "add paramRef to the binding, or remove paramKind from the policy"
+    yield report(NO_PARAMS, binding.document, path, message, hint=hint)
 
 
 _KIND = lazy(r"""\.kind\s*[!=]=\s*['"]([A-Za-z]+)['"]""")
@@ -138,7 +140,7 @@ def _unknown_resources(stored: Stored, rule: JsonObject, path: Path) -> Iterator
 
 
 def _hint(name: str, known: frozenset[str]) -> str | None:
-    """Return a hint with the resource that is probably meant; None if a newer Kubernetes may have this one."""
+    """Return a hint with the most similar resource; None if a newer Kubernetes may have this one."""
     folded = name.lower()
     kinds = {_plural(kind): kind.lower() for group in all_groups() for kind in all_kinds(group)}
     if near := next((plural for plural in sorted(known) if folded in (plural, kinds.get(plural))), None):
@@ -176,7 +178,7 @@ def _plural(kind: str) -> str:
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
 
-# What a server refuses on create; schema/metadata.py validates metadata.
+# Validation on create; schema/metadata.py validates metadata.
 # Sources: k8s.io/kubernetes v1.34 pkg/apis/admissionregistration/validation/validation.go; k8s.io/apimachinery v0.34
 # pkg/apis/meta/v1/validation.
 
@@ -298,10 +300,10 @@ def _annotations(spec: Field, policy: str, compiled: _Compiled) -> None:
 def _expression(
     field: Field, compiled: _Compiled, missing: str = "expression is not specified", *, trimmed: bool = False
 ) -> None:
-    """Check that an expression compiles; ``trimmed``: the server shows it without blanks around it."""
+    """Check that an expression compiles; ``trimmed``: the server shows it without surrounding white space."""
     if (expression := compiled.get(field.path)) is None:
         field.required(missing)
-    elif isinstance(problem := expression.made, Problem):
+    elif isinstance(problem := expression.compiled, Problem):
         position = problem.position + expression.offset
         if problem.text.startswith("program instantiation failed"):
             field.internal(problem.text, position)
@@ -346,7 +348,7 @@ def _reference(reference: Field) -> None:
         action.one_of(("Deny", "Allow"))
 
 
-# Which requests they match
+# Matching constraints
 
 
 def _matching(constraints: Field) -> None:

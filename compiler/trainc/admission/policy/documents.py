@@ -1,7 +1,7 @@
 """Policies and bindings as a server stores them, requests, and the decisions about requests.
 
-Source of the defaults: k8s.io/kubernetes v1.34 pkg/apis/admissionregistration/v1/defaults.go. The scope of a rule is
-``*`` where it is absent.
+Source of the defaults: k8s.io/kubernetes v1.34 pkg/apis/admissionregistration/v1/defaults.go. The default scope of a
+rule is ``*``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KINDS = (POLICY, BINDING)
 class Stored(msgspec.Struct, frozen=True, eq=False):
     """A policy or a binding: its document, its name, and its spec with defaults.
 
-    ``decoded``: a server can read it; else the spec is empty. ``dropped``: the paths of unknown fields.
+    ``decoded``: a server can decode it; otherwise the spec is empty. ``dropped``: the paths of unknown fields.
     """
 
     document: Document
@@ -53,12 +53,12 @@ class Stored(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def policy_name(self) -> str:
-        """The policy that a binding binds."""
+        """The name of the policy that a binding refers to."""
         return str(self.spec.get("policyName", ""))
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """What a binding does on a failed validation: Deny, Warn or Audit."""
+        """The actions of a binding on a failed validation: Deny, Warn or Audit."""
         return tuple(map(str, as_list(self.spec.get("validationActions"))))
 
     @property
@@ -68,7 +68,7 @@ class Stored(msgspec.Struct, frozen=True, eq=False):
 
 
 def is_policy(document: Document) -> bool:
-    """Tell whether a document is a policy or a binding of the supported version."""
+    """Return whether a document is a policy or a binding of the supported version."""
     return document.data.get("kind") in KINDS and document.data.get("apiVersion") == API_VERSION
 
 
@@ -102,11 +102,11 @@ def rows(value: JsonObject, field: str) -> list[JsonObject]:
 DENIED, ERROR, UNDECIDED, ANNOTATION = "denied", "error", "undecided", "annotation"
 DENY, WARN, AUDIT = "Deny", "Warn", "Audit"
 INVALID: Final = "Invalid"
-"""The reason of a denial that names none."""
+"""The default reason of a denial."""
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A request to an API server: what it changes, before and after.
+    """A request to an API server, with the object before and after.
 
     ``operation`` is CREATE, UPDATE, DELETE or CONNECT; ``object`` is None on DELETE, ``old_object`` on CREATE.
     ``resource`` is the plural. ``namespace`` is empty for objects that have none. ``unknown`` are the paths of what in
@@ -134,7 +134,7 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def is_namespace(self) -> bool:
-        """Whether the object is a namespace, which for a server is in itself."""
+        """Whether the object is a namespace, which the server treats as being in itself."""
         return (self.group, self.resource) == ("", "namespaces")
 
     @property
@@ -144,15 +144,15 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """One result of a policy for a request; a policy that admits it has none.
+    """A result of a policy for a request; a policy that admits the request has none.
 
-    ``binding`` is None where the policy cannot be used at all. ``path`` leads into the policy (or into the binding
-    if ``at_binding``); ``position`` is an offset in code points in the expression there, if that caused the result.
+    ``binding`` is None where the policy cannot be used at all. ``path`` leads into the policy (or into the binding if
+    ``at_binding``); ``position`` is an offset in code points in the expression there, if that caused the result.
     ``action`` is Deny, Warn or Audit. ``outcome``: ``denied`` (a validation is false), ``error`` (failurePolicy Fail
     turns a failure into a denial), ``undecided`` (neither a pass nor a failure; ``message`` names what is unknown
-    offline), ``annotation`` (an audit annotation that a server would record).
-    ``reason`` is that of the HTTP status, empty if undecided. ``upstream`` is the server's error, its warning, or
-    ``key: value`` of the audit annotation. ``object_path``: the field that caused the result if found, else ().
+    offline), ``annotation`` (an audit annotation that a server would record). ``reason`` is that of the HTTP status,
+    empty if undecided. ``upstream`` is the server's error, its warning, or ``key: value`` of the audit annotation.
+    ``object_path``: the field that caused the result if found, else ().
     """
 
     policy: Document

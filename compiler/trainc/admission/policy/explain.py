@@ -1,4 +1,4 @@
-"""Which field of an object makes an expression come out as it does: found by evaluating its parts again.
+"""Finds the field of an object that determines the result of an expression, by evaluating parts of it again.
 
 A failing ``all`` is followed to the first element that fails it, a conjunction to the operand that is false, a variable
 to its expression, and what is left to the longest chain of fields in it. Best effort, and bounded: it only says where a
@@ -22,10 +22,10 @@ from trainc.cel.types import DYN
 from trainc.cel.values import EvalError, Undecided, Value
 
 STEPS: Final = 20_000
-"""So many parts are looked at."""
+"""The most parts that are examined."""
 
 COST: Final = 1_000_000
-"""So much may evaluating them cost, together: as much as one expression."""
+"""The most that evaluating the parts may cost: as much as one expression."""
 
 _INDEX: Final = frozenset(("_[_]", "_?._", "_[?_]"))
 _UNWRAPPED: Final = frozenset(("orValue", "value"))
@@ -39,31 +39,31 @@ class Item(NamedTuple):
 
 
 class _Enough(Exception):
-    """More steps than there may be."""
+    """The limit of steps is exceeded."""
 
 
-def explained(
+def explained_path(
     expressions: Expressions,
     names: Mapping[str, Value],
-    made: Program | Problem,
+    compiled: Program | Problem,
     data: JsonObject | None,
     *,
     failed: bool,
 ) -> Path:
-    """Return the path in ``data``, the object, that an expression owes its outcome to, as far as it exists; () if none.
+    """Return the path in ``data``, the object, that determines the result of an expression, as far as it exists.
 
     ``failed``: the expression cannot be evaluated; else it is false.
     """
-    if data is None or isinstance(made, Problem):
+    if data is None or isinstance(compiled, Problem):
         return ()
     explainer = _Explainer(expressions, names, data)
     try:
-        found = explainer.why(made.checked.root, _Context(made.checked, {}), None if failed else False)
+        found = explainer.path_of(compiled.checked.root, _Context(compiled.checked, {}), None if failed else False)
     except (_Enough, RecursionError):
         found = ()
     if path := existing(data, found):
         return path
-    return blamed(made, expressions.variables, data)
+    return longest_object_path(compiled, expressions.variables, data)
 
 
 class _Context(NamedTuple):
@@ -77,31 +77,31 @@ class _Context(NamedTuple):
 
 
 class _Explainer:
-    """The explanation of one outcome."""
+    """Explains one result."""
 
     def __init__(self, expressions: Expressions, names: Mapping[str, Value], data: JsonObject) -> None:
         self._environment = expressions.environment
         self._variables = {variable.name: variable.made for variable in expressions.variables}
-        self._names = Variables(expressions.made, names).names
+        self._names = Variables(expressions.variables_by_name, names).names
         self._data = data
         self._programs = expressions.parts
         self._steps, self._cost = STEPS, COST
 
-    def why(self, node: Node, context: _Context, wanted: bool | None) -> Path:
-        """Return the path that makes a part come out as it does: true, false, or an error (None)."""
+    def path_of(self, node: Node, context: _Context, wanted: bool | None) -> Path:
+        """Return the path that determines the result of a part: true, false, or an error (None)."""
         self._step()
         match node:
             case Call(function="!_", args=(operand,)):
-                return self.why(operand, context, None if wanted is None else not wanted)
+                return self.path_of(operand, context, None if wanted is None else not wanted)
             case Call(function="_&&_" | "_||_", args=operands):
                 # If one operand is enough to fail all, the first counts; else that with the longest path.
-                guilty = (operand for operand in operands if self._gives(operand, context, wanted))
-                paths = [path for each in guilty if (path := self.why(each, context, wanted))]
+                guilty = (operand for operand in operands if self._has_result(operand, context, wanted))
+                paths = [path for each in guilty if (path := self.path_of(each, context, wanted))]
                 is_enough = wanted is (node.function == "_||_")
                 return paths[0] if is_enough and paths else max(paths, key=len, default=())
             case Call(function="_?_:_", args=(condition, *branches)):
-                taken = branches[0] if self._gives(condition, context, True) else branches[1]
-                found = self.why(taken, context, wanted) if self._gives(taken, context, wanted) else ()
+                taken = branches[0] if self._has_result(condition, context, True) else branches[1]
+                found = self.path_of(taken, context, wanted) if self._has_result(taken, context, wanted) else ()
                 return found or self._longest(condition, context)
             case Comprehension(macro="all" | "exists") if wanted in (None, node.macro == "exists"):
                 return self._of_elements(node, context, wanted)
@@ -112,15 +112,15 @@ class _Explainer:
                 first = next((item.path for _, item in elements if item.path), ())
                 return first or self._longest(node, context)
         below = self._variable(node, context)
-        return self.why(below.checked.root, below, wanted) if below is not None else self._longest(node, context)
+        return self.path_of(below.checked.root, below, wanted) if below is not None else self._longest(node, context)
 
     def _of_elements(self, node: Comprehension, context: _Context, wanted: bool | None) -> Path:
         assert isinstance(node.step, Call), "what the macro expands to"
         body = node.step.args[-1]
         for names, path in self._bound(node, context):
             inside = context.within(names)
-            if self._gives(body, inside, wanted):
-                return self.why(body, inside, wanted) or path or ()
+            if self._has_result(body, inside, wanted):
+                return self.path_of(body, inside, wanted) or path or ()
         return self._longest(node.iter_range, context)
 
     def _bound(self, node: Comprehension, context: _Context) -> Iterator[tuple[Mapping[str, Item], Path | None]]:
@@ -141,11 +141,11 @@ class _Explainer:
             items = [item for part in node.args for _, item in self._elements(part, context)]
             yield from enumerate(items)
         elif isinstance(node, Comprehension) and node.macro in ("map", "filter") and not node.iter_var2:
-            yield from enumerate(self._made(node, context))
+            yield from enumerate(self._returned(node, context))
         else:
-            yield from self._given(node, context)
+            yield from self._items_of_value(node, context)
 
-    def _given(self, node: Node, context: _Context) -> Iterator[tuple[int | str, Item]]:
+    def _items_of_value(self, node: Node, context: _Context) -> Iterator[tuple[int | str, Item]]:
         path, value = self._path(node, context), self._value(node, context)
         found = get(self._data, *path) if path is not None else None
         if path is not None and isinstance(found, list):
@@ -155,14 +155,14 @@ class _Explainer:
         elif isinstance(value, list):
             yield from ((index, Item(each, None)) for index, each in enumerate(value))
 
-    def _made(self, node: Comprehension, context: _Context) -> Iterator[Item]:
-        """Yield the elements of what ``map`` and ``filter`` make."""
+    def _returned(self, node: Comprehension, context: _Context) -> Iterator[Item]:
+        """Yield the elements of the list that ``map`` or ``filter`` returns."""
         step, condition = node.step, None
         if isinstance(step, Call) and step.function == "_?_:_":
             condition, step = step.args[0], step.args[1]
         for names, path in self._bound(node, context):
             inside = context.within(names)
-            if condition is not None and not self._gives(condition, inside, True):
+            if condition is not None and not self._has_result(condition, inside, True):
                 continue
             if node.macro == "filter":
                 yield names[node.iter_var]
@@ -170,7 +170,7 @@ class _Explainer:
                 yield Item(self._value(body[0], inside), self._longest(body[0], inside) or path)
 
     def _longest(self, node: Node, context: _Context) -> Path:
-        """Return the longest path in a part, the first of several; not empty paths of what is not there."""
+        """Return the longest path in a part, the first of several."""
         found: Path = ()
         for path in self._paths(node, context):
             there = existing(self._data, path)
@@ -189,7 +189,7 @@ class _Explainer:
         elif isinstance(node, Comprehension):
             yield from self._paths(node.iter_range, context)
             if node.macro in ("map", "filter") and not node.iter_var2:
-                yield from (item.path for item in self._made(node, context) if item.path is not None)
+                yield from (item.path for item in self._returned(node, context) if item.path is not None)
                 return
             for names, _ in self._bound(node, context):
                 yield from self._paths(node.step, context.within(names))
@@ -200,7 +200,7 @@ class _Explainer:
                 yield from self._paths(child, context)
 
     def _path(self, node: Node, context: _Context) -> Path | None:
-        """Return the path that a chain of fields and indexes selects; None for what is no such chain."""
+        """Return the path that a chain of fields and indexes selects; None for other expressions."""
         match node:
             case Ident(name=name) if name in context.scope:
                 return context.scope[name].path
@@ -218,14 +218,14 @@ class _Explainer:
         return None
 
     def _variable(self, node: Node, context: _Context) -> _Context | None:
-        """Return where the expression of a variable is, if a part is one."""
+        """Return the context of the expression of a variable, if a part is a variable."""
         match node:
             case Select(operand=Ident(name="variables"), field=name) if "variables" not in context.scope:
-                made = self._variables.get(name)
-                return _Context(made.checked, {}) if isinstance(made, Program) else None
+                compiled = self._variables.get(name)
+                return _Context(compiled.checked, {}) if isinstance(compiled, Program) else None
         return None
 
-    def _gives(self, node: Node, context: _Context, wanted: bool | None) -> bool:
+    def _has_result(self, node: Node, context: _Context, wanted: bool | None) -> bool:
         value = self._evaluate(node, context)
         return isinstance(value, EvalError) if wanted is None else value is wanted
 
@@ -257,15 +257,15 @@ class _Explainer:
             raise _Enough
 
 
-def blamed(made: Program | Problem, variables: Sequence[Variable], data: JsonObject | None) -> Path:
+def longest_object_path(compiled: Program | Problem, variables: Sequence[Variable], data: JsonObject | None) -> Path:
     """Return the longest path of ``object`` that an expression selects, as far as it exists in data; () if none.
 
-    Where the expression itself selects none, those of the variables that it uses count.
+    If the expression itself selects none, the paths of its variables count.
     """
     if data is None:
         return ()
     known = dict(variables)
-    pending: list[Program | Problem] = [made]
+    pending: list[Program | Problem] = [compiled]
     seen: set[str] = set()
     while pending:
         roots = [each.checked.root for each in pending if isinstance(each, Program)]

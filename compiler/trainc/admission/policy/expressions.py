@@ -31,20 +31,20 @@ from trainc.kube.gojson import trim_space
 class Expression(NamedTuple):
     """An expression of a policy, at its path; ``row`` is the object that contains it.
 
-    ``offset``: how many characters before it are blank and were cut off before it was compiled.
+    ``offset``: the number of leading blanks that were removed before it was compiled.
     """
 
     path: Path
     row: JsonObject
     text: str
-    made: Program | Problem
+    compiled: Program | Problem
     offset: int = 0
 
 
 class Expressions:
     """All expressions of a policy, each kind compiled on first use.
 
-    ``new``: as for a policy that is created, which may use less than one that is stored.
+    ``new``: as for a policy that is created, which may use fewer functions than a stored one.
     """
 
     def __init__(self, policy: Stored, *, new: bool = True) -> None:
@@ -52,7 +52,7 @@ class Expressions:
         self._new = new
         self._params = policy.has_params
         self.parts: dict[Node, Program | None] = {}
-        """The programs of parts of expressions, compiled to explain an outcome; None if a part has no program."""
+        """The programs of parts of expressions, compiled to explain a result; None if a part has no program."""
 
     @cached_property
     def _named(self) -> list[tuple[int, str, str]]:
@@ -66,7 +66,7 @@ class Expressions:
         return compose([(name, text) for _, name, text in self._named], params=self._params, new=self._new)
 
     @cached_property
-    def made(self) -> Mapping[str, Program | Problem]:
+    def variables_by_name(self) -> Mapping[str, Program | Problem]:
         """The variables by name."""
         return dict(self.variables)
 
@@ -81,7 +81,7 @@ class Expressions:
 
     @cached_property
     def conditions(self) -> tuple[Expression, ...]:
-        """The match conditions. A new one can have no variables, and is compiled without blanks around it."""
+        """The match conditions. A new one cannot use variables, and is compiled without surrounding white space."""
         known = None if self._new else variable_types(self.variables)
         environment = admission(new=self._new, params=self._params, variables=known)
         return tuple(self._compiled("matchConditions", "expression", environment, CONDITION, trimmed=self._new))
@@ -93,7 +93,7 @@ class Expressions:
 
     @cached_property
     def messages(self) -> tuple[Expression, ...]:
-        """The message expressions of those validations that have one."""
+        """The message expressions of validations."""
         environment = admission(new=self._new, params=self._params, authorizer=False, variables=self._known)
         return tuple(self._compiled("validations", "messageExpression", environment, MESSAGE))
 
@@ -105,7 +105,7 @@ class Expressions:
 
     @cached_property
     def environment(self) -> Environment:
-        """What validations and audit annotations may use."""
+        """The environment of validations and audit annotations."""
         return admission(new=self._new, params=self._params, variables=self._known)
 
     @cached_property
@@ -122,8 +122,8 @@ class Expressions:
             text = _text(row, key)
             if trim_space(text) if self._new else text or key != "messageExpression":
                 used = trim_space(text) if trimmed else text
-                made = compile_expression(used, environment, allowed)
-                yield Expression(("spec", field, index, key), row, text, made, text.find(used) if used else 0)
+                compiled = compile_expression(used, environment, allowed)
+                yield Expression(("spec", field, index, key), row, text, compiled, text.find(used) if used else 0)
 
 
 class Bound(msgspec.Struct, frozen=True, eq=False):

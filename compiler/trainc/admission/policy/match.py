@@ -31,7 +31,7 @@ class Requirement(NamedTuple):
     values: tuple[str, ...]
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether a complete set of labels meets it."""
+        """Return whether a complete set of labels satisfies it."""
         value = labels.get(self.key)
         if self.operator == "In":
             return value is not None and value in self.values
@@ -51,7 +51,7 @@ _RULES = ("resourceRules", "excludeResourceRules")
 
 
 def requirements(selector: Json) -> tuple[Requirement, ...]:
-    """Return the requirements of a selector; one without any selects everything."""
+    """Return the requirements of a selector, which selects everything if there are none."""
     labels = as_object(get(selector, "matchLabels")).items()
     found = [Requirement(key, "In", (str(value),)) for key, value in labels]
     for row in rows(as_object(selector), "matchExpressions"):
@@ -60,12 +60,12 @@ def requirements(selector: Json) -> tuple[Requirement, ...]:
     return tuple(found)
 
 
-def selects(asked: tuple[Requirement, ...], labels: Labels) -> bool | None:
-    """Tell whether a selector selects an object of these labels; None if that depends on unknown labels."""
-    known = [each for each in asked if labels.complete or each.key in labels.known]
+def selects(wanted: tuple[Requirement, ...], labels: Labels) -> bool | None:
+    """Return whether a selector selects an object with these labels; None if that depends on unknown labels."""
+    known = [each for each in wanted if labels.complete or each.key in labels.known]
     if not all(each.holds(labels.known) for each in known):
         return False
-    return True if len(known) == len(asked) else None
+    return True if len(known) == len(wanted) else None
 
 
 def labels_of(data: Json) -> Labels:
@@ -90,7 +90,7 @@ class Cluster(msgspec.Struct, frozen=True, eq=False):
         return named(document.data, name) if document is not None else None
 
     def namespace_labels(self, name: str) -> Labels:
-        """Return the labels of a namespace; of one that is not among the inputs, only its name's label is known."""
+        """Return the labels of a namespace; if it is not among the inputs, only the label with its name is known."""
         given = self.namespace(name)
         return labels_of(given) if given is not None else Labels({NAME_LABEL: name}, complete=False)
 
@@ -113,7 +113,7 @@ GroupVersionName = tuple[str, str, str]
 
 
 class Match(NamedTuple):
-    """The kind and resource that a request is evaluated as: its own, or equivalent ones in a rule."""
+    """The kind and resource as which a request is evaluated: its own, or equivalent ones in a rule."""
 
     kind: GroupVersionName
     resource: GroupVersionName
@@ -143,18 +143,18 @@ def match(constraints: JsonObject, request: Request, cluster: Cluster) -> Match 
 
 
 def sees(constraints: JsonObject, namespace: str, cluster: Cluster) -> bool:
-    """Tell whether constraints may match anything in a namespace; True if that depends on unknown labels."""
-    asked = requirements(constraints.get("namespaceSelector"))
-    return not asked or selects(asked, cluster.namespace_labels(namespace)) is not False
+    """Return whether constraints may match anything in a namespace; True if that depends on unknown labels."""
+    wanted = requirements(constraints.get("namespaceSelector"))
+    return not wanted or selects(wanted, cluster.namespace_labels(namespace)) is not False
 
 
 def _namespace_selected(constraints: JsonObject, request: Request, cluster: Cluster) -> bool:
-    asked = requirements(constraints.get("namespaceSelector"))
-    if not asked or not (request.scope or request.resource == "namespaces"):
+    wanted = requirements(constraints.get("namespaceSelector"))
+    if not wanted or not (request.scope or request.resource == "namespaces"):
         return True
     if request.resource == "namespaces" and not request.sub_resource and request.operation in ("CREATE", "UPDATE"):
-        return bool(selects(asked, labels_of(named(request.object or {}, request.name))))
-    found = selects(asked, cluster.namespace_labels(request.scope))
+        return bool(selects(wanted, labels_of(named(request.object or {}, request.name))))
+    found = selects(wanted, cluster.namespace_labels(request.scope))
     if found is None:
         raise Undecided(f"it depends on the labels of namespace {request.scope}, which is not among the inputs")
     return found
@@ -191,11 +191,11 @@ def _applies(rule: JsonObject, request: Request, resource: GroupVersionName) -> 
 
 
 class ConfigurationError(Exception):
-    """A policy or binding that cannot be used, in the server's words."""
+    """A policy or binding that cannot be used; the message is the server's."""
 
 
 def scope(policy: Stored, cluster: Cluster) -> bool:
-    """Tell whether the params of a policy are namespaced. Raises ConfigurationError if their kind is unknown.
+    """Return whether the params of a policy are namespaced. Raises ConfigurationError if their kind is unknown.
 
     A kind without a CRD is known if the cluster has an object of it.
     """
@@ -234,7 +234,7 @@ def collect(policy: Stored, binding: Stored, namespace: str, cluster: Cluster) -
 
 
 def lacks_params(policy: Stored, binding: Stored, cluster: Cluster) -> bool:
-    """Tell whether a binding admits everything because its params were found in no namespace."""
+    """Return whether a binding admits everything because its params were found in no namespace."""
     reference = binding.spec.get("paramRef")
     if not policy.has_params or not isinstance(reference, dict) or reference.get("parameterNotFoundAction") == "Deny":
         return False
@@ -288,7 +288,7 @@ class Applied(msgspec.Struct, frozen=True):
 
 
 def apply(bound: Bound, request: Request, cluster: Cluster) -> Applied | None:
-    """Return how a policy applies to a request, or None."""
+    """Return how a policy applies to a request; None if it does not."""
     policy = bound.policy
     matched, undecided = _match_or_reason(policy.constraints, request, cluster)
     if matched is None:
@@ -321,7 +321,7 @@ def _match_or_reason(constraints: JsonObject, request: Request, cluster: Cluster
 
 
 def depends_on_object(bound: Bound, request: Request) -> bool:
-    """Tell whether it depends on the object of a request if a policy, or one of its bindings, applies."""
+    """Return whether the object of a request decides if a policy, or one of its bindings, applies."""
     selectors = ("objectSelector", "namespaceSelector") if request.resource == "namespaces" else ("objectSelector",)
     return any(
         any(requirements(part.get(selector)) for selector in selectors)

@@ -65,7 +65,7 @@ _FAILURE_KEY = "validation.policy.admission.k8s.io/validation_failure"
 
 
 class PolicySet(Struct, frozen=True, eq=False):
-    """Policies and bindings. ``findings``: what a server rejects when they are created.
+    """Policies and bindings. ``findings`` are the errors of a server when they are created.
 
     A policy or binding with such an error has no effect: no cluster would have it.
     """
@@ -80,8 +80,8 @@ class PolicySet(Struct, frozen=True, eq=False):
     ) -> PolicySet:
         """Return the policies and bindings among documents.
 
-        The other documents and those of ``cluster`` are the namespaces and params in the cluster. ``resources`` are the
-        registered kinds.
+        The other documents, and those of ``cluster``, are the namespaces and params in the cluster. ``resources`` are
+        the registered kinds.
         """
         objects: dict[Key, Document] = dict(cluster)
         found: list[Stored] = []
@@ -130,15 +130,15 @@ class PolicySet(Struct, frozen=True, eq=False):
         for bound, known in _applied_to(self, sample):
             applied = known or apply(bound, request, self.cluster)
             if applied is not None:
-                found += _Judgment(bound, applied, request, self.cluster, objects).decide()
+                found += _PolicyEvaluation(bound, applied, request, self.cluster, objects).decide()
         return tuple(found)
 
 
 @lru_cache(maxsize=1024)
 def _applied_to(policies: PolicySet, request: Request) -> tuple[tuple[Bound, Applied | None], ...]:
-    """Return the policies that may match requests like one, whose object does not count, and how they apply.
+    """Return the policies that may match a request, regardless of its object, and how they apply.
 
-    None where that depends on the object.
+    The second item is None if that depends on the object.
     """
     found: list[tuple[Bound, Applied | None]] = []
     for bound in policies.bound:
@@ -150,11 +150,11 @@ def _applied_to(policies: PolicySet, request: Request) -> tuple[tuple[Bound, App
 
 
 def _position(document: Document) -> tuple[str, int]:
-    """Return which document of its source it is: findings hold copies whose marks differ."""
+    """Return the name and index of a document, since findings have copies with other marks."""
     return document.source.name, document.index
 
 
-class _Judgment(Struct, frozen=True, eq=False):
+class _PolicyEvaluation(Struct, frozen=True, eq=False):
     """The evaluation of one policy for one request. ``objects``: the values of its objects, cached by version."""
 
     bound: Bound
@@ -182,7 +182,7 @@ class _Judgment(Struct, frozen=True, eq=False):
             yield from self._decisions(applied.binding, verdict, at_binding=True)
 
     def _finds_fault(self, applied: AppliedBinding, *, bound: bool = False) -> bool:
-        """Tell whether a binding would fail the request if its policy (``bound``: and the binding) applies."""
+        """Return whether a binding would fail the request if its policy (with ``bound``, also the binding) applies."""
         decisions = self._bound_by(applied) if bound else self._by_binding(applied)
         return any(decision.outcome != ANNOTATION for decision in decisions)
 
@@ -239,7 +239,7 @@ class _Judgment(Struct, frozen=True, eq=False):
 
 
 def _merged(decisions: Iterable[Decision]) -> Iterator[Decision]:
-    """Yield decisions, the values of one audit annotation joined into one, as the server records them."""
+    """Yield decisions, with the values of each audit annotation joined, as the server records them."""
     values: dict[Path, list[Decision]] = {}
     for decision in decisions:
         if decision.outcome != ANNOTATION:
@@ -282,10 +282,10 @@ def _upstream(request: Request, policy: Stored, binding: Stored | None, action: 
 
 
 CONDITIONS_BUDGET: Final = 2_500_000
-"""The most that its match conditions may cost."""
+"""The most that the match conditions of a policy may cost."""
 
 MAX_ANNOTATION: Final = 10 * 1024
-"""The bytes of the value of an audit annotation; a longer one is cut."""
+"""The most bytes of the value of an audit annotation; longer ones are truncated."""
 
 
 class Verdict(NamedTuple):
@@ -345,10 +345,10 @@ class Evaluation(Struct, frozen=True, eq=False):
         """Return the path of the field in ``data``, the object, that a verdict is about, best effort; () if none."""
         if verdict.blame is None or verdict.outcome not in (DENIED, ERROR):
             return ()
-        from trainc.admission.policy.explain import explained
+        from trainc.admission.policy.explain import explained_path
 
         failed = verdict.outcome == ERROR
-        return explained(self.expressions, self.names, verdict.blame, data, failed=failed)
+        return explained_path(self.expressions, self.names, verdict.blame, data, failed=failed)
 
     def _blocked(self) -> tuple[Verdict, ...] | None:
         """Return the verdicts that replace the validations, or None if the match conditions let them run."""
@@ -385,7 +385,7 @@ class Evaluation(Struct, frozen=True, eq=False):
         if not is_affordable or any(result.value is not True for result in results):
             messages, trouble = self._messages(left)
             for index, result in enumerate(results):
-                found += self._judged(result, index, messages.get(result.expression.path[:-1]), trouble)
+                found += self._verdict(result, index, messages.get(result.expression.path[:-1]), trouble)
         if self.expressions.annotations:
             annotations: list[_Result] = []
             try:
@@ -405,7 +405,9 @@ class Evaluation(Struct, frozen=True, eq=False):
             return {}, f"failed messageExpression: {stop}"
         return {result.expression.path[:-1]: result for result in found}, None
 
-    def _judged(self, result: _Result, index: int, message: _Result | None, trouble: str | None) -> tuple[Verdict, ...]:
+    def _verdict(
+        self, result: _Result, index: int, message: _Result | None, trouble: str | None
+    ) -> tuple[Verdict, ...]:
         path = result.expression.path
         if result.undecided is not None:
             return (_undecided(result, index),)
@@ -420,7 +422,7 @@ class Evaluation(Struct, frozen=True, eq=False):
         text = text or f"failed expression: {trim_space(result.expression.text)}"
         reason = str(row.get("reason") or INVALID)
         guessed = message is not None and message.undecided is not None
-        return (Verdict(path, DENIED, text, reason, ordinal=index, blame=result.expression.made, guessed=guessed),)
+        return (Verdict(path, DENIED, text, reason, ordinal=index, blame=result.expression.compiled, guessed=guessed),)
 
     def _annotated(self, result: _Result) -> tuple[Verdict, ...]:
         key = str(result.expression.row.get("key") or "")
@@ -436,23 +438,25 @@ class Evaluation(Struct, frozen=True, eq=False):
         return (Verdict(path, ANNOTATION, raw.decode("utf-8", "replace"), key=key),)
 
     def _failed(self, path: Path, message: str, result: _Result | None = None, ordinal: int = 0) -> tuple[Verdict, ...]:
-        """Return the denial that failurePolicy Fail makes of a failure."""
+        """Return the denial to which failurePolicy Fail turns a failure."""
         if self.ignores:
             return ()
-        position, blame = (result.position, result.expression.made) if result is not None else (None, None)
+        position, blame = (result.position, result.expression.compiled) if result is not None else (None, None)
         return (Verdict(path, ERROR, message, INVALID, position, ordinal=ordinal, blame=blame),)
 
     def _run(
         self, expressions: Iterable[Expression], names: Mapping[str, Value], budget: int, results: list[_Result]
     ) -> tuple[int, Variables]:
         """Evaluate expressions in order, sharing variables; return the remaining budget. Raises OutOfBudget."""
-        variables, paid = Variables(self.expressions.made, names), 0
+        variables, paid = Variables(self.expressions.variables_by_name, names), 0
         for expression in expressions:
-            made = expression.made
-            if isinstance(made, Problem):
-                results.append(_Result(expression, error=f"compilation error: {made.text}", position=made.position))
+            compiled = expression.compiled
+            if isinstance(compiled, Problem):
+                results.append(
+                    _Result(expression, error=f"compilation error: {compiled.text}", position=compiled.position)
+                )
                 continue
-            value, cost, work = made.run(variables.names)
+            value, cost, work = compiled.run(variables.names)
             budget -= max(cost, work // PER_COST) + variables.charged - paid
             paid = variables.charged
             if budget < 0:
@@ -470,7 +474,7 @@ class Evaluation(Struct, frozen=True, eq=False):
 
 def _undecided(result: _Result, index: int = 0) -> Verdict:
     path = result.expression.path
-    return Verdict(path, UNDECIDED, str(result.undecided), ordinal=index, blame=result.expression.made)
+    return Verdict(path, UNDECIDED, str(result.undecided), ordinal=index, blame=result.expression.compiled)
 
 
 # Secrets in the messages of policies.
@@ -517,7 +521,7 @@ def _compared(decision: Decision, other: Decision | None) -> Decision:
 
 
 def _fits(message: str, masked: str) -> bool:
-    """Tell whether a masked message is the other with MASK for something in it, and not a different one."""
+    """Return whether a masked message is the other with MASK for something in it, and not a different one."""
     first, *rest = masked.split(MASK)
     if not rest or not message.startswith(first) or not message.endswith(rest[-1]):
         return False

@@ -1,8 +1,8 @@
-"""The values that expressions of policies see: of the request, its objects, its namespace and params.
+"""The values available to expressions of policies: the request, its objects, its namespace and params.
 
 Source: k8s.io/apiserver v0.34 pkg/admission/plugin/cel/activation.go and condition.go (CreateAdmissionRequest,
-CreateNamespaceObject). Of an object a server knows more than what is written: a uid, creationTimestamp and
-managedFields, on update also resourceVersion, generation and status. Reading those is undecided.
+CreateNamespaceObject). A server knows more about an object than its manifest: a uid, creationTimestamp and
+managedFields, on update also resourceVersion, generation and status. Reading these makes an expression undecided.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def hiding(name: str, data: Json, paths: tuple[Path, ...]) -> Value:
 
 
 class Partial(Container):
-    """A map with unknown fields: reading one of those, or the whole map, is undecided.
+    """A map with unknown fields: reading one of them, or the whole map, makes an expression undecided.
 
     ``hidden`` names the unknown fields, or is None if any other field may exist. All others are absent. ``name`` is the
     name of the map in the reason.
@@ -77,7 +77,7 @@ class Partial(Container):
         raise self._undecided()
 
     def equals(self, other: Value, meter: Meter | None = None) -> bool:
-        """Tell whether it is the same object. Raises Undecided for any other map."""
+        """Return True for the same object. Raises Undecided for any other map."""
         if other is self:
             return True
         if isinstance(other, dict | Container):
@@ -97,7 +97,7 @@ _OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE
 
 
 def object_names(request: Request, matched: Match) -> dict[str, Value]:
-    """Return object and oldObject in the version that the request is evaluated as."""
+    """Return object and oldObject in the version as which the request is evaluated."""
     version = matched.kind[1]
     if version != request.version:
         reason = f"{request.kind} of version {version}: not converted offline"
@@ -132,16 +132,16 @@ def params_value(params: Document | None) -> Value:
 
 
 def request_value(request: Request, matched: Match) -> Value:
-    """Return ``request``. What is empty is absent, as in the JSON of the server's type."""
-    made = own(request)
+    """Return ``request``. Empty fields are absent, as in the JSON of the server's type."""
+    original = own(request)
     options: Value = Undecided("request.options: not known offline")
     if kind := _OPTIONS.get(request.operation):
         options = Partial("request.options", {"kind": kind, "apiVersion": "meta.k8s.io/v1"}, None)
     known: dict[str, Value] = {
         "kind": _named("kind", matched.kind),
         "resource": _named("resource", matched.resource),
-        "requestKind": _named("kind", made.kind),
-        "requestResource": _named("resource", made.resource),
+        "requestKind": _named("kind", original.kind),
+        "requestResource": _named("resource", original.resource),
         "operation": request.operation,
         "userInfo": Partial("request.userInfo", {}, None),
         "options": options,
@@ -158,7 +158,7 @@ def request_value(request: Request, matched: Match) -> Value:
 
 
 def namespace_value(request: Request, cluster: Cluster | None) -> Value:
-    """Return ``namespaceObject``: null for what is in no namespace, and for namespaces."""
+    """Return ``namespaceObject``: null for namespaces and cluster-scoped objects."""
     if cluster is None or not request.scope or (request.version == "v1" and request.is_namespace):
         return None
     name = "namespaceObject.metadata"

@@ -245,7 +245,7 @@ def _int_to_duration(_: int) -> Duration:
 
 
 def _whole(unit: int) -> Callable[[Duration], int]:
-    """Return what counts units, cut towards zero, with Go's float64 arithmetic, which may round a fraction up."""
+    """Return a function that counts units with Go's float64 arithmetic, truncated, though a fraction may round up."""
 
     def count(span: Duration) -> int:
         units, rest = divmod(abs(span.nanos), unit)

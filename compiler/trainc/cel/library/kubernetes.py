@@ -248,7 +248,7 @@ def _matching(complaint: str, valid: Callable[[str], bool]) -> Check:
 
 
 def _is_datetime(text: str) -> bool:
-    """Report whether strfmt accepts a time; it ignores everything after a second T."""
+    """Return whether strfmt accepts a time; it ignores everything after a second T."""
     date, separator, rest = text.lower().partition("t")
     clock = _CLOCK.fullmatch(rest.partition("t")[0])
     if not separator or clock is None or parse_date(date) is None:

@@ -117,25 +117,25 @@ def parse_cidr(text: str) -> Network:
 
 
 def _is_link_local_multicast(address: Address) -> bool:
-    """Report whether this is in 224.0.0.0/24, or ff02::/16 with any flags."""
+    """Return whether this is in 224.0.0.0/24, or ff02::/16 with any flags."""
     number = address.number
     return int(number) >> 8 == 0xE00000 if number.version == 4 else int(number) >> 112 & 0xFF0F == 0xFF02
 
 
 def _is_global_unicast(address: Address) -> bool:
-    """Report whether this is a global unicast address; private ones are."""
+    """Return whether this is a global unicast address; private ones are."""
     number = address.number
     special = number.is_unspecified or number.is_loopback or number.is_multicast or number.is_link_local
     return not special and number != _BROADCAST
 
 
 def contains_ip(network: Network, address: Address) -> bool:
-    """Report whether an address is in a network."""
+    """Return whether an address is in a network."""
     return address.number in network.number.network
 
 
 def contains_cidr(network: Network, other: Network) -> bool:
-    """Report whether a network contains another."""
+    """Return whether a network contains another."""
     return network.length <= other.length and other.number.ip in network.number.network
 
 

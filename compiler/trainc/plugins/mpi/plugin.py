@@ -79,7 +79,7 @@ def nodes(model: Model) -> int | None:
 
 
 def check(model: Model) -> Iterator[Finding]:
-    """Yield findings on what webhook and build refuse, and on known bugs."""
+    """Yield findings on jobs that webhook or build refuse, and on known bugs."""
     policy = as_object(model.policy("mpi"))
     yield from _check_launcher(model, policy)
     yield from _check_reserved(model, policy)
@@ -214,7 +214,7 @@ def _known_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
 
 
 def counts_launchers(model: Model) -> bool:
-    """Tell whether mlPolicy.numNodes is the number of launchers, since the launcher has the trainer's label."""
+    """Return whether mlPolicy.numNodes is the number of launchers, since the launcher has the trainer's label."""
     launcher = model.pod_set(LAUNCHER)
     return launcher is not None and launcher.ancestor == TRAINER
 

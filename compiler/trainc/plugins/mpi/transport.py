@@ -23,7 +23,7 @@ ANNOTATIONS: Final[Path] = ("metadata", "annotations")
 
 
 def by_kubexec(model: Model) -> bool:
-    """Tell whether the job is an MPI job whose launcher runs kubectl exec.
+    """Return whether the job is an MPI job whose launcher runs kubectl exec.
 
     The runtime's annotation decides, else the environment. In faithful output no launcher does.
     """
@@ -93,7 +93,7 @@ def ssh_arguments(model: Model, policy: JsonObject) -> str:
 
 
 def strict(model: Model, policy: JsonObject) -> bool:
-    """Tell whether ssh checks host keys: with the fix, if the nodes' sshd uses the key of the Secret."""
+    """Return whether ssh checks host keys: with the fix, if the nodes' sshd uses the key of the Secret."""
     return model.fixed(FIX) and serves_own_key(model) and not any(map(str.isspace, _mount(policy)))
 
 
@@ -114,7 +114,7 @@ def _mount(policy: JsonObject) -> str:
 
 
 def may_be_root(model: Model, job: str) -> bool:
-    """Tell whether container node of a replicated job may run as root, without a group for its volumes.
+    """Return whether container node of a replicated job may run as root, without a group for its volumes.
 
     For root, ssh refuses a key that its group may read. With an fsGroup, the kubelet makes it readable for the group
     regardless of the mode. Other users do not own the file, and ssh checks only the modes of the owner's files.
@@ -128,7 +128,7 @@ def may_be_root(model: Model, job: str) -> bool:
 
 
 def serves_own_key(model: Model) -> bool:
-    """Tell whether the nodes' sshd has the Secret's private key, or a copy, as its host key on the command line."""
+    """Return whether the nodes' sshd has the Secret's private key, or a copy, as its host key on the command line."""
     nodes = node_containers(model.replicated_job(NODE))
     words = tuple(word for container in nodes for word in command_line(container))
     return any(key.rpartition("/")[2] == PRIVATE_KEY for key in _host_keys(words))
@@ -168,7 +168,7 @@ _BEFORE_COMMANDS = ("exec", "--", "then", "do", "else", "{")
 
 @lru_cache(maxsize=256)
 def runs_sshd(words: tuple[str, ...]) -> bool:
-    """Tell whether a command line, or a shell script in it, runs sshd, with or without its path."""
+    """Return whether a command line, or a shell script in it, runs sshd, with or without its path."""
     tokens = _shell_words(words)
     for before, word in zip(("", *tokens), tokens, strict=False):
         folder, slash, _ = word.rpartition("/")
@@ -182,7 +182,7 @@ def runs_sshd(words: tuple[str, ...]) -> bool:
 
 
 def _is_sshd(word: str) -> bool:
-    """Tell whether a word is the name of OpenSSH's server, or a path of it."""
+    """Return whether a word is the name of OpenSSH's server, or a path of it."""
     return word.rpartition("/")[2] == "sshd"
 
 
