@@ -13,8 +13,9 @@ import pytest
 from imagecase import IMAGES, REPOSITORY
 from realimages import CACHE, Real, build_or_repin, why_not
 
-from trainc.images.build import build, update, write_layout
+from trainc.images.build import build, update
 from trainc.images.definition import read_image
+from trainc.images.layout import write_layout
 
 pytestmark = [
     pytest.mark.containerfile,
@@ -42,7 +43,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert inputs is not None
     built, findings = build(inputs, CACHE)
     assert built is not None, findings
-    write_layout(built, folder / "layout")
+    write_layout(built.documents, built.layers, folder / "layout")
     return folder / "layout"
 
 

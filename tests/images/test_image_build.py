@@ -16,8 +16,7 @@ import pytest
 from imagecase import IMAGES, REPOSITORY, inputs_of, read
 from realimages import Real, build_or_repin, unpack, why_not
 
-from trainc.images.build import write_layout
-from trainc.images.layout import verify_layout
+from trainc.images.layout import verify_layout, write_layout
 from trainc.images.rootfs import sources_of
 from trainc.inputs.source import Source
 from trainc.project.config import parse_lock
@@ -74,7 +73,7 @@ def test_skopeo_takes_the_layout_and_finds_damage(image: Real, tmp_path: Path) -
     if shutil.which("skopeo") is None:
         pytest.skip("skopeo is not installed")
     layout = tmp_path / "layout"
-    write_layout(image.built, layout)
+    write_layout(image.built.documents, image.built.layers, layout)
     names, blobs = verify_layout(layout)
     assert (dict(names), blobs) == ({image.built.image: image.built.digest}, 4)
     source = f"oci:{layout}:{image.built.image.rpartition(':')[2]}"

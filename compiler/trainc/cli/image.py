@@ -15,7 +15,7 @@ from trainc.findings import Finding, has_errors
 from trainc.images import build as builder
 from trainc.images.definition import FILE as IMAGE_FILE
 from trainc.images.definition import PACKAGES, WHEELS, BuildError, Inputs, read_image
-from trainc.images.layout import LayoutError, read_layout, verify_layout
+from trainc.images.layout import LayoutError, read_layout, verify_layout, write_layout
 from trainc.inputs.imagelock import DIGEST, FILE, key_of
 from trainc.project.config import lock_text, parse_lock
 from trainc.project.files import leads_out
@@ -175,7 +175,7 @@ def build(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pat
         built, findings = builder.build(inputs, cache or root / CACHE, mirror)
         if built is not None:
             target.mkdir(parents=True, exist_ok=True)
-            builder.write_layout(built, target / inputs.name)
+            write_layout(built.documents, built.layers, target / inputs.name)
             echo_line(f"{built.image}: {built.digest}")
         return findings
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "policy": "Test the admission policies in policies/.",
     "cel": "Evaluate a Kubernetes CEL expression.",
     "image": "Build images, and record their digests in images.lock.yaml.",
+    "package": "Write out/ as an OCI artifact for Argo CD and Flux.",
     "argocd": "Print the Argo CD objects that sync out/.",
     "flux": "Print the Flux objects that apply out/.",
     "cmp": "Print objects as an Argo CD config management plugin.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +25,7 @@ from trainc.images.definition import (
     read_image,
 )
 from trainc.images.layers import Entry, copied, system_layer, upper_layer
-from trainc.images.layout import MARKER, Documents, Layer, canonical, digest_of, documents, file_digest
+from trainc.images.layout import Documents, Layer, canonical, digest_of, documents
 from trainc.images.rootfs import make_rootfs, open_archive, resolve
 from trainc.images.sbom import license_list, sbom, software
 from trainc.project.write import replace_file
@@ -78,25 +77,6 @@ def build(inputs: Inputs, cache: Path, mirror: str | None = None) -> tuple[Built
     tars = (stored.tar, layer_cache.keep_bytes(cache, program))
     done = documents(inputs.definition, (stored.layer, layer))
     return Built(inputs.definition.image, done.digest, tars, done), ()
-
-
-def write_layout(built: Built, folder: Path) -> None:
-    """Write an image as an OCI image layout, in the place of an older one. Raises BuildError for any other folder."""
-    if folder.exists() and not (folder / "oci-layout").is_file() and any(folder.iterdir()):
-        raise BuildError(f"{folder} is neither empty nor an image layout: it is not overwritten")
-    making = folder.with_name(f".{folder.name}.making")
-    shutil.rmtree(making, ignore_errors=True)
-    blobs = making / "blobs" / "sha256"
-    blobs.mkdir(parents=True)
-    for data in (built.documents.config, built.documents.manifest):
-        (blobs / digest_of(data).removeprefix("sha256:")).write_bytes(data)
-    for tar in built.layers:
-        digest, _ = file_digest(tar)
-        shutil.copyfile(tar, blobs / digest.removeprefix("sha256:"))
-    (making / "index.json").write_bytes(built.documents.index)
-    (making / "oci-layout").write_bytes(MARKER)
-    shutil.rmtree(folder, ignore_errors=True)
-    making.rename(folder)
 
 
 def _unpinned(inputs: Inputs) -> Iterator[Finding]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
 from trainc.basics.jsonvalues import Json, JsonObject, get, objects
-from trainc.images.definition import PATH, Definition
+from trainc.images.definition import PATH, BuildError, Definition
 from trainc.inputs.imagelock import DIGEST, key_of
 from trainc.project.files import IrregularFileError, open_regular
 from trainc.project.read import read_bytes
@@ -67,14 +68,42 @@ def documents(definition: Definition, layers: Sequence[Layer]) -> Documents:
         }
     )
     entry: JsonObject = {
-        "mediaType": MANIFEST,
-        "digest": digest_of(manifest),
-        "size": len(manifest),
         "platform": {"architecture": definition.architecture, "os": "linux"},
         "annotations": {FULL_NAME: definition.image, REF_NAME: definition.image.rpartition(":")[2]},
     }
-    index = canonical({"schemaVersion": 2, "mediaType": INDEX, "manifests": [entry]})
-    return Documents(config, manifest, index, digest_of(manifest))
+    return index_of(config, manifest, entry)
+
+
+def index_of(config: bytes, manifest: bytes, entry: JsonObject) -> Documents:
+    """Return the documents of a layout with one manifest; ``entry`` completes its descriptor in index.json."""
+    digest = digest_of(manifest)
+    descriptor: JsonObject = {"mediaType": MANIFEST, "digest": digest, "size": len(manifest), **entry}
+    index = canonical({"schemaVersion": 2, "mediaType": INDEX, "manifests": [descriptor]})
+    return Documents(config, manifest, index, digest)
+
+
+def write_layout(documents: Documents, layers: Iterable[Path | bytes], folder: Path) -> None:
+    """Write an OCI image layout, in the place of an older one; ``layers`` are their contents, or files with them.
+
+    Raises BuildError for any other folder that is not empty.
+    """
+    if folder.exists() and not (folder / "oci-layout").is_file() and any(folder.iterdir()):
+        raise BuildError(f"{folder} is neither empty nor an image layout: it is not overwritten")
+    making = folder.with_name(f".{folder.name}.making")
+    shutil.rmtree(making, ignore_errors=True)
+    blobs = making / "blobs" / "sha256"
+    blobs.mkdir(parents=True)
+    for data in (documents.config, documents.manifest, *layers):
+        digest = digest_of(data) if isinstance(data, bytes) else file_digest(data)[0]
+        blob = blobs / digest.removeprefix("sha256:")
+        if isinstance(data, bytes):
+            blob.write_bytes(data)
+        else:
+            shutil.copyfile(data, blob)
+    (making / "index.json").write_bytes(documents.index)
+    (making / "oci-layout").write_bytes(MARKER)
+    shutil.rmtree(folder, ignore_errors=True)
+    making.rename(folder)
 
 
 def digest_of(data: bytes) -> str:

@@ -1,0 +1,96 @@
+"""`trainc package`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trainc.cli.command import ENVIRONMENT, Command, echo_line
+from trainc.cli.compiling import choose
+from trainc.cli.options import findings_options, root_option
+from trainc.cli.reporter import Reporter
+from trainc.images.definition import BuildError
+from trainc.images.layout import write_layout
+from trainc.images.package import package
+from trainc.pipeline.content import bytes_of
+from trainc.project.environments import JOBS, compile_for, load_config, nothing
+from trainc.project.read import merge, name_below, read_platform, read_tree
+from trainc.project.write import OUT
+
+EPILOG = """\b
+Examples:
+  trainc package                      build/package, named latest
+  trainc package --env prod -o build/prod ghcr.io/acme/jobs:2026-11-23
+  trainc package --annotation org.opencontainers.image.revision=main@sha1:$SHA
+  skopeo copy --preserve-digests oci:build/package:latest \\
+      docker://ghcr.io/acme/jobs:latest
+"""
+
+OUTPUT = Path("build/package")
+
+
+@click.command("package", cls=Command, epilog=EPILOG)
+@click.option("--env", "environment", metavar="ENV", help="The environment; required if trainc.yaml has several.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    help=f"The folder of the OCI image layout.  [default: {OUTPUT}]",
+)
+@click.option("--annotation", "annotations", metavar="KEY=VALUE", multiple=True, help="An annotation of the artifact.")
+@root_option
+@findings_options(aside=True)
+@click.argument("name", default="latest")
+def command(
+    *,
+    root: Path,
+    environment: str | None,
+    output: Path | None,
+    annotations: tuple[str, ...],
+    name: str,
+    reporter: Reporter,
+) -> int:
+    """Write the objects of an environment as an OCI artifact, for Argo CD and Flux.
+
+    The artifact has the files that trainc render writes to out/<env>, at
+    <namespace>/<job>/. It is an OCI image layout with one layer, whose digest depends
+    on the files alone. NAME is its tag, or its full name. Nothing is pushed.
+    """
+    folder = output or root / OUTPUT
+    if (below := name_below(root, Path.cwd(), str(folder))) is not None and below.partition("/")[0] == OUT:
+        raise click.BadParameter(f"{folder} is below {OUT}/, which Argo CD reads", param_hint="'--output'")
+    texts = dict(_annotation(text) for text in annotations)
+    config, findings = load_config(root)
+    if reporter.fails(findings):
+        return reporter.report(findings)
+    chosen = choose(config, environment)
+    if len(chosen) > 1:
+        raise click.UsageError(f"--env is required: trainc.yaml has several environments ({', '.join(chosen)})")
+    outcome = compile_for(merge([read_tree(root, JOBS), read_platform(root)]), config, chosen, findings)
+    findings = outcome.findings
+    if not outcome.files and not reporter.fails(findings):
+        findings = (*findings, nothing(JOBS, f"no TrainJob found for environment {chosen[0]}"))
+    status = reporter.report(findings)
+    if reporter.fails(findings):
+        return status
+    prefix = f"{OUT}/{chosen[0]}/"
+    layer, documents = package(
+        {path.removeprefix(prefix): bytes_of(data) for path, data in outcome.files.items()}, name, texts
+    )
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        write_layout(documents, [layer], folder)
+    except BuildError as error:
+        echo_line(f"trainc: error: {error}", err=True)
+        return ENVIRONMENT
+    echo_line(f"{name}: {documents.digest}")
+    return status
+
+
+def _annotation(text: str) -> tuple[str, str]:
+    """Return the key and the value of an --annotation. Raises BadParameter."""
+    key, equals, value = text.partition("=")
+    if not (key and equals):
+        raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="'--annotation'")
+    return key, value
