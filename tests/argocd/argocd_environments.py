@@ -35,6 +35,10 @@ OPTIONS: Mapping[str, JsonObject] = {
         "destination": {"name": "gpu-west"},
         "createNamespace": True,
     },
+    "hydrator": {
+        "argocd": {"repoURL": REPOSITORY, "hydrator": {"branch": "env/hydrator", "staging": "env/hydrator-next"}},
+        "namespaces": {"vision": "team-b", "unused": "elsewhere"},
+    },
     "namespaces": {"argocd": {"repoURL": REPOSITORY, "per": "namespace"}, "createNamespace": True},
 }
 

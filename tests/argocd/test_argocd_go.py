@@ -95,6 +95,25 @@ def test_an_application_a_namespace() -> None:
     assert all(source["directory"] == {"include": "*.yaml", "recurse": True} for source in found.values())
 
 
+def test_the_source_hydrator_has_an_application_per_folder_of_jobs() -> None:
+    answer = expand(applicationset(tree("hydrator")), ["jobs/team-a", "jobs/vision", "jobs/without-jobs", "out/x/y"])
+    found = {made["metadata"]["name"]: made["spec"] for made in answer["Applications"]}
+    assert {name: spec["destination"]["namespace"] for name, spec in found.items()} == {
+        "hydrator.team-a": "team-a",
+        "hydrator.vision": "team-b",
+    }
+    assert found["hydrator.vision"]["sourceHydrator"] == {
+        "drySource": {
+            "repoURL": REPOSITORY,
+            "targetRevision": "HEAD",
+            "path": "jobs/vision",
+            "plugin": {"name": "trainc", "parameters": [{"name": "env", "string": "hydrator"}]},
+        },
+        "syncSource": {"targetBranch": "env/hydrator", "path": "out/hydrator/vision"},
+        "hydrateTo": {"targetBranch": "env/hydrator-next"},
+    }
+
+
 def test_an_application_is_a_plain_directory() -> None:
     """Nothing else is looked for in it, whatever files it has."""
     answer = expand(applicationset(tree("plain")))
@@ -152,7 +171,7 @@ def every_object() -> list[JsonObject]:
     made = [data for name in OPTIONS for data in argocd_objects([tree(name)])[:-1]]
     head: JsonObject = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
     applications = [each for name in OPTIONS for each in expand(applicationset(tree(name)))["Applications"]]
-    assert len(applications) == 10
+    assert len(applications) == 11
     return [*made, *({**head, **each} for each in applications)]
 
 

@@ -92,6 +92,33 @@ def test_skopeo_takes_the_layout_and_finds_damage(image: Real, tmp_path: Path) -
     assert subprocess.run([*copy, f"dir:{tmp_path / 'damaged'}"], capture_output=True, check=False).returncode != 0
 
 
+def test_the_image_of_the_tool_compiles_as_the_user_of_argo_cd(tmp_path: Path) -> None:
+    for name in ("pyproject.toml", "README.md", "LICENSE", "compiler"):  # where pins are renewed, images/ is copied
+        source = REPOSITORY / name
+        if source.is_dir():
+            shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copyfile(source, tmp_path / name)
+    built, repinned = build_or_repin("trainc", tmp_path)
+    tool = Real(built, unpack(built, tmp_path / "rootfs"), repinned)
+    script = """
+        trainc --version; git --version
+        cd /tmp && mkdir -p jobs/team
+        printf '%s\\n' 'apiVersion: trainer.kubeflow.org/v1alpha1' 'kind: TrainJob' 'metadata: {name: j}' \
+          'spec: {runtimeRef: {name: torch-distributed}}' > jobs/team/j.yaml
+        echo 'environments: {prod: {}}' > trainc.yaml
+        cd jobs/team
+        export ARGOCD_APP_SOURCE_PATH=jobs/team
+        setpriv --reuid=999 --regid=999 --clear-groups trainc cmp --quiet
+        cat /home/argocd/cmp-server/config/plugin.yaml
+    """
+    done = tool.run(script)
+    assert done.returncode == 0, done.stderr
+    assert re.match(r"trainc [0-9.]+ .*\ngit version 2[.]", done.stdout), done.stdout
+    assert "kind: JobSet\n" in done.stdout
+    assert done.stdout.endswith((REPOSITORY / "images/trainc/plugin.yaml").read_text(encoding="utf-8"))
+
+
 CHECK_BYTECODE = r"""
 import importlib.util, marshal, os, struct, sys
 counts, stale = {"hash": 0, "time": 0}, []

@@ -245,6 +245,8 @@ def _for_each(root: Path, images: Iterable[str], work: Callable[[Inputs], Iterab
         except BuildError as error:
             raise Impossible(str(error)) from None
         failed += findings
+        if inputs is not None and inputs.definition.project and leads_out(root, folder / inputs.definition.project):
+            raise Impossible(f"{folder.resolve().name}: {inputs.definition.project}: not in the project root")
         try:
             failed += work(inputs) if inputs is not None else ()
         except (BuildError, OSError) as error:

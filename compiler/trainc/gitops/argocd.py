@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.data import load_text
 from trainc.gitops.pods import Summary
-from trainc.inputs.settings import Settings
+from trainc.inputs.settings import Hydrator, Settings
 from trainc.upstream import ARGOCD_API, JOBSET_GROUP, TRAINER_GROUP
 
 IN_CLUSTER = "https://kubernetes.default.svc"
@@ -142,39 +142,91 @@ def applicationset(tree: Tree) -> JsonObject:
     if options.automated:
         # With selfHeal, a JobSet that a TTL or a user has deleted would be created, and its job run, again.
         sync["automated"] = {"prune": True, "selfHeal": False}
-    generator: JsonObject = {
-        "repoURL": tree.repository,
-        "revision": options.revision,
-        "directories": [{"path": f"out/{tree.environment}/{depth}"}],
-    }
-    metadata: JsonObject = {
-        "name": f"{tree.environment}.{_NAMESPACE}{job}",
-        "annotations": {
-            "argocd.argoproj.io/compare-options": "ServerSideDiff=true",
-            "argocd.argoproj.io/manifest-generate-paths": ".",
-        },
+    if options.hydrator is UNSET:
+        name, namespace = f"{tree.environment}.{_NAMESPACE}{job}", _NAMESPACE
+        directories: list[Json] = [{"path": f"out/{tree.environment}/{depth}"}]
+        source: JsonObject = {
+            "source": {
+                "repoURL": _literal(tree.repository),
+                "targetRevision": _literal(options.revision),
+                "path": "{{ .path.path }}",
+                "directory": {"recurse": True, **DIRECTORY} if per_namespace else {**DIRECTORY},
+            }
+        }
+        needed = "."
+    else:
+        name, namespace = f"{tree.environment}.{_FOLDER}", _mapped(tree.settings.namespaces)
+        directories = [{"path": f"jobs/{folder}"} for folder in _folders(tree)]
+        source = {"sourceHydrator": _hydrator(tree, options.hydrator)}
+        needed = ".;/runtimes;/policies;/trainc.yaml;/images.lock.yaml"
+    annotations: JsonObject = {
+        "argocd.argoproj.io/compare-options": "ServerSideDiff=true",
+        "argocd.argoproj.io/manifest-generate-paths": needed,
     }
     application: JsonObject = {
         "project": _literal(tree.project),
-        "source": {
-            "repoURL": _literal(tree.repository),
-            "targetRevision": _literal(options.revision),
-            "path": "{{ .path.path }}",
-            "directory": {"recurse": True, **DIRECTORY} if per_namespace else {**DIRECTORY},
-        },
-        "destination": {key: _literal(cluster), "namespace": _NAMESPACE},
+        **source,
+        "destination": {key: _literal(cluster), "namespace": namespace},
         "syncPolicy": sync,
+    }
+    generator: JsonObject = {
+        "repoURL": tree.repository,
+        "revision": options.revision,
+        "directories": directories,
     }
     spec: JsonObject = {
         "goTemplate": True,
         "goTemplateOptions": ["missingkey=error"],
         "generators": [{"git": generator}],
-        "template": {"metadata": metadata, "spec": application},
+        "template": {"metadata": {"name": name, "annotations": annotations}, "spec": application},
     }
     if options.on_delete == "keep":
         spec["syncPolicy"] = {"preserveResourcesOnDeletion": True}
-    metadata = {"name": tree.name, "namespace": options.namespace}
+    metadata: JsonObject = {"name": tree.name, "namespace": options.namespace}
     return {"apiVersion": ARGOCD_API, "kind": "ApplicationSet", "metadata": metadata, "spec": spec}
+
+
+# With the source hydrator, Argo CD runs `trainc cmp` on each folder of jobs/ and commits its output to a branch.
+
+_FOLDER: Final = "{{ index .path.segments 1 }}"
+"""The second folder of jobs/<namespace>."""
+
+
+def _folders(tree: Tree) -> list[str]:
+    """Return the folders of jobs/ with jobs in the environment, sorted."""
+    mapped = tree.settings.namespaces
+    return sorted(
+        {folder for folder, namespace in mapped.items() if namespace in tree.namespaces}
+        | {namespace for namespace in tree.namespaces if namespace not in mapped.values()}
+    )
+
+
+def _mapped(namespaces: Mapping[str, str]) -> str:
+    """Return the template of the namespace in the cluster of a folder of jobs/."""
+    if not namespaces:
+        return _FOLDER
+    pairs = " ".join(f'"{name}"' for pair in sorted(namespaces.items()) for name in pair)
+    return f"{{{{ $folder := index .path.segments 1 }}}}{{{{ get (dict {pairs}) $folder | default $folder }}}}"
+
+
+def _hydrator(tree: Tree, hydrator: Hydrator) -> JsonObject:
+    """Return the sourceHydrator of the Applications."""
+    parameters: list[Json] = [{"name": ENV, "string": tree.environment}]
+    made: JsonObject = {
+        "drySource": {
+            "repoURL": _literal(tree.repository),
+            "targetRevision": _literal(tree.settings.argocd.revision),
+            "path": "{{ .path.path }}",
+            "plugin": {"name": PLUGIN, "parameters": parameters},
+        },
+        "syncSource": {
+            "targetBranch": _literal(hydrator.branch),
+            "path": f"out/{tree.environment}/{_FOLDER}",
+        },
+    }
+    if hydrator.staging:
+        made["hydrateTo"] = {"targetBranch": _literal(hydrator.staging)}
+    return made
 
 
 def _literal(text: str) -> str:

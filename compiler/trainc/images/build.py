@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, structs
 
 from trainc.basics.jsonvalues import JsonObject
 from trainc.findings import Finding, report
@@ -20,13 +20,14 @@ from trainc.images.definition import (
     WHEELS,
     BuildError,
     Inputs,
+    Pin,
     changes,
     pins_text,
     read_image,
 )
 from trainc.images.layers import Entry, copied, system_layer, upper_layer
 from trainc.images.layout import Documents, Layer, canonical, digest_of, documents
-from trainc.images.rootfs import make_rootfs, open_archive, resolve
+from trainc.images.rootfs import build_wheel, make_rootfs, open_archive, resolve
 from trainc.images.sbom import license_list, sbom, software
 from trainc.project.write import replace_file
 
@@ -64,6 +65,10 @@ def build(inputs: Inputs, cache: Path, mirror: str | None = None) -> tuple[Built
     """
     if unpinned := tuple(_unpinned(inputs)):
         return None, unpinned
+    if inputs.definition.project:
+        with layer_cache.scratch(cache) as scratch:
+            pin, _ = _project(inputs, cache, scratch)
+        inputs = structs.replace(inputs, wheels=(*inputs.wheels, pin))
     key = layer_cache.key_of(made_of(inputs))
     stored = layer_cache.find(cache, key, SYSTEM)
     if stored is None:
@@ -89,6 +94,12 @@ def _unpinned(inputs: Inputs) -> Iterator[Finding]:
         for index, name in enumerate(required):
             if re.split("[<>=!~]", name)[0].replace("_", "-").lower() not in names:
                 yield report(MALFORMED, inputs.document, (key, index), f"{name} is not pinned in {file}")
+
+
+def _project(inputs: Inputs, cache: Path, scratch: Path) -> tuple[Pin, Path]:
+    """Build the wheel of the image's project."""
+    definition = inputs.definition
+    return build_wheel(inputs.folder.resolve() / definition.project, definition.epoch, cache, scratch)
 
 
 def made_of(inputs: Inputs) -> JsonObject:
@@ -144,8 +155,13 @@ def update(inputs: Inputs, cache: Path, mirror: str | None = None) -> tuple[str,
     with layer_cache.scratch(cache) as scratch:
         archive = open_archive(definition.suite, definition.architecture, mirror, scratch)
         packages = archive.resolve(definition.packages)
-        names = definition.wheels
+        names = [*definition.wheels]
+        own = None
+        if definition.project:
+            own, wheel = _project(inputs, cache, scratch)
+            names.append(str(wheel))
         wheels = resolve(names, definition.suite, definition.architecture, scratch) if names else ()
+        wheels = tuple(pin for pin in wheels if own is None or pin.name != own.name)
     replace_file(str(inputs.folder / PACKAGES), pins_text(packages, PACKAGES).encode())
     if wheels:
         replace_file(str(inputs.folder / WHEELS), pins_text(wheels, WHEELS).encode())

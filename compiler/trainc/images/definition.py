@@ -113,6 +113,13 @@ class Definition(Struct, frozen=True, forbid_unknown_fields=True):
         tuple[Requirement, ...],
         Meta(description="Python packages in pip's notation; wheels.lock pins them by SHA-256."),
     ] = ()
+    project: Annotated[
+        str,
+        Meta(
+            description="The folder of a Python project, relative to the folder of image.yaml: it is built as a wheel"
+            " and installed, and wheels.lock pins its dependencies."
+        ),
+    ] = ""
     user: User | UnsetType = UNSET
     files: Annotated[
         tuple[CopiedFile, ...], Meta(description="Files to copy, owned by root: the layer above the packages.")
@@ -168,8 +175,9 @@ def _contradictions(definition: Definition, document: Document) -> Iterator[Find
         message = "not the full name of an image" if full else "not the name of an image"
         expected = full or "registry, path and tag, such as ghcr.io/team/train:1"
         yield report(CODE, document, ("image",), message, found=image, expected=expected)
-    if definition.wheels and PIP not in definition.packages:
-        yield report(CODE, document, ("wheels",), f"wheels need pip: add the package {PIP}")
+    for key, needs_pip in (("wheels", definition.wheels), ("project", definition.project)):
+        if needs_pip and PIP not in definition.packages:
+            yield report(CODE, document, (key,), f"wheels need pip: add the package {PIP}")
     yield from _paths(definition, document)
     for label in definition.labels:
         if label.startswith(OWN_LABELS):

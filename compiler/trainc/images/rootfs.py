@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
+from zipfile import ZipFile, ZipInfo
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -249,6 +250,35 @@ def fetch(pins: Sequence[Pin], suite: str, architecture: str, cache: Path, targe
         if (wheel := _kept(kept, pin)) is None:
             raise BuildError(f"pip found no wheel of {pin.name} {pin.version} with SHA-256 {pin.sha256}")
         shutil.copy(wheel, target)
+
+
+_NOT_BUILT: Final = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
+
+
+def build_wheel(project: Path, epoch: int, cache: Path, scratch: Path) -> tuple[Pin, Path]:
+    """Build the wheel of a Python project with the build backend that is installed, and keep it in the cache.
+
+    Return its pin and its file. The bytes depend on the project's files and the backend alone: a copy is built, since
+    backends leave files in the project that get into the next wheel, and the archive is written without compression,
+    times and modes. Raises BuildError.
+    """
+    copy, folder = scratch / "project", scratch / "built"
+    shutil.copytree(project, copy, ignore=_NOT_BUILT, copy_function=shutil.copyfile, symlinks=True)
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "wheel"]
+    options = ["--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", str(folder)]
+    run([*pip, *options, str(copy)], environment={"SOURCE_DATE_EPOCH": str(epoch)})
+    (file,) = folder.iterdir()
+    if not file.name.endswith("-none-any.whl"):
+        raise BuildError(f"{file.name} depends on a platform: only projects of Python alone can be installed")
+    normal = scratch / file.name
+    with ZipFile(file) as old, ZipFile(normal, "w") as new:
+        for member in sorted(old.infolist(), key=lambda one: one.filename):
+            new.writestr(ZipInfo(member.filename), old.read(member))
+    name, version = file.name.split("-")[:2]
+    pin = Pin(name.replace("_", "-").lower(), version, _sha256(normal))
+    kept = cache / "wheels" / pin.sha256
+    kept.mkdir(parents=True, exist_ok=True)
+    return pin, Path(shutil.copy(normal, kept))
 
 
 def resolve(requirements: Iterable[str], suite: str, architecture: str, scratch: Path) -> tuple[Pin, ...]:

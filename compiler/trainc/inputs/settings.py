@@ -118,6 +118,19 @@ OnDelete = Annotated[
 ]
 
 
+class Hydrator(Struct, frozen=True, forbid_unknown_fields=True):
+    """Argo CD's source hydrator."""
+
+    branch: Annotated[Text, Meta(description="The branch from which Argo CD syncs the objects that it generates.")]
+    staging: Annotated[
+        Text,
+        Meta(
+            description="A branch to which Argo CD commits instead: a pull request merges it into the other."
+            " Default: it commits to the branch from which it syncs."
+        ),
+    ] = ""
+
+
 class ArgoCD(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """Argo CD's objects."""
 
@@ -134,6 +147,13 @@ class ArgoCD(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     ] = ""
     automated: Annotated[bool, Meta(description="Whether Argo CD syncs automatically.")] = True
     per: Annotated[Literal["job", "namespace"], Meta(description="One Application per job or per namespace.")] = "job"
+    hydrator: Annotated[
+        Hydrator | UnsetType,
+        Meta(
+            description="Argo CD itself runs trainc on jobs/ and commits the objects to a branch, instead of syncing"
+            " out/: one Application per namespace."
+        ),
+    ] = UNSET
     on_delete: OnDelete = "stop"
     write: Annotated[Text, Meta(description="A folder outside of out/ to which render writes Argo CD's objects.")] = ""
     namespaces: Annotated[

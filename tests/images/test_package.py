@@ -1,0 +1,118 @@
+"""`trainc package`: an OCI artifact with the files of an environment."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from imagecase import REPOSITORY, Run, blob
+
+from trainc.images.package import _gzip, package
+
+SKOPEO = shutil.which("skopeo")
+
+JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: j}
+spec: {runtimeRef: {name: torch-distributed}}
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "jobs" / "team").mkdir(parents=True)
+    (tmp_path / "jobs" / "team" / "j.yaml").write_text(JOB, encoding="utf-8")
+    (tmp_path / "trainc.yaml").write_text("environments: {prod: {}}\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def unpacked(layout: Path) -> tuple[dict[str, object], dict[str, bytes]]:
+    (entry,) = json.loads((layout / "index.json").read_bytes())["manifests"]
+    manifest = json.loads(blob(layout, entry["digest"]))
+    (layer,) = manifest["layers"]
+    with tarfile.open(fileobj=io.BytesIO(blob(layout, layer["digest"])), mode="r:gz") as tar:
+        files = {each.name: tar.extractfile(each) for each in tar.getmembers() if each.isfile()}
+        return manifest, {name: file.read() for name, file in files.items() if file is not None}
+
+
+def test_it_has_the_files_of_render(root: Path, run: Run) -> None:
+    assert run("render").exit_code == 0
+    result = run("package", "ghcr.io/acme/jobs:1", "--annotation", "org.opencontainers.image.revision=main")
+    assert result.exit_code == 0, result.output
+    manifest, files = unpacked(root / "build" / "package")
+    out = root / "out" / "prod"
+    assert files == {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*.yaml")}
+    assert list(files) == ["team/j/jobset-j.yaml"]
+    assert manifest["annotations"] == {"org.opencontainers.image.revision": "main"}
+    (entry,) = json.loads((root / "build/package/index.json").read_bytes())["manifests"]
+    assert result.stdout == f"ghcr.io/acme/jobs:1: {entry['digest']}\n"
+    assert run("image", "verify", "build/package").exit_code == 0
+
+
+def test_nothing_is_written_after_an_error(root: Path, run: Run) -> None:
+    (root / "jobs/team/bad.yaml").write_text(JOB.replace("name: j", "name: k, nme: k"), encoding="utf-8")
+    result = run("package")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "TC101" in result.stderr
+    assert not (root / "build").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-o", "out/prod"), "out/prod is below out/, which Argo CD reads"),
+        (("--annotation", "nothing"), "'nothing' is not KEY=VALUE"),
+        (("--env", "other"), "environment 'other' not found in trainc.yaml (prod)"),
+        (("-o", "jobs"), "jobs is neither empty nor an image layout: it is not overwritten"),
+    ],
+)
+def test_wrong_usage(root: Path, run: Run, arguments: tuple[str, ...], message: str) -> None:
+    result = run("package", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert (root / "jobs/team/j.yaml").exists()
+
+
+def test_an_environment_without_jobs_and_several_environments(root: Path, run: Run) -> None:
+    (root / "trainc.yaml").write_text("environments: {prod: {}, test: {jobs: [other/*]}}\n", encoding="utf-8")
+    result = run("package")
+    assert result.exit_code == 2
+    assert "--env is required: trainc.yaml has several environments (prod, test)" in result.stderr
+    result = run("package", "--env", "test")
+    assert result.exit_code == 2
+    assert "no TrainJob found for environment test" in result.stderr
+
+
+def test_the_digest_depends_on_the_files_alone() -> None:
+    one, two = (package(files, "latest") for files in ({"a/x": b"1", "b": b"2"}, {"b": b"2", "a/x": b"1"}))
+    assert one == two
+    assert one[1].digest != package({"a/x": b"1", "b": b"3"}, "latest")[1].digest
+
+
+@given(st.one_of(st.binary(), st.integers(0, 200_000).map(lambda size: bytes(size % 251 for size in range(size)))))
+def test_gzip_without_compression_is_gzip(data: bytes) -> None:
+    assert gzip.decompress(b"".join(_gzip(data or b"-"))) == (data or b"-")
+
+
+@pytest.mark.skipif(SKOPEO is None, reason="skopeo is not installed")
+def test_other_tools_read_it(root: Path, run: Run) -> None:
+    digest = run("package", "-o", "made", "latest").stdout.strip().rpartition(" ")[2]
+    copy = [str(SKOPEO), "copy", "--quiet", "--preserve-digests", "oci:made:latest", "dir:copied"]
+    done = subprocess.run(copy, cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert blob(root / "made", digest) == (root / "copied" / "manifest.json").read_bytes()
+
+
+def test_the_image_of_the_tool_has_the_plugin(run: Run) -> None:
+    assert run("argocd", "--cmp").stdout == (REPOSITORY / "images/trainc/plugin.yaml").read_text(encoding="utf-8")
