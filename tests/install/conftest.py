@@ -24,8 +24,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
-    """Build wheel and sdist as a release does, from the files that git has or would have."""
+    """Build wheel and sdist as a release does, from the files that git has or would have.
+
+    TRAINC_DIST names a folder with those of a release, which are then tested.
+    """
     folder = tmp_path_factory.mktemp("build")
+    released = os.environ.get("TRAINC_DIST")
     probe = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder / "probe", "setuptools"]
     if subprocess.run(probe, capture_output=True, check=False).returncode != 0 and not os.environ.get("CI"):
         pytest.skip("pip finds no packages here, and a build needs the build backend")
@@ -37,10 +41,11 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
         if (ROOT / name).is_file() and (name.startswith(("compiler/", "docs/")) or "/" not in name):
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, source / name)
-    call(sys.executable, "-m", "build", "--outdir", folder / "dist", source, cwd=folder)
+    if not released:
+        call(sys.executable, "-m", "build", "--outdir", folder / "dist", source, cwd=folder)
     call(sys.executable, "-m", "build", "--wheel", "--outdir", folder / "direct", source, cwd=folder)
-    (wheel,) = (folder / "dist").glob("*.whl")
-    (sdist,) = (folder / "dist").glob("*.tar.gz")
+    dist = Path(released).resolve() if released else folder / "dist"
+    (wheel,), (sdist,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
     (direct,) = (folder / "direct").glob("*.whl")
     return Distributions(wheel, sdist, direct)
 

@@ -91,7 +91,9 @@ def test_the_version_has_one_place_and_an_entry_in_the_changelog() -> None:
     assert PROJECT["dynamic"] == ["version"]
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     headings = re.findall(r"(?m)^## \[(.+?)\]", changelog)
-    assert headings[:2] == ["Unreleased", __version__]
+    assert __version__ in headings[:2]
+    assert headings.index(__version__) == (headings[0] == "Unreleased")
+    assert re.search(rf"(?m)^## \[{re.escape(__version__)}\] - (?:\d{{4}}-\d\d-\d\d|not released yet)$", changelog)
     assert [heading for heading in headings if f"\n[{heading}]: {REPOSITORY}/" not in changelog] == []
     kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
     assert set(re.findall(r"(?m)^### (.+)$", changelog)) <= kinds
