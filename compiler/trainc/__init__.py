@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from trainc.basics.about import VERSION as __version__  # noqa: N811 - the public name
+
 if TYPE_CHECKING:
     from trainc.findings import Diagnostic, Finding, Severity
     from trainc.inputs.options import Options
@@ -35,7 +37,6 @@ __all__ = [
     "compile",
 ]
 
-__version__ = "0.1.0"
 
 _HOMES = {
     "Build": "trainc.pipeline.compile",

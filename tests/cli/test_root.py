@@ -88,7 +88,7 @@ def test_completion(process: Process) -> None:
     assert complete(process, "trainc ", 1) == list(COMMANDS)
     assert complete(process, "trainc v", 1) == ["validate"]
     assert "--check" in complete(process, "trainc render --", 2)
-    assert complete(process, "trainc build --format ", 3) == ["text", "json", "sarif", "github", "junit"]
+    assert complete(process, "trainc build --format ", 3) == ["text", "json", "sarif", "github", "junit", "codequality"]
     assert complete(process, "trainc build --fail-on ", 3) == ["error", "warning"]
     assert complete(process, "trainc explain tc90", 2) == [code for code in sorted(CODES) if code.startswith("TC90")]
     source = process(_TRAINC_COMPLETE="bash_source")

@@ -10,10 +10,11 @@ from findings_samples import DATA, FIELD, TEXT, document, findings
 from hypothesis import assume, given
 
 import trainc
+from trainc.basics.about import docs_page
 from trainc.basics.jsonvalues import Json
 from trainc.findings import CODES, Finding, Related, Severity, report
 from trainc.findings.codes import anchor, markdown, page
-from trainc.findings.formats import FINGERPRINT, ROOT, SCHEMA, VERSION
+from trainc.findings.formats import FINGERPRINT, ROOT, SCHEMA
 from trainc.findings.formats import as_sarif as render
 
 
@@ -49,6 +50,7 @@ RULE = closed(
         "name": {"type": "string", "pattern": "^[A-Z][A-Za-z0-9]*$"},
         "shortDescription": MESSAGE,
         "fullDescription": MESSAGE,
+        "helpUri": {"type": "string", "pattern": "^https://"},
         "help": closed({"text": STRING, "markdown": STRING}),
         "defaultConfiguration": closed({"level": LEVEL}),
     }
@@ -111,7 +113,7 @@ def test_nothing_is_a_run_without_results() -> None:
 
 def test_the_version_is_that_of_the_package() -> None:
     driver = log([])["runs"][0]["tool"]["driver"]
-    assert driver["version"] == driver["semanticVersion"] == VERSION == trainc.__version__
+    assert driver["version"] == driver["semanticVersion"] == trainc.__version__
 
 
 def test_rules_are_the_table() -> None:
@@ -122,8 +124,9 @@ def test_rules_are_the_table() -> None:
         assert rule["shortDescription"]["text"].lower() == f"{entry.title}.".lower(), code
         assert rule["defaultConfiguration"]["level"] == entry.severity, code
         assert rule["help"]["text"].startswith(page(code)), code
+        assert rule["helpUri"] == docs_page("codes", anchor(code))
         for text in rule["help"].values():
-            assert f"docs/codes.md#{anchor(code)}" in text, code
+            assert f"See {rule['helpUri']}, or run" in text, code
             assert entry.hint is None or " ".join(entry.hint.split()) in " ".join(text.split()), code
 
 

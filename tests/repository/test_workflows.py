@@ -18,6 +18,11 @@ from trainc.changes.model import Difference, Directory
 
 WORKFLOWS = sorted((Path(__file__).resolve().parents[2] / ".github" / "workflows").glob("*.yml"))
 POSTER = "diff-comment.yml"
+RELEASE = "release.yml"
+REUSABLE = "trainc.yml"
+PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}|\./\.trainc-action")
+"""An action by its commit, or ours, which trainc.yml checks out by the ref that its caller chooses."""
+
 GH = r"""#!/usr/bin/env bash
 printf '%s\n' "$*" >>"$CALLS"
 case "$*" in
@@ -35,22 +40,25 @@ def workflow(path: Path) -> dict[Any, Any]:
 
 
 def steps(path: Path) -> list[dict[str, Any]]:
-    return [step for job in workflow(path)["jobs"].values() for step in job["steps"]]
+    return [step for job in workflow(path)["jobs"].values() for step in job.get("steps", ())]
 
 
 def permissions(path: Path) -> list[dict[str, str]]:
     found = workflow(path)
-    return [found["permissions"], *(job["permissions"] for job in found["jobs"].values() if "permissions" in job)]
+    return [
+        found.get("permissions", {}),
+        *(job["permissions"] for job in found["jobs"].values() if "permissions" in job),
+    ]
 
 
 def test_there_are_workflows() -> None:
-    assert {path.name for path in WORKFLOWS} >= {"ci.yml", "diff.yml", POSTER}
+    assert {path.name for path in WORKFLOWS} == {"ci.yml", "diff.yml", POSTER, RELEASE, REUSABLE}
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_actions_are_pinned_and_expressions_stay_out_of_scripts(path: Path) -> None:
     for step in steps(path):
-        assert "uses" not in step or re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", step["uses"]), step
+        assert "uses" not in step or PINNED.fullmatch(step["uses"]), step
         assert "${{" not in step.get("run", ""), "a script in which somebody else's text is code"
 
 
@@ -59,9 +67,16 @@ def test_what_runs_a_pull_request_cannot_write(path: Path) -> None:
     triggers = workflow(path)[True]  # YAML 1.1 reads `on` as true
     assert "pull_request_target" not in triggers
     writes = any("write" in granted.values() for granted in permissions(path))
-    assert writes == (path.name == POSTER)
-    if writes:
-        assert set(triggers) == {"workflow_run"}
+    assert writes == (path.name in (POSTER, RELEASE))
+    assert ("permissions" in workflow(path)) == (path.name != REUSABLE), "its caller decides"
+    if path.name == REUSABLE:
+        assert set(triggers) == {"workflow_call"}
+    if path.name == RELEASE:
+        assert triggers == {"push": {"tags": ["v*"]}}
+        assert workflow(path)["permissions"] == {}
+        assert all("permissions" in job for job in workflow(path)["jobs"].values())
+    if path.name == POSTER:
+        assert set(triggers) == {"workflow_run", "workflow_call"}
         assert not any("uses" in step for step in steps(path)), "neither a checkout nor anybody's action"
     if "pull_request" in triggers:
         assert not re.search(r"\bsecrets\.", path.read_text(encoding="utf-8"))

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from trainc.cache.results import key_of, load_result, save_result
 from trainc.cache.store import open_store
 from trainc.cli.command import CLEAN, Command, echo
-from trainc.cli.options import cache_option, crds_option, findings_options, root_option
+from trainc.cli.options import cache_option, crds_option, environment_option, findings_options, root_option
 from trainc.cli.reporter import Report, Reporter
 from trainc.findings import Finding, Silenced, has_errors, sort_key
 from trainc.project.read import Inputs, has_config, merge, read_config, read_given, read_lock, read_platform, read_stdin
@@ -42,7 +42,7 @@ OUTPUTS = ("yaml", "json")
 @click.command("build", cls=Command, epilog=EPILOG)
 @click.option("-o", "--output", type=click.Choice(OUTPUTS), default="yaml", show_default=True, help="Output format.")
 @click.option("--faithful", is_flag=True, help="Print exactly what a cluster with Trainer would create.")
-@click.option("--env", "environment", metavar="ENV", help="An environment of trainc.yaml.  [default: the first one]")
+@environment_option(help="An environment of trainc.yaml.  [default: the first one]")
 @root_option
 @crds_option
 @cache_option

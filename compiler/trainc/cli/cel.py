@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from trainc.admission.policy.creation import accepts_expressions
+from trainc.basics.about import docs_page
 from trainc.basics.jsonvalues import Json, JsonObject, get
 from trainc.cel.issues import Issue, display
 from trainc.cel.questions import (
@@ -71,7 +72,9 @@ _FILE = click.Path(exists=True, allow_dash=True)
     help="Print text for people, or one JSON object per line.",
 )
 @click.option(
-    "--jsonl", is_flag=True, help="Read expressions from standard input, one JSON object per line; see docs/cel.md."
+    "--jsonl",
+    is_flag=True,
+    help=f"Read expressions from standard input, one JSON object per line; see {docs_page('cel')}.",
 )
 @click.option(
     "--engine",

@@ -22,7 +22,8 @@ from trainc.changes.trees import Files, directory_of, is_below, select
 from trainc.changes.trees import sources as output_sources
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command, echo
 from trainc.cli.compiling import executor_of, request_of, revision_errors
-from trainc.cli.options import findings_options, root_option
+from trainc.cli.completion import complete_file
+from trainc.cli.options import findings_options, revision_option, root_option
 from trainc.cli.reporter import Reporter, is_coloured
 from trainc.findings import Finding, has_errors
 from trainc.inputs.options import Revision
@@ -63,13 +64,13 @@ Examples:
 
 
 @click.command("diff", cls=Command, epilog=EPILOG)
-@click.option("--base", metavar="REV", default="HEAD", show_default=True, help="The git revision to compare with.")
-@click.option("--head", metavar="REV", help="The git revision to compare.  [default: the working tree]")
+@revision_option("--base", default="HEAD", show_default=True, help="The git revision to compare with.")
+@revision_option("--head", help="The git revision to compare.  [default: the working tree]")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="Output format.")
 @click.option("--exit-code", is_flag=True, help="Exit 1 if anything differs, as git diff does.")
 @root_option
 @findings_options(aside=True)
-@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.argument("paths", metavar="[PATH]...", nargs=-1, shell_complete=complete_file)
 def command(
     *,
     base: str,

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Final
 
 import click
-from click.shell_completion import CompletionItem
 
 from trainc.cli.command import CLEAN, Command, echo
-from trainc.cli.options import project_option, project_root
+from trainc.cli.completion import complete_code_or_job
+from trainc.cli.options import environment_option, project_option, project_root
 from trainc.findings import CODES
 from trainc.findings.codes import listing, page
 
@@ -27,16 +27,11 @@ Examples:
 """
 
 
-def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    start = incomplete.upper()
-    return [CompletionItem(code, help=CODES[code].title) for code in sorted(CODES) if code.startswith(start)]
-
-
 @click.command("explain", cls=Command, epilog=EPILOG)
-@click.option("--env", "environment", metavar="ENV", help="The environment.  [default: the first one with the job]")
+@environment_option(help="The environment.  [default: the first one with the job]")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="Output format.")
 @project_option()
-@click.argument("what", metavar="[CODE|NAMESPACE/JOB]", required=False, shell_complete=_complete)
+@click.argument("what", metavar="[CODE|NAMESPACE/JOB]", required=False, shell_complete=complete_code_or_job)
 @click.argument("field", metavar="[FIELD]", required=False)
 def command(*, environment: str | None, output: str, root: str | None, what: str | None, field: str | None) -> int:
     """Explain the code of a finding, or where the fields of a job's objects came from.

@@ -7,16 +7,14 @@ from pathlib import Path
 
 import click
 
-from trainc.basics.jsonvalues import get
 from trainc.cli.command import CLEAN, echo
 from trainc.cli.compiling import choose
+from trainc.cli.completion import names_in
 from trainc.cli.reporter import Reporter
 from trainc.documents.classify import TRAINJOB
-from trainc.documents.load import load
 from trainc.findings import Finding, Severity, has_errors, sort_key, suggest
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.options import Options
-from trainc.inputs.source import Source
 from trainc.pipeline.compile import compile  # noqa: A004 - its public name
 from trainc.plugins.model import Objects
 from trainc.project.environments import JOBS, load_config
@@ -82,16 +80,11 @@ def _read(namespace: str, name: str, root: Path) -> Inputs:
     inputs = read_tree(root, f"{JOBS}/{namespace}") if namespace and "/" not in name else Inputs()
     if name == FOLDER and inputs.sources:
         return inputs
-    sources = tuple(source for source in inputs.sources if name in _job_names(source))
+    sources = tuple(source for source in inputs.sources if name in names_in(source, {TRAINJOB}))
     if sources:
         return Inputs(sources, inputs.findings)
     every = read_tree(root, JOBS).sources
-    known = [f"{source.name.split('/')[1]}/{job}" for source in every for job in _job_names(source)]
+    known = [f"{source.name.split('/')[1]}/{job}" for source in every for job in names_in(source, {TRAINJOB})]
     wanted = f"{namespace}/{name}"
     hint = suggest(wanted, known) or f"{JOBS}/ has {len(known)} jobs"
     raise click.BadParameter(f"TrainJob {wanted!r} not found in {JOBS}/.\nHint: {hint}", param_hint=WHAT)
-
-
-def _job_names(source: Source) -> tuple[str, ...]:
-    documents = (document.data for document in load(source)[0])
-    return tuple(str(get(data, "metadata", "name")) for data in documents if data.get("kind") == TRAINJOB)

@@ -10,7 +10,7 @@ import click
 from trainc.basics.jsonvalues import JsonObject
 from trainc.cli.command import CLEAN, Command, echo
 from trainc.cli.compiling import choose
-from trainc.cli.options import findings_options, root_option
+from trainc.cli.options import environment_option, findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.documents.emit import emit_inert
 from trainc.findings import Finding
@@ -35,11 +35,9 @@ Examples:
   trainc flux --env prod   those of one environment
 """
 
-environment_option = click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
-
 
 @click.command("argocd", cls=Command, epilog=ARGOCD_EPILOG)
-@environment_option
+@environment_option(help="Only this environment of trainc.yaml.")
 @click.option("--health", is_flag=True, help="Only the health checks, a part of ConfigMap argocd-cm.")
 @click.option("--cmp", "plugin", is_flag=True, help="Only the definition of the config management plugin.")
 @root_option
@@ -71,7 +69,7 @@ def argocd(*, environment: str | None, health: bool, plugin: bool, root: Path, r
 
 
 @click.command("flux", cls=Command, epilog=FLUX_EPILOG)
-@environment_option
+@environment_option(help="Only this environment of trainc.yaml.")
 @root_option
 @findings_options(aside=True)
 def flux(*, environment: str | None, root: Path, reporter: Reporter) -> int:

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, STALE, Command, echo_line
+from trainc.cli.completion import complete_file, complete_image
 from trainc.cli.options import root_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import Finding, has_errors
@@ -49,7 +50,7 @@ def command() -> None:
 @command.command("lock", cls=Command, epilog=EPILOG)
 @click.option("--check", is_flag=True, help="Write nothing, and exit 3 if images.lock.yaml would change.")
 @root_option
-@click.argument("images", metavar="[IMAGE]...", nargs=-1)
+@click.argument("images", metavar="[IMAGE]...", nargs=-1, shell_complete=complete_file)
 def lock(*, check: bool, root: Path, images: tuple[str, ...]) -> int:
     """Record image digests in images.lock.yaml, by which render pins images.
 
@@ -151,7 +152,7 @@ def _shared(function: F) -> F:
         type=click.Path(path_type=Path, file_okay=False),
         help=f"The folder for layers and wheels; safe to delete.  [default: {CACHE}]",
     )
-    images = click.argument("images", metavar="[IMAGE]...", nargs=-1)
+    images = click.argument("images", metavar="[IMAGE]...", nargs=-1, shell_complete=complete_image)
     return cache(mirror(images(root_option(function))))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from trainc.cli.command import echo
+from trainc.cli.completion import complete_environment, complete_revision
 from trainc.cli.reporter import FAILING, Reporter
 from trainc.findings.formats import FORMATS
 
@@ -24,8 +25,13 @@ project_option = partial(
 )
 """The decorator without a callback."""
 
-root_option = project_option(callback=lambda _ctx, _param, value: project_root(Path.cwd(), value))
-"""Passes the project root to the command."""
+root_option = project_option(
+    callback=lambda ctx, _param, value: value if ctx.resilient_parsing else project_root(Path.cwd(), value)
+)
+"""Passes the project root to the command. Completion, which parses resiliently, finds it itself."""
+
+environment_option = partial(click.option, "--env", "environment", metavar="ENV", shell_complete=complete_environment)
+"""The decorator without a help text."""
 
 cache_option = click.option(
     "--no-cache",
@@ -62,16 +68,17 @@ crds_option = click.option(
     help="A folder of CustomResourceDefinitions: check objects of their kinds as well. May be repeated.",
 )
 
-base_option = click.option(
+revision_option = partial(click.option, metavar="REV", shell_complete=complete_revision)
+"""The decorator without a name and a help text."""
+
+base_option = revision_option(
     "--base",
-    metavar="REV",
     help="A git revision (origin/main, HEAD~1): report changes since then that a cluster refuses. To compare with the"
     ' start of a branch: --base "$(git merge-base origin/main HEAD)".',
 )
 
-policies_from_option = click.option(
+policies_from_option = revision_option(
     "--policies-from",
-    metavar="REV",
     help="A git revision: apply its policies and severities as well, and report what is less strict since then."
     "  [default: the revision of --base]",
 )
@@ -83,7 +90,8 @@ _FINDINGS = (
         type=click.Choice(tuple(FORMATS)),
         default="text",
         show_default=True,
-        help="The format of findings: text, JSON, a SARIF 2.1.0 log, annotations of GitHub Actions, or a JUnit report.",
+        help="The format of findings: text, JSON, a SARIF 2.1.0 log, annotations of GitHub Actions, a JUnit report, or"
+        " a Code Quality report of GitLab.",
     ),
     click.option(
         "--fail-on",

@@ -10,7 +10,15 @@ import click
 from msgspec import Struct
 
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command
-from trainc.cli.options import cache_option, executor_option, findings_options, root_option, workers_option
+from trainc.cli.completion import complete_job_path
+from trainc.cli.options import (
+    cache_option,
+    environment_option,
+    executor_option,
+    findings_options,
+    root_option,
+    workers_option,
+)
 from trainc.cli.reporter import Report, Reporter
 from trainc.findings import has_errors, sort_key
 
@@ -41,13 +49,13 @@ class Mode(Struct, frozen=True):
 
 @click.command("render", cls=Command, epilog=EPILOG)
 @root_option
-@click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
+@environment_option(help="Only this environment of trainc.yaml.")
 @click.option("--check", is_flag=True, help="Write nothing; list the files that differ, and exit 3 if any does.")
 @cache_option
 @workers_option
 @executor_option
 @findings_options()
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True), shell_complete=complete_job_path)
 def command(
     *,
     root: Path,

@@ -6,13 +6,16 @@ import importlib
 import io
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from trainc import __version__
 from trainc.cli.command import INTERRUPTED, allow_all_text, echo, failure
 from trainc.upstream import JOBSET_VERSION, TRAINER_VERSION
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "render": "Compile jobs/ to out/.",
@@ -47,7 +50,7 @@ Exit status:
   3  out/ is stale (render --check)
 
 \b
-Completion (bash; zsh and fish likewise):
+Completion (bash; for zsh and fish: _TRAINC_COMPLETE=zsh_source, fish_source):
   eval "$(_TRAINC_COMPLETE=bash_source trainc)"
 """
 
@@ -58,6 +61,13 @@ class Root(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, in the order of --help."""
         return list(COMMANDS)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command, or an option, without importing any command."""
+        from click.shell_completion import CompletionItem
+
+        names = [CompletionItem(name, help=short) for name, short in COMMANDS.items() if name.startswith(incomplete)]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command's module; None for an unknown command."""

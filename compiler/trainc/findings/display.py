@@ -213,5 +213,6 @@ ESCAPES: dict[str, Callable[[str], str]] = {
     "sarif": escape_json,
     "github": escape_github,
     "junit": escape_xml,
+    "codequality": escape_json,
 }
 """By the value of ``--format`` or ``-o``. YAML is escaped by ``emit.emit_inert``."""

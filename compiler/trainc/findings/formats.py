@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final, TypeAlias
 
+from trainc.basics.about import VERSION, docs_page
 from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, get
 from trainc.basics.regex import lazy
 from trainc.findings import text
@@ -167,12 +168,37 @@ def _unique_name(file: str, first: str, used: dict[tuple[str, str], int]) -> str
     return name
 
 
+# GitLab shows a Code Quality report in the merge request, beside the lines of its diff.
+
+_QUALITY = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.NOTE: "info"}
+
+
+def as_codequality(findings: Iterable[Finding], colour: bool = False) -> str:
+    """Return a Code Quality report of GitLab: an array of objects in ASCII, [] without findings.
+
+    Each has description, check_name, fingerprint, severity and location. Fingerprints do not depend on lines, so that
+    a merge request shows only new findings as new. They are unique, since GitLab drops the second of two equal ones.
+    """
+    issues: list[Json] = []
+    counts: dict[str, int] = {}
+    for finding in sorted(findings, key=sort_key):
+        first = _digest(finding.file, _fingerprint(finding))
+        counts[first] = counts.get(first, 0) + 1
+        fingerprint = first if counts[first] == 1 else _digest(first, str(counts[first]))
+        issue: JsonObject = {
+            "description": _plain("; ".join(_annotation(finding).split("\n"))),
+            "check_name": finding.code,
+            "fingerprint": fingerprint,
+            "severity": _QUALITY[finding.severity],
+            "location": {"path": _plain(finding.file), "lines": {"begin": max(1, finding.line)}},
+        }
+        issues.append(issue)
+    return json.dumps(issues, indent=2) + "\n"
+
+
 # SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format), for code scanning and editors.
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-
-VERSION = "0.1.0"
-"""trainc's own version. This room cannot import the package's, so a test holds the two equal."""
 
 ROOT = "%SRCROOT%"
 """The root of the repository, from which relative names start. Code scanning knows it by this name."""
@@ -217,8 +243,7 @@ def as_sarif(findings: Iterable[Finding], colour: bool = False, silenced: Iterab
 
 
 def _rule(code: str, entry: Code) -> Json:
-    # helpUri must be absolute (3.49.12), so the help names the page within the repository instead.
-    more = f"docs/codes.md#{anchor(code)}"
+    more = docs_page("codes", anchor(code))
     hint = f"\n\nHint: {entry.hint}." if entry.hint is not None else ""
     words = re.findall("[A-Za-z0-9]+", entry.title.replace("'", ""))
     return {
@@ -226,9 +251,10 @@ def _rule(code: str, entry: Code) -> Json:
         "name": "".join(word[0].upper() + word[1:] for word in words),  # in Pascal case (3.49.7)
         "shortDescription": {"text": f"{entry.title[0].upper()}{entry.title[1:]}."},
         "fullDescription": {"text": entry.text},
+        "helpUri": more,
         "help": {
             "text": f"{page(code)}\nSee {more}, or run: trainc explain {code}\n",
-            "markdown": f"{entry.text}{hint}\n\nSee `{more}`, or run `trainc explain {code}`.\n",
+            "markdown": f"{entry.text}{hint}\n\nSee {more}, or run `trainc explain {code}`.\n",
         },
         "defaultConfiguration": {"level": entry.severity.value},
     }
@@ -290,13 +316,21 @@ def _artifact(name: str) -> JsonObject:
 
 def _fingerprint(finding: Finding) -> str:
     """Return a digest of the finding and its object, without its line, so that it stays the same when lines move."""
+    data = finding.document.data
+    identity = [get(data, *path) for path in (("kind",), ("metadata", "namespace"), ("metadata", "name"))]
+    parts: list[Json] = [
+        finding.code,
+        [part if isinstance(part, str) else None for part in identity],
+        list(finding.path),
+    ]
+    return _digest(*parts, without_count(finding.message))
+
+
+def _digest(*parts: Json) -> str:
     # Imported when it is used: most runs write text.
     from hashlib import sha256
 
-    data = finding.document.data
-    identity = [get(data, *path) for path in (("kind",), ("metadata", "namespace"), ("metadata", "name"))]
-    parts = [finding.code, [part if isinstance(part, str) else None for part in identity], list(finding.path)]
-    return sha256(json.dumps([*parts, without_count(finding.message)]).encode("ascii")).hexdigest()
+    return sha256(json.dumps(parts).encode("ascii")).hexdigest()
 
 
 def _plain(value: str) -> str:
@@ -310,4 +344,5 @@ FORMATS: Final[Mapping[str, Renderer]] = {
     "sarif": as_sarif,
     "github": as_github,
     "junit": as_junit,
+    "codequality": as_codequality,
 }

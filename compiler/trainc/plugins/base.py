@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from trainc.basics.about import docs_page
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects
 from trainc.basics.memo import last
 from trainc.findings import Finding, report
@@ -153,7 +154,7 @@ def known_bug(fix: str, document: Document, path: Path, message: str, remedy: st
 
 def fix_hint(fix: str) -> str:
     """Return the hint that names a fix."""
-    return f"known bug of Trainer {TRAINER_VERSION}: see fix {fix!r} in docs/fixes.md"
+    return f"known bug of Trainer {TRAINER_VERSION}: see fix {fix!r} in {docs_page('fixes')}"
 
 
 def secret_must_exist(model: Model, name: str, keys: str) -> Iterator[Finding]:

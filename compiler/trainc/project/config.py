@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct, field
 
+from trainc.basics.about import docs_page
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get
 from trainc.documents.positions import BOM, Lines
 from trainc.documents.problems import Problem, Refused
@@ -126,7 +127,7 @@ def _rules(document: Document) -> Iterator[Finding]:
 def _fixes(document: Document, path: Path) -> Iterator[Finding]:
     for index, name in enumerate(as_list(get(document.data, *path, "fixes"))):
         if isinstance(name, str) and name != RECOMMENDED and name not in FIXES:
-            where, expected = (*path, "fixes", index), f"{RECOMMENDED}, or a name from docs/fixes.md"
+            where, expected = (*path, "fixes", index), f"{RECOMMENDED}, or a name from {docs_page('fixes')}"
             hint = suggest(name, FIXES)
             yield report(CODE, document, where, f"unknown fix {name!r}", found=name, expected=expected, hint=hint)
 

@@ -137,6 +137,12 @@ def is_revision(root: Path, text: str) -> bool:
         return False
 
 
+def branches_and_tags(root: Path) -> list[str]:
+    """Return the short names of branches and tags. Raises RevisionError without git or a repository."""
+    found = _git(root, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
+    return found.decode("utf-8", "replace").splitlines()
+
+
 def _commit(root: Path, revision: str) -> str:
     """Return the hash of a revision's commit."""
     if not revision or revision.startswith("-") or not is_printable(revision):

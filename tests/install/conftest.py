@@ -1,0 +1,59 @@
+"""The package as a stranger gets it: wheel and sdist, built from a copy of the tree, and installed outside of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+from wheels import ROOT, Distributions, call
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what is marked install unless the marker was asked for: a build and an installation take half a minute."""
+    if "install" in str(config.getoption("markexpr")):
+        return
+    for item in items:
+        if item.get_closest_marker("install") is not None:
+            item.add_marker(pytest.mark.skip(reason="installs the wheel: run with -m install, as .ci/run does"))
+
+
+@pytest.fixture(scope="session")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
+    """Build wheel and sdist as a release does, from the files that git has or would have.
+
+    TRAINC_DIST names a folder with those of a release, which are then tested.
+    """
+    folder = tmp_path_factory.mktemp("build")
+    released = os.environ.get("TRAINC_DIST")
+    probe = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder / "probe", "setuptools"]
+    if subprocess.run(probe, capture_output=True, check=False).returncode != 0 and not os.environ.get("CI"):
+        pytest.skip("pip finds no packages here, and a build needs the build backend")
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=ROOT, check=True, stdout=-1
+    ).stdout
+    source = folder / "source"
+    for name in filter(None, listed.decode().split("\0")):
+        if (ROOT / name).is_file() and (name.startswith(("compiler/", "docs/")) or "/" not in name):
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, source / name)
+    if not released:
+        call(sys.executable, "-m", "build", "--outdir", folder / "dist", source, cwd=folder)
+    call(sys.executable, "-m", "build", "--wheel", "--outdir", folder / "direct", source, cwd=folder)
+    dist = Path(released).resolve() if released else folder / "dist"
+    (wheel,), (sdist,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
+    (direct,) = (folder / "direct").glob("*.whl")
+    return Distributions(wheel, sdist, direct)
+
+
+@pytest.fixture(scope="session")
+def installed(distributions: Distributions, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the wheel, with its dependencies from the package index, into a new environment; return its bin/."""
+    folder = tmp_path_factory.mktemp("installed")
+    venv.create(folder / "env", with_pip=True)
+    call(folder / "env/bin/python", "-m", "pip", "install", "--quiet", distributions.wheel, cwd=folder)
+    return folder / "env" / "bin"

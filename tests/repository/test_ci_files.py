@@ -1,0 +1,275 @@
+"""What other repositories use in CI: the action, hooks and template, whose scripts run here as their hosts run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gitrepo import commit, git, needs_git
+from trainc import __version__
+from trainc.changes.formats import MARK
+from trainc.cli.reporter import FAILING
+
+pytestmark = needs_git
+
+ROOT = Path(__file__).resolve().parents[2]
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
+WORKFLOW: dict[Any, Any] = yaml.safe_load((ROOT / ".github/workflows/trainc.yml").read_text(encoding="utf-8"))
+HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+TEMPLATE = (ROOT / "ci/gitlab/trainc.gitlab-ci.yml").read_text(encoding="utf-8")
+
+GH = """\
+#!/bin/sh
+printf '%s\\n' "$*" >>"$CALLS"
+case "$*" in *--paginate*) printf '%s' "$EXISTING" ;; *PATCH*|*POST*) exit "$REFUSED" ;; esac
+"""
+JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: bert}
+spec:
+  runtimeRef: {name: torch-distributed}
+  trainer:
+    image: example.com/bert:1
+    numNodes: 2
+"""
+STUB = """\
+#!/bin/sh
+echo "trainc $*" >>"$CALLS"
+if [ -n "$RENDERS" ]; then mkdir -p out/prod/a && echo generated >"out/prod/a/$RENDERS"; fi
+exit "$STATUS"
+"""
+
+
+class Sandbox:
+    """A repository of git with one job, what it renders to, a branch that changes it, and a runner's surroundings."""
+
+    def __init__(self, folder: Path, root: str = ".", *, render: bool = True) -> None:
+        self.runner = folder / "runner"
+        self.repository = folder / "repository"
+        self.root = self.repository / root
+        (self.runner / "trainc").mkdir(parents=True)
+        self.write("trainc.yaml", "environments: {prod: {}}\nfixes: recommended\n")
+        self.write("jobs/team-a/bert.yaml", JOB)
+        self.program("trainc", f'#!/bin/sh\nexec {sys.executable} -m trainc "$@"\n')
+        self.program("gh", GH)
+        self.files = {name: self.runner / name.lower() for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "CALLS")}
+        self.variables = {"EXISTING": "", "REFUSED": "0"}
+        if render:
+            self.shell("trainc render -q")
+        commit(self.repository)
+
+    def write(self, name: str, text: str) -> None:
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_text(text, encoding="utf-8")
+
+    def program(self, name: str, text: str) -> None:
+        path = self.runner / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+
+    def merge(self, change: str, *, rendered: bool = True) -> None:
+        """Change the job on a branch and merge it, as GitHub does for a pull request."""
+        git(self.repository, "checkout", "-q", "-b", "change")
+        self.write("jobs/team-a/bert.yaml", change)
+        if rendered:
+            self.shell("trainc render -q")
+        commit(self.repository)
+        git(self.repository, "checkout", "-q", "main")
+        git(self.repository, "merge", "-q", "--no-ff", "-m", "Merge", "change")
+
+    def shell(self, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run a script as the runner of GitHub does with shell: bash."""
+        for path in self.files.values():
+            path.touch()
+        surroundings = {
+            **os.environ,
+            **{name: str(path) for name, path in self.files.items()},
+            **self.variables,
+            "PATH": f"{self.runner / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT / "compiler"),
+            "RUNNER_TEMP": str(self.runner),
+            "GITHUB_REPOSITORY": "a/b",
+            "CI_PROJECT_DIR": str(self.runner),
+            **variables,
+        }
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+        return subprocess.run(command, cwd=self.root, env=surroundings, capture_output=True, text=True, check=False)
+
+    def step(self, name: str, **contexts: str) -> subprocess.CompletedProcess[str]:
+        """Run a step of the action; its expressions are inputs with their defaults, or ``contexts`` by their names."""
+        (step,) = (each for each in STEPS if each.get("id") == name)
+        values = {f"inputs.{name}": about.get("default", "") for name, about in ACTION["inputs"].items()}
+        values |= {key.replace("__", "."): value for key, value in contexts.items()}
+
+        def value(match: re.Match[str]) -> str:
+            return values[match[1]]
+
+        variables = {key: re.sub(r"\$\{\{ ([\w.-]+) \}\}", value, text) for key, text in step.get("env", {}).items()}
+        return self.shell(step["run"], **variables)
+
+    def outputs(self) -> dict[str, str]:
+        lines = self.files["GITHUB_OUTPUT"].read_text(encoding="utf-8").splitlines()
+        return dict(line.split("=", 1) for line in lines)
+
+    def calls(self) -> list[str]:
+        return self.files["CALLS"].read_text(encoding="utf-8").splitlines()
+
+
+def test_a_pull_request_is_checked_compared_and_commented(tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path)
+    sandbox.merge(JOB.replace("numNodes: 2", "numNodes: 4"))
+    done = sandbox.step("check")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert sandbox.step("diff").returncode == 0
+    comment = Path(sandbox.outputs()["file"])
+    text = comment.read_text(encoding="utf-8")
+    assert text.startswith(f"{MARK}\n### trainc: 1 of 1 directory changes: 1 refused as immutable\n")
+    assert sandbox.files["GITHUB_STEP_SUMMARY"].read_text(encoding="utf-8") == text
+    contexts = {"github__event__pull_request__number": "7", "steps__diff__outputs__file": str(comment)}
+    values = {"inputs__token": "t", **contexts}
+    assert sandbox.step("comment", **values).returncode == 0
+    assert sandbox.calls()[-1] == f"api --method POST repos/a/b/issues/7/comments -F body=@{comment} --silent"
+    sandbox.variables["EXISTING"] = "42\n43"
+    assert sandbox.step("comment", **values).returncode == 0
+    assert sandbox.calls()[-1] == f"api --method PATCH repos/a/b/issues/comments/42 -F body=@{comment} --silent"
+    sandbox.variables["REFUSED"] = "1"
+    refused = sandbox.step("comment", **values)
+    assert (refused.returncode, refused.stdout[:11]) == (0, "::warning t"), "a token that only reads fails no job"
+
+
+def test_mistakes_fail_with_paths_from_the_root_of_the_repository(tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path, "ml/train#ing")
+    sandbox.merge(JOB.replace("numNodes", "numNode"), rendered=False)
+    done = sandbox.step("check")
+    assert done.returncode == 1
+    assert done.stdout.startswith("::error file=ml/train#ing/jobs/team-a/bert.yaml,line=8,col=")
+    assert sandbox.step("diff").returncode == 1
+    sandbox.files["GITHUB_OUTPUT"].unlink()
+    assert sandbox.step("sarif").returncode == 0
+    log = json.loads(Path(sandbox.outputs()["file"]).read_text(encoding="utf-8"))
+    (result,) = log["runs"][0]["results"]
+    uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == "ml/train#ing/jobs/team-a/bert.yaml"
+
+
+def test_a_checkout_without_the_base_says_what_to_do(tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path)
+    done = sandbox.step("diff")
+    assert done.returncode == 2
+    assert done.stdout == (
+        "::error title=trainc::no merge commit to compare with: use actions/checkout with fetch-depth: 2\n"
+    )
+    assert sandbox.outputs() == {}
+    sandbox.write("jobs/team-a/bert.yaml", JOB.replace("numNodes: 2", "numNodes: 4"))
+    assert sandbox.step("diff", inputs__base="HEAD").returncode == 3
+    assert "stale" in Path(sandbox.outputs()["file"]).read_text(encoding="utf-8")
+
+
+def test_the_action_is_pinned_and_its_scripts_contain_no_expressions() -> None:
+    assert [step["id"] for step in STEPS if "run" in step] == ["install", "check", "diff", "comment", "sarif"]
+    for step in STEPS:
+        assert ("uses" in step) != ("run" in step)
+        assert "uses" not in step or re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", step["uses"])
+        assert "run" not in step or step["shell"] == "bash"
+        assert "${{" not in step.get("run", "")
+    for condition in (step["if"] for step in STEPS[3:]):
+        assert "!cancelled()" in condition, "the comment says what is wrong"
+    for step in (STEPS[5], STEPS[6]):
+        assert "github.event.pull_request.head.repo.full_name == github.repository" in step["if"], "not for forks"
+
+
+def test_every_input_is_described_and_used() -> None:
+    text = (ROOT / "action.yml").read_text(encoding="utf-8")
+    used = set(re.findall(r"inputs\.([\w-]+)", text))
+    assert used == set(ACTION["inputs"])
+    assert all(about["description"].endswith((".", ")")) for about in ACTION["inputs"].values())
+    offered = WORKFLOW[True]["workflow_call"]["inputs"]
+    passed = WORKFLOW["jobs"]["trainc"]["steps"][-1]["with"]
+    assert passed == {name: f"${{{{ inputs.{name} }}}}" for name in passed}
+    assert set(offered) == {*passed, "repository", "ref"}
+    for name in passed:
+        assert str(offered[name]["default"]).lower() == ACTION["inputs"][name]["default"]
+        assert offered[name]["description"] == ACTION["inputs"][name]["description"]
+
+
+def test_versions_are_that_of_the_package() -> None:
+    assert WORKFLOW[True]["workflow_call"]["inputs"]["ref"]["default"] == f"v{__version__}"
+    assert next(yaml.safe_load_all(TEMPLATE))["spec"]["inputs"]["version"]["default"] == __version__
+
+
+def test_both_posters_write_the_comment_in_the_same_way() -> None:
+    poster = yaml.safe_load((ROOT / ".github/workflows/diff-comment.yml").read_text(encoding="utf-8"))
+    (script,) = (step["run"] for step in poster["jobs"]["comment"]["steps"])
+    (step,) = (each for each in STEPS if each.get("id") == "comment")
+    lines = [line.strip() for line in step["run"].partition("post() {\n")[2].partition("\n}")[0].splitlines()]
+    assert len(lines) > 8
+    assert [line.strip() for line in script.splitlines()][-len(lines) :] == lines
+
+
+def template() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the inputs of GitLab's template, and its job with their defaults."""
+    head, _, body = TEMPLATE.partition("\n---\n")
+    inputs = yaml.safe_load(head)["spec"]["inputs"]
+    text = re.sub(r"\$\[\[ inputs\.([\w-]+) \]\]", lambda match: json.dumps(inputs[match[1]]["default"]), body)
+    (job,) = yaml.safe_load(text).values()
+    return inputs, job
+
+
+def test_the_template_of_gitlab(tmp_path: Path) -> None:
+    inputs, job = template()
+    assert inputs["fail-on"]["options"] == list(FAILING)
+    assert all(about["description"].endswith(".") for about in inputs.values())
+    sandbox = Sandbox(tmp_path, "ml")
+    base = git(sandbox.repository, "rev-parse", "HEAD")
+    sandbox.merge(JOB.replace("numNodes", "numNode"), rendered=False)
+    variables = {**job["variables"], "TRAINC_ROOT": "ml", "CI_MERGE_REQUEST_DIFF_BASE_SHA": base}
+    (script,) = job["script"]
+    sandbox.root = sandbox.repository  # where GitLab starts
+    done = sandbox.shell(script, **variables)
+    assert done.returncode == 1
+    assert "jobs/team-a/bert.yaml:8:" in done.stdout
+    reports = job["artifacts"]["reports"]
+    (issue,) = json.loads((sandbox.runner / reports["codequality"]).read_text(encoding="utf-8"))
+    assert issue["location"] == {"path": "ml/jobs/team-a/bert.yaml", "lines": {"begin": 8}}
+    report = (sandbox.runner / reports["junit"]).read_text(encoding="utf-8")
+    assert 'failures="1"' in report
+    assert ' file="ml/jobs/team-a/bert.yaml"' in report
+    (page,) = job["artifacts"]["paths"]
+    assert (sandbox.runner / page).read_text(encoding="utf-8").startswith(MARK)
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
+def test_hooks_fail_for_findings_and_for_files_that_are_not_added(tmp_path: Path, hook: dict[str, Any]) -> None:
+    sandbox = Sandbox(tmp_path, render=False)
+    sandbox.program("trainc", STUB)
+    sandbox.variables |= {"STATUS": "0", "RENDERS": ""}
+    assert sandbox.shell(f"{hook['entry']} --env prod").returncode == 0
+    assert sandbox.calls() == [f"{hook['name']} --env prod"]
+    sandbox.variables["RENDERS"] = "jobset-new.yaml"
+    done = sandbox.shell(hook["entry"])
+    assert (done.returncode, done.stdout) == (1, "not added to git:\nout/prod/a/jobset-new.yaml\n")
+    git(sandbox.repository, "add", "out")
+    assert sandbox.shell(hook["entry"]).returncode == 0
+    sandbox.variables["STATUS"] = "3"
+    assert sandbox.shell(hook["entry"]).returncode == 3
+
+
+def test_hooks_run_for_the_files_that_matter() -> None:
+    assert [hook["id"] for hook in HOOKS] == ["trainc-check", "trainc-render"]
+    for hook in HOOKS:
+        pattern = re.compile(hook["files"])
+        wanted = ("trainc.yaml", "jobs/a/b.yaml", "sub/runtimes/x.yaml", "policies/x.yml", "out/p/a/b/c.yaml")
+        assert all(pattern.search(name) for name in wanted)
+        assert not any(pattern.search(name) for name in ("README.md", "myjobs/a.yaml", "src/train.py"))
+        assert (hook["language"], hook["pass_filenames"]) == ("python", False)
