@@ -15,11 +15,14 @@ from trainc.cli.command import INTERRUPTED, allow_all_text, echo, failure
 from trainc.upstream import JOBSET_VERSION, TRAINER_VERSION
 
 COMMANDS = {
+    "init": "Set up a repository of your own.",
+    "new": "Write a new job, with a comment on every field.",
     "render": "Compile jobs/ to out/.",
     "build": "Compile the given documents and print the objects.",
     "validate": "Check jobs/ and runtimes/ without writing anything.",
     "diff": "Show what a change to out/ does, and what the cluster will do.",
     "explain": "Explain a code, or where a job's fields came from.",
+    "runtimes": "List the runtimes, or print one.",
     "policy": "Test the admission policies in policies/.",
     "cel": "Evaluate a Kubernetes CEL expression.",
     "image": "Build images, and record their digests in images.lock.yaml.",

@@ -11,12 +11,13 @@ from trainc.documents.emit import emit_file, visible
 from trainc.gitops.runtime_resources import FOLDER, Shared
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings
+from trainc.inputs.source import BUILTIN
 from trainc.pipeline.content import HEADER, Job
-from trainc.pipeline.runtimes import BUILTIN
 from trainc.plugins.model import Objects
 
 if TYPE_CHECKING:
     from trainc.gitops.argocd import Tree
+
 
 def files(job: Job, options: Options) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a job, one per object: the path from the root of the repository, and the bytes."""
