@@ -1,4 +1,4 @@
-"""`trainc new job`."""
+"""`trainc new job` and `trainc new runtime`."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import CLEAN, ENVIRONMENT, Command, echo
+from trainc.cli.command import CLEAN, Command, echo, echo_line
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.cli.runtimes import complete_runtimes, find, table
 from trainc.findings.display import one_line
 from trainc.inputs.source import Source
-from trainc.kube.names import Details, is_dns1035_label, is_dns1123_label
+from trainc.kube.names import Details, is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
 from trainc.project.catalog import Catalog, read_catalog
 from trainc.project.config import Config
 from trainc.project.environments import JOBS, compile_for, load_config
 from trainc.project.newfiles import create
 from trainc.project.planning import settings
-from trainc.project.read import Inputs, merge, read_platform
-from trainc.project.scaffold import job_text
+from trainc.project.read import RUNTIMES, Inputs, merge, read_platform
+from trainc.project.scaffold import job_text, runtime_text
 
 EPILOG = """\b
 Examples:
@@ -31,15 +31,21 @@ Examples:
   trainc runtimes                                          the runtimes there are
 """
 
+RUNTIME_EPILOG = """\b
+Examples:
+  trainc new runtime --from torch-distributed my-torch
+"""
+
 
 @click.group("new")
 def command() -> None:
-    """Write a new job, with a comment on every field."""
+    """Write a new job, with a comment on every field, or a copy of a runtime."""
 
 
 @command.command("job", cls=Command, epilog=EPILOG)
 @click.option(
     "--runtime",
+    "runtime_name",
     metavar="RUNTIME",
     shell_complete=complete_runtimes,
     help="The runtime of the job. On a terminal, you are asked for it if it is missing.",
@@ -55,7 +61,7 @@ def command() -> None:
 @findings_options(aside=True)
 @click.argument("name")
 def job(
-    *, runtime: str | None, namespace: str | None, output: str | None, root: Path, reporter: Reporter, name: str
+    *, runtime_name: str | None, namespace: str | None, output: str | None, root: Path, reporter: Reporter, name: str
 ) -> int:
     """Write jobs/NAMESPACE/NAME.yaml, a TrainJob for a runtime.
 
@@ -73,7 +79,7 @@ def job(
     _check(is_dns1123_label(namespace), namespace, "'--namespace'")
     _check(is_dns1035_label(name), name, "'NAME'")
     catalog = read_catalog(root, config)
-    chosen = find(catalog, _runtime(catalog, runtime), namespace, "--runtime")
+    chosen = find(catalog, _runtime(catalog, runtime_name), namespace, "--runtime")
     if chosen.key[1] not in ("", namespace):
         message = f"runtime {chosen.name!r} can only be used in its own namespace: -n {chosen.key[1]}"
         raise click.BadParameter(message, param_hint="'--runtime'")
@@ -82,18 +88,35 @@ def job(
         echo(text.encode("utf-8"), nl=False)
         return CLEAN
     file = f"{JOBS}/{namespace}/{name}.yaml"
-    if not create(root, file, text):
-        echo(f"trainc: error: {file} exists, and is not changed", err=True)
-        return ENVIRONMENT
-    reporter.remark(f"created {file}")
-    return _report(root, Source(file, text), config, reporter)
-
-
-def _report(root: Path, source: Source, config: Config, reporter: Reporter) -> int:
-    """Compile the new job, report findings on it, and return the exit status."""
+    _create(root, file, text)
     platform = read_platform(root)
-    inputs = merge([Inputs((source,)), platform])
+    inputs = merge([Inputs((Source(file, text),)), platform])
     return reporter.report(compile_for(inputs, config, config.environments, (), partly=platform.sources).findings)
+
+
+@command.command("runtime", cls=Command, epilog=RUNTIME_EPILOG)
+@click.option(
+    "--from", "base", metavar="RUNTIME", required=True, shell_complete=complete_runtimes, help="The runtime to copy."
+)
+@root_option
+@click.argument("name")
+def runtime(*, base: str, root: Path, name: str) -> int:
+    """Write runtimes/NAME.yaml, a copy of a runtime to change.
+
+    Comments inside the runtime are copied; objects beside it are not. An existing
+    file is never changed.
+    """
+    _check(is_dns1123_subdomain(name), name, "'NAME'")
+    chosen = find(read_catalog(root, load_config(root)[0]), base, option="--from")
+    _create(root, f"{RUNTIMES}/{name}.yaml", runtime_text(chosen, name))
+    return CLEAN
+
+
+def _create(root: Path, file: str, text: str) -> None:
+    """Create a file. Raises UsageError if it exists."""
+    if not create(root, file, text):
+        raise click.UsageError(f"{file} exists, and is not changed")
+    echo_line(f"created {file}", err=True)
 
 
 def _check(details: Details, value: str, option: str) -> None:

@@ -16,7 +16,7 @@ from trainc.upstream import JOBSET_VERSION, TRAINER_VERSION
 
 COMMANDS = {
     "init": "Set up a repository of your own.",
-    "new": "Write a new job, with a comment on every field.",
+    "new": "Write a new job with comments, or a copy of a runtime.",
     "render": "Compile jobs/ to out/.",
     "build": "Compile the given documents and print the objects.",
     "validate": "Check jobs/ and runtimes/ without writing anything.",

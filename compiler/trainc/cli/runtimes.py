@@ -125,5 +125,5 @@ def table(runtimes: Sequence[Runtime], columns: int | None) -> Iterator[str]:
 
 
 def _row(runtime: Runtime) -> tuple[str, ...]:
-    origin = "built-in" if runtime.file is None else "own"
+    origin = "built-in" if runtime.is_built_in else "own"
     return one_line(runtime.name), origin, one_line(runtime.label), str(runtime.nodes), str(len(runtime.jobs))

@@ -210,7 +210,7 @@ def builtin_names() -> tuple[str, ...]:
     return tuple(_builtin_objects())
 
 
-def builtin_sources() -> Iterator[tuple[str, str, JsonObject]]:
-    """Yield name, YAML text with comments, and data of each built-in runtime."""
+def builtin_sources() -> Iterator[Source]:
+    """Yield the texts of the built-in runtimes, with their comments."""
     for entry in load_json("builtins.json"):
-        yield entry["object"]["metadata"]["name"], entry["text"], entry["object"]
+        yield Source(BUILTIN + entry["file"], entry["text"])

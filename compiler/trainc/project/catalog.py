@@ -1,13 +1,12 @@
 """The runtimes of a project, its own and the built-in ones: what each is for, and which jobs use it.
 
 The description of a runtime is its annotation ``trainc.dev/description``, or else the first sentence of the comment
-directly above it. Pure, except that ``read_catalog`` reads runtimes/ and jobs/.
+directly above it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Final
@@ -15,17 +14,17 @@ from typing import Final
 from msgspec import Struct
 
 from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get
-from trainc.documents.classify import Documents, Key, classify, identity
+from trainc.documents.classify import Key, classify, identity
 from trainc.findings import Finding
 from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document
 from trainc.pipeline.compile import load_all
-from trainc.pipeline.runtimes import CLUSTER_WIDE, builtin_sources, reference
+from trainc.pipeline.runtimes import builtin_sources, reference
 from trainc.plugins.base import ancestor, pod_containers
 from trainc.project.config import Config
 from trainc.project.environments import JOBS
 from trainc.project.read import RUNTIMES, merge, read_tree
-from trainc.upstream import DESCRIPTION, FRAMEWORK_LABEL, LAUNCHER, NODE, TRAINER, TRAINER_API
+from trainc.upstream import DESCRIPTION, FRAMEWORK_LABEL, LAUNCHER, NODE, TRAINER
 
 FRAMEWORKS: Final = ("torch", "mpi", "jax", "xgboost", "flux")
 """The frameworks that mlPolicy can name."""
@@ -33,17 +32,31 @@ FRAMEWORKS: Final = ("torch", "mpi", "jax", "xgboost", "flux")
 PLAIN: Final = "plain"
 """The framework of a runtime whose mlPolicy names none."""
 
+MODELINE: Final = "# yaml-language-server:"
+"""The beginning of a comment that names the schema of a file for editors."""
 _SENTENCE: Final = re.compile(r"(.*?)\.?(?:(?<=\.)\s|$)")
 
 
 class Runtime(Struct, frozen=True):
-    """A runtime: ``file`` is its source, None if it is built in; ``jobs`` are the TrainJobs that use it, sorted."""
+    """A runtime, and the TrainJobs that use it, sorted: ``team-a/mnist``."""
 
-    data: JsonObject
-    key: Key
-    file: str | None = None
-    comment: str = ""
+    document: Document
     jobs: tuple[str, ...] = ()
+
+    @property
+    def data(self) -> JsonObject:
+        """The object."""
+        return self.document.data
+
+    @property
+    def key(self) -> Key:
+        """The identity: apiVersion and kind, namespace, name."""
+        return identity(self.document)
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether it is built into trainc."""
+        return self.document.source.built_in is not None
 
     @property
     def name(self) -> str:
@@ -74,9 +87,10 @@ class Runtime(Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        """One sentence; empty if the runtime has none."""
-        found = str(get(self.data, "metadata", "annotations", DESCRIPTION) or self.comment)
-        return " ".join(found.split()).rstrip(".")
+        """One sentence without a full stop; empty if the runtime has none."""
+        annotation = get(self.data, "metadata", "annotations", DESCRIPTION)
+        text = str(annotation or _SENTENCE.match(_comment_above(self.document))[1])  # type: ignore[index]  # it may be empty
+        return " ".join(text.split()).rstrip(".")
 
     def replicated_job(self, step: str) -> JsonObject | None:
         """Return the replicated job with an ancestor label, or None."""
@@ -109,8 +123,8 @@ class Runtime(Struct, frozen=True):
             "name": name,
             "kind": version.rpartition("/")[2],
             "namespace": namespace or None,
-            "builtIn": self.file is None,
-            "file": self.file,
+            "builtIn": self.is_built_in,
+            "file": None if self.is_built_in else self.document.source.name,
             "framework": self.label,
             "numNodes": self.nodes,
             "images": list[Json](self.images),
@@ -138,49 +152,27 @@ class Catalog(Struct, frozen=True):
 def read_catalog(root: Path, config: Config) -> Catalog:
     """Read the runtimes of a project, and the jobs that use them in any environment of ``config``."""
     inputs = merge([read_tree(root, RUNTIMES), read_tree(root, JOBS)])
-    loaded = load_all(inputs.sources)
-    documents, findings = classify(loaded.documents)
-    found = (*inputs.findings, *loaded.findings, *findings)
-    return Catalog(catalog(documents, config), tuple(f for f in found if f.file.startswith(f"{RUNTIMES}/")))
-
-
-def catalog(documents: Documents, config: Config) -> tuple[Runtime, ...]:
-    """Return the runtimes among documents and the built-in ones; an own runtime replaces a built-in one of its name."""
+    loaded = load_all((*inputs.sources, *builtin_sources()))
+    documents, findings = classify(loaded.documents)  # of two runtimes with one name, it keeps that of runtimes/
     environments = [read_settings(config.data, name).runtimes for name in config.environments]
     users: dict[Key, set[str]] = {}
     for job in documents.jobs:
         metadata = as_object(job.data["metadata"])
         for replacements in environments:
             users.setdefault(reference(job, replacements), set()).add(f"{metadata['namespace']}/{metadata['name']}")
-
-    def jobs(key: Key) -> tuple[str, ...]:
-        return tuple(sorted(users.get(key, ())))
-
-    own = {}
-    for document in documents.runtimes:
-        key = identity(document)
-        comment = first_sentence(_comment_above(document))
-        own[key] = Runtime(document.data, key, document.source.name, comment, jobs(key))
-    built_in = {}
-    for name, text, data in builtin_sources():
-        key = f"{TRAINER_API}/{CLUSTER_WIDE}", "", name
-        if key not in own:
-            above = "".join(takewhile(lambda line: line.startswith("#"), text.splitlines(True)))
-            built_in[key] = Runtime(data, key, None, first_sentence(above), jobs(key))
-    return (*_sorted(own.values()), *_sorted(built_in.values()))
-
-
-def _sorted(runtimes: Iterable[Runtime]) -> Sequence[Runtime]:
-    return sorted(runtimes, key=lambda one: one.name)
+    runtimes = [Runtime(each, tuple(sorted(users.get(identity(each), ())))) for each in documents.runtimes]
+    found = (*inputs.findings, *loaded.findings, *findings)
+    return Catalog(
+        tuple(sorted(runtimes, key=lambda one: (one.is_built_in, one.name))),
+        tuple(finding for finding in found if finding.file.startswith(f"{RUNTIMES}/")),
+    )
 
 
 def _comment_above(document: Document) -> str:
-    """Return the lines of comment directly above a document."""
-    lines = document.source.decoded().splitlines()
-    end = start = document.locate(("apiVersion",)).line - 1
-    while start and lines[start - 1].startswith("#"):
-        start -= 1
-    return "".join(f"{line}\n" for line in lines[start:end])
+    """Return the comment directly above a document, or an empty text."""
+    lines = document.source.decoded().splitlines()[: document.locate(()).line - 1]
+    above = [*takewhile(lambda line: line.startswith("#"), reversed(lines))]
+    return " ".join(line.lstrip("#").strip() for line in reversed(above) if not line.startswith(MODELINE))
 
 
 def without_nulls(value: Json) -> Json:
@@ -188,10 +180,3 @@ def without_nulls(value: Json) -> Json:
     if isinstance(value, dict):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     return [without_nulls(item) for item in value if item is not None] if isinstance(value, list) else value
-
-
-def first_sentence(comment: str) -> str:
-    """Return the first sentence of a comment, without its full stop."""
-    text = " ".join(line.lstrip("#").strip() for line in comment.splitlines() if not line.startswith("# yaml-"))
-    found = _SENTENCE.match(text.strip())
-    return found[1] if found else ""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from io import StringIO
 from typing import Any, Final
 
 from msgspec import Struct
@@ -15,8 +15,8 @@ from trainc.documents.emit import emit
 from trainc.findings.display import one_line
 from trainc.plugins.base import is_gpu
 from trainc.plugins.torchtune import ENTRYPOINT
-from trainc.project.catalog import Runtime
-from trainc.upstream import DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, TRAINER_API
+from trainc.project.catalog import MODELINE, Runtime
+from trainc.upstream import DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, TRAINER_API, VALIDATION_LABEL
 
 DOCS: Final = "https://github.com/trainc/trainc/blob/main/docs"
 """The address of docs/."""
@@ -37,18 +37,13 @@ def fill(name: str, values: Mapping[str, Any]) -> str:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True)
-    environment.filters.update(scalar=_scalar, flow=_flow, line=one_line)
+    environment.filters.update(scalar=_scalar, line=one_line)
     return environment.from_string(load_text(f"templates/{name}.j2")).render(values)
 
 
 def _scalar(value: Json) -> str:
     """Return a value of one line as it is written in a file of out/."""
     return emit({"value": value}).removeprefix("value: ").rstrip("\n")
-
-
-def _flow(values: Json) -> str:
-    """Return a value in YAML's flow style: JSON."""
-    return json.dumps(values, ensure_ascii=False)
 
 
 def job_text(runtime: Runtime, namespace: str, name: str, queue: str = "") -> str:
@@ -87,6 +82,22 @@ def job_text(runtime: Runtime, namespace: str, name: str, queue: str = "") -> st
         "initializers": [each for step in EXAMPLES if (each := _initializer(runtime, step)) is not None],
     }
     return fill("job.yaml", values)
+
+
+def runtime_text(runtime: Runtime, name: str) -> str:
+    """Return a copy of a runtime under another name, with the comments inside it."""
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    yaml.preserve_quotes, yaml.width = True, 4096
+    data = list(yaml.load_all(runtime.document.source.decoded()))[runtime.document.index]
+    data["metadata"]["name"] = name
+    data["metadata"].get("labels", {}).pop(VALIDATION_LABEL, None)  # with it, no cluster would check the copy
+    about = [f"{runtime.description}."] if runtime.description else []
+    data.yaml_set_start_comment("\n".join([*about, f"A copy of {runtime.name}."]))
+    text = StringIO()
+    yaml.dump(data, text)
+    return f"{MODELINE} $schema={SCHEMAS}/{str(data['kind']).lower()}.schema.json\n{text.getvalue()}"
 
 
 def _initializer(runtime: Runtime, step: str) -> dict[str, Any] | None:
