@@ -72,7 +72,7 @@ class Runtime(Struct, frozen=True):
     @property
     def framework(self) -> str:
         """The framework that mlPolicy names, or plain."""
-        return next((name for name in FRAMEWORKS if name in self.policy), PLAIN)
+        return next((name for name in FRAMEWORKS if self.policy.get(name) is not None), PLAIN)
 
     @property
     def label(self) -> str:

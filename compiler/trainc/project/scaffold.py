@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from io import StringIO
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get
 from trainc.data import load_text
 from trainc.documents.emit import emit
 from trainc.findings.display import one_line
+from trainc.gitops.lifetime import deadline_obstacle
 from trainc.plugins.base import is_gpu
 from trainc.plugins.torchtune import ENTRYPOINT
 from trainc.project.catalog import MODELINE, Runtime
@@ -67,7 +68,7 @@ def job_text(runtime: Runtime, namespace: str, name: str, queue: str = "") -> st
         "runtime_name": runtime_name,
         "kind": version.rpartition("/")[2],
         "framework": runtime.framework,
-        "policy": "mlPolicy" in as_object(runtime.data.get("spec")),
+        "policy": get(runtime.data, "spec", "mlPolicy") is not None,
         "trains": bool(trainer),
         "image": trainer.get("image", "that of the runtime"),
         "command": command,
@@ -75,11 +76,13 @@ def job_text(runtime: Runtime, namespace: str, name: str, queue: str = "") -> st
         "nodes": runtime.nodes,
         "processes": framework.get("numProcPerNode", 1),
         "launcher_is_node": framework.get("runLauncherAsNode") is True,
+        "launcher": runtime.has_launcher,
+        "has_deadline": deadline_obstacle(as_object(get(runtime.data, "spec", "template"))) is None,
         "resources": resources,
         "own_resources": bool(own),
         "has_gpus": any(is_gpu(resource) for resource in as_object(resources["limits"])),
         "patched": get(runtime.replicated_job(TRAINER), "name"),
-        "initializers": [each for step in EXAMPLES if (each := _initializer(runtime, step)) is not None],
+        "initializers": list(_initializers(runtime)),
     }
     return fill("job.yaml", values)
 
@@ -100,18 +103,16 @@ def runtime_text(runtime: Runtime, name: str) -> str:
     return f"{MODELINE} $schema={SCHEMAS}/{str(data['kind']).lower()}.schema.json\n{text.getvalue()}"
 
 
-def _initializer(runtime: Runtime, step: str) -> dict[str, Any] | None:
-    """Return what the template needs for the initializer of a runtime; None if the runtime does not have it."""
-    if runtime.replicated_job(step) is None:
-        return None
-    container = runtime.container(step)
-    what, example = EXAMPLES[step]
-    variables = {get(each, "name"): get(each, "value") for each in as_list(container.get("env"))}
-    mounts = {get(each, "name") for each in as_list(container.get("volumeMounts"))}
-    active, reason = "initializer" in mounts, ""
-    if not active:  # rule of Trainer's webhook for a TrainJob that sets the field
-        reason = f"Trainer refuses this field here: the {step} of the runtime has no volume mount called initializer."
-    return {"what": what, "uri": variables.get("STORAGE_URI") or example, "active": active, "reason": reason}
+def _initializers(runtime: Runtime) -> Iterator[dict[str, Any]]:
+    """Yield what the template needs for each initializer of a runtime that a TrainJob can configure.
+
+    Trainer's webhook refuses the field if the container has no volume mount called initializer.
+    """
+    for step, (field, example) in EXAMPLES.items():
+        container = runtime.container(step)
+        variables = {get(each, "name"): get(each, "value") for each in as_list(container.get("env"))}
+        if "initializer" in (get(each, "name") for each in as_list(container.get("volumeMounts"))):
+            yield {"what": field, "uri": variables.get("STORAGE_URI") or example}
 
 
 # The files of a new repository.
