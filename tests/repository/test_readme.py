@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 from example import ROOT, copied, trainc
 
@@ -116,6 +117,16 @@ def test_every_document_and_command_does_what_the_page_says(tmp_path: Path) -> N
         walk.page(name)
         tried += walk.tried
     assert sorted(tried) == sorted(EXCEPTIONS)
+
+
+def test_the_commands_of_the_page_on_runtimes_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(copied(tmp_path / "repository"))
+    page = (ROOT / "docs" / "runtimes.md").read_text(encoding="utf-8")
+    commands = [line for block in blocks("sh", page) for line in block.splitlines()]
+    statuses = {line: CliRunner().invoke(command_line, line.split()[1:]).exit_code for line in commands}
+    assert len(statuses) == 5
+    refused = "trainc new job --runtime torch-distributed -n team-vision my-job"  # by the policies of this repository
+    assert statuses == {line: int(line == refused) for line in commands}
 
 
 def test_commands_in_the_text_have_the_options_that_are_named() -> None:
