@@ -39,6 +39,7 @@ MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
 # Annotations that trainc itself reads.
 TRAINC: Final = "trainc.dev/"
 RUN: Final = f"{TRAINC}run"
+DESCRIPTION: Final = f"{TRAINC}description"
 TRANSPORT: Final = f"{TRAINC}transport"
 
 # Values of the ancestor label, and names of replicated jobs and containers.

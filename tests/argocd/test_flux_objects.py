@@ -154,5 +154,5 @@ def test_a_long_name_is_cut_at_a_whole_character() -> None:
 
 def test_files_only_where_there_is_a_folder() -> None:
     made = kustomization("out/prod/a/j", Settings())
-    assert flux_files([(None, made)]) == {}
-    assert list(flux_files([("deploy/flux", made)])) == ["deploy/flux/kustomization-prod.a.j.yaml"]
+    assert flux_files([(None, made)], Settings()) == {}
+    assert list(flux_files([("deploy/flux", made)], Settings())) == ["deploy/flux/kustomization-prod.a.j.yaml"]

@@ -66,9 +66,9 @@ def surroundings(**environment: str) -> dict[str, str]:
 
 
 def on_a_terminal(
-    *arguments: str, cwd: Path | None = None, columns: int = 80, status: int = 0, **environment: str
+    *arguments: str, cwd: Path | None = None, columns: int = 80, status: int = 0, typed: str = "", **environment: str
 ) -> str:
-    """Run Python where output and errors lead to a terminal, and return what that got."""
+    """Run Python where output and errors, and input if ``typed``, are a terminal, and return what that got."""
     import fcntl
     import pty
     import struct
@@ -77,11 +77,12 @@ def on_a_terminal(
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     around = {name: value for name, value in surroundings().items() if name not in ("CI", "TERM")}
-    command = [sys.executable, *arguments]
+    command, source = [sys.executable, *arguments], theirs if typed else subprocess.DEVNULL
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, cwd=cwd, env={**around, **environment}
+        command, stdin=source, stdout=theirs, stderr=theirs, cwd=cwd, env={**around, **environment}
     ) as child:
         os.close(theirs)
+        os.write(ours, typed.encode())
         shown = b""
         with contextlib.suppress(OSError):  # the other end is closed
             while part := os.read(ours, 65536):

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 COMMANDS = {
+    "init": "Set up a repository of your own.",
+    "new": "Write a new job with comments, or a copy of a runtime.",
     "render": "Compile jobs/ to out/.",
     "build": "Compile the given documents and print the objects.",
     "validate": "Check jobs/ and runtimes/ without writing anything.",
     "diff": "Show what a change to out/ does, and what the cluster will do.",
     "explain": "Explain a code, or where a job's fields came from.",
+    "runtimes": "List the runtimes, or print one.",
     "policy": "Test the admission policies in policies/.",
     "cel": "Evaluate a Kubernetes CEL expression.",
     "image": "Build images, and record their digests in images.lock.yaml.",

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable
 
 from trainc.basics.regex import lazy
-from trainc.inputs.source import Source
+from trainc.inputs.source import BUILTIN, Source
 
 _REVISED = lazy(r":(?:(?:jobs|runtimes|policies|out)/|trainc\.yaml\Z|images\.lock\.yaml\Z)")
 """The part after the revision in the name of a file at a git revision."""
@@ -88,9 +88,14 @@ def _safe(char: str) -> str:
 def is_in_file(source: Source) -> bool:
     """Return whether a source is a file, not a folder, standard input, built in, or a file at a revision."""
     name = source.name
-    if name.startswith(("trainc:", "<")) or name == "-" or _REVISED.search(name):
+    if name.startswith((BUILTIN, "<")) or name == "-" or _REVISED.search(name):
         return False
     return bool(source.text) or (name.endswith((".yaml", ".yml", ".json")) and name != "trainc.yaml")
+
+
+def shown_name(source: Source) -> str:
+    """Return the name of a source for people, on one line."""
+    return one_line(source.name) if source.built_in is None else f"built-in runtime {source.built_in}"
 
 
 def one_line(text: str, limit: int = MESSAGE_WIDTH) -> str:

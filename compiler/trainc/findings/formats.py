@@ -13,7 +13,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, get
 from trainc.basics.regex import lazy
 from trainc.findings import text
 from trainc.findings.codes import CODES, Code, anchor, page
-from trainc.findings.display import HINT_WIDTH, VALUE_WIDTH, is_in_file, one_line
+from trainc.findings.display import HINT_WIDTH, VALUE_WIDTH, is_in_file, one_line, shown_name
 from trainc.findings.finding import Finding, Severity, Silenced, sort_key
 from trainc.findings.settling import without_count
 from trainc.inputs.source import Document
@@ -79,8 +79,9 @@ def _command(finding: Finding) -> str:
 
 def _annotation(finding: Finding) -> str:
     message = one_line(finding.message)
-    lines = [message if is_in_file(finding.document.source) else f"{one_line(finding.file)}: {message}"]
-    for name, value, limit in (("expected", finding.expected, VALUE_WIDTH), ("hint", finding.hint, HINT_WIDTH)):
+    lines = [message if is_in_file(finding.document.source) else f"{shown_name(finding.document.source)}: {message}"]
+    values = (("expected", finding.expected, VALUE_WIDTH), ("hint", finding.hint, HINT_WIDTH))
+    for name, value, limit in (*values, ("note", text.note(finding), HINT_WIDTH)):
         if value is not None:
             lines.append(f"{name}: {one_line(value, limit)}")
     lines += (f"also here: {text.position(to.document, to.path)}: {one_line(to.message)}" for to in finding.related)
@@ -263,7 +264,8 @@ def _rule(code: str, entry: Code) -> Json:
 def _result(finding: Finding, index: int) -> JsonObject:
     texts = {name: getattr(finding, name) for name in ("stage", "upstream", "found", "expected", "hint")}
     # Code scanning shows the message and nothing of the properties.
-    message = finding.message if is_in_file(finding.document.source) else f"{finding.file}: {finding.message}"
+    source = finding.document.source
+    message = finding.message if is_in_file(source) else f"{shown_name(source)}: {finding.message}"
     notes = [f"{name}: {texts[name]}" for name in ("found", "expected", "hint") if texts[name] is not None]
     path: list[Json] = [_plain(step) if isinstance(step, str) else step for step in finding.path]
     result: JsonObject = {

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct, field
 
 from trainc.basics.jsonvalues import Path, dotted
-from trainc.findings.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, one_line, window
+from trainc.findings.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, one_line, shown_name, window
 from trainc.findings.finding import Finding, Severity, sort_key
 from trainc.findings.redaction import masked_line
 from trainc.inputs.source import Document, Mark, Source
@@ -128,13 +128,21 @@ class _Renderer(Struct):
 
     def notes(self, finding: Finding, size: int) -> Iterator[str]:
         values = (("found", finding.found, VALUE_WIDTH), ("expected", finding.expected, VALUE_WIDTH))
-        for name, value, limit in (*values, ("hint", finding.hint, HINT_WIDTH)):
+        for name, value, limit in (*values, ("hint", finding.hint, HINT_WIDTH), ("note", note(finding), HINT_WIDTH)):
             if value is not None:
                 sign = self.paint(_GUTTER, " " * (size + 2) + "=")
                 yield f"{sign} {self.paint(_BOLD, name)}: {one_line(value, limit)}\n"
 
 
+def note(finding: Finding) -> str | None:
+    """Return how to print the built-in runtimes that a finding points to, or None."""
+    documents = (finding.document, *(other.document for other in finding.related))
+    names = dict.fromkeys(name for document in documents if (name := document.source.built_in) is not None)
+    commands = " and ".join(f"'trainc runtimes {name}'" for name in names)
+    return f"{commands} {'print' if len(names) > 1 else 'prints'} the text" if names else None
+
+
 def position(document: Document, path: Path) -> str:
     """Return ``file:line:column`` of a value."""
     mark = document.locate(path)
-    return f"{one_line(document.source.name)}:{mark.line}:{mark.column}"
+    return f"{shown_name(document.source)}:{mark.line}:{mark.column}"

@@ -22,7 +22,7 @@ from trainc.gitops.pods import replicated_pods
 from trainc.plugins.model import Model, Object, Objects, Origin
 from trainc.plugins.mpi.transport import ANNOTATIONS, TRANSPORTS, by_kubexec, kubexec_name, sshd_path
 from trainc.plugins.origins import report_at
-from trainc.upstream import LAUNCHER, NODE, TRAINC, TRANSPORT
+from trainc.upstream import DESCRIPTION, LAUNCHER, NODE, TRAINC, TRANSPORT
 
 # Settings that prevent kubectl exec, or allow it to more pods than intended.
 
@@ -35,8 +35,8 @@ def check(model: Model) -> Iterator[Finding]:
     annotations = as_object(get(model.runtime.data, *ANNOTATIONS))
     for key, value in annotations.items():
         path: Path = (*ANNOTATIONS, key)
-        if key.startswith(TRAINC) and key != TRANSPORT:
-            hint = suggest(key, (TRANSPORT,))
+        if key.startswith(TRAINC) and key not in (TRANSPORT, DESCRIPTION):
+            hint = suggest(key, (TRANSPORT, DESCRIPTION))
             yield report(UNKNOWN, model.runtime, path, f"unknown annotation {key!r}", hint=hint)
         elif key == TRANSPORT and value not in TRANSPORTS:
             expected = " or ".join(TRANSPORTS)

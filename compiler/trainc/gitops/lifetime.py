@@ -28,7 +28,7 @@ _ENDING: Final = frozenset(("FailJobSet", "RestartJobSet"))
 def _with_deadline(model: Model, objs: Objects) -> Objects:
     """Return the objects with the TrainJob's deadline in each Job of the JobSet, unless the Job has a shorter one."""
     seconds, jobset = get(model.job.data, *_DEADLINE), jobset_of(objs)
-    if not isinstance(seconds, int) or jobset is None or _not_equivalent(jobset.data) is not None:
+    if not isinstance(seconds, int) or jobset is None or deadline_obstacle(jobset.data) is not None:
         return objs
     data = jobset.data
     for index in range(len(as_list(get(data, *_JOBS)))):
@@ -38,9 +38,9 @@ def _with_deadline(model: Model, objs: Objects) -> Objects:
     return with_jobset(objs, data)
 
 
-def _not_equivalent(jobset: JsonObject) -> str | None:
+def deadline_obstacle(jobset: JsonObject) -> str | None:
     """Return the reason why the deadlines of Jobs cannot replace that of the TrainJob; None if they can."""
-    spec = as_object(jobset["spec"])
+    spec = as_object(jobset.get("spec"))
     if get(spec, "startupPolicy", "startupPolicyOrder") == "InOrder":
         return "its Jobs start one by one (startupPolicy)"
     for job in objects(spec.get("replicatedJobs")):
@@ -59,7 +59,7 @@ def _check_deadline(model: Model, objs: Objects) -> Findings:
     """Refuse a deadline that the JobSet cannot enforce."""
     jobset = jobset_of(objs)
     reason = (
-        _not_equivalent(jobset.data) if jobset is not None and get(model.job.data, *_DEADLINE) is not None else None
+        deadline_obstacle(jobset.data) if jobset is not None and get(model.job.data, *_DEADLINE) is not None else None
     )
     if reason is None:
         return ()

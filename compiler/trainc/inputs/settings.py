@@ -56,6 +56,17 @@ Project = Annotated[
 ]
 NamespacePattern = Annotated[str, form("[-a-z0-9*]{1,63}", "a pattern of namespaces: a-z, 0-9, - and * are allowed")]
 Duration = Annotated[str, form(r"([0-9]+(\.[0-9]+)?(ms|s|m|h))+", "a duration: a text such as 10m or 1h30m")]
+RENDER: Final = "make render"
+"""The command in the headers of generated files, unless trainc.yaml sets renderCommand."""
+
+CommandLine = Annotated[
+    str,
+    form(
+        "[!-&(-~]+( [!-&(-~]+)*",
+        "a command: one line of printable ASCII characters without ', such as make render or trainc render",
+        longest=80,
+    ),
+]
 OutputPath = Annotated[
     str,
     Meta(
@@ -286,6 +297,9 @@ class ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
     defaults: Environment = Environment()
     fixes: Fixes = ()
     output: Annotated[int, Meta(ge=1, le=1, description="The version of trainc's output.")] = 1
+    render_command: Annotated[
+        CommandLine, Meta(description="The command that the headers of generated files tell readers to run.")
+    ] = field(name="renderCommand", default=RENDER)
     lock: Locked = Locked()
     unmanaged: Annotated[
         tuple[OutputPath, ...],
@@ -309,6 +323,7 @@ class Settings(Environment, frozen=True, rename="camel"):
     naming: Naming = Naming()
     fixes: tuple[str, ...] = ()
     lock_required: tuple[str, ...] = ()
+    render_command: CommandLine = RENDER
     pods: bool = False
 
     def takes(self, namespace: str, name: str) -> bool:
@@ -350,6 +365,7 @@ def read_settings(config: JsonObject, environment: str) -> Settings:
     if data.get("fixes") == RECOMMENDED:
         data["fixes"] = [RECOMMENDED]
     data["lockRequired"] = as_object(config.get("lock")).get("required", [])
+    data["renderCommand"] = config.get("renderCommand", RENDER)
     data["pods"] = as_object(config.get("policies")).get("pods", False)
     try:
         return convert(data, Settings)

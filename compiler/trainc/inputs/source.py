@@ -6,7 +6,7 @@ Positions are not computed while a document is read; ``Document.marks`` computes
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -21,6 +21,8 @@ class Mark(NamedTuple):
 
 
 START = Mark(1, 1)
+BUILTIN: Final = "trainc:"
+"""The prefix of the names of built-in sources: ``trainc:runtimes/torch-distributed.yaml``."""
 
 
 class Source(Struct, frozen=True):
@@ -28,6 +30,12 @@ class Source(Struct, frozen=True):
 
     name: str
     text: str | bytes
+
+    @property
+    def built_in(self) -> str | None:
+        """The name of the built-in runtime that this is, or None."""
+        start, end = f"{BUILTIN}runtimes/", ".yaml"
+        return self.name.removeprefix(start).removesuffix(end) if self.name.startswith(start) else None
 
     def decoded(self) -> str:
         """Return the text; bytes that are not UTF-8 become U+FFFD (load reports them)."""

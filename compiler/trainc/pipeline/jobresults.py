@@ -15,10 +15,10 @@ from trainc.basics.jsonvalues import Path
 from trainc.documents.positions import Moved, within
 from trainc.findings import Finding, Related, Severity
 from trainc.gitops.pods import Summary
-from trainc.inputs.source import Document
+from trainc.inputs.source import BUILTIN, Document
 from trainc.pipeline.content import Content, Job
 from trainc.pipeline.context import Context
-from trainc.pipeline.runtimes import BUILTIN, admit_builtin, builtin_names
+from trainc.pipeline.runtimes import admit_builtin, builtin_names
 
 DocumentId: TypeAlias = tuple[str, int]
 """The name of a document's source, and the index of the document in it."""

@@ -10,20 +10,19 @@ from trainc.basics.jsonvalues import JsonObject, get
 from trainc.documents.emit import emit_file, visible
 from trainc.gitops.runtime_resources import FOLDER, Shared
 from trainc.inputs.options import Options
+from trainc.inputs.settings import Settings
+from trainc.inputs.source import BUILTIN
 from trainc.pipeline.content import HEADER, Job
-from trainc.pipeline.runtimes import BUILTIN
 from trainc.plugins.model import Objects
 
 if TYPE_CHECKING:
     from trainc.gitops.argocd import Tree
 
-DO_NOT_EDIT = "Do not edit: change the sources and run 'make render'."
-
 
 def files(job: Job, options: Options) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a job, one per object: the path from the root of the repository, and the bytes."""
     folder = f"out/{options.environment}/{job.namespace}/{job.name}"
-    lines = header(job)
+    lines = header(job, options)
     for name, obj in zip(file_names(job.objects), job.objects, strict=True):
         yield f"{folder}/{name}", emit_file(obj.data, lines)
 
@@ -37,23 +36,24 @@ def shared_files(shared: Iterable[Shared], options: Options) -> dict[str, bytes]
     for namespace, found in folders.items():
         names = file_names(tuple(one.obj for one in found))
         for name, one in zip(names, found, strict=True):
-            lines = _lines((one.document.source.name,))
+            lines = _lines((one.document.source.name,), options.settings)
             out[f"out/{options.environment}/{namespace}/{FOLDER}/{name}"] = emit_file(one.obj.data, lines)
     return out
 
 
-def header(job: Job) -> tuple[str, ...]:
+def header(job: Job, options: Options) -> tuple[str, ...]:
     """Return the header: the sources and the command to use. It has no version, so that upgrades change no file."""
     sources = [job.document.source.name]
     if job.runtime is not None:
         name = job.runtime.source.name
         built_in = name.startswith(BUILTIN)
         sources.append(f"built-in {name.removeprefix(BUILTIN)}" if built_in else name)
-    return _lines(sources)
+    return _lines(sources, options.settings)
 
 
-def _lines(sources: Iterable[str]) -> tuple[str, ...]:
-    return f"{HEADER}{visible(' and '.join(dict.fromkeys(sources)))}", DO_NOT_EDIT
+def _lines(sources: Iterable[str], settings: Settings) -> tuple[str, ...]:
+    names = visible(" and ".join(dict.fromkeys(sources)))
+    return f"{HEADER}{names}", f"Do not edit: change the sources and run '{settings.render_command}'."
 
 
 def file_names(objects: Objects) -> list[str]:
@@ -72,7 +72,7 @@ def file_names(objects: Objects) -> list[str]:
 
 # Argo CD's and Flux's own objects, which `trainc argocd` prints and render writes.
 
-_SETTINGS_HEADER = (f"{HEADER}trainc.yaml and jobs/", DO_NOT_EDIT)
+_SOURCES = ("trainc.yaml and jobs/",)
 
 
 def argocd_objects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
@@ -99,21 +99,22 @@ def argocd_files(trees: Iterable[Tree]) -> dict[str, bytes]:
             folders.setdefault(tree.settings.argocd.write, []).append(tree)
     files = {}
     for folder, found in sorted(folders.items()):
-        objs = argocd_objects(found)
+        objs, lines = argocd_objects(found), _lines(_SOURCES, found[0].settings)
         several = len({get(data, "metadata", "namespace") for data in objs}) > 1
         for data in objs:
             kind, name = str(data["kind"]).lower(), str(get(data, "metadata", "name"))
             if several:
                 name = f"{get(data, 'metadata', 'namespace')}.{name}"
             subfolder = "argocd-cm/" if kind == "configmap" else ""
-            files[f"{folder}/{subfolder}{kind}-{name}.yaml"] = emit_file(data, _SETTINGS_HEADER)
+            files[f"{folder}/{subfolder}{kind}-{name}.yaml"] = emit_file(data, lines)
     return files
 
 
-def flux_files(objs: Iterable[tuple[str | None, JsonObject]]) -> dict[str, bytes]:
-    """Return the files of Kustomizations, for those with a folder."""
+def flux_files(objs: Iterable[tuple[str | None, JsonObject]], settings: Settings) -> dict[str, bytes]:
+    """Return the files of Kustomizations, for those with a folder; ``settings`` are those of any environment."""
+    lines = _lines(_SOURCES, settings)
     return {
-        f"{folder}/kustomization-{get(data, 'metadata', 'name')}.yaml": emit_file(data, _SETTINGS_HEADER)
+        f"{folder}/kustomization-{get(data, 'metadata', 'name')}.yaml": emit_file(data, lines)
         for folder, data in objs
         if folder is not None
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from typing import Any
 
@@ -20,7 +20,7 @@ from trainc.documents.emit import emit
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report, suggest_by_words
 from trainc.inputs.options import Options
-from trainc.inputs.source import Document, Source
+from trainc.inputs.source import BUILTIN, Document, Source
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.gotypes import typed
 from trainc.plugins.base import refused
@@ -31,8 +31,6 @@ _NAMED = 5
 """The most runtimes that a message names."""
 
 CLUSTER_WIDE = "ClusterTrainingRuntime"
-BUILTIN = "trainc:"
-"""The prefix of the names of built-in sources."""
 
 
 class Runtimes(Struct, frozen=True):
@@ -210,3 +208,9 @@ def _builtin_objects() -> Mapping[str, tuple[str, JsonObject]]:
 def builtin_names() -> tuple[str, ...]:
     """Return the names of the built-in runtimes."""
     return tuple(_builtin_objects())
+
+
+def builtin_sources() -> Iterator[Source]:
+    """Yield the texts of the built-in runtimes, with their comments."""
+    for entry in load_json("builtins.json"):
+        yield Source(BUILTIN + entry["file"], entry["text"])

@@ -65,7 +65,8 @@ def plan_request(
     there = look(root, folders)
     todo = None
     if not fails(found) and request.is_whole:
-        beside_out = {**argocd_files(trees(config, outcome)), **flux_files(kustomizations(config, outcome))}
+        of_flux = flux_files(kustomizations(config, outcome), settings(config, config.environments[0]))
+        beside_out = {**argocd_files(trees(config, outcome)), **of_flux}
         wanted = {**outcome.files, **beside_out}
         todo = plan(root, wanted, folders, folders, cache.is_same, there=there)
     elif not fails(found):

@@ -143,6 +143,26 @@ def branches_and_tags(root: Path) -> list[str]:
     return found.decode("utf-8", "replace").splitlines()
 
 
+def top_of(folder: Path) -> Path | None:
+    """Return the top of the git repository that a folder is in, or None."""
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+
+
+def remote_and_branch(root: Path) -> tuple[str, str]:
+    """Return the URL of the remote origin and the name of its default branch; empty if unknown."""
+    try:
+        remote = _line(root, "config", "--get", "remote.origin.url")
+        head = _line(root, "symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix("origin/")
+        return remote, head or _line(root, "symbolic-ref", "--short", "HEAD")
+    except RevisionError:
+        return "", ""
+
+
+def _line(root: Path, *args: str) -> str:
+    done = _run(root, args)
+    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
+
+
 def _commit(root: Path, revision: str) -> str:
     """Return the hash of a revision's commit."""
     if not revision or revision.startswith("-") or not is_printable(revision):

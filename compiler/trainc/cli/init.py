@@ -1,0 +1,172 @@
+"""`trainc init`."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import click
+
+from trainc import __version__
+from trainc.cli.command import CLEAN, Command, echo, echo_line
+from trainc.cli.options import project_root
+from trainc.kube.names import is_dns1123_label
+from trainc.project.files import read_regular
+from trainc.project.newfiles import create
+from trainc.project.read import CONFIG, has_config
+from trainc.project.revisions import remote_and_branch, top_of
+from trainc.project.scaffold import NewFile, Setup, init_files
+
+EPILOG = """\b
+Examples:
+  trainc init                       the working directory
+  trainc init fleet --policies      a new folder, with policies to start from
+  trainc init --dry-run             only show what would be written
+  trainc init --print Makefile      print one file, to merge it with your own
+"""
+
+_REMOTE: Final = re.compile(
+    r"(?P<scheme>https?://|ssh://|)(?:(?P<user>[^@/]*)@)?(?P<host>[\w.-]+)(?P<port>:\d+)?[:/]+(?P<path>[\w./~+-]+)"
+)
+_RENDER: Final = re.compile(rb"^render\s*:(?!=)", re.M)
+"""The target render in a Makefile."""
+_BRANCH: Final = re.compile(r"[\w./-]+")
+_OWNER: Final = re.compile(r"[!-~]+( [!-~]+)*")
+
+
+@click.command("init", cls=Command, epilog=EPILOG)
+@click.option(
+    "--ci",
+    type=click.Choice(("github", "gitlab", "none")),
+    help="The CI to write a workflow for.  [default: that of the remote origin, else github]",
+)
+@click.option("--env", "environments", metavar="ENV", multiple=True, help="An environment; repeatable. [default: prod]")
+@click.option("--policies", is_flag=True, help="Write admission policies to start from, with tests.")
+@click.option("--owner", metavar="OWNER", help="Who approves changes, for CODEOWNERS, such as @my-org/platform.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask on a terminal.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
+@click.option("--print", "printed", metavar="FILE", help="Print one of the files, and write nothing.")
+@click.argument("folder", metavar="[DIR]", default=".", type=click.Path(file_okay=False, path_type=Path))
+def command(
+    *,
+    ci: str | None,
+    environments: tuple[str, ...],
+    policies: bool,
+    owner: str | None,
+    yes: bool,
+    dry_run: bool,
+    printed: str | None,
+    folder: Path,
+) -> int:
+    """Set up a repository of your own in DIR, which may exist and contain files.
+
+    Writes trainc.yaml, the folders jobs/, runtimes/ and policies/, a Makefile, CI,
+    and settings of git, pre-commit and code owners. What it writes is shown first,
+    and on a terminal you are asked. A file that exists is never changed.
+    """
+    for environment in environments:
+        if details := is_dns1123_label(environment):
+            raise click.BadParameter(f"{environment!r}: {details[0]}", param_hint="'--env'")
+    if owner is not None and not _OWNER.fullmatch(owner):
+        raise click.BadParameter(f"{owner!r} is not a user, team or e-mail address", param_hint="'--owner'")
+    root = Path(os.path.normpath(Path.cwd() / folder))
+    existing = next(each for each in (root, *root.parents) if each.exists())
+    _refuse(root, existing)
+    setup = _setup(root, existing, ci=ci, owner=owner, environments=environments or ("prod",), policies=policies)
+    files = init_files(setup)
+    if printed is not None:
+        chosen = next((file for file in files if file.name == printed), None)
+        if chosen is None:
+            names = ", ".join(file.name for file in files)
+            raise click.BadParameter(f"{printed!r} is not one of the files: {names}", param_hint="'--print'")
+        echo(chosen.text.encode("utf-8"), nl=False)
+        return CLEAN
+    kept = {file.name: there for file in files if (there := _existing(root, file)) is not None}
+    new = [file for file in files if file.name not in kept]
+    _show(folder, files, kept)
+    if dry_run or not new:
+        return CLEAN
+    is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if is_terminal and not yes and not click.confirm(f"Create {_count(new)}?", default=True):
+        return CLEAN
+    written = [file for file in new if create(root, file.name, file.text)]
+    echo_line(f"created {_count(written)}", err=True)
+    if not setup.whole and setup.ci != "none":
+        what = "CI, CODEOWNERS and pre-commit are set up at the top of the git repository"
+        echo_line(f"note: {what}, which is {top_of(existing)}", err=True)
+    where = "" if root == Path.cwd() else f"cd {folder} && "
+    echo_line(f"next: {where}trainc new job --runtime torch-distributed first && {setup.command}", err=True)
+    return CLEAN
+
+
+def _refuse(root: Path, existing: Path) -> None:
+    """Raise UsageError for a folder that cannot become a project; ``existing`` is it, or its nearest parent."""
+    if not existing.is_dir():
+        raise click.UsageError(f"{existing} is a file")
+    if ".git" in (step.lower() for step in root.parts):
+        raise click.UsageError(f"{root} is in the folder of git")
+    parent = root if has_config(root) else project_root(existing, None)
+    if parent != root and has_config(parent):
+        where = f"{root} is in a project already, that of {parent / CONFIG}"
+        raise click.UsageError(f"{where}; to add what is missing there: trainc init {os.path.relpath(parent)}")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise click.UsageError(f"{existing} is not writable")
+
+
+def _setup(
+    root: Path, existing: Path, *, ci: str | None, owner: str | None, environments: tuple[str, ...], policies: bool
+) -> Setup:
+    """Return what to set up: from the options, else from the git repository that the folder is in."""
+    top = top_of(existing)
+    remote, branch = remote_and_branch(existing) if top else ("", "")
+    found = _REMOTE.fullmatch(remote)
+    host = found["host"] if found else ""
+    repository, organization = "", "example"
+    if found and not (found["scheme"] == "" and found["user"] is None):  # neither a path nor a drive
+        organization = found["path"].strip("/").partition("/")[0]
+        user = "" if found["scheme"].startswith("http") or found["user"] is None else f"{found['user']}@"
+        separator = "/" if found["scheme"] else ":"
+        repository = f"{found['scheme']}{user}{host}{found['port'] or ''}{separator}{found['path'].lstrip('/')}"
+    return Setup(
+        version=__version__,
+        ci=ci or ("gitlab" if "gitlab" in host or (root / ".gitlab-ci.yml").exists() else "github"),
+        branch=branch if _BRANCH.fullmatch(branch) else "main",
+        repository=repository,
+        command=_render_command(root),
+        owner=owner or f"@{organization}/platform-team",
+        environments=environments,
+        policies=policies,
+        whole=top is None or top == root,
+    )
+
+
+def _render_command(root: Path) -> str:
+    """Return the command that renders: make render, unless the folder has a Makefile without that target."""
+    for name in ("GNUmakefile", "makefile", "Makefile"):  # the order in which make looks for them
+        if (root / name).exists():
+            return "make render" if _RENDER.search(read_regular(root / name) or b"") else "trainc render"
+    return "make render"
+
+
+def _existing(root: Path, file: NewFile) -> str | None:
+    """Return the name under which the repository has a file already, or None."""
+    return next((name for name in (file.name, *file.others) if os.path.lexists(root / name)), None)
+
+
+def _show(folder: Path, files: Iterable[NewFile], kept: dict[str, str]) -> None:
+    """Show what is created, and what exists and is kept."""
+    rows = [(kept.get(file.name, file.name), file) for file in files]
+    size = max(len(str(folder / name)) for name, _ in rows)
+    for name, file in rows:
+        verb, why = ("keep", "exists") if file.name in kept else ("create", file.purpose)
+        echo_line(f"{verb:<6}  {folder / name!s:<{size}}  {why}")
+    if kept:
+        echo_line("'trainc init --print FILE' prints what trainc would write to a file that exists")
+
+
+def _count(files: list[NewFile]) -> str:
+    return "1 file" if len(files) == 1 else f"{len(files)} files"

@@ -1,0 +1,152 @@
+"""`trainc new job` and `trainc new runtime`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import click
+
+from trainc.cli.command import CLEAN, Command, echo, echo_line
+from trainc.cli.options import findings_options, root_option
+from trainc.cli.reporter import Reporter
+from trainc.cli.runtimes import complete_runtimes, find, table
+from trainc.findings.display import one_line
+from trainc.inputs.source import Source
+from trainc.kube.names import Details, is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
+from trainc.project.catalog import Catalog, read_catalog
+from trainc.project.config import Config
+from trainc.project.environments import JOBS, compile_for, load_config
+from trainc.project.newfiles import create
+from trainc.project.planning import settings
+from trainc.project.read import RUNTIMES, Inputs, merge, read_platform
+from trainc.project.scaffold import job_text, runtime_text
+
+EPILOG = """\b
+Examples:
+  trainc new job --runtime torch-distributed mnist
+  trainc new job --runtime torch-distributed -n team-vision mnist
+  trainc new job --runtime torch-distributed -o - mnist    print it only
+  trainc runtimes                                          the runtimes there are
+"""
+
+RUNTIME_EPILOG = """\b
+Examples:
+  trainc new runtime --from torch-distributed my-torch
+"""
+
+
+@click.group("new")
+def command() -> None:
+    """Write a new job, with a comment on every field, or a copy of a runtime."""
+
+
+@command.command("job", cls=Command, epilog=EPILOG)
+@click.option(
+    "--runtime",
+    "runtime_name",
+    metavar="RUNTIME",
+    shell_complete=complete_runtimes,
+    help="The runtime of the job. On a terminal, you are asked for it if it is missing.",
+)
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NAMESPACE",
+    help="The namespace: a folder of jobs/.  [default: the only folder of jobs/, else default]",
+)
+@click.option("-o", "output", metavar="FILE", help="Write to - (standard output) instead of jobs/.")
+@root_option
+@findings_options(aside=True)
+@click.argument("name")
+def job(
+    *, runtime_name: str | None, namespace: str | None, output: str | None, root: Path, reporter: Reporter, name: str
+) -> int:
+    """Write jobs/NAMESPACE/NAME.yaml, a TrainJob for a runtime.
+
+    Every field that has an effect with the runtime is there, with a comment; those
+    that are optional are commented out. The job is valid as it is, and findings on
+    it, such as those of your policies, are reported at once. An existing file is
+    never changed.
+    """
+    if output not in (None, "-"):
+        raise click.BadParameter("only - is supported: files are written to jobs/", param_hint="'-o'")
+    config, findings = load_config(root)
+    if reporter.fails(findings):
+        return reporter.report(findings)
+    namespace = _namespace(root) if namespace is None else namespace
+    _check(is_dns1123_label(namespace), namespace, "'--namespace'")
+    _check(is_dns1035_label(name), name, "'NAME'")
+    catalog = read_catalog(root, config)
+    chosen = find(catalog, _runtime(catalog, runtime_name), namespace, "--runtime")
+    if chosen.key[1] not in ("", namespace):
+        message = f"runtime {chosen.name!r} can only be used in its own namespace: -n {chosen.key[1]}"
+        raise click.BadParameter(message, param_hint="'--runtime'")
+    text = job_text(chosen, namespace, name, _queue(config))
+    if output is not None:
+        echo(text.encode("utf-8"), nl=False)
+        return CLEAN
+    file = f"{JOBS}/{namespace}/{name}.yaml"
+    _create(root, file, text)
+    platform = read_platform(root)
+    inputs = merge([Inputs((Source(file, text),)), platform])
+    return reporter.report(compile_for(inputs, config, config.environments, (), partly=platform.sources).findings)
+
+
+@command.command("runtime", cls=Command, epilog=RUNTIME_EPILOG)
+@click.option(
+    "--from", "base", metavar="RUNTIME", required=True, shell_complete=complete_runtimes, help="The runtime to copy."
+)
+@root_option
+@click.argument("name")
+def runtime(*, base: str, root: Path, name: str) -> int:
+    """Write runtimes/NAME.yaml, a copy of a runtime to change.
+
+    Comments inside the runtime are copied; objects beside it are not. An existing
+    file is never changed.
+    """
+    _check(is_dns1123_subdomain(name), name, "'NAME'")
+    chosen = find(read_catalog(root, load_config(root)[0]), base, option="--from")
+    _create(root, f"{RUNTIMES}/{name}.yaml", runtime_text(chosen, name))
+    return CLEAN
+
+
+def _create(root: Path, file: str, text: str) -> None:
+    """Create a file. Raises UsageError if it exists."""
+    if not create(root, file, text):
+        raise click.UsageError(f"{file} exists, and is not changed")
+    echo_line(f"created {file}", err=True)
+
+
+def _check(details: Details, value: str, option: str) -> None:
+    """Raise BadParameter for a name that Kubernetes refuses."""
+    if details:
+        raise click.BadParameter(f"{value!r}: {details[0]}", param_hint=option)
+
+
+def _namespace(root: Path) -> str:
+    """Return the default namespace. Raises UsageError if jobs/ has several."""
+    folder = root / JOBS
+    found = sorted(each.name for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else []
+    found = [each for each in found if not each.startswith(".")]
+    if len(found) > 1:
+        raise click.UsageError(f"jobs/ has several namespaces, choose one with -n: {', '.join(map(one_line, found))}")
+    return found[0] if found else "default"
+
+
+def _runtime(catalog: Catalog, name: str | None) -> str:
+    """Return the runtime that the option names, or ask for it on a terminal. Raises UsageError."""
+    if name is not None:
+        return name
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise click.UsageError("--runtime is missing; 'trainc runtimes' lists the runtimes")
+    for line in table(catalog.runtimes, shutil.get_terminal_size().columns):
+        echo(line, err=True)
+    answer: str = click.prompt("Runtime", err=True)
+    return answer
+
+
+def _queue(config: Config) -> str:
+    """Return the first Kueue queue that trainc.yaml sets, or an empty text."""
+    return next((queue for name in config.environments if (queue := settings(config, name).queue)), "")

@@ -1,0 +1,129 @@
+"""`trainc runtimes`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+from click.shell_completion import CompletionItem
+
+from trainc.basics.jsonvalues import as_object
+from trainc.cli.command import Command, echo
+from trainc.cli.options import findings_options, project_root, root_option
+from trainc.cli.reporter import Reporter
+from trainc.documents.emit import emit_inert
+from trainc.findings import suggest_by_words
+from trainc.findings.display import escape_json, one_line, width
+from trainc.project.catalog import Catalog, Runtime, read_catalog, without_nulls
+from trainc.project.environments import load_config
+
+EPILOG = """\b
+Examples:
+  trainc runtimes                      all runtimes, and what they are for
+  trainc runtimes torch-distributed    one, as YAML
+  trainc runtimes -o json              for programs
+"""
+
+FORMS: Final = ("table", "yaml", "json")
+HEAD: Final = ("NAME", "ORIGIN", "FRAMEWORK", "NODES", "JOBS")
+ROOM: Final = 40
+"""The fewest columns for a description beside the others; with less room it has lines of its own."""
+
+
+def complete_runtimes(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the runtimes of the project whose names begin with a text, for completion in a shell."""
+    root = project_root(Path.cwd(), ctx.params.get("root"))
+    found = read_catalog(root, load_config(root)[0]).runtimes
+    return [CompletionItem(one.name, help=one.description) for one in found if one.name.startswith(incomplete)]
+
+
+@click.command("runtimes", cls=Command, epilog=EPILOG)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(FORMS),
+    help="Output format.  [default: table; yaml for one runtime]",
+)
+@root_option
+@findings_options(aside=True)
+@click.argument("name", required=False, shell_complete=complete_runtimes)
+def command(*, output: str | None, root: Path, reporter: Reporter, name: str | None) -> int:
+    """List the runtimes that jobs can use, or print one.
+
+    The list has the runtimes in runtimes/ and those built into trainc, with the
+    framework, the default number of nodes, the number of jobs that use each, its
+    image and a description. With NAME, such as torch-distributed or
+    team-a/detector, the runtime itself is printed, in the lines that findings on a
+    built-in runtime point to.
+    """
+    config, findings = load_config(root)
+    catalog = read_catalog(root, config)
+    if name is None:
+        shown = _listed(catalog.runtimes, output or "table")
+    else:
+        runtime = find(catalog, name)
+        shown = _listed((runtime,), output) if output == "table" else _whole(runtime, output or "yaml")
+    echo(shown.encode("utf-8"), nl=False)
+    return reporter.report((*findings, *catalog.findings))
+
+
+def find(catalog: Catalog, name: str, namespace: str = "", option: str = "NAME") -> Runtime:
+    """Return the runtime with a name. Raises BadParameter, with the nearest name, if it is not found."""
+    found = catalog.find(name, namespace)
+    if found is None:
+        hint = suggest_by_words(name, [one.name for one in catalog.runtimes])
+        more = hint or "'trainc runtimes' lists them"
+        raise click.BadParameter(f"runtime {name!r} not found; {more}", param_hint=f"'{option}'")
+    return found
+
+
+def _whole(runtime: Runtime, output: str) -> str:
+    if output == "yaml":
+        return emit_inert(as_object(without_nulls(runtime.data)))
+    return escape_json(json.dumps(runtime.data, indent=2, ensure_ascii=False) + "\n")
+
+
+def _listed(runtimes: Sequence[Runtime], output: str) -> str:
+    records = [one.record() for one in runtimes]
+    if output == "json":
+        return escape_json(json.dumps(records, indent=2, ensure_ascii=False) + "\n")
+    if output == "yaml":
+        return "---\n".join(emit_inert(as_object(without_nulls(record))) for record in records)
+    return "".join(f"{line}\n" for line in table(runtimes, _columns()))
+
+
+def _columns() -> int | None:
+    """Return the width of the terminal; None if standard output is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def table(runtimes: Sequence[Runtime], columns: int | None) -> Iterator[str]:
+    """Yield the lines of the table, none wider than ``columns``; None means no limit, and one line per runtime."""
+    rows = [HEAD, *(_row(one) for one in runtimes)]
+    texts = ["DESCRIPTION", *(one_line(one.description) for one in runtimes)]
+    images = ["IMAGE", *(one_line(next(iter(one.images), "")) for one in runtimes)]
+    if columns is None:
+        rows = [(*row, image) for row, image in zip(rows, images, strict=True)]
+    widths = [max(map(width, cells)) for cells in zip(*rows, strict=True)]
+    start = sum(widths) + 2 * len(widths)
+    if columns is not None and columns - start < ROOM:  # the description has lines of its own
+        start, texts[0], images[0] = 2, "", ""
+    for row, text, image in zip(rows, texts, images, strict=True):
+        line = "  ".join(cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True))
+        if columns is None:
+            yield f"{line}  {text}".rstrip()
+            continue
+        below = textwrap.wrap(text, columns - start, break_on_hyphens=False) + [image] * (row is not HEAD)
+        yield f"{line}  {below.pop(0) if start > 2 and below else ''}".rstrip()
+        yield from (f"{' ' * start}{part}" for part in below if part)
+
+
+def _row(runtime: Runtime) -> tuple[str, ...]:
+    origin = "built-in" if runtime.is_built_in else "own"
+    return one_line(runtime.name), origin, one_line(runtime.label), str(runtime.nodes), str(len(runtime.jobs))

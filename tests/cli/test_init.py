@@ -1,0 +1,155 @@
+"""`trainc init`, `trainc new` and `trainc runtimes` on a terminal, and beside what a folder may hold; the files."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from small import Run, on_a_terminal, put, tree
+
+from trainc.cli.runtimes import table
+from trainc.project.catalog import read_catalog
+from trainc.project.config import Config
+from trainc.project.scaffold import Setup, init_files
+
+ORACLE = Path(__file__).parents[1] / "oracle"
+PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
+
+
+def files(**options: Any) -> dict[str, str]:
+    return {file.name: file.text for file in init_files(Setup("1.2.3", **options))}
+
+
+@pytest.mark.parametrize(("typed", "count"), [("n\n", 0), ("\n", 10)])
+def test_a_terminal_is_asked(tmp_path: Path, typed: str, count: int) -> None:
+    shown = on_a_terminal("-m", "trainc", "init", "fleet", cwd=tmp_path, typed=typed)
+    assert "create  fleet/trainc.yaml " in shown
+    assert "Create 10 files? [Y/n]: " in shown
+    assert len(tree(tmp_path)) == count
+
+
+def test_a_terminal_is_asked_for_the_runtime(tmp_path: Path) -> None:
+    put(tmp_path, "trainc.yaml", "fixes: recommended\n")
+    shown = on_a_terminal("-m", "trainc", "new", "job", "first", cwd=tmp_path, typed="torch-distributed\n")
+    assert "\r\ntorch-distributed " in shown
+    assert "Runtime: " in shown
+    assert "created jobs/default/first.yaml" in shown
+
+
+@pytest.mark.parametrize("columns", [50, 80, 130])
+def test_no_line_of_the_list_is_wider_than_the_terminal(columns: int) -> None:
+    shown = [*table(read_catalog(Path(__file__).parent, Config()).runtimes, columns)]
+    assert shown[1].split()[:5] == ["deepspeed-distributed", "built-in", "deepspeed", "1", "0"]
+    least = len("torch-distributed-with-cache  built-in  deepspeed  NODES  JOBS")
+    assert max(map(len, shown)) <= max(least, columns)
+    assert " ".join(" ".join(shown).split()).count("JAX on any number of nodes: jax.distributed.initialize()") == 1
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    (root / "jobs").symlink_to(outside)
+    (root / "CODEOWNERS").symlink_to(outside / "nothing")
+    monkeypatch.chdir(root)
+    result = run("init")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "trainc: error: jobs/README.md: symbolic link that leads out of the project, not followed\n",
+    )
+    assert "keep    CODEOWNERS " in result.stdout
+    result = run("new", "job", "--runtime", "torch-distributed", "-n", "a", "x")
+    assert result.exit_code == 2
+    assert not tree(outside)
+
+
+@pytest.mark.skipif(getattr(os, "geteuid", lambda: 0)() == 0, reason="root may write everywhere")
+def test_a_folder_that_is_not_writable_is_refused(tmp_path: Path, run: Run) -> None:
+    tmp_path.chmod(0o500)
+    result = run("init", str(tmp_path / "new"))
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, f"Error: {tmp_path} is not writable")
+
+
+@pytest.mark.parametrize("policies", [False, True])
+def test_the_workflow_is_safe_for_forks(policies: bool) -> None:
+    workflow = yaml.safe_load(files(ci="github", policies=policies)[".github/workflows/trainc.yml"])
+    assert set(workflow[True]) == {"push", "pull_request"}  # YAML 1.1 reads `on` as true
+    assert workflow["permissions"] == {"contents": "read"}
+    (check,) = workflow["jobs"].values()
+    assert "permissions" not in check
+    for step in check["steps"]:
+        assert "uses" not in step or PINNED.fullmatch(step["uses"]), step
+        assert "${{" not in step.get("run", ""), "a script in which somebody else's text is code"
+    commands = [step["run"] for step in check["steps"] if "run" in step]
+    assert commands[0] == "pip install 'trainc==1.2.3'"
+    assert commands[1] == "trainc render --check --format github"
+    assert ("trainc policy test" in commands) is policies
+
+
+def test_the_actions_are_those_of_this_repository() -> None:
+    own = (Path(__file__).parents[2] / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    text = files(ci="github")[".github/workflows/trainc.yml"]
+    used = re.findall(r"uses: (.*)", text)
+    assert len(used) == 2
+    assert set(used) <= set(re.findall(r"uses: (.*)", own))
+
+
+@pytest.mark.go
+def test_actionlint_accepts_the_workflow(tmp_path: Path) -> None:
+    if shutil.which("go") is None:
+        pytest.skip("Go is not installed")
+    path = put(tmp_path, "trainc.yml", files(ci="github", policies=True)[".github/workflows/trainc.yml"])
+    command = ["go", "run", "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12", str(path)]
+    done = subprocess.run(command, cwd=ORACLE, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("policies", [False, True])
+def test_the_pipeline_of_gitlab_runs_the_checks(policies: bool) -> None:
+    pipeline = yaml.safe_load(files(ci="gitlab", policies=policies)[".gitlab-ci.yml"])["trainc"]
+    assert pipeline["before_script"] == ["pip install 'trainc==1.2.3'"]
+    assert pipeline["script"][1] == "trainc render --check"
+    assert ("trainc policy test" in pipeline["script"]) is policies
+    assert pipeline["artifacts"]["reports"] == {"junit": "trainc.xml"}
+
+
+def test_the_hook_runs_for_the_inputs_and_the_output() -> None:
+    (repository,) = yaml.safe_load(files()[".pre-commit-config.yaml"])["repos"]
+    (hook,) = repository["hooks"]
+    assert (hook["entry"], hook["additional_dependencies"]) == ("trainc render", ["trainc==1.2.3"])
+    wanted = ["jobs/a/x.yaml", "runtimes/x.yaml", "out/prod/a/x/y.yaml", "policies/x.yaml", "trainc.yaml"]
+    assert all(re.search(hook["files"], name) for name in (*wanted, "images.lock.yaml"))
+    assert not any(re.search(hook["files"], name) for name in ("README.md", "docs/trainc.yaml", "src/jobs/x.py"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "command"),
+    [
+        ("Makefile", "render: x\n", "make render"),
+        ("GNUmakefile", "all:\nrender :\n", "make render"),
+        ("makefile", "render := x\nprerender:\n", "trainc render"),
+        ("Makefile", "", "trainc render"),
+    ],
+)
+def test_the_header_names_a_command_that_works(tmp_path: Path, run: Run, name: str, text: str, command: str) -> None:
+    put(tmp_path, name, text)
+    assert run("init", str(tmp_path)).exit_code == 0
+    assert f"\nrenderCommand: {command}\n" in (tmp_path / "trainc.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_the_makefile_runs_the_program_that_it_is_given(tmp_path: Path) -> None:
+    put(tmp_path, "Makefile", files(policies=True)["Makefile"])
+    for target, commands in (
+        ("render", ["echo render"]),
+        ("check", ["echo render --check", "echo policy test"]),
+        ("diff", ['echo diff --base "origin/main"']),
+    ):
+        done = subprocess.run(["make", "-n", target, "TRAINC=echo"], cwd=tmp_path, capture_output=True, check=True)
+        assert done.stdout.decode().splitlines() == commands

@@ -1,0 +1,73 @@
+"""What `trainc new` writes compiles for every runtime: as it is, and with every optional field turned on."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from trainc import Options, Source, compile
+from trainc.basics.jsonvalues import as_object, get, put
+from trainc.documents.emit import emit
+from trainc.documents.load import load
+from trainc.findings import Severity
+from trainc.pipeline.runtimes import admit_builtin, builtin_names
+from trainc.project.catalog import Runtime, read_catalog
+from trainc.project.config import Config
+from trainc.project.scaffold import job_text, runtime_text
+from trainc.upstream import VALIDATION_LABEL
+
+ROOT = Path(__file__).resolve().parents[2]
+CATALOG = {one.name: one for one in read_catalog(ROOT, Config()).runtimes}
+BUILT_IN = {one.name: one for one in read_catalog(ROOT / "docs", Config()).runtimes}
+
+OF_THE_RUNTIME = {"TC017", "TC408", "TC458", "TC604", "TC607", "TC820"}
+"""Findings that a job cannot prevent: on companions, keys of Flux, host keys, an initializer without an address."""
+
+
+def compiled(text: str, runtime: Runtime) -> tuple[set[str], list[str]]:
+    """Return the codes of all findings, and the messages of errors."""
+    sources = [Source(f"jobs/{runtime.key[1] or 'a'}/x.yaml", text), runtime.document.source]
+    build = compile(sources, Options(fixes=("recommended",)))
+    assert len(build.jobs) == 1
+    errors = [f"{finding.code} {finding.message}" for finding in build.findings if finding.severity is Severity.ERROR]
+    return {finding.code for finding in build.findings}, errors
+
+
+def uncommented(text: str) -> str:
+    """Return a job with all optional fields: # and no space, or the further lines of such a field."""
+    return re.sub(r"(?m)^( *)#(?=\S|  )", r"\1", text)
+
+
+@pytest.mark.parametrize("name", CATALOG)
+def test_a_new_job_is_valid(name: str) -> None:
+    codes, errors = compiled(job_text(CATALOG[name], CATALOG[name].key[1] or "a", "x"), CATALOG[name])
+    assert not errors
+    assert codes <= OF_THE_RUNTIME, codes
+
+
+@pytest.mark.parametrize("name", CATALOG)
+def test_every_optional_field_is_valid(name: str) -> None:
+    text = job_text(CATALOG[name], CATALOG[name].key[1] or "a", "x")
+    every = uncommented(text)
+    assert all(re.match(r" *#( \S|$)", line) for line in every.splitlines() if line.lstrip().startswith("#")), every
+    _, errors = compiled(every, CATALOG[name])
+    assert not errors, every
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_what_is_printed_is_what_findings_point_to(name: str) -> None:
+    admitted = admit_builtin(name)
+    assert admitted is not None
+    assert admitted.document.source.text == emit(BUILT_IN[name].data)
+
+
+@pytest.mark.parametrize("name", CATALOG)
+def test_a_copy_of_a_runtime_differs_in_its_name_only(name: str) -> None:
+    original = CATALOG[name]
+    (copy,), findings = load(Source("runtimes/copy.yaml", runtime_text(original, "copy")))
+    assert not findings
+    labels = {k: v for k, v in as_object(get(original.data, "metadata", "labels")).items() if k != VALIDATION_LABEL}
+    assert copy.data == put(put(original.data, ("metadata", "name"), "copy"), ("metadata", "labels"), labels)
+    assert Runtime(copy).description == original.description
