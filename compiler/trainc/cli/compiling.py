@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trainc.inputs.options import Revision
 from trainc.inputs.source import Document
 from trainc.pipeline.content import Job
 from trainc.pipeline.context import Context
@@ -54,6 +55,19 @@ def revision_errors(option: str) -> Iterator[None]:
     except RevisionError as error:
         hint = f"\nHint: {error.hint}." if error.hint else ""
         raise click.BadParameter(f"{error.message}.{hint}", param_hint=option) from None
+
+
+def revision_of(root: Path, revision: str | None, folder: Path, paths: Iterable[str], option: str) -> Revision | None:
+    """Read the revision of an option; None without one. Raises BadParameter for a revision that cannot be read.
+
+    ``paths`` are further files and folders, relative to ``folder``; those outside of root are skipped.
+    """
+    if revision is None:
+        return None
+    from trainc.project.revisions import read_revision
+
+    with revision_errors(option):
+        return read_revision(root, revision, [name for path in paths if (name := name_below(root, folder, path))])
 
 
 def executor_of(workers: int | None, ranks: Ranks | None = None, *, quiet: bool) -> Executor:

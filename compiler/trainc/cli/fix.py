@@ -1,0 +1,200 @@
+"""`trainc fix`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+from msgspec.structs import replace
+
+from trainc.cli.command import CLEAN, ENVIRONMENT, STALE, Command, echo
+from trainc.cli.compiling import executor_of, revision_of
+from trainc.cli.options import base_option, crds_option, findings_options, root_option, workers_option
+from trainc.cli.reporter import Reporter
+from trainc.findings import CODES, Finding
+from trainc.findings.display import one_line
+from trainc.findings.fixes import FIXABLE, NEW_RUN, Action, Fix, fix_of
+from trainc.findings.text import position
+from trainc.inputs.source import Source
+from trainc.pipeline.context import Keep
+from trainc.project.environments import JOBS, Outcome, compile_for, parse_config, read_crds
+from trainc.project.fixing import EditError, Files, check_editable, diff_text, fix_all, write_sources
+from trainc.project.read import (
+    CONFIG,
+    LOCK,
+    POLICIES,
+    RUNTIMES,
+    Inputs,
+    merge,
+    name_below,
+    read_config,
+    read_given,
+    read_lock,
+    read_platform,
+    read_tree,
+)
+
+EPILOG = """\b
+Examples:
+  trainc fix                       jobs/, runtimes/, policies/ and trainc.yaml
+  trainc fix --diff                show the changes, and write nothing
+  trainc fix --check               exit 3 if a file would change
+  trainc fix --code TC101 jobs/a   only misspelt fields of one namespace
+  trainc fix --base origin/main    new run numbers for immutable changes
+"""
+
+
+@click.command("fix", cls=Command, epilog=EPILOG)
+@click.option("--diff", is_flag=True, help="Print the changes as a unified diff, and write nothing.")
+@click.option("--check", is_flag=True, help="Write nothing, and exit 3 if a file would change.")
+@click.option("--unsafe", is_flag=True, help="Also apply fixes that may change the meaning of a document.")
+@click.option("--code", "codes", metavar="CODE", multiple=True, help="Fix only findings of this code. May be repeated.")
+@root_option
+@crds_option
+@base_option
+@workers_option
+@findings_options()
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
+def command(
+    *,
+    diff: bool,
+    check: bool,
+    unsafe: bool,
+    codes: tuple[str, ...],
+    root: Path,
+    crd_dirs: tuple[str, ...],
+    base: str | None,
+    workers: int | None,
+    reporter: Reporter,
+    paths: tuple[str, ...],
+) -> int:
+    """Apply the suggestions of findings that have exactly one right answer.
+
+    Only the words that a finding is about change; comments, quotes and layout
+    stay. With PATHs, only files there are edited. With --base, a TrainJob with an
+    immutable change gets the next run number. Findings that remain are printed
+    as validate prints them.
+    """
+    for code in codes:
+        if code not in FIXABLE and code not in NEW_RUN:
+            reason = "has no fix: see docs/fix.md" if code in CODES else "is not a code"
+            raise click.BadParameter(f"{code!r} {reason}", param_hint="'--code'")
+    folder = Path.cwd()
+    configuration, lock, platform = read_config(root), read_lock(root), read_platform(root)
+    whole = [read_tree(root, JOBS), platform, configuration, lock]
+    inputs, crds = merge([_read(root, folder, path) for path in paths] or whole), read_crds(root, folder, crd_dirs)
+    before = revision_of(root, base, folder, paths, "'--base'")
+
+    def compiled(files: Files) -> Outcome:
+        config, findings = parse_config(_with(configuration, files), _with(lock, files))
+        documents = merge([_with(platform, files), _with(inputs, files)])
+        return compile_for(
+            replace(documents, sources=tuple(each for each in documents.sources if each.name not in (CONFIG, LOCK))),
+            config,
+            config.environments,
+            findings,
+            partly=platform.sources if paths else (),
+            crds=crds,
+            base=before,
+            keep=Keep.SUMMARIES,
+            execute=executor_of(workers, quiet=reporter.quiet),
+        )
+
+    def is_wanted(finding: Finding, fix: Fix) -> bool:
+        return (unsafe or fix.safe) and (not codes or finding.code in codes)
+
+    editable, protected = _editable(root, inputs.sources)
+    result = fix_all(editable, compiled, is_wanted)
+    names = sorted(name for name in editable if editable[name] != result.files[name])
+    if diff:
+        echo(diff_text(editable, result.files), nl=False)
+    elif not check:
+        try:
+            write_sources(root, editable, result.files)
+        except EditError as error:
+            raise Impossible(str(error)) from None
+    reporter = replace(reporter, aside=diff, advises=False)
+    for finding, fix in result.fixed:
+        reporter.remark(_line(finding, fix))
+    for finding in result.refused:
+        reporter.remark(f"{position(finding.document, finding.path)}: not fixed[{finding.code}]: needs an edit by hand")
+    remaining = result.outcome.findings
+    for name in sorted({each.file for each in remaining if fix_of(each) is not None} & protected.keys()):
+        reporter.remark(f"{name}: not edited: {protected[name]}")
+    status = reporter.report(remaining, result.outcome.silenced)
+    reporter.remark(_summary(result.fixed, names, remaining, dry=diff or check, unsafe=unsafe))
+    return status or (STALE if names and (diff or check) else CLEAN)
+
+
+class Impossible(click.ClickException):
+    """A file cannot be written."""
+
+    exit_code = ENVIRONMENT
+
+
+def _read(root: Path, folder: Path, path: str) -> Inputs:
+    """Read a file or folder of the project. Raises BadParameter."""
+    name = name_below(root, folder, path)
+    if name is None:
+        raise click.BadParameter(f"{path!r} is outside of the project {root}", param_hint="'PATH'")
+    is_ours = name.partition("/")[0] in (JOBS, RUNTIMES, POLICIES)
+    if name in (CONFIG, LOCK):
+        return read_config(root) if name == CONFIG else read_lock(root)
+    return read_tree(root, name) if is_ours else read_given(root, folder, path)
+
+
+def _with(inputs: Inputs, files: Files) -> Inputs:
+    """Return the inputs with the edited sources."""
+    return Inputs(tuple(files.get(source.name, source) for source in inputs.sources), inputs.findings)
+
+
+def _editable(root: Path, sources: Iterable[Source]) -> tuple[dict[str, Source], dict[str, str]]:
+    """Return the sources that may be edited, and why the others may not, by name."""
+    editable: dict[str, Source] = {}
+    protected: dict[str, str] = {}
+    for source in sources:
+        try:
+            check_editable(root, source.name)
+            editable[source.name] = source
+        except EditError as error:
+            protected[source.name] = str(error)
+    return editable, protected
+
+
+_VERBS = {
+    Action.RENAME: "renamed to {}",
+    Action.REPLACE: "replaced by {}",
+    Action.QUOTE: "quoted",
+    Action.UNQUOTE: "written as {}",
+    Action.REMOVE: "removed",
+    Action.RENAME_COMMENT: "renamed to {}",
+    Action.REMOVE_IGNORE: "{} removed from the comment",
+    Action.SET_RUN: "run number {}",
+}
+
+
+def _line(finding: Finding, fix: Fix) -> str:
+    what = str(fix.path[-1]) if fix.path else "comment"
+    verb = _VERBS[fix.action].format(one_line(fix.value or ""))
+    return f"{position(finding.document, finding.path)}: fixed[{finding.code}]: {one_line(what)} {verb}"
+
+
+def _summary(
+    fixed: tuple[tuple[Finding, Fix], ...],
+    names: list[str],
+    remaining: Iterable[Finding],
+    *,
+    dry: bool,
+    unsafe: bool,
+) -> str:
+    would = "would be " * dry
+    text = "nothing to fix"
+    if fixed:
+        text = f"{_count(len(fixed), 'finding')} {would}fixed in {_count(len(names), 'file')}"
+    more = 0 if unsafe else sum((fix := fix_of(each)) is not None and not fix.safe for each in remaining)
+    return f"{text}; {more} more with --unsafe" if more else text
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
