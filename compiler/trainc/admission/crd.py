@@ -196,6 +196,8 @@ def field_hint(kind: str, path: Path) -> str | None:
         return None
     table = _TRAINJOB if kind == TRAINJOB else _RUNTIME
     found = table.get(tuple("[]" if isinstance(step, int) else step for step in path))
+    if found is not None and found.startswith("removed in "):
+        return f"{found}; trainc import converts the document"
     return found or _ADVICE.get(path) or _ADVICE.get(path[:-1])
 
 

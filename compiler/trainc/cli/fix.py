@@ -19,7 +19,7 @@ from trainc.findings.text import position
 from trainc.inputs.source import Source
 from trainc.pipeline.context import Keep
 from trainc.project.environments import JOBS, Outcome, compile_for, parse_config, read_crds
-from trainc.project.fixing import EditError, Files, check_editable, diff_text, fix_all, write_sources
+from trainc.project.fixing import EditError, Files, Fixed, check_editable, diff_text, fix_all, write_sources
 from trainc.project.read import (
     CONFIG,
     LOCK,
@@ -115,15 +115,15 @@ def command(
         except EditError as error:
             raise Impossible(str(error)) from None
     reporter = replace(reporter, aside=diff, advises=False)
-    for finding, fix in result.fixed:
-        reporter.remark(_line(finding, fix))
+    for each in result.fixed:
+        reporter.remark(_line(each))
     for finding in result.refused:
         reporter.remark(f"{position(finding.document, finding.path)}: not fixed[{finding.code}]: needs an edit by hand")
     remaining = result.outcome.findings
     for name in sorted({each.file for each in remaining if fix_of(each) is not None} & protected.keys()):
         reporter.remark(f"{name}: not edited: {protected[name]}")
     status = reporter.report(remaining, result.outcome.silenced)
-    reporter.remark(_summary(result.fixed, names, remaining, dry=diff or check, unsafe=unsafe))
+    reporter.remark(_summary(len(result.fixed), len(names), remaining, dry=diff or check, unsafe=unsafe))
     return status or (STALE if names and (diff or check) else CLEAN)
 
 
@@ -162,37 +162,31 @@ def _editable(root: Path, sources: Iterable[Source]) -> tuple[dict[str, Source],
     return editable, protected
 
 
-_VERBS = {
-    Action.RENAME: "renamed to {}",
-    Action.REPLACE: "replaced by {}",
-    Action.QUOTE: "quoted",
-    Action.UNQUOTE: "written as {}",
-    Action.REMOVE: "removed",
-    Action.RENAME_COMMENT: "renamed to {}",
-    Action.REMOVE_IGNORE: "{} removed from the comment",
-    Action.SET_RUN: "run number {}",
+_DONE = {
+    Action.RENAME: "{name} renamed to {value}",
+    Action.REPLACE: "{name} replaced by {value}",
+    Action.QUOTE: "{name} quoted",
+    Action.UNQUOTE: "{name} written as {value}",
+    Action.REMOVE: "{name} removed",
+    Action.RENAME_COMMENT: "comment renamed to {value}",
+    Action.REMOVE_IGNORE: "{value} removed from the comment",
+    Action.SET_RUN: "run number {value}",
 }
 
 
-def _line(finding: Finding, fix: Fix) -> str:
-    what = str(fix.path[-1]) if fix.path else "comment"
-    verb = _VERBS[fix.action].format(one_line(fix.value or ""))
-    return f"{position(finding.document, finding.path)}: fixed[{finding.code}]: {one_line(what)} {verb}"
+def _line(fixed: Fixed) -> str:
+    finding, document, fix = fixed
+    name = "".join(map(str, fix.path[-1:]))
+    text = _DONE[fix.action].format(name=one_line(name), value=one_line(fix.value or ""))
+    path = ("metadata",) if fix.action is Action.SET_RUN else finding.path
+    return f"{position(document, path)}: fixed[{finding.code}]: {text}"
 
 
-def _summary(
-    fixed: tuple[tuple[Finding, Fix], ...],
-    names: list[str],
-    remaining: Iterable[Finding],
-    *,
-    dry: bool,
-    unsafe: bool,
-) -> str:
-    would = "would be " * dry
-    text = "nothing to fix"
-    if fixed:
-        text = f"{_count(len(fixed), 'finding')} {would}fixed in {_count(len(names), 'file')}"
+def _summary(fixed: int, files: int, remaining: Iterable[Finding], *, dry: bool, unsafe: bool) -> str:
     more = 0 if unsafe else sum((fix := fix_of(each)) is not None and not fix.safe for each in remaining)
+    if not fixed:
+        return f"nothing to fix without --unsafe ({_count(more, 'finding')})" if more else "nothing to fix"
+    text = f"{_count(fixed, 'finding')} {'would be ' * dry}fixed in {_count(files, 'file')}"
     return f"{text}; {more} more with --unsafe" if more else text
 
 

@@ -160,24 +160,26 @@ def _errors(
     """Return the errors of the targets, with their new run numbers, and those of trainc.yaml."""
     merged = merge([inputs, read_platform(root)])
     outcome = compile_for(merged, config, config.environments, findings, keep=Keep.SUMMARIES)
-    wanted = {(target.document.source.name, target.document.index) for target in targets}
+    errors = tuple(each for each in outcome.findings if each.severity is Severity.ERROR)
+    if has_errors(findings):
+        return errors
+    wanted = {_place(target.document) for target in targets}
     of_jobs = {
         (finding.code, finding.file, finding.path)
-        for jobs in outcome.jobs.values()
-        for job in jobs
-        if (job.document.source.name, job.document.index) in wanted
+        for job in (job for jobs in outcome.jobs.values() for job in jobs)
+        if _place(job.document) in wanted
         for finding in job.findings
     }
     return tuple(
         each
-        for each in outcome.findings
-        if each.severity is Severity.ERROR
-        and (
-            not outcome.jobs
-            or (each.file, each.document.index) in wanted
-            or (each.code, each.file, each.path) in of_jobs
-        )
+        for each in errors
+        if (each.code, each.file, each.path) in of_jobs
+        or not wanted.isdisjoint(_place(document) for document in (each.document, *(r.document for r in each.related)))
     )
+
+
+def _place(document: Document) -> tuple[str, int]:
+    return document.source.name, document.index
 
 
 def _has_hash(config: Config) -> bool:

@@ -107,12 +107,13 @@ _CODE_DIGITS = {"x": 2, "u": 4, "U": 8}
 
 
 def unquoted(document: Document, path: Path) -> str | None:
-    """Return the source text of the plain scalar at a path, or None if there is no plain scalar."""
+    """Return the source text of the plain scalar at a path; None for other values, and after an anchor or tag."""
     found = _scalar(document, path)
     if found is None or found[1].style:
         return None
     lines, scalar = found
-    return lines.text[scalar.begin : scalar.end]
+    text = lines.text[scalar.begin : scalar.end]
+    return None if text.startswith(("&", "!")) else text
 
 
 def key_of_path(document: Document, path: Path) -> tuple[Lines, Scalar] | None:

@@ -8,6 +8,7 @@ codes.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Final
@@ -59,6 +60,9 @@ _UNQUOTED = lazy(r"write (\S+) without quotes")
 _AS_READ = lazy(r'write ".*" for the string, or (\S+) for what Kubernetes reads')
 _LABEL = lazy(r"write (\S+): (\S+)")
 _MEBIBYTES = lazy(r"write (\S+) for mebibytes")
+_PLURAL = lazy(r"write the plural in lower case: (\S+)")
+_IMAGE = lazy(r"write '([^']+)'(?=;|\Z)")
+_KIND = lazy(r"a \w+ with this name exists: set kind: (\w+)")
 _IGNORED = lazy(r"nothing to ignore: no (\w+) here")
 _NEW_RUN = lazy(rf'add {RUN}: "(\d+)"')
 
@@ -173,11 +177,6 @@ def _label(finding: Finding) -> Fix | None:
     return Fix(Action.REPLACE, finding.path, found[2])
 
 
-def _memory(finding: Finding) -> Fix | None:
-    found = _MEBIBYTES.match(finding.hint or "")
-    return Fix(Action.REPLACE, finding.path, found[1], safe=False) if found and _value_of(finding) else None
-
-
 def _expected(finding: Finding) -> Fix | None:
     """Return the fix that writes the expected value, such as the folder's namespace."""
     is_one = finding.expected is not None and " " not in finding.expected and _value_of(finding) is not None
@@ -186,7 +185,7 @@ def _expected(finding: Finding) -> Fix | None:
 
 def _full_name(finding: Finding) -> Fix | None:
     is_name = finding.message == "not the full name of an image"
-    return Fix(Action.RENAME, finding.path, finding.expected) if is_name else None
+    return Fix(Action.RENAME, finding.path, finding.expected) if is_name else _setting(finding)
 
 
 def _locked_digest(finding: Finding) -> Fix | None:
@@ -196,23 +195,43 @@ def _locked_digest(finding: Finding) -> Fix | None:
     return Fix(Action.REPLACE, finding.path, f"{image.removesuffix(found)}{expected}", safe=False)
 
 
-def _remove(*names: str) -> Rule:
-    """Return the rule that removes a field of one of the names; of any name without one."""
+def _runtime(finding: Finding) -> Fix | None:
+    """Return the fix of a runtimeRef: the kind that has a runtime of this name, or else a similar name."""
+    kind, path = _KIND.match(finding.hint or ""), (*finding.path[:-1], "kind")
+    if kind is None or get(finding.document.data, *path) is None:
+        return _similar_value(finding)
+    return Fix(Action.REPLACE, path, kind[1])
+
+
+def _written(form: re.Pattern[str], *, safe: bool) -> Rule:
+    """Return the rule that replaces a value by the text in a hint of this form."""
 
     def rule(finding: Finding) -> Fix | None:
-        is_named = bool(finding.path) and (not names or finding.path[-1] in names)
-        return Fix(Action.REMOVE, finding.path, safe=False) if is_named else None
+        found = form.match(finding.hint or "")
+        is_fix = found is not None and _value_of(finding) is not None
+        return Fix(Action.REPLACE, finding.path, found[1], safe) if is_fix and found is not None else None
 
     return rule
 
 
-def _one_replica(finding: Finding) -> Fix | None:
-    is_count = finding.path[-1:] == ("replicas",)
-    return Fix(Action.UNQUOTE, finding.path, "1", safe=False) if is_count else None
+def _remove(*names: str, hint: str = "") -> Rule:
+    """Return the rule that removes a field of one of the names, or of any name; ``hint`` begins the finding's hint."""
+
+    def rule(finding: Finding) -> Fix | None:
+        is_named = bool(finding.path) and (not names or finding.path[-1] in names)
+        is_fix = is_named and (finding.hint or "").startswith(hint)
+        return Fix(Action.REMOVE, finding.path, safe=False) if is_fix else None
+
+    return rule
 
 
-def _quantity_or_type(finding: Finding) -> Fix | None:
-    return _quantity(finding) or _other_type(finding)
+def _write(name: str, value: str) -> Rule:
+    """Return the rule that sets a field of this name to a number or boolean."""
+
+    def rule(finding: Finding) -> Fix | None:
+        return Fix(Action.UNQUOTE, finding.path, value, safe=False) if finding.path[-1:] == (name,) else None
+
+    return rule
 
 
 FIXABLE: Final[dict[str, Rule]] = {
@@ -228,12 +247,11 @@ FIXABLE: Final[dict[str, Rule]] = {
     "TC104": _similar_value,
     "TC106": _quantity,
     "TC108": _other_type,
-    "TC109": _quantity_or_type,
-    "TC301": _similar_value,
-    "TC304": _one_replica,
+    "TC301": _runtime,
+    "TC304": _write("replicas", "1"),
     "TC309": _similar_value,
     "TC514": _similar_value,
-    "TC516": _similar_value,
+    "TC516": _written(_PLURAL, safe=False),
     "TC601": _remove("suspend"),
     "TC609": _annotation,
     "TC610": _remove("ttlSecondsAfterFinished"),
@@ -243,10 +261,12 @@ FIXABLE: Final[dict[str, Rule]] = {
     "TC704": _remove(),
     "TC705": _locked_digest,
     "TC801": _similar_value,
+    "TC803": _remove("restartPolicy", hint="leave it out"),
     "TC806": _similar_value,
+    "TC821": _written(_IMAGE, safe=True),
     "TC823": _label,
-    "TC827": _remove("enableDNSHostnames"),
-    "TC836": _memory,
+    "TC827": _write("enableDNSHostnames", "true"),
+    "TC836": _written(_MEBIBYTES, safe=False),
 }
 """The rule of each code whose findings may have a fix."""
 

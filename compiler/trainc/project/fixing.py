@@ -10,7 +10,7 @@ import difflib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -37,14 +37,22 @@ Compile = Callable[[Files], Outcome]
 _COMMENTS = (Action.RENAME_COMMENT, Action.REMOVE_IGNORE)
 
 
+class Fixed(NamedTuple):
+    """A finding with its fix, and the document that was edited, as it was before."""
+
+    finding: Finding
+    document: Document
+    fix: Fix
+
+
 class Result(msgspec.Struct, frozen=True):
-    """The edited sources by name, the findings fixed with their fixes, and the outcome of the last compilation.
+    """The edited sources by name, the fixes, and the outcome of the last compilation.
 
     ``refused`` are findings whose fix was taken back, or has no token that can be edited.
     """
 
     files: Files
-    fixed: tuple[tuple[Finding, Fix], ...]
+    fixed: tuple[Fixed, ...]
     refused: tuple[Finding, ...]
     outcome: Outcome
 
@@ -56,9 +64,9 @@ Key = tuple[str, Edit]
 def fix_all(files: Files, compiled: Compile, is_wanted: Callable[[Finding, Fix], bool]) -> Result:
     """Apply the wanted fixes of the findings in some files, again until there are no more."""
     outcome = compiled(files)
-    fixed: list[tuple[Finding, Fix]] = []
-    taken_back: dict[Key, Finding] = {}
-    wanted: dict[Key, Finding] = {}
+    fixed: list[Fixed] = []
+    taken_back: dict[Key, Fixed] = {}
+    wanted: dict[Key, Fixed] = {}
     for _ in range(ROUNDS):
         wanted = {key: each for key, each in _wanted(outcome, files, is_wanted).items() if key not in taken_back}
         if any(edit.fix.safe for _, edit in wanted):  # what they correct may say more about the rest
@@ -71,38 +79,43 @@ def fix_all(files: Files, compiled: Compile, is_wanted: Callable[[Finding, Fix],
         if not applied:
             break
         after = compiled(trial)
-        worse = {key: wanted[key] for key in applied if _is_worse(key, wanted[key], done[key[0]], outcome, after)}
+        worse = {
+            key: wanted[key] for key in applied if _is_worse(key, wanted[key].finding, done[key[0]], outcome, after)
+        }
         taken_back |= worse
         if not worse:
             files, outcome = trial, after
-            fixed += ((wanted[key], key[1].fix) for key in applied)
+            fixed += (wanted[key] for key in applied)
             wanted = {}
-    fixed.sort(key=lambda row: sort_key(row[0]))
-    return Result(files, tuple(fixed), (*taken_back.values(), *wanted.values()), outcome)
+    fixed.sort(key=lambda each: sort_key(each.finding))
+    return Result(
+        files, tuple(fixed), tuple(each.finding for each in (*taken_back.values(), *wanted.values())), outcome
+    )
 
 
-def _wanted(outcome: Outcome, files: Files, is_wanted: Callable[[Finding, Fix], bool]) -> dict[Key, Finding]:
-    """Return the findings whose fixes are wanted by their edits, each edit once."""
-    found: dict[Key, Finding] = {}
-    for finding, document, fix in _fixes(outcome):
+def _wanted(outcome: Outcome, files: Files, is_wanted: Callable[[Finding, Fix], bool]) -> dict[Key, Fixed]:
+    """Return the wanted fixes by their edits, each edit once."""
+    found: dict[Key, Fixed] = {}
+    for each in _fixes(outcome):
+        finding, document, fix = each
         source = files.get(document.source.name)
         if source is not None and source.text == document.source.text and is_wanted(finding, fix):
             mark = finding.document.locate(()) if fix.action in _COMMENTS else None
-            found.setdefault((source.name, Edit(document.index, fix, mark)), finding)
+            found.setdefault((source.name, Edit(document.index, fix, mark)), each)
     return found
 
 
-def _fixes(outcome: Outcome) -> Iterator[tuple[Finding, Document, Fix]]:
+def _fixes(outcome: Outcome) -> Iterator[Fixed]:
     """Yield each finding that has a fix, with the document to edit."""
     for finding in outcome.findings:
         if (fix := fix_of(finding)) is not None:
-            yield finding, finding.document, fix
+            yield Fixed(finding, finding.document, fix)
     reported = {(finding.code, finding.file, finding.path) for finding in outcome.findings}
     for job in (job for jobs in outcome.jobs.values() for job in jobs):
         for finding in job.findings:
             fix = new_run(finding)
             if fix is not None and (finding.code, finding.file, finding.path) in reported:
-                yield finding, job.document, fix
+                yield Fixed(finding, job.document, fix)
 
 
 def read_documents(source: Source) -> tuple[tuple[Document, ...], int]:
