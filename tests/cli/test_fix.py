@@ -143,7 +143,7 @@ def test_files_that_cannot_be_edited(repository: Path, run: Run, monkeypatch: py
     assert path.stat().st_mode & 0o777 == 0o640
     path.chmod(0o444)
     result = run("rerun", "a/two", "a/one")
-    assert (result.exit_code, result.stderr) == (2, "Error: jobs/a/one.yaml: read-only file\n")
+    assert (result.exit_code, result.stderr) == (2, "trainc: error: jobs/a/one.yaml: read-only file\n")
     assert (repository / "jobs/a/two.yaml").read_bytes() == before["jobs/a/two.yaml"]
 
 
@@ -161,7 +161,7 @@ def test_a_file_that_changes_meanwhile_is_not_overwritten(
 
     monkeypatch.setattr(module, "write_sources", late)
     result = run("fix")
-    assert (result.exit_code, result.stderr) == (2, "Error: jobs/a/one.yaml: changed since it was read\n")
+    assert (result.exit_code, result.stderr) == (2, "trainc: error: jobs/a/one.yaml: changed since it was read\n")
     assert path.read_text(encoding="utf-8") == "changed"
 
 

@@ -17,7 +17,7 @@ from trainc.pipeline.job import Executor
 from trainc.project.config import Config
 from trainc.project.environments import JOBS
 from trainc.project.planning import Request
-from trainc.project.read import CONFIG, name_below
+from trainc.project.read import CONFIG, POLICIES, RUNTIMES, Inputs, name_below, read_given, read_tree
 
 if TYPE_CHECKING:
     from trainc.parallel.mpi import Ranks
@@ -55,6 +55,16 @@ def revision_errors(option: str) -> Iterator[None]:
     except RevisionError as error:
         hint = f"\nHint: {error.hint}." if error.hint else ""
         raise click.BadParameter(f"{error.message}.{hint}", param_hint=option) from None
+
+
+def read_paths(root: Path, paths: Iterable[str]) -> list[Inputs]:
+    """Read files and folders anywhere, relative to the working directory; those of the project as render reads them."""
+    folder, parts = Path.cwd(), []
+    for path in paths:
+        name = name_below(root, folder, path)
+        is_ours = name is not None and name.partition("/")[0] in (JOBS, RUNTIMES, POLICIES)
+        parts.append(read_tree(root, name) if name is not None and is_ours else read_given(root, folder, path))
+    return parts
 
 
 def revision_of(root: Path, revision: str | None, folder: Path, paths: Iterable[str], option: str) -> Revision | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import click
 from msgspec.structs import replace
 
-from trainc.cli.command import CLEAN, ENVIRONMENT, STALE, Command, echo
-from trainc.cli.compiling import executor_of, revision_of
+from trainc.cli.command import CLEAN, STALE, Command, echo
+from trainc.cli.compiling import executor_of, read_paths, revision_of
 from trainc.cli.options import base_option, crds_option, findings_options, root_option, workers_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import CODES, Finding
@@ -19,17 +19,14 @@ from trainc.findings.text import position
 from trainc.inputs.source import Source
 from trainc.pipeline.context import Keep
 from trainc.project.environments import JOBS, Outcome, compile_for, parse_config, read_crds
-from trainc.project.fixing import EditError, Files, Fixed, check_editable, diff_text, fix_all, write_sources
+from trainc.project.fixing import EditError, Files, Fixed, Result, check_editable, diff_text, fix_all, write_sources
 from trainc.project.read import (
     CONFIG,
     LOCK,
-    POLICIES,
-    RUNTIMES,
     Inputs,
     merge,
     name_below,
     read_config,
-    read_given,
     read_lock,
     read_platform,
     read_tree,
@@ -76,15 +73,11 @@ def command(
     immutable change gets the next run number. Findings that remain are printed
     as validate prints them.
     """
-    for code in codes:
-        if code not in FIXABLE and code not in NEW_RUN:
-            reason = "has no fix: see docs/fix.md" if code in CODES else "is not a code"
-            raise click.BadParameter(f"{code!r} {reason}", param_hint="'--code'")
-    folder = Path.cwd()
+    _check(root, codes, paths)
     configuration, lock, platform = read_config(root), read_lock(root), read_platform(root)
     whole = [read_tree(root, JOBS), platform, configuration, lock]
-    inputs, crds = merge([_read(root, folder, path) for path in paths] or whole), read_crds(root, folder, crd_dirs)
-    before = revision_of(root, base, folder, paths, "'--base'")
+    inputs, crds = merge(read_paths(root, paths) or whole), read_crds(root, Path.cwd(), crd_dirs)
+    before = revision_of(root, base, Path.cwd(), paths, "'--base'")
 
     def compiled(files: Files) -> Outcome:
         config, findings = parse_config(_with(configuration, files), _with(lock, files))
@@ -106,42 +99,27 @@ def command(
 
     editable, protected = _editable(root, inputs.sources)
     result = fix_all(editable, compiled, is_wanted)
-    names = sorted(name for name in editable if editable[name] != result.files[name])
+    changed = sum(editable[name] != result.files[name] for name in editable)
     if diff:
         echo(diff_text(editable, result.files), nl=False)
     elif not check:
-        try:
-            write_sources(root, editable, result.files)
-        except EditError as error:
-            raise Impossible(str(error)) from None
+        write_sources(root, editable, result.files)
     reporter = replace(reporter, aside=diff, advises=False)
-    for each in result.fixed:
-        reporter.remark(_line(each))
-    for finding in result.refused:
-        reporter.remark(f"{position(finding.document, finding.path)}: not fixed[{finding.code}]: needs an edit by hand")
-    remaining = result.outcome.findings
-    for name in sorted({each.file for each in remaining if fix_of(each) is not None} & protected.keys()):
-        reporter.remark(f"{name}: not edited: {protected[name]}")
-    status = reporter.report(remaining, result.outcome.silenced)
-    reporter.remark(_summary(len(result.fixed), len(names), remaining, dry=diff or check, unsafe=unsafe))
-    return status or (STALE if names and (diff or check) else CLEAN)
+    _show(reporter, result, protected)
+    status = reporter.report(result.outcome.findings, result.outcome.silenced)
+    reporter.remark(_summary(result, changed, dry=diff or check, unsafe=unsafe))
+    return status or (STALE if changed and (diff or check) else CLEAN)
 
 
-class Impossible(click.ClickException):
-    """A file cannot be written."""
-
-    exit_code = ENVIRONMENT
-
-
-def _read(root: Path, folder: Path, path: str) -> Inputs:
-    """Read a file or folder of the project. Raises BadParameter."""
-    name = name_below(root, folder, path)
-    if name is None:
-        raise click.BadParameter(f"{path!r} is outside of the project {root}", param_hint="'PATH'")
-    is_ours = name.partition("/")[0] in (JOBS, RUNTIMES, POLICIES)
-    if name in (CONFIG, LOCK):
-        return read_config(root) if name == CONFIG else read_lock(root)
-    return read_tree(root, name) if is_ours else read_given(root, folder, path)
+def _check(root: Path, codes: Iterable[str], paths: Iterable[str]) -> None:
+    """Raise BadParameter for a code without a fix, and a path outside of the project."""
+    for code in codes:
+        if code not in FIXABLE and code not in NEW_RUN:
+            reason = "has no fix: see docs/fix.md" if code in CODES else "is not a code"
+            raise click.BadParameter(f"{code!r} {reason}", param_hint="'--code'")
+    for path in paths:
+        if name_below(root, Path.cwd(), path) is None:
+            raise click.BadParameter(f"{path!r} is outside of the project {root}", param_hint="'PATH'")
 
 
 def _with(inputs: Inputs, files: Files) -> Inputs:
@@ -158,7 +136,7 @@ def _editable(root: Path, sources: Iterable[Source]) -> tuple[dict[str, Source],
             check_editable(root, source.name)
             editable[source.name] = source
         except EditError as error:
-            protected[source.name] = str(error)
+            protected[source.name] = str(error.strerror)
     return editable, protected
 
 
@@ -182,11 +160,23 @@ def _line(fixed: Fixed) -> str:
     return f"{position(document, path)}: fixed[{finding.code}]: {text}"
 
 
-def _summary(fixed: int, files: int, remaining: Iterable[Finding], *, dry: bool, unsafe: bool) -> str:
-    more = 0 if unsafe else sum((fix := fix_of(each)) is not None and not fix.safe for each in remaining)
-    if not fixed:
+def _show(reporter: Reporter, result: Result, protected: Mapping[str, str]) -> None:
+    """Write a line for each fix, each finding whose fix is not possible, and each file that is not edited."""
+    for each in result.fixed:
+        reporter.remark(_line(each))
+    for finding in result.refused:
+        reporter.remark(f"{position(finding.document, finding.path)}: not fixed[{finding.code}]: needs an edit by hand")
+    fixable = {each.file for each in result.outcome.findings if fix_of(each) is not None}
+    for name in sorted(fixable & protected.keys()):
+        reporter.remark(f"{name}: not edited: {protected[name]}")
+
+
+def _summary(result: Result, files: int, *, dry: bool, unsafe: bool) -> str:
+    fixes = [] if unsafe else [fix_of(each) for each in result.outcome.findings]
+    more = sum(fix is not None and not fix.safe for fix in fixes)
+    if not result.fixed:
         return f"nothing to fix without --unsafe ({_count(more, 'finding')})" if more else "nothing to fix"
-    text = f"{_count(fixed, 'finding')} {'would be ' * dry}fixed in {_count(files, 'file')}"
+    text = f"{_count(len(result.fixed), 'finding')} {'would be ' * dry}fixed in {_count(files, 'file')}"
     return f"{text}; {more} more with --unsafe" if more else text
 
 

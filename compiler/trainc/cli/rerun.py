@@ -11,7 +11,6 @@ import click
 
 from trainc.basics.jsonvalues import get
 from trainc.cli.command import CLEAN, Command, echo
-from trainc.cli.fix import Impossible
 from trainc.cli.options import root_option
 from trainc.cli.reporter import Reporter
 from trainc.documents.classify import TRAINJOB, with_namespace
@@ -80,10 +79,7 @@ def command(*, diff: bool, root: Path, jobs: tuple[str, ...]) -> int:
     if diff:
         echo(diff_text(old, new), nl=False)
         return CLEAN
-    try:
-        write_sources(root, old, new)
-    except EditError as error:
-        raise Impossible(str(error)) from None
+    write_sources(root, old, new)
     for target in targets:
         run, name = _next(target), target.title.partition("/")[2]
         suffix = "-HASH" if _has_hash(config) else ""
@@ -141,16 +137,14 @@ def _next(target: Target) -> int:
 
 
 def _raised(files: Files, targets: Iterable[Target]) -> dict[str, Source]:
-    """Return the files with the next run number of each target. Raises Impossible if one cannot be edited."""
+    """Return the files with the next run number of each target. Raises EditError if one cannot be edited."""
     new = dict(files)
     for target in targets:
         name = target.document.source.name
         edit = Edit(target.document.index, Fix(Action.SET_RUN, RUN_PATH, str(_next(target))))
         new[name], applied = apply(new[name], (edit,), read_documents)
         if not applied:
-            line = f'{RUN}: "{_next(target)}"'
-            where = position(target.document, ("metadata",))
-            raise Impossible(f"{where}: trainc cannot edit these annotations; add {line} yourself")
+            raise EditError(name, f'annotations of {target.title} in an unusual form; write {RUN}: "{_next(target)}"')
     return new
 
 
@@ -164,17 +158,10 @@ def _errors(
     if has_errors(findings):
         return errors
     wanted = {_place(target.document) for target in targets}
-    of_jobs = {
-        (finding.code, finding.file, finding.path)
-        for job in (job for jobs in outcome.jobs.values() for job in jobs)
-        if _place(job.document) in wanted
-        for finding in job.findings
-    }
     return tuple(
         each
         for each in errors
-        if (each.code, each.file, each.path) in of_jobs
-        or not wanted.isdisjoint(_place(document) for document in (each.document, *(r.document for r in each.related)))
+        if not wanted.isdisjoint(map(_place, (each.document, *(other.document for other in each.related))))
     )
 
 

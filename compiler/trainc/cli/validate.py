@@ -9,7 +9,7 @@ import click
 from trainc.cache.run import RunCache, with_cache
 from trainc.cache.store import open_store
 from trainc.cli.command import Command
-from trainc.cli.compiling import executor_of, revision_of
+from trainc.cli.compiling import executor_of, read_paths, revision_of
 from trainc.cli.options import (
     base_option,
     cache_option,
@@ -38,14 +38,10 @@ from trainc.project.environments import (
 )
 from trainc.project.files import unmanaged
 from trainc.project.read import (
-    POLICIES,
-    RUNTIMES,
     Inputs,
     has_config,
     merge,
-    name_below,
     read_beside_policies,
-    read_given,
     read_platform,
     read_tree,
 )
@@ -97,11 +93,7 @@ def command(
     """
     folder = Path.cwd()
     config, of_config = load_config(root)
-    inputs = []
-    for path in paths:
-        name = name_below(root, folder, path)
-        is_ours = name is not None and name.partition("/")[0] in (JOBS, RUNTIMES, POLICIES)
-        inputs.append(read_tree(root, name) if name is not None and is_ours else read_given(root, folder, path))
+    inputs = read_paths(root, paths)
     crds = read_crds(root, folder, crd_dirs)
     before = revision_of(root, base, folder, paths, "'--base'")
     special = bool(paths or crd_dirs) or before is not None or policies_from is not None

@@ -7,6 +7,7 @@ before concern the edited field.
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -156,40 +157,38 @@ def _errors(outcome: Outcome, name: str, index: int, path: FieldPath) -> int:
 # Files.
 
 
-class EditError(Exception):
-    """A file cannot be edited; the text follows its name."""
+class EditError(OSError):
+    """A file that cannot be edited, and why."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(errno.EPERM, reason, name)
 
 
 def check_editable(root: Path, name: str) -> None:
     """Raise EditError for a link, a file outside of the project, and a read-only one."""
     path = root / name
     if path.is_symlink():
-        raise EditError("symbolic link, which trainc does not follow to write")
+        raise EditError(name, "symbolic link, which trainc does not follow to write")
     if os.path.isabs(name) or leads_out(root, path):
-        raise EditError("outside of the project")
+        raise EditError(name, "outside of the project")
     if not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK):
-        raise EditError("read-only file")
+        raise EditError(name, "read-only file")
 
 
-def write_sources(root: Path, old: Files, new: Files) -> tuple[str, ...]:
-    """Write the changed sources and return their names. Nothing is written after an EditError.
+def write_sources(root: Path, old: Files, new: Files) -> None:
+    """Write the changed sources: each file is replaced by rename, and keeps its mode.
 
-    Each file is replaced by rename and keeps its mode. Raises EditError, with the name, and OSError.
+    Raises EditError, after which nothing is written, and OSError.
     """
     changed = [name for name in new if new[name] != old[name]]
-    modes: dict[str, int] = {}
     for name in changed:
-        try:
-            check_editable(root, name)
-        except EditError as error:
-            raise EditError(f"{name}: {error}") from None
+        check_editable(root, name)
         if read_regular(root / name) != _bytes(old[name]):
-            raise EditError(f"{name}: changed since it was read")
-        modes[name] = (root / name).stat().st_mode & 0o7777
+            raise EditError(name, "changed since it was read")
+    modes = {name: (root / name).stat().st_mode & 0o7777 for name in changed}
     replace_files(os.fspath(root), [(os.fspath(root / name), _bytes(new[name])) for name in changed])
     for name, mode in modes.items():
-        os.chmod(root / name, mode)
-    return tuple(changed)
+        (root / name).chmod(mode)
 
 
 def _bytes(source: Source) -> bytes:
