@@ -60,11 +60,11 @@ def apply(source: Source, edits: Sequence[Edit], read: Read) -> tuple[Source, tu
         return source, ()
     documents, problems = read(source)
     numbered = {document.index: document for document in documents}
+    found = [(span, edit) for edit in edits if (span := _span(source, numbered.get(edit.index), edit)) is not None]
     spans: list[_Span] = []
     possible: list[Edit] = []
-    for edit in edits:
-        span = _span(source, numbered.get(edit.index), edit)
-        if span is not None and not any(span.begin < each.end and each.begin < span.end for each in spans):
+    for span, edit in sorted(found, key=lambda row: row[0]):
+        if not spans or span.begin >= spans[-1].end:
             spans.append(span)
             possible.append(edit)
     if not possible:
@@ -90,10 +90,12 @@ def _span(source: Source, document: Document | None, edit: Edit) -> _Span | None
 
 
 def _replace(source: Source, spans: Iterable[_Span]) -> Source:
-    text = source.decoded()
+    text, at, parts = source.decoded(), 0, list[str]()
     shift = int(text.startswith(BOM))
-    for span in sorted(spans, reverse=True):
-        text = text[: span.begin + shift] + span.text + text[span.end + shift :]
+    for begin, end, new in spans:
+        parts += (text[at : begin + shift], new)
+        at = end + shift
+    text = "".join((*parts, text[at:]))
     return Source(source.name, text.encode() if isinstance(source.text, bytes) else text)
 
 

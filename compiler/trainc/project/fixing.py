@@ -72,26 +72,32 @@ def fix_all(files: Files, compiled: Compile, is_wanted: Callable[[Finding, Fix],
         wanted = {key: each for key, each in _wanted(outcome, files, is_wanted).items() if key not in taken_back}
         if any(edit.fix.safe for _, edit in wanted):  # what they correct may say more about the rest
             wanted = {key: each for key, each in wanted.items() if key[1].fix.safe}
-        trial, done = dict(files), dict[str, tuple[Edit, ...]]()
-        for name in dict.fromkeys(name for name, _ in wanted):
-            edits = [edit for file, edit in wanted if file == name]
-            trial[name], done[name] = apply(files[name], edits, read_documents)
-        applied = [(name, edit) for name, edits in done.items() for edit in edits]
-        if not applied:
+        if not wanted:
             break
+        trial, applied = _apply(files, wanted)
+        if not applied:
+            taken_back |= wanted
+            continue
         after = compiled(trial)
-        worse = {
-            key: wanted[key] for key in applied if _is_worse(key, wanted[key].finding, done[key[0]], outcome, after)
-        }
+        worse = {key: wanted[key] for key in _worse(applied, wanted, outcome, after)}
         taken_back |= worse
         if not worse:
             files, outcome = trial, after
             fixed += (wanted[key] for key in applied)
-            wanted = {}
     fixed.sort(key=lambda each: sort_key(each.finding))
-    return Result(
-        files, tuple(fixed), tuple(each.finding for each in (*taken_back.values(), *wanted.values())), outcome
-    )
+    return Result(files, tuple(fixed), tuple(each.finding for each in taken_back.values()), outcome)
+
+
+def _apply(files: Files, keys: Iterable[Key]) -> tuple[Files, list[Key]]:
+    """Return the files with the edits that are possible, and those."""
+    edits: dict[str, list[Edit]] = {}
+    for name, edit in keys:
+        edits.setdefault(name, []).append(edit)
+    trial, applied = dict(files), list[Key]()
+    for name, each in edits.items():
+        trial[name], done = apply(files[name], each, read_documents)
+        applied += ((name, edit) for edit in done)
+    return trial, applied
 
 
 def _wanted(outcome: Outcome, files: Files, is_wanted: Callable[[Finding, Fix], bool]) -> dict[Key, Fixed]:
@@ -128,29 +134,45 @@ def read_documents(source: Source) -> tuple[tuple[Document, ...], int]:
     return documents, len(findings)
 
 
-def _is_worse(key: Key, finding: Finding, edits: Iterable[Edit], before: Outcome, after: Outcome) -> bool:
-    """Return whether a finding is still there after its fix, or more errors concern the edited field."""
-    name, edit = key
-    if edit.mark is not None:
-        return False
-    renamed = {
-        other.fix.path: str(other.fix.value)
-        for other in edits
-        if other.index == edit.index and other.fix.action is Action.RENAME
-    }
-    path = moved(edit.fix.path, renamed)
-    same = finding.code, finding.message, finding.file, finding.document.index, moved(finding.path, renamed)
-    if any(same == (each.code, each.message, each.file, each.document.index, each.path) for each in after.findings):
-        return True
-    return _errors(after, name, edit.index, path) > _errors(before, name, edit.index, edit.fix.path)
+def _worse(applied: Iterable[Key], wanted: Mapping[Key, Fixed], before: Outcome, after: Outcome) -> Iterator[Key]:
+    """Yield edits whose finding is still there, or that cause more errors at the edited field, or what contains it.
+
+    Errors below a renamed key do not count: the wrong name hid them.
+    """
+    old, new = _by_document(before), _by_document(after)
+    renamed: dict[_Place, dict[FieldPath, str]] = {}
+    for name, edit in applied:
+        if edit.fix.action is Action.RENAME:
+            renamed.setdefault((name, edit.index), {})[edit.fix.path] = str(edit.fix.value)
+    for name, edit in applied:
+        place, finding = (name, edit.index), wanted[name, edit].finding
+        path = moved(edit.fix.path, names := renamed.get(place, {}))
+        same = finding.code, finding.message, moved(finding.path, names)
+        if edit.mark is None and (
+            any(same == (each.code, each.message, each.path) for each in new.get(_place(finding), ()))
+            or _errors(new.get(place, ()), path) > _errors(old.get(place, ()), edit.fix.path)
+        ):
+            yield name, edit
 
 
-def _errors(outcome: Outcome, name: str, index: int, path: FieldPath) -> int:
-    """Return the number of errors at a path and in what contains it. Those below a renamed key were hidden before."""
+_Place = tuple[str, int]
+"""The name of a file and the index of a document in it."""
+
+
+def _place(finding: Finding) -> _Place:
+    return finding.file, finding.document.index
+
+
+def _by_document(outcome: Outcome) -> dict[_Place, list[Finding]]:
+    found: dict[_Place, list[Finding]] = {}
+    for finding in outcome.findings:
+        found.setdefault(_place(finding), []).append(finding)
+    return found
+
+
+def _errors(findings: Iterable[Finding], path: FieldPath) -> int:
     return sum(
-        each.path == path[: len(each.path)]
-        for each in outcome.findings
-        if each.severity is Severity.ERROR and each.path and each.file == name and each.document.index == index
+        each.severity is Severity.ERROR and each.path != () and each.path == path[: len(each.path)] for each in findings
     )
 
 
