@@ -118,7 +118,7 @@ def unknown_field(document: Document, path: Path, resource: Resource, severity: 
         f"unknown field {dotted(path)}",
         severity=severity,
         found=str(path[-1]),
-        hint=field_hint(str(document.data["kind"]), path) or unknown_field_hint(resource, path),
+        hint=field_hint(str(document.data["kind"]), path, unknown_field_hint(resource, path)),
         upstream=f'unknown field "{dotted(path)}"',
     )
 
@@ -190,13 +190,15 @@ _ADVICE: dict[Path, str] = {
 """Hints for often misunderstood fields of a TrainJob, and the fields below them."""
 
 
-def field_hint(kind: str, path: Path) -> str | None:
-    """Return a hint for a field of an earlier release, or for an often misunderstood field; None for other fields."""
+def field_hint(kind: str, path: Path, similar: str | None = None) -> str | None:
+    """Return a hint for a field of an earlier release, else ``similar``, else one for an often misunderstood field."""
     if kind not in (TRAINJOB, *RUNTIMES):
-        return None
+        return similar
     table = _TRAINJOB if kind == TRAINJOB else _RUNTIME
     found = table.get(tuple("[]" if isinstance(step, int) else step for step in path))
-    return found or _ADVICE.get(path) or _ADVICE.get(path[:-1])
+    if found is not None and found.startswith("removed in "):
+        return f"{found}; trainc import converts the document"
+    return found or similar or _ADVICE.get(path) or _ADVICE.get(path[:-1])
 
 
 _UNDECLARED = lazy(r"undeclared reference to '([A-Za-z_][A-Za-z0-9_]*)'")

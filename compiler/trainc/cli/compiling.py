@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trainc.inputs.options import Revision
 from trainc.inputs.source import Document
 from trainc.pipeline.content import Job
 from trainc.pipeline.context import Context
@@ -16,7 +17,7 @@ from trainc.pipeline.job import Executor
 from trainc.project.config import Config
 from trainc.project.environments import JOBS
 from trainc.project.planning import Request
-from trainc.project.read import CONFIG, name_below
+from trainc.project.read import CONFIG, POLICIES, RUNTIMES, Inputs, name_below, read_given, read_tree
 
 if TYPE_CHECKING:
     from trainc.parallel.mpi import Ranks
@@ -54,6 +55,29 @@ def revision_errors(option: str) -> Iterator[None]:
     except RevisionError as error:
         hint = f"\nHint: {error.hint}." if error.hint else ""
         raise click.BadParameter(f"{error.message}.{hint}", param_hint=option) from None
+
+
+def read_paths(root: Path, paths: Iterable[str]) -> list[Inputs]:
+    """Read files and folders anywhere, relative to the working directory; those of the project as render reads them."""
+    folder, parts = Path.cwd(), []
+    for path in paths:
+        name = name_below(root, folder, path)
+        is_ours = name is not None and name.partition("/")[0] in (JOBS, RUNTIMES, POLICIES)
+        parts.append(read_tree(root, name) if name is not None and is_ours else read_given(root, folder, path))
+    return parts
+
+
+def revision_of(root: Path, revision: str | None, folder: Path, paths: Iterable[str], option: str) -> Revision | None:
+    """Read the revision of an option; None without one. Raises BadParameter for a revision that cannot be read.
+
+    ``paths`` are further files and folders, relative to ``folder``; those outside of root are skipped.
+    """
+    if revision is None:
+        return None
+    from trainc.project.revisions import read_revision
+
+    with revision_errors(option):
+        return read_revision(root, revision, [name for path in paths if (name := name_below(root, folder, path))])
 
 
 def executor_of(workers: int | None, ranks: Ranks | None = None, *, quiet: bool) -> Executor:

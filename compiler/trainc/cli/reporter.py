@@ -23,7 +23,7 @@ FAILING = {
 
 
 class Report(NamedTuple):
-    """The text of findings, and the line that counts them, which may be empty."""
+    """The text of findings, and the lines that count them, which may be empty."""
 
     findings: str
     summary: str
@@ -33,7 +33,7 @@ class Reporter(msgspec.Struct, frozen=True):
     """Writes findings and remarks, and decides which findings fail the run.
 
     ``fail_on`` is the lowest severity that does. With ``aside``, findings go to standard error, as standard output is
-    for objects.
+    for objects. If it ``advises``, the summary on a terminal counts the findings that `trainc fix` can fix.
     """
 
     format: str = "text"
@@ -41,6 +41,7 @@ class Reporter(msgspec.Struct, frozen=True):
     quiet: bool = False
     verbose: bool = False
     aside: bool = False
+    advises: bool = True
 
     def fails(self, findings: Iterable[Finding]) -> bool:
         """Return whether any finding fails the run; then only findings are written."""
@@ -73,7 +74,17 @@ class Reporter(msgspec.Struct, frozen=True):
             text = render_brief(shown, self.colour)
         else:
             text = FORMATS[self.format](limited(shown), self.colour)
-        return Report(text, summary(shown) if self.format == "text" and shown else "")
+        return Report(text, f"{summary(shown)}{self._advice(shown)}" if self.format == "text" and shown else "")
+
+    def _advice(self, shown: Iterable[Finding]) -> str:
+        """Return how many findings `trainc fix` can fix, for a terminal."""
+        if not self._terminal or not self.advises:
+            return ""
+        from trainc.findings.fixes import is_fixable
+
+        count = sum(map(is_fixable, shown))
+        which = "1 finding" if count == 1 else f"{count} findings"
+        return f"\n{which} can be fixed with 'trainc fix'" if count else ""
 
     @property
     def lists_silenced(self) -> bool:
@@ -83,8 +94,8 @@ class Reporter(msgspec.Struct, frozen=True):
     def write(self, report: Report) -> None:
         """Write the text of findings in this style."""
         echo(report.findings, nl=False, err=self.aside, color=self.colour, form=self.format)
-        if report.summary:
-            self.remark(report.summary)
+        for line in report.summary.splitlines():
+            self.remark(line)
 
     @property
     def colour(self) -> bool:
@@ -104,7 +115,7 @@ class Reporter(msgspec.Struct, frozen=True):
     @property
     def style(self) -> tuple[str | bool, ...]:
         """The settings that decide how findings are written, and whether they fail the run."""
-        return self.format, self.fail_on, self.quiet, self.aside, self.colour, self.brief
+        return self.format, self.fail_on, self.quiet, self.aside, self.colour, self.brief, self._terminal
 
     def result(self, line: str) -> None:
         """Write a line of a result that is not a finding, apart from findings for programs."""

@@ -23,6 +23,8 @@ COMMANDS = {
     "render": "Compile jobs/ to out/.",
     "build": "Compile the given documents and print the objects.",
     "validate": "Check jobs/ and runtimes/ without writing anything.",
+    "fix": "Apply the suggestions of findings to the sources.",
+    "rerun": "Run jobs again: raise their run numbers.",
     "diff": "Show what a change to out/ does, and what the cluster will do.",
     "explain": "Explain a code, or where a job's fields came from.",
     "runtimes": "List the runtimes, or print one.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -10,7 +9,7 @@ import click
 from trainc.cache.run import RunCache, with_cache
 from trainc.cache.store import open_store
 from trainc.cli.command import Command
-from trainc.cli.compiling import executor_of, revision_errors
+from trainc.cli.compiling import executor_of, read_paths, revision_of
 from trainc.cli.options import (
     base_option,
     cache_option,
@@ -39,14 +38,10 @@ from trainc.project.environments import (
 )
 from trainc.project.files import unmanaged
 from trainc.project.read import (
-    POLICIES,
-    RUNTIMES,
     Inputs,
     has_config,
     merge,
-    name_below,
     read_beside_policies,
-    read_given,
     read_platform,
     read_tree,
 )
@@ -98,13 +93,9 @@ def command(
     """
     folder = Path.cwd()
     config, of_config = load_config(root)
-    inputs = []
-    for path in paths:
-        name = name_below(root, folder, path)
-        is_ours = name is not None and name.partition("/")[0] in (JOBS, RUNTIMES, POLICIES)
-        inputs.append(read_tree(root, name) if name is not None and is_ours else read_given(root, folder, path))
+    inputs = read_paths(root, paths)
     crds = read_crds(root, folder, crd_dirs)
-    before = _revision(root, base, folder, paths, "'--base'")
+    before = revision_of(root, base, folder, paths, "'--base'")
     special = bool(paths or crd_dirs) or before is not None or policies_from is not None
     use_cache = cache and not special and not has_errors(of_config) and not reporter.lists_silenced
     store = open_store(root) if use_cache else None
@@ -153,23 +144,10 @@ def _standard(
 
     ``inputs`` and ``config`` are the current ones.
     """
-    before = base if revision is None else _revision(root, revision, root, (), "'--policies-from'")
+    before = base if revision is None else revision_of(root, revision, root, (), "'--policies-from'")
     if before is None:
         return None
     from trainc.changes.safeguards import weakened
 
     now = Revision("", inputs.sources, config.data)
     return Standard(before, weakened(before, now, config.document, read_beside_policies(root).sources))
-
-
-def _revision(root: Path, revision: str | None, folder: Path, paths: Iterable[str], option: str) -> Revision | None:
-    """Read the revision of an option; None without one. Raises BadParameter for a revision that cannot be read.
-
-    ``paths`` are further files and folders, relative to ``folder``; those outside of root are skipped.
-    """
-    if revision is None:
-        return None
-    from trainc.project.revisions import read_revision
-
-    with revision_errors(option):
-        return read_revision(root, revision, [name for path in paths if (name := name_below(root, folder, path))])

@@ -107,16 +107,27 @@ _CODE_DIGITS = {"x": 2, "u": 4, "U": 8}
 
 
 def unquoted(document: Document, path: Path) -> str | None:
-    """Return the source text of the plain scalar at a path, or None if there is no plain scalar."""
+    """Return the source text of the plain scalar at a path; None for other values, and after an anchor or tag."""
     found = _scalar(document, path)
     if found is None or found[1].style:
         return None
     lines, scalar = found
-    return lines.text[scalar.begin : scalar.end]
+    text = lines.text[scalar.begin : scalar.end]
+    return None if text.startswith(("&", "!")) else text
 
 
-def _scalar(document: Document, path: Path) -> tuple[Lines, Scalar] | None:
-    """Return the scalar at a path, and the lines of its text; None if it cannot be found."""
+def key_of_path(document: Document, path: Path) -> tuple[Lines, Scalar] | None:
+    """Return the scalar of the key that a path ends in, and the lines of its text; None if it cannot be found."""
+    return _scalar(document, path, is_key=True) if path and isinstance(path[-1], str) else None
+
+
+def value_of_path(document: Document, path: Path) -> tuple[Lines, Scalar] | None:
+    """Return the scalar that is the value at a path, and the lines of its text; None if it cannot be found."""
+    return _scalar(document, path) if path else None
+
+
+def _scalar(document: Document, path: Path, *, is_key: bool = False) -> tuple[Lines, Scalar] | None:
+    """Return the scalar at a path, or its key, and the lines of its text; None if it cannot be found."""
     if (mark := document.marks().get(path)) is None:
         return None
     lines, scalars = _scalars(document.source.decoded().removeprefix(BOM))
@@ -124,7 +135,7 @@ def _scalar(document: Document, path: Path) -> tuple[Lines, Scalar] | None:
     index = bisect_left(scalars, begin, key=attrgetter("begin"))
     if index == len(scalars) or scalars[index].begin != begin:
         return None
-    if isinstance(path[-1], str):  # the mark is that of the key
+    if isinstance(path[-1], str) and not is_key:  # the mark is that of the key
         index += 1
         if index == len(scalars) or not scalars[index].follows:
             return None

@@ -15,6 +15,7 @@ from trainc.findings import text
 from trainc.findings.codes import CODES, Code, anchor, page
 from trainc.findings.display import HINT_WIDTH, VALUE_WIDTH, is_in_file, one_line, shown_name
 from trainc.findings.finding import Finding, Severity, Silenced, sort_key
+from trainc.findings.fixes import fix_of
 from trainc.findings.settling import without_count
 from trainc.inputs.source import Document
 
@@ -26,7 +27,10 @@ Every format is in order of position; lines and columns count from 1, columns in
 
 
 def as_json(findings: Iterable[Finding], colour: bool = False) -> str:
-    """Return an array of objects with the fields of Finding and file, line, column; absent values are null."""
+    """Return an array of objects with the fields of Finding and file, line, column; absent values are null.
+
+    A finding that `trainc fix` can fix also has ``fix``: action, path, value, and whether it is safe.
+    """
     return json.dumps([_json_finding(finding) for finding in sorted(findings, key=sort_key)], indent=2) + "\n"
 
 
@@ -37,6 +41,10 @@ def _json_position(document: Document, path: Path) -> JsonObject:
 
 def _json_finding(finding: Finding) -> Json:
     related = [{**_json_position(other.document, other.path), "message": other.message} for other in finding.related]
+    fix = fix_of(finding)
+    edit: JsonObject = {}
+    if fix is not None:
+        edit["fix"] = {"action": fix.action.value, "path": [*fix.path], "value": fix.value, "safe": fix.safe}
     return {
         **_json_position(finding.document, finding.path),
         "code": finding.code,
@@ -48,6 +56,7 @@ def _json_finding(finding: Finding) -> Json:
         "related": [*related],
         "stage": finding.stage,
         "upstream": finding.upstream,
+        **edit,
     }
 
 

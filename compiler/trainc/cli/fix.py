@@ -1,0 +1,184 @@
+"""`trainc fix`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import click
+from msgspec.structs import replace
+
+from trainc.cli.command import CLEAN, STALE, Command, echo
+from trainc.cli.compiling import executor_of, read_paths, revision_of
+from trainc.cli.options import base_option, crds_option, findings_options, root_option, workers_option
+from trainc.cli.reporter import Reporter
+from trainc.findings import CODES, Finding
+from trainc.findings.display import one_line
+from trainc.findings.fixes import FIXABLE, NEW_RUN, Action, Fix, fix_of
+from trainc.findings.text import position
+from trainc.inputs.source import Source
+from trainc.pipeline.context import Keep
+from trainc.project.environments import JOBS, Outcome, compile_for, parse_config, read_crds
+from trainc.project.fixing import EditError, Files, Fixed, Result, check_editable, diff_text, fix_all, write_sources
+from trainc.project.read import (
+    CONFIG,
+    LOCK,
+    Inputs,
+    merge,
+    name_below,
+    read_config,
+    read_lock,
+    read_platform,
+    read_tree,
+)
+
+EPILOG = """\b
+Examples:
+  trainc fix                       jobs/, runtimes/, policies/ and trainc.yaml
+  trainc fix --diff                show the changes, and write nothing
+  trainc fix --check               exit 3 if a file would change
+  trainc fix --code TC101 jobs/a   only misspelt fields of one namespace
+  trainc fix --base origin/main    new run numbers for immutable changes
+"""
+
+
+@click.command("fix", cls=Command, epilog=EPILOG)
+@click.option("--diff", is_flag=True, help="Print the changes as a unified diff, and write nothing.")
+@click.option("--check", is_flag=True, help="Write nothing, and exit 3 if a file would change.")
+@click.option("--unsafe", is_flag=True, help="Also apply fixes that may change the meaning of a document.")
+@click.option("--code", "codes", metavar="CODE", multiple=True, help="Fix only findings of this code. May be repeated.")
+@root_option
+@crds_option
+@base_option
+@workers_option
+@findings_options()
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
+def command(
+    *,
+    diff: bool,
+    check: bool,
+    unsafe: bool,
+    codes: tuple[str, ...],
+    root: Path,
+    crd_dirs: tuple[str, ...],
+    base: str | None,
+    workers: int | None,
+    reporter: Reporter,
+    paths: tuple[str, ...],
+) -> int:
+    """Apply the suggestions of findings that have exactly one right answer.
+
+    Only the words that a finding is about change; comments, quotes and layout
+    stay. With PATHs, only files there are edited. With --base, a TrainJob with an
+    immutable change gets the next run number. Findings that remain are printed
+    as validate prints them.
+    """
+    _check(root, codes, paths)
+    configuration, lock, platform = read_config(root), read_lock(root), read_platform(root)
+    whole = [read_tree(root, JOBS), platform, configuration, lock]
+    inputs, crds = merge(read_paths(root, paths) or whole), read_crds(root, Path.cwd(), crd_dirs)
+    before = revision_of(root, base, Path.cwd(), paths, "'--base'")
+
+    def compiled(files: Files) -> Outcome:
+        config, findings = parse_config(_with(configuration, files), _with(lock, files))
+        documents = merge([_with(platform, files), _with(inputs, files)])
+        return compile_for(
+            replace(documents, sources=tuple(each for each in documents.sources if each.name not in (CONFIG, LOCK))),
+            config,
+            config.environments,
+            findings,
+            partly=platform.sources if paths else (),
+            crds=crds,
+            base=before,
+            keep=Keep.SUMMARIES,
+            execute=executor_of(workers, quiet=reporter.quiet),
+        )
+
+    def is_wanted(finding: Finding, fix: Fix) -> bool:
+        return (unsafe or fix.safe) and (not codes or finding.code in codes)
+
+    editable, protected = _editable(root, inputs.sources)
+    result = fix_all(editable, compiled, is_wanted)
+    changed = sum(editable[name] != result.files[name] for name in editable)
+    if diff:
+        echo(diff_text(editable, result.files), nl=False)
+    elif not check:
+        write_sources(root, editable, result.files)
+    reporter = replace(reporter, aside=diff, advises=False)
+    _show(reporter, result, protected)
+    status = reporter.report(result.outcome.findings, result.outcome.silenced)
+    reporter.remark(_summary(result, changed, dry=diff or check, unsafe=unsafe))
+    return status or (STALE if changed and (diff or check) else CLEAN)
+
+
+def _check(root: Path, codes: Iterable[str], paths: Iterable[str]) -> None:
+    """Raise BadParameter for a code without a fix, and a path outside of the project."""
+    for code in codes:
+        if code not in FIXABLE and code not in NEW_RUN:
+            reason = "has no fix: see docs/fix.md" if code in CODES else "is not a code"
+            raise click.BadParameter(f"{code!r} {reason}", param_hint="'--code'")
+    for path in paths:
+        if name_below(root, Path.cwd(), path) is None:
+            raise click.BadParameter(f"{path!r} is outside of the project {root}", param_hint="'PATH'")
+
+
+def _with(inputs: Inputs, files: Files) -> Inputs:
+    """Return the inputs with the edited sources."""
+    return Inputs(tuple(files.get(source.name, source) for source in inputs.sources), inputs.findings)
+
+
+def _editable(root: Path, sources: Iterable[Source]) -> tuple[dict[str, Source], dict[str, str]]:
+    """Return the sources that may be edited, and why the others may not, by name."""
+    editable: dict[str, Source] = {}
+    protected: dict[str, str] = {}
+    for source in sources:
+        try:
+            check_editable(root, source.name)
+            editable[source.name] = source
+        except EditError as error:
+            protected[source.name] = str(error.strerror)
+    return editable, protected
+
+
+_DONE = {
+    Action.RENAME: "{name} renamed to {value}",
+    Action.REPLACE: "{name} replaced by {value}",
+    Action.QUOTE: "{name} quoted",
+    Action.UNQUOTE: "{name} written as {value}",
+    Action.REMOVE: "{name} removed",
+    Action.RENAME_COMMENT: "comment renamed to {value}",
+    Action.REMOVE_IGNORE: "{value} removed from the comment",
+    Action.SET_RUN: "run number {value}",
+}
+
+
+def _line(fixed: Fixed) -> str:
+    finding, document, fix = fixed
+    name = "".join(map(str, fix.path[-1:]))
+    text = _DONE[fix.action].format(name=one_line(name), value=one_line(fix.value or ""))
+    path = ("metadata",) if fix.action is Action.SET_RUN else finding.path
+    return f"{position(document, path)}: fixed[{finding.code}]: {text}"
+
+
+def _show(reporter: Reporter, result: Result, protected: Mapping[str, str]) -> None:
+    """Write a line for each fix, each finding whose fix is not possible, and each file that is not edited."""
+    for each in result.fixed:
+        reporter.remark(_line(each))
+    for finding in result.refused:
+        reporter.remark(f"{position(finding.document, finding.path)}: not fixed[{finding.code}]: needs an edit by hand")
+    fixable = {each.file for each in result.outcome.findings if fix_of(each) is not None}
+    for name in sorted(fixable & protected.keys()):
+        reporter.remark(f"{name}: not edited: {protected[name]}")
+
+
+def _summary(result: Result, files: int, *, dry: bool, unsafe: bool) -> str:
+    fixes = [] if unsafe else [fix_of(each) for each in result.outcome.findings]
+    more = sum(fix is not None and not fix.safe for fix in fixes)
+    if not result.fixed:
+        return f"nothing to fix without --unsafe ({_count(more, 'finding')})" if more else "nothing to fix"
+    text = f"{_count(len(result.fixed), 'finding')} {'would be ' * dry}fixed in {_count(files, 'file')}"
+    return f"{text}; {more} more with --unsafe" if more else text
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"

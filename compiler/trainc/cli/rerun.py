@@ -1,0 +1,173 @@
+"""`trainc rerun`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from trainc.basics.jsonvalues import get
+from trainc.cli.command import CLEAN, Command, echo
+from trainc.cli.options import root_option
+from trainc.cli.reporter import Reporter
+from trainc.documents.classify import TRAINJOB, with_namespace
+from trainc.documents.edit import Edit, apply
+from trainc.documents.load import load
+from trainc.findings import Finding, Severity, has_errors, suggest
+from trainc.findings.display import one_line
+from trainc.findings.fixes import RUN_PATH, Action, Fix
+from trainc.findings.text import position
+from trainc.gitops.base import RUN_NUMBER
+from trainc.gitops.naming import MODE
+from trainc.inputs.source import Document, Source
+from trainc.pipeline.context import Keep
+from trainc.project.config import Config
+from trainc.project.environments import JOBS, compile_for, load_config
+from trainc.project.fixing import EditError, Files, diff_text, read_documents, write_sources
+from trainc.project.read import Inputs, merge, name_below, read_platform, read_tree
+from trainc.upstream import RUN, TRAINER_API
+
+ARGUMENT = "JOB"
+
+EPILOG = """\b
+Examples:
+  trainc rerun team-a/train             then run render and commit
+  trainc rerun train                    if no other namespace has a job train
+  trainc rerun 'team-a/sweep-*'         all jobs that match
+  trainc rerun jobs/team-a/train.yaml   all jobs of a file
+  trainc rerun --diff team-a/train      show the change, and write nothing
+"""
+
+AFTER = (
+    "Next: run 'trainc render' and commit. The sync then deletes the objects of the old run and creates those of the"
+    " new one, and the job starts from the beginning (docs/lifecycle.md)."
+)
+
+
+class Target(NamedTuple):
+    """A TrainJob of jobs/: its ``namespace/name`` and its document."""
+
+    title: str
+    document: Document
+
+
+@click.command("rerun", cls=Command, epilog=EPILOG)
+@click.option("--diff", is_flag=True, help="Print the changes as a unified diff, and write nothing.")
+@root_option
+@click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
+def command(*, diff: bool, root: Path, jobs: tuple[str, ...]) -> int:
+    """Run jobs again: raise the run number of their TrainJobs.
+
+    JOB is NAMESPACE/NAME, a NAME that is unique, a pattern of either, or a file
+    or folder of jobs/. The annotation trainc.dev/run becomes "2", then "3", and so
+    on; comments and layout stay. Either all files are written, or none: if one of
+    the jobs would have an error, its findings are printed.
+    """
+    config, findings = load_config(root)
+    inputs = read_tree(root, JOBS)
+    targets = _select(root, jobs, list(_targets(inputs.sources)))
+    old = {source.name: source for source in inputs.sources}
+    new = _raised(old, targets)
+    errors = _errors(Inputs(tuple(new.values()), inputs.findings), root, config, findings, targets)
+    if has_errors(errors):
+        status = Reporter(aside=True).report(errors)
+        Reporter().remark("no run number was changed")
+        return status
+    if diff:
+        echo(diff_text(old, new), nl=False)
+        return CLEAN
+    write_sources(root, old, new)
+    for target in targets:
+        run, name = _next(target), target.title.partition("/")[2]
+        suffix = "-HASH" if _has_hash(config) else ""
+        line = f"{target.title}: run {run} (was {run - 1}): its objects are called {name}-{run}{suffix}"
+        echo(one_line(line, len(line)))
+    Reporter().remark(AFTER)
+    return CLEAN
+
+
+def _targets(sources: Iterable[Source]) -> Iterator[Target]:
+    for source in sources:
+        for document in (with_namespace(each)[0] for each in load(source)[0]):
+            if (document.data["apiVersion"], document.data["kind"]) == (TRAINER_API, TRAINJOB):
+                names = (get(document.data, "metadata", field) for field in ("namespace", "name"))
+                yield Target("/".join(map(str, names)), document)
+
+
+def _select(root: Path, jobs: Iterable[str], known: list[Target]) -> list[Target]:
+    """Return the targets that the arguments name, each once. Raises BadParameter."""
+    chosen: dict[str, Target] = {}
+    for job in jobs:
+        below = name_below(root, Path.cwd(), job)
+        if below is not None and (below == JOBS or below.startswith(f"{JOBS}/")) and Path(job).exists():
+            found = [each for each in known if f"{each.document.source.name}/".startswith(f"{below}/")]
+        else:
+            found = [each for each in known if fnmatchcase(each.title if "/" in job else _name(each), job)]
+            exact = [each for each in found if job in (each.title, _name(each))]
+            if len(exact) > 1:
+                names = ", ".join(each.title for each in exact)
+                raise click.BadParameter(f"{job!r} is the name of {len(exact)} jobs: {names}", param_hint=ARGUMENT)
+            found = exact or found
+        if not found:
+            titles = [each.title for each in known]
+            hint = suggest(job, titles if "/" in job else map(_name, known)) or f"{JOBS}/ has {len(titles)} jobs"
+            raise click.BadParameter(f"TrainJob {job!r} not found in {JOBS}/.\nHint: {hint}", param_hint=ARGUMENT)
+        chosen |= {each.title: each for each in found}
+    return list(chosen.values())
+
+
+def _name(target: Target) -> str:
+    return target.title.partition("/")[2]
+
+
+def _next(target: Target) -> int:
+    """Return the next run number of a job. Raises BadParameter for an invalid one."""
+    value = get(target.document.data, *RUN_PATH)
+    if value is None:
+        return 2
+    if not isinstance(value, str) or not RUN_NUMBER.fullmatch(value):
+        where = position(target.document, RUN_PATH)
+        hint = f"write {RUN}: followed by a positive integer in quotes"
+        message = f"{where}: {value!r} is not a valid run number.\nHint: {hint}"
+        raise click.BadParameter(message, param_hint=ARGUMENT)
+    return int(value) + 1
+
+
+def _raised(files: Files, targets: Iterable[Target]) -> dict[str, Source]:
+    """Return the files with the next run number of each target. Raises EditError if one cannot be edited."""
+    new = dict(files)
+    for target in targets:
+        name = target.document.source.name
+        edit = Edit(target.document.index, Fix(Action.SET_RUN, RUN_PATH, str(_next(target))))
+        new[name], applied = apply(new[name], (edit,), read_documents)
+        if not applied:
+            raise EditError(name, f'annotations of {target.title} in an unusual form; write {RUN}: "{_next(target)}"')
+    return new
+
+
+def _errors(
+    inputs: Inputs, root: Path, config: Config, findings: tuple[Finding, ...], targets: Iterable[Target]
+) -> tuple[Finding, ...]:
+    """Return the errors of the targets, with their new run numbers, and those of trainc.yaml."""
+    merged = merge([inputs, read_platform(root)])
+    outcome = compile_for(merged, config, config.environments, findings, keep=Keep.SUMMARIES)
+    errors = tuple(each for each in outcome.findings if each.severity is Severity.ERROR)
+    if has_errors(findings):
+        return errors
+    wanted = {_place(target.document) for target in targets}
+    return tuple(
+        each
+        for each in errors
+        if not wanted.isdisjoint(map(_place, (each.document, *(other.document for other in each.related))))
+    )
+
+
+def _place(document: Document) -> tuple[str, int]:
+    return document.source.name, document.index
+
+
+def _has_hash(config: Config) -> bool:
+    return any(config.options(each).settings.naming.mode == MODE for each in config.environments)

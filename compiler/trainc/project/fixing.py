@@ -1,0 +1,226 @@
+"""Edits sources in memory until nothing more can be fixed, and writes the changed files.
+
+Each round compiles the edited sources again. A fix is taken back if its finding is still there, or if more errors than
+before concern the edited field.
+"""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from trainc.basics.jsonvalues import Path as FieldPath
+from trainc.documents.edit import Edit, apply
+from trainc.documents.load import load
+from trainc.documents.positions import BOM
+from trainc.findings import Finding, Severity, sort_key
+from trainc.findings.fixes import Action, Fix, fix_of, moved, new_run
+from trainc.inputs.source import Document, Source
+from trainc.project.config import read_document
+from trainc.project.environments import Outcome
+from trainc.project.files import leads_out, read_regular
+from trainc.project.read import CONFIG, LOCK
+from trainc.project.write import replace_files
+
+ROUNDS: Final = 20
+"""The most rounds; each makes the earlier stages of a job pass, so that later ones have their say."""
+
+Files = Mapping[str, Source]
+Compile = Callable[[Files], Outcome]
+"""Compiles the given sources in place of those of their names."""
+
+_COMMENTS = (Action.RENAME_COMMENT, Action.REMOVE_IGNORE)
+
+
+class Fixed(NamedTuple):
+    """A finding with its fix, and the document that was edited, as it was before."""
+
+    finding: Finding
+    document: Document
+    fix: Fix
+
+
+class Result(msgspec.Struct, frozen=True):
+    """The edited sources by name, the fixes, and the outcome of the last compilation.
+
+    ``refused`` are findings whose fix was taken back, or has no token that can be edited.
+    """
+
+    files: Files
+    fixed: tuple[Fixed, ...]
+    refused: tuple[Finding, ...]
+    outcome: Outcome
+
+
+Key = tuple[str, Edit]
+"""The name of a file and an edit in it."""
+
+
+def fix_all(files: Files, compiled: Compile, is_wanted: Callable[[Finding, Fix], bool]) -> Result:
+    """Apply the wanted fixes of the findings in some files, again until there are no more."""
+    outcome = compiled(files)
+    fixed: list[Fixed] = []
+    taken_back: dict[Key, Fixed] = {}
+    wanted: dict[Key, Fixed] = {}
+    for _ in range(ROUNDS):
+        wanted = {key: each for key, each in _wanted(outcome, files, is_wanted).items() if key not in taken_back}
+        if any(edit.fix.safe for _, edit in wanted):  # what they correct may say more about the rest
+            wanted = {key: each for key, each in wanted.items() if key[1].fix.safe}
+        if not wanted:
+            break
+        trial, applied = _apply(files, wanted)
+        if not applied:
+            taken_back |= wanted
+            continue
+        after = compiled(trial)
+        worse = {key: wanted[key] for key in _worse(applied, wanted, outcome, after)}
+        taken_back |= worse
+        if not worse:
+            files, outcome = trial, after
+            fixed += (wanted[key] for key in applied)
+    fixed.sort(key=lambda each: sort_key(each.finding))
+    return Result(files, tuple(fixed), tuple(each.finding for each in taken_back.values()), outcome)
+
+
+def _apply(files: Files, keys: Iterable[Key]) -> tuple[Files, list[Key]]:
+    """Return the files with the edits that are possible, and those."""
+    edits: dict[str, list[Edit]] = {}
+    for name, edit in keys:
+        edits.setdefault(name, []).append(edit)
+    trial, applied = dict(files), list[Key]()
+    for name, each in edits.items():
+        trial[name], done = apply(files[name], each, read_documents)
+        applied += ((name, edit) for edit in done)
+    return trial, applied
+
+
+def _wanted(outcome: Outcome, files: Files, is_wanted: Callable[[Finding, Fix], bool]) -> dict[Key, Fixed]:
+    """Return the wanted fixes by their edits, each edit once."""
+    found: dict[Key, Fixed] = {}
+    for each in _fixes(outcome):
+        finding, document, fix = each
+        source = files.get(document.source.name)
+        if source is not None and source.text == document.source.text and is_wanted(finding, fix):
+            mark = finding.document.locate(()) if fix.action in _COMMENTS else None
+            found.setdefault((source.name, Edit(document.index, fix, mark)), each)
+    return found
+
+
+def _fixes(outcome: Outcome) -> Iterator[Fixed]:
+    """Yield each finding that has a fix, with the document to edit."""
+    for finding in outcome.findings:
+        if (fix := fix_of(finding)) is not None:
+            yield Fixed(finding, finding.document, fix)
+    reported = {(finding.code, finding.file, finding.path) for finding in outcome.findings}
+    for job in (job for jobs in outcome.jobs.values() for job in jobs):
+        for finding in job.findings:
+            fix = new_run(finding)
+            if fix is not None and (finding.code, finding.file, finding.path) in reported:
+                yield Fixed(finding, job.document, fix)
+
+
+def read_documents(source: Source) -> tuple[tuple[Document, ...], int]:
+    """Return the documents of a source, and the number of findings on its YAML."""
+    if source.name in (CONFIG, LOCK):
+        _, document, problems = read_document(source)
+        return (document,), len(problems)
+    documents, findings = load(source)
+    return documents, len(findings)
+
+
+def _worse(applied: Iterable[Key], wanted: Mapping[Key, Fixed], before: Outcome, after: Outcome) -> Iterator[Key]:
+    """Yield edits whose finding is still there, or that cause more errors at the edited field, or what contains it.
+
+    Errors below a renamed key do not count: the wrong name hid them.
+    """
+    old, new = _by_document(before), _by_document(after)
+    renamed: dict[_Place, dict[FieldPath, str]] = {}
+    for name, edit in applied:
+        if edit.fix.action is Action.RENAME:
+            renamed.setdefault((name, edit.index), {})[edit.fix.path] = str(edit.fix.value)
+    for name, edit in applied:
+        place, finding = (name, edit.index), wanted[name, edit].finding
+        path = moved(edit.fix.path, names := renamed.get(place, {}))
+        same = finding.code, finding.message, moved(finding.path, names)
+        if edit.mark is None and (
+            any(same == (each.code, each.message, each.path) for each in new.get(_place(finding), ()))
+            or _errors(new.get(place, ()), path) > _errors(old.get(place, ()), edit.fix.path)
+        ):
+            yield name, edit
+
+
+_Place = tuple[str, int]
+"""The name of a file and the index of a document in it."""
+
+
+def _place(finding: Finding) -> _Place:
+    return finding.file, finding.document.index
+
+
+def _by_document(outcome: Outcome) -> dict[_Place, list[Finding]]:
+    found: dict[_Place, list[Finding]] = {}
+    for finding in outcome.findings:
+        found.setdefault(_place(finding), []).append(finding)
+    return found
+
+
+def _errors(findings: Iterable[Finding], path: FieldPath) -> int:
+    return sum(
+        each.severity is Severity.ERROR and each.path != () and each.path == path[: len(each.path)] for each in findings
+    )
+
+
+# Files.
+
+
+class EditError(OSError):
+    """A file that cannot be edited, and why."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(errno.EPERM, reason, name)
+
+
+def check_editable(root: Path, name: str) -> None:
+    """Raise EditError for a link, a file outside of the project, and a read-only one."""
+    path = root / name
+    if path.is_symlink():
+        raise EditError(name, "symbolic link, which trainc does not follow to write")
+    if os.path.isabs(name) or leads_out(root, path):
+        raise EditError(name, "outside of the project")
+    if not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK):
+        raise EditError(name, "read-only file")
+
+
+def write_sources(root: Path, old: Files, new: Files) -> None:
+    """Write the changed sources: each file is replaced by rename, and keeps its mode.
+
+    Raises EditError, after which nothing is written, and OSError.
+    """
+    changed = [name for name in new if new[name] != old[name]]
+    for name in changed:
+        check_editable(root, name)
+        if read_regular(root / name) != _bytes(old[name]):
+            raise EditError(name, "changed since it was read")
+    modes = {name: (root / name).stat().st_mode & 0o7777 for name in changed}
+    replace_files(os.fspath(root), [(os.fspath(root / name), _bytes(new[name])) for name in changed])
+    for name, mode in modes.items():
+        (root / name).chmod(mode)
+
+
+def _bytes(source: Source) -> bytes:
+    return source.text.encode() if isinstance(source.text, str) else source.text
+
+
+def diff_text(old: Files, new: Files) -> str:
+    """Return the changes as a unified diff, for people: without the carriage returns of DOS line ends."""
+    lines: list[str] = []
+    for name in sorted(name for name in new if new[name] != old[name]):
+        before, after = (each[name].decoded().removeprefix(BOM).splitlines() for each in (old, new))
+        lines += difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")
+    return "".join(f"{line}\n" for line in lines)
