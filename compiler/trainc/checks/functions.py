@@ -8,7 +8,6 @@ and backends/kubernetes/utils.py, get_command_using_train_func.
 from __future__ import annotations
 
 import builtins
-import re
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -64,8 +63,7 @@ class Mistake(Struct, frozen=True):
     code: str
     offset: int
     message: str
-    found: str | None = None
-    hint: str | None = None
+    found: str
 
 
 def read_script(text: str) -> Script | None:
@@ -104,7 +102,7 @@ def check_functions(model: Model) -> Iterator[Finding]:
         for mistake in () if script is None else mistakes(script):
             path = (*COMMAND, index)
             document = within(model.job, path, mistake.offset + (script.start if script else 0))
-            yield report(mistake.code, document, path, mistake.message, found=mistake.found, hint=mistake.hint)
+            yield report(mistake.code, document, path, mistake.message, found=mistake.found)
 
 
 def _changed(script: Script) -> Iterator[Mistake]:
