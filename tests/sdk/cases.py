@@ -4,7 +4,11 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import io
 import json
+import linecache
 import os
 import re
 import subprocess
@@ -273,7 +277,7 @@ EOM_
 
 
 def unchanged() -> None:
-    print("5 $ 'a' \"b\" \n $. %s \x41 \t 100%%" % "ä")
+    print("5 $ 'a' \"b\" \n $. {} \x41 \t 100%".format("ä"))
 
 
 def run(script: str, folder: Path) -> str:
@@ -370,8 +374,7 @@ tests/sdk/cases.py:{line}:22: error[TC061]: the function does not define 'np': {
  {line} |     print(path, "ä", np.mean([1]))  # noqa: F821
      |                      ^
      = found: np
-     = hint: {hint}
-"""
+     = hint: {hint}"""
     )
 
     def inner() -> None:
@@ -604,3 +607,65 @@ def test_the_rest_names_the_command_that_asks_the_cluster(client: GitTrainerClie
         with pytest.raises(NeedsClusterError) as caught:
             ask()
         assert str(caught.value) == text
+
+
+# The notebook and the page.
+
+
+def execute(code: str, name: str, names: dict[str, Any]) -> tuple[str, str | None]:
+    """Execute code as a cell of a notebook; return what it prints, and how its last expression is shown."""
+    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)  # as IPython does
+    tree = ast.parse(code)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(compile(tree, name, "exec"), names)
+        value = None if last is None else eval(compile(ast.Expression(last.value), name, "eval"), names)
+    return printed.getvalue(), None if value is None else repr(value)
+
+
+def outputs(printed: str, shown: str | None, number: int) -> list[dict[str, Any]]:
+    """Return the outputs of a cell as a notebook stores them."""
+    found: list[dict[str, Any]] = []
+    if printed:
+        found.append({"name": "stdout", "output_type": "stream", "text": printed.splitlines(keepends=True)})
+    if shown is not None:
+        data = {"text/plain": shown.splitlines(keepends=True)}
+        found.append({"data": data, "execution_count": number, "metadata": {}, "output_type": "execute_result"})
+    return found
+
+
+def test_the_notebook_does_what_it_shows(root: Path, update: bool) -> None:
+    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+    names: dict[str, Any] = {"__name__": "__main__"}
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    for number, cell in enumerate(cells, 1):
+        result = execute("".join(cell["source"]), f"<cell {number}>", names)
+        found = {"execution_count": number, "outputs": outputs(*result, number)}
+        assert update or {key: cell[key] for key in found} == found
+        cell.update(found)
+    if update:
+        NOTEBOOK.write_text(json.dumps(notebook, indent=1) + "\n", encoding="utf-8")
+    assert len(cells) == 7
+    assert (root / "jobs" / "team-a" / "mnist.yaml").is_file()
+
+
+NOT_RUN = ("pip install ", "git ")
+
+
+def test_the_page_does_what_it_shows(root: Path) -> None:
+    text, names, printed = PAGE.read_text(encoding="utf-8"), {"__name__": "__main__"}, ""
+    blocks = re.findall(r"(?ms)^```(\w+)\n(.*?)^```$", text)
+    assert {language for language, _ in blocks} == {"sh", "python", "yaml", "text"}
+    for number, (language, content) in enumerate(blocks):
+        if language == "python":
+            printed, _ = execute(content, f"<block {number}>", names)
+        elif language == "text":
+            assert printed == content
+        elif language == "yaml":
+            assert (root / "jobs" / "team-a" / "mnist.yaml").read_text(encoding="utf-8") == content
+        else:
+            rest = [line for line in content.splitlines() if not line.startswith(NOT_RUN)]
+            assert rest in ([], ["trainc render"])
+            if rest:
+                render(root)
+    assert (root / "jobs" / "team-a" / "llama.yaml").is_file()

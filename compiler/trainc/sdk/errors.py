@@ -26,7 +26,7 @@ class FindingsError(ValueError):
         self.findings = tuple(findings)
         advice = SECRETS if any(finding.code in SECRET_CODES for finding in self.findings) else ""
         text = escape_text(render(self.findings))
-        super().__init__(f"TrainJob {name!r} has errors, and was not written:\n\n{text}{advice}")
+        super().__init__(f"TrainJob {name!r} has errors, and was not written:\n\n{text}{advice}".rstrip())
 
     def _render_traceback_(self) -> list[str]:
         """Return what IPython shows for the exception: only its text, as the fault is not in the code of trainc."""
