@@ -614,6 +614,7 @@ def test_the_rest_names_the_command_that_asks_the_cluster(client: GitTrainerClie
 
 def execute(code: str, name: str, names: dict[str, Any]) -> tuple[str, str | None]:
     """Execute code as a cell of a notebook; return what it prints, and how its last expression is shown."""
+    code = code.rstrip("\n") + "\n"
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)  # as IPython does
     tree = ast.parse(code)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None

@@ -112,7 +112,7 @@ def _changed(script: Script) -> Iterator[Mistake]:
         expanded = list(dict.fromkeys(match[0].rstrip("\n") for match in _EXPANDED.finditer(line)))
         if (first := _EXPANDED.search(line)) is not None:
             signs = ", ".join(expanded)
-            message = f"bash changes this line of the function, because of {signs}: its here-document is not quoted"
+            message = f"bash changes {signs} in this line of the function: the here-document is not quoted"
             yield Mistake(SHELL, start + first.start(), message, line.strip())
         elif line.rstrip("\n") == script.word:
             message = f"a line {script.word} ends the here-document: bash runs the rest of the function as commands"
