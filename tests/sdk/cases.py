@@ -455,7 +455,7 @@ def test_a_name_is_needed_that_a_jobset_can_have(client: GitTrainerClient) -> No
     for name in ("Mnist", "../mnist", "a" * 64, "mnist-", "", "1st", "-"):
         with pytest.raises(ValueError, match="name"):
             client.train(name=name, trainer=CONTAINER)
-    with pytest.raises(ValueError, match=r"'\.\./a' is not a valid namespace"):
+    with pytest.raises(ValueError, match=r"^namespace '\.\./a': a lowercase RFC 1123 label must"):
         GitTrainerClient(namespace="../a")
 
 
@@ -554,9 +554,7 @@ def test_runtimes_come_from_the_repository(client: GitTrainerClient, root: Path)
     )
     (root / "runtimes" / "plain.yaml").write_text(plain, encoding="utf-8")
     assert len(client.list_runtimes()) == len(names) + 1
-    with pytest.raises(
-        RuntimeError, match=r"'plain-distributed' needs label trainer.kubeflow.org/framework and an mlPolicy"
-    ):
+    with pytest.raises(RuntimeError, match=r"'plain-distributed' needs label trainer.kubeflow.org/framework"):
         client.get_runtime("plain-distributed")
 
 

@@ -17,8 +17,7 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError("trainc.sdk needs the Kubeflow SDK: pip install 'trainc[sdk]'", name=error.name) from None
 
-from trainc.sdk.backend import GitBackend
-from trainc.sdk.client import GitTrainerClient
+from trainc.sdk.client import GitBackend, GitTrainerClient
 from trainc.sdk.errors import FindingsError, FindingsWarning, NeedsClusterError
 from trainc.sdk.options import InitializerSecret, SecretEnv
 

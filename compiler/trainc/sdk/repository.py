@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from trainc.basics.jsonvalues import JsonObject, get
+from trainc.basics.jsonvalues import JsonObject, as_object, get
 from trainc.documents.classify import classify
 from trainc.documents.load import load
-from trainc.findings import Finding
+from trainc.findings import Finding, severities
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import load_all
@@ -38,6 +37,11 @@ class Stored(NamedTuple):
         return self.document.source.name
 
     @property
+    def name(self) -> str:
+        """Its name."""
+        return str(get(self.document.data, "metadata", "name"))
+
+    @property
     def is_written(self) -> bool:
         """Whether the client wrote the file."""
         return self.alone and self.document.source.decoded().startswith(HEADER)
@@ -59,7 +63,7 @@ class Repository:
 
     def find(self, name: str) -> Stored | None:
         """Return the TrainJob of a name."""
-        return next((job for job in self.jobs() if get(job.document.data, "metadata", "name") == name), None)
+        return next((job for job in self.jobs() if job.name == name), None)
 
     def runtimes(self) -> Mapping[str, JsonObject]:
         """Return the runtimes that a job of the namespace can use, by name, as a cluster stores them.
@@ -90,6 +94,11 @@ class Repository:
         kept = Keep.SUMMARIES
         return compile_for(inputs, config, names, of_config, partly=partly, base=base, keep=kept).findings
 
+    def not_ignored(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Return findings whose code trainc.yaml does not ignore."""
+        levels = as_object(load_config(self.root)[0].data.get(severities.KEY))
+        return [finding for finding in findings if levels.get(finding.code) != "ignore"]
+
     def write(self, source: Source) -> None:
         """Write a file, unless it has this content. Raises OSError; ValueError for a link out of the project."""
         path = self.root / source.name
@@ -98,11 +107,3 @@ class Repository:
         data = source.decoded().encode()
         if not path.is_file() or path.read_bytes() != data:
             replace_file(str(path), data)
-
-    def remove(self, job: Stored) -> None:
-        """Delete the file of a TrainJob."""
-        (self.root / job.file).unlink()
-
-    def modified(self, job: Stored) -> datetime:
-        """Return when the file of a TrainJob was last changed."""
-        return datetime.fromtimestamp((self.root / job.file).stat().st_mtime, UTC)
