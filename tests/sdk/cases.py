@@ -1,6 +1,6 @@
 """GitTrainerClient, compared with what the SDK itself sends to an API server. See test_sdk.py, which runs this file."""
 
-# ruff: noqa: T201
+# ruff: noqa: T201, W291
 
 from __future__ import annotations
 
@@ -280,6 +280,12 @@ def unchanged() -> None:
     print("5 $ 'a' \"b\" \n $. {} \x41 \t 100%".format("ä"))
 
 
+def blanks() -> None:
+    # The first line of the text ends in blanks.
+    print("""a  
+b""")
+
+
 def run(script: str, folder: Path) -> str:
     """Return the Python file that a container with this script runs."""
     program = folder / "torchrun"
@@ -296,7 +302,9 @@ def expanded(text: str, variables: dict[str, str]) -> str:
     return re.sub(names, lambda m: m[1] or variables.get(m[2], m[0]), text)
 
 
-@pytest.mark.parametrize(("function", "changes"), [(dollars, True), (quoting, True), (unchanged, False)])
+@pytest.mark.parametrize(
+    ("function", "changes"), [(dollars, True), (quoting, True), (unchanged, False), (blanks, False)]
+)
 def test_a_function_reaches_python_byte_for_byte(
     function: Callable[[], None], changes: bool, client: GitTrainerClient, tmp_path: Path
 ) -> None:
@@ -307,6 +315,7 @@ def test_a_function_reaches_python_byte_for_byte(
     expected = f"{source}\n{name}()"
     assert run(ours, tmp_path) == expected
     assert (run(theirs, tmp_path) == expected) is not changes
+    assert "    - |-\n" in (client.backend.repository.root / "jobs/team-a/mnist.yaml").read_text(encoding="utf-8")
     script = read_script(theirs)
     assert script is not None
     assert (("TC060" in {mistake.code for mistake in mistakes(script)}), script.text == ours) == (changes, not changes)
@@ -324,7 +333,7 @@ def test_what_bash_changes_is_found(tmp_path: Path) -> None:
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     for folder, commands in ((theirs, texts), (ours, [quoted(script).text for script in scripts])):
         folder.mkdir()
-        run("".join(f"(\n{command}\n)\n" for command in commands), folder)
+        run("torchrun() { :; }\n" + "".join(f"(\n{command}\n)\n" for command in commands), folder)
     for number, (code, script) in enumerate(zip(codes, scripts, strict=True)):
         file = theirs / str(number)  # missing where bash cannot read the here-document
         changed = not file.exists() or file.read_text(encoding="utf-8") != code
@@ -344,7 +353,7 @@ def refusal(client: GitTrainerClient, **arguments: Any) -> str:
     with pytest.raises(FindingsError) as caught:
         client.train(name="mnist", **arguments)
     assert not (client.backend.repository.root / "jobs").exists()
-    assert caught.value._render_traceback_() == str(caught.value).splitlines()
+    assert caught.value._render_traceback_() == f"FindingsError: {caught.value}".splitlines()
     return str(caught.value)
 
 

@@ -28,7 +28,7 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject, as_list, get, put
 from trainc.checks.functions import COMMAND, NAMES, SHELL, SYNTAX, read_script
-from trainc.documents.emit import emit
+from trainc.documents.emit import Block, emit
 from trainc.findings import Finding, Severity, suggest
 from trainc.findings.display import escape_text
 from trainc.findings.text import render
@@ -328,5 +328,5 @@ def _function(data: JsonObject, trainer: Trainer | None) -> tuple[Finding, ...]:
     script = read_script(str(command[-1])) if isinstance(trainer, types.CustomTrainer) else None
     if script is None or not isinstance(trainer, types.CustomTrainer):
         return ()
-    command[-1] = functions.adapted(script, trainer.func).text
+    command[-1] = Block(functions.adapted(script, trainer.func).text)
     return functions.check(script, trainer.func)

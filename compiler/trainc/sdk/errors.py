@@ -19,7 +19,15 @@ Create a Secret in the cluster, and pass references to it in options=[...]:
 """
 
 
-class FindingsError(ValueError):
+class _Plain(Exception):
+    """An exception whose cause is not in the code of trainc, so that notebooks show only its text."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Return the lines that IPython shows."""
+        return f"{type(self).__name__}: {self}".splitlines()
+
+
+class FindingsError(_Plain, ValueError):
     """A TrainJob has errors, and nothing was written. ``findings`` are the errors, with file, line and column."""
 
     def __init__(self, name: str, findings: Iterable[Finding]) -> None:
@@ -28,14 +36,10 @@ class FindingsError(ValueError):
         text = escape_text(render(self.findings))
         super().__init__(f"TrainJob {name!r} has errors, and was not written:\n\n{text}{advice}".rstrip())
 
-    def _render_traceback_(self) -> list[str]:
-        """Return what IPython shows for the exception: only its text, as the fault is not in the code of trainc."""
-        return str(self).splitlines()
-
 
 class FindingsWarning(UserWarning):
     """A TrainJob was written, and has warnings."""
 
 
-class NeedsClusterError(NotImplementedError):
+class NeedsClusterError(_Plain, NotImplementedError):
     """The repository has no answer: the text names the command that asks the cluster."""
