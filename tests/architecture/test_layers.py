@@ -30,6 +30,7 @@ ROOMS = (
     "images",
     "cache",
     "parallel",
+    "sdk",
     "cli",
     "__main__",
 )

@@ -13,7 +13,18 @@ from typing import NamedTuple
 import pytest
 from syntax import ROOT
 
-LIBRARIES = {"celpy", "click", "jinja2", "jsonschema", "lark", "mpi4py", "msgspec", "_ruamel_yaml"}
+LIBRARIES = {
+    "celpy",
+    "click",
+    "jinja2",
+    "jsonschema",
+    "kubeflow",
+    "kubernetes",
+    "lark",
+    "mpi4py",
+    "msgspec",
+    "_ruamel_yaml",
+}
 START = {"click", "msgspec"}
 READ = {*START, "_ruamel_yaml"}
 COLD_BUILD = 215

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trainc.checks.containers import check_containers, check_secrets
 from trainc.checks.devices import check_devices, check_gangs
+from trainc.checks.functions import check_functions
 from trainc.checks.images import check_images, check_pullable
 from trainc.checks.jobs import check_jobset
 from trainc.checks.nodes import check_hostnames, check_launching, check_mpi, check_rendezvous
@@ -14,7 +15,7 @@ from trainc.plugins.model import Model, Object, Objects
 
 def check_model(model: Model) -> list[Finding]:
     """Return findings on a TrainJob joined with its runtime."""
-    return [*check_counts(model), *check_secrets(model), *check_mpi(model)]
+    return [*check_counts(model), *check_secrets(model), *check_mpi(model), *check_functions(model)]
 
 
 def check_objects(model: Model, jobset: Object) -> list[Finding]:

@@ -128,23 +128,15 @@ def findings_options(*, aside: bool = False) -> Callable[[Callable[..., int]], C
 
 
 def project_root(folder: Path, project: str | None) -> Path:
-    """Return the root of the project for a working directory; ``project`` is the value of --root.
-
-    Like git, trainc ignores a trainc.yaml further up that belongs to another user: in a folder that everyone may write
-    to, anyone could put one there.
-    """
+    """Return the root of the project for a working directory; ``project`` is the value of --root."""
     if project is not None:
         return Path(os.path.normpath(folder / project))
-    from trainc.project.read import CONFIG, find_root  # not needed for --help
+    from trainc.project.read import CONFIG, find_own_root  # not needed for --help
 
-    found = find_root(folder)
-    user = getattr(os, "geteuid", None)  # not on Windows
-    if found == folder or user is None:
-        return found
-    if (found / CONFIG).lstat().st_uid in (user(), folder.stat().st_uid):
-        return found
-    from trainc.findings.display import one_line
+    root, ignored = find_own_root(folder)
+    if ignored is not None:
+        from trainc.findings.display import one_line
 
-    what = f"{found / CONFIG} is ignored: it belongs neither to you nor to the owner of the working directory"
-    echo(f"trainc: warning: {one_line(what)}; to use it, pass --root {one_line(str(found))}", err=True)
-    return folder
+        what = f"{ignored / CONFIG} is ignored: it belongs neither to you nor to the owner of the working directory"
+        echo(f"trainc: warning: {one_line(what)}; to use it, pass --root {one_line(str(ignored))}", err=True)
+    return root

@@ -43,6 +43,7 @@ _NOT_SINGLE = lazy(rf"[^ -~{_HIGH}]")
 # Readers differ, or editors spoil the text: a first line that is empty or indented, blanks at a line's end.
 _NOT_LITERAL = lazy(rf"[^\n\t -~{_HIGH}]|\A[ \t\n]|[ \t]$", re.MULTILINE)
 _NOT_ASCII_LITERAL = lazy(r"[^\n\t -~]|\A[ \t\n]|[ \t]$", re.MULTILINE)  # compiled in a hundredth of the time
+_NOT_BLOCK = lazy(rf"[^\n\t -~{_HIGH}]|\A[ \t\n]|[ \t]\Z")
 _LINE_START = lazy(r"\n(?=[^\n])")
 
 _LONGEST_KEY = 900  # code points; readers look for a key's colon within 1,024
@@ -77,6 +78,12 @@ def emit_inert(data: JsonObject) -> str:
 
 class _Command(str):
     """A text that contains a command, and is written in double quotes."""
+
+    __slots__ = ()
+
+
+class Block(str):
+    """A text of several lines, an item of a list, that is a literal block although its lines may end in blanks."""
 
     __slots__ = ()
 
@@ -170,6 +177,8 @@ def _sequence(items: list[Any], level: _Level, out: list[str]) -> None:
         elif value and (kind is dict or kind is list):
             out.append(start)
             _collection(value, level.below, False, out)
+        elif kind is Block and not _NOT_BLOCK.search(value):
+            out.append(f"{start}{_literal(value, level.newline)}")
         else:
             out.append(f"{start}{_scalar(value)}")
         start = level.start
@@ -202,7 +211,7 @@ def _scalar(value: Json) -> str:
         return str(value)
     if isinstance(value, float):
         return _float(value)
-    if isinstance(value, _Command):
+    if isinstance(value, _Command | Block):
         return _double(value)
     if isinstance(value, dict | list) and not value:
         return "{}" if isinstance(value, dict) else "[]"
@@ -230,6 +239,10 @@ def _string(text: str, newline: str) -> str:
         return _quote(text)
     if (_NOT_ASCII_LITERAL if text.isascii() else _NOT_LITERAL).search(text):
         return _double(text)
+    return _literal(text, newline)
+
+
+def _literal(text: str, newline: str) -> str:
     body = text.rstrip("\n")
     extra = len(text) - len(body)
     below = _LINE_START.sub(newline + "  ", body)

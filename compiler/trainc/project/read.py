@@ -77,6 +77,19 @@ def find_root(folder: Path) -> Path:
     return next((place for place in (folder, *folder.parents) if has_config(place)), folder)
 
 
+def find_own_root(folder: Path) -> tuple[Path, Path | None]:
+    """Return the root of the project of a working directory, and the folder of a trainc.yaml that does not count.
+
+    Like git, trainc ignores a trainc.yaml further up that belongs to another user: in a folder that everyone may write
+    to, anyone could put one there.
+    """
+    found = find_root(folder)
+    user = getattr(os, "geteuid", None)  # not on Windows
+    if found == folder or user is None or (found / CONFIG).lstat().st_uid in (user(), folder.stat().st_uid):
+        return found, None
+    return folder, found
+
+
 def has_config(folder: Path) -> bool:
     """Return whether a folder has a trainc.yaml, which may be a broken link."""
     return _exists(folder / CONFIG)

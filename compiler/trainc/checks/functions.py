@@ -1,0 +1,165 @@
+"""Python functions that the Kubeflow SDK embeds in the command of a TrainJob, and what goes wrong with them.
+
+The SDK takes the source of a function, adds a call, and puts both into a here-document of bash, which writes the file
+that torchrun, python or mpirun runs. Source: kubeflow 0.5.0, kubeflow/trainer/constants/constants.py, EXEC_FUNC_SCRIPT,
+and backends/kubernetes/utils.py, get_command_using_train_func.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from trainc.basics.jsonvalues import Path, as_list, get
+from trainc.basics.regex import lazy
+from trainc.documents.positions import within
+from trainc.findings import Finding, report
+from trainc.plugins.model import Model
+
+SHELL, NAMES, SYNTAX = "TC060", "TC061", "TC062"
+COMMAND: Path = ("spec", "trainer", "command")
+
+_START = "read -r -d '' SCRIPT << "
+_HEAD = lazy(r"('?)(\w+)\1\n\n")
+_WRITE = lazy(r'printf "%s" "\$SCRIPT" > "([^"\n]*)"')
+_RUN = lazy(r'(\w+) "([^"\n]*)"')
+_EXPANDED = lazy(r"\\[$`\\\n]|`|\$[A-Za-z_0-9{(\[@*#?$!-]")
+"""What bash changes in a here-document: Bash manual, Here Documents. ``$[`` is the old form of ``$((``."""
+
+_BY_KUBELET = lazy(r"\$(?=[$(])|(?<=\$)\$")
+"""What the kubelet reads in a command: ``$(NAME)``, and ``$$`` for ``$``."""
+
+_LINE = lazy(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+_MODULE = frozenset(("__annotations__", "__builtins__", "__doc__", "__file__", "__name__", "__spec__", *dir(builtins)))
+
+
+class Script(Struct, frozen=True):
+    """A script of the SDK. ``before`` installs packages, ``word`` ends the here-document, ``program`` runs ``file``.
+
+    ``start`` is the offset of ``code``, the function and its call, in the text that the script was read from.
+    """
+
+    before: str
+    code: str
+    file: str
+    program: str
+    word: str = "EOM"
+    quoted: bool = False
+    start: int = 0
+
+    @property
+    def text(self) -> str:
+        """The script, without the empty line that the SDK begins with, which YAML would have to escape."""
+        word = f"'{self.word}'" if self.quoted else self.word
+        run = f'printf "%s" "$SCRIPT" > "{self.file}"\n{self.program} "{self.file}"'
+        return f"{self.before}{_START}{word}\n\n{self.code}\n{self.word}\n{run}".lstrip("\n")
+
+
+class Mistake(Struct, frozen=True):
+    """A mistake at an offset in the code of a script."""
+
+    code: str
+    offset: int
+    message: str
+    found: str
+
+
+def read_script(text: str) -> Script | None:
+    """Return the parts of a script of the SDK; None for any other text."""
+    before, _, rest = text.partition(_START)
+    head = _HEAD.match(rest)
+    body = rest[head.end() :] if head else ""
+    code, *tail = body.rstrip().rsplit("\n", 3)
+    if head is None or len(tail) < 3:
+        return None
+    write, run = _WRITE.fullmatch(tail[1]), _RUN.fullmatch(tail[2])
+    if tail[0] != head[2] or write is None or run is None or write[1] != run[2]:
+        return None
+    start = len(text) - len(body)
+    return Script(before, code, write[1], run[1], head[2], bool(head[1]), start)
+
+
+def quoted(script: Script) -> Script:
+    """Return a script that passes the code to Python unchanged, whatever the kubelet and bash replace."""
+    word = script.word
+    while word in script.code.split("\n"):
+        word += "_"
+    return Script(script.before, _BY_KUBELET.sub("$$", script.code), script.file, script.program, word, True)
+
+
+def mistakes(script: Script) -> tuple[Mistake, ...]:
+    """Return the mistakes in a script, in order."""
+    found = [*(() if script.quoted else _changed(script)), *_invalid(script.code)]
+    return tuple(sorted(found, key=lambda mistake: mistake.offset))
+
+
+def check_functions(model: Model) -> Iterator[Finding]:
+    """Yield a warning for each mistake in the scripts of the SDK in a TrainJob."""
+    for index, word in enumerate(as_list(get(model.job.data, *COMMAND))):
+        script = read_script(word) if isinstance(word, str) else None
+        for mistake in () if script is None else mistakes(script):
+            path = (*COMMAND, index)
+            document = within(model.job, path, mistake.offset + (script.start if script else 0))
+            yield report(mistake.code, document, path, mistake.message, found=mistake.found)
+
+
+def _changed(script: Script) -> Iterator[Mistake]:
+    """Yield a mistake for each line of code that bash changes, and for one that ends the here-document."""
+    start = 0
+    for line in _LINE.findall(script.code):
+        expanded = list(dict.fromkeys(match[0].rstrip("\n") for match in _EXPANDED.finditer(line)))
+        if (first := _EXPANDED.search(line)) is not None:
+            signs = ", ".join(expanded)
+            message = f"bash changes {signs} in this line of the function: the here-document is not quoted"
+            yield Mistake(SHELL, start + first.start(), message, line.strip())
+        elif line.rstrip("\n") == script.word:
+            message = f"a line {script.word} ends the here-document: bash runs the rest of the function as commands"
+            yield Mistake(SHELL, start, message, script.word)
+        start += len(line)
+
+
+def _invalid(code: str) -> Iterator[Mistake]:
+    """Yield a mistake if the code is not valid Python, or one for each name that nothing in it defines."""
+    import ast  # here, since few jobs have such a script
+    import warnings
+
+    starts = [match.start() for match in _LINE.finditer(code)]
+    lines = _LINE.findall(code)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the style of the function
+            tree = ast.parse(code)
+            names = _undefined(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        number = min(getattr(error, "lineno", None) or 1, len(lines)) - 1
+        reason = getattr(error, "msg", None) or str(error)
+        line = lines[number]
+        start = starts[number] + len(line) - len(line.lstrip())
+        yield Mistake(SYNTAX, start, f"the script is not valid Python: {reason}", line.strip())
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in names:
+            names.discard(node.id)
+            column = len(lines[node.lineno - 1].encode()[: node.col_offset].decode())  # ast counts bytes
+            message = f"the function does not define {node.id!r}: only its own source reaches the pod"
+            yield Mistake(NAMES, starts[node.lineno - 1] + column, message, node.id)
+
+
+def _undefined(code: str) -> set[str]:
+    """Return the global names that code reads, but does not bind, and that Python does not define."""
+    import symtable
+
+    bound, read = set(_MODULE), set()
+    top = symtable.symtable(code, "<function>", "exec")
+    tables = [top]
+    for table in tables:  # grows
+        tables += table.get_children()
+        for symbol in table.get_symbols():
+            binds = symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+            if binds and (table is top or symbol.is_declared_global()):
+                bound.add(symbol.get_name())
+            if symbol.is_referenced() and (table is top or symbol.is_global()):
+                read.add(symbol.get_name())
+    return read - bound

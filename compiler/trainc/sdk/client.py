@@ -1,0 +1,332 @@
+"""The client, and its backend: the Kubernetes backend of the SDK, with a repository in place of the cluster.
+
+The SDK itself makes the TrainJob, which a stand-in for the client of the Kubernetes API receives.
+Source: kubeflow 0.5.0, kubeflow/trainer/backends/kubernetes/backend.py and utils.py.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NoReturn, TypeAlias
+
+from kubeflow.common.constants import UNKNOWN
+from kubeflow.trainer import TrainerClient
+from kubeflow.trainer.backends.kubernetes.backend import KubernetesBackend
+from kubeflow.trainer.backends.kubernetes.utils import get_runtime_trainer
+from kubeflow.trainer.constants import constants
+from kubeflow.trainer.options import Name
+from kubeflow.trainer.types import types
+from kubeflow_trainer_api import models
+from msgspec.structs import replace
+
+from trainc.basics.jsonvalues import JsonObject, as_list, get, put
+from trainc.checks.functions import COMMAND, NAMES, SHELL, SYNTAX, read_script
+from trainc.documents.emit import Block, emit
+from trainc.findings import Finding, Severity, suggest
+from trainc.findings.display import escape_text
+from trainc.findings.text import render
+from trainc.gitops.base import run_of
+from trainc.inputs.options import Revision
+from trainc.inputs.source import Document, Source
+from trainc.kube.names import is_dns1035_label, is_dns1123_label
+from trainc.kube.quantity import from_json
+from trainc.pipeline.update_rules import CONFIG_MAP, WEBHOOK
+from trainc.project.environments import JOBS
+from trainc.project.read import find_own_root
+from trainc.sdk import functions
+from trainc.sdk.errors import SECRET_CODES, FindingsError, FindingsWarning, NeedsClusterError
+from trainc.sdk.options import Reference
+from trainc.sdk.repository import HEADER, Repository, Stored
+from trainc.upstream import RUN
+
+Trainer: TypeAlias = types.CustomTrainer | types.CustomTrainerContainer | types.BuiltinTrainer
+
+_UNNAMED = "-"
+"""The name of a TrainJob that nobody named, in place of the random one of the SDK."""
+
+_IMMUTABLE = frozenset((WEBHOOK, CONFIG_MAP))
+_IN_FUNCTION = frozenset((SHELL, NAMES, SYNTAX))
+
+
+class GitBackend(KubernetesBackend):
+    """A backend that writes TrainJobs to ``jobs/<namespace>/`` of a repository."""
+
+    def __init__(self, root: Path, namespace: str, base: str | None = "HEAD") -> None:
+        if wrong := is_dns1123_label(namespace):
+            raise ValueError(f"namespace {namespace!r}: {wrong[0]}")
+        self.namespace = namespace
+        self.repository = Repository(root, namespace)
+        self.base = base
+
+    def list_runtimes(self) -> list[types.Runtime]:
+        """Return the runtimes that a job can use, without those that the SDK cannot read."""
+        found = []
+        for data in self.repository.runtimes().values():
+            with suppress(RuntimeError):
+                found.append(_runtime(data))
+        return found
+
+    def get_runtime(self, name: str) -> types.Runtime:
+        """Return a runtime. Raises RuntimeError if it does not exist, or the SDK cannot read it."""
+        runtimes = self.repository.runtimes()
+        if name not in runtimes:
+            hint = suggest(name, runtimes) or f"there are {', '.join(sorted(runtimes))}"
+            raise RuntimeError(f"runtime {name!r} not found in runtimes/ or among the built-in ones: {hint}")
+        return _runtime(runtimes[name])
+
+    def train(
+        self,
+        runtime: str | types.Runtime | None = None,
+        initializer: types.Initializer | None = None,
+        trainer: Trainer | None = None,
+        options: list[Any] | None = None,
+        *,
+        name: str | None = None,
+        replace: bool = False,
+    ) -> str:
+        """Write a TrainJob, and return its name: see ``GitTrainerClient.train``."""
+        own = [option for option in options or () if isinstance(option, Reference)]
+        others = [option for option in options or () if not isinstance(option, Reference)]
+        named = [Name(name)] if name is not None else []
+        created: list[dict[str, Any]] = []
+        self.custom_api = SimpleNamespace(create_namespaced_custom_object=lambda *args: created.append(args[-1]))
+        super().train(runtime, initializer, trainer, [*others, *named, _keep_unnamed])
+        (data,) = created
+        name = _checked_name(data["metadata"]["name"], trainer)
+        for option in own:
+            option.apply(data["spec"])
+        _normalize(data)
+        of_function = _function(data, trainer)
+        file = f"{JOBS}/{self.namespace}/{name}.yaml"
+        existing = self._existing(name, file, replace)
+        source, findings = self._compiled(existing.file if existing else file, data, existing)
+        if errors := [*self.repository.not_ignored(of_function), *filter(_is_error, findings)]:
+            raise FindingsError(name, errors)
+        self.repository.write(source)
+        if findings:
+            warnings.warn(escape_text(f"\n{render(findings)}"), FindingsWarning, stacklevel=3)
+        return name
+
+    def _existing(self, name: str, file: str, overwrite: bool) -> Stored | None:
+        """Return the TrainJob of a name, if its file may be overwritten. Raises FileExistsError."""
+        job = self.repository.find(name)
+        if (job is None and (self.repository.root / file).exists()) or (job is not None and not job.alone):
+            raise FileExistsError(f"{job.file if job else file} has other documents: change TrainJob {name!r} there")
+        if job is not None and not job.is_written and not overwrite:
+            message = "was not written by this client: replace=True overwrites it, with its comments"
+            raise FileExistsError(f"{job.file} {message}")
+        return job
+
+    def _compiled(self, file: str, data: JsonObject, existing: Stored | None) -> tuple[Source, tuple[Finding, ...]]:
+        """Return the file of a TrainJob, its errors, and the warnings about it.
+
+        Unless an annotation sets the run number, that of the file is kept, and raised by one if a cluster would refuse
+        a change since the base revision.
+        """
+        annotation = ("metadata", "annotations", RUN)
+        fixed = existing is None or get(data, *annotation) is not None
+        if existing is not None and not fixed and (run := run_of(existing.document)) > 1:
+            data = put(data, annotation, str(run))
+        same = existing is not None and existing.document.source.decoded() == _text(data)
+        base = None if existing is None or same else self.repository.base(self.base)
+        source, findings = self._check(file, data, base)
+        if not fixed and any(finding.code in _IMMUTABLE for finding in filter(_is_error, findings)):
+            data = put(data, annotation, str(run_of(Document(source, data)) + 1))
+            source, findings = self._check(file, data, base)
+        return source, findings
+
+    def _check(self, file: str, data: JsonObject, base: Revision | None) -> tuple[Source, tuple[Finding, ...]]:
+        source = Source(file, _text(data))
+        found = self.repository.check(source, base)
+        own = [one for one in found if one.file == file and one.code not in _IN_FUNCTION]
+        refused = [replace(one, severity=Severity.ERROR, hint=None) for one in own if one.code in SECRET_CODES]
+        errors = [one for one in found if _is_error(one) and one.code not in SECRET_CODES]
+        warned = [one for one in own if one.severity is Severity.WARNING and one.code not in SECRET_CODES]
+        return source, (*errors, *refused, *warned)
+
+    def list_jobs(self, runtime: types.Runtime | None = None) -> list[types.TrainJob]:
+        """Return the TrainJobs of ``jobs/<namespace>/``, or those that reference a runtime."""
+        runtimes = {each.name: each for each in self.list_runtimes()}
+        jobs = [(job, _runtime_of(job)) for job in self.repository.jobs()]
+        return [
+            self._trainjob(job, runtimes.get(name) or self.get_runtime(name))
+            for job, name in jobs
+            if runtime is None or name == runtime.name
+        ]
+
+    def get_job(self, name: str) -> types.TrainJob:
+        """Return a TrainJob, without steps and with an unknown status. Raises RuntimeError if it does not exist."""
+        job = self._find(name)
+        return self._trainjob(job, self.get_runtime(_runtime_of(job)))
+
+    def delete_job(self, name: str) -> None:
+        """Delete the file of a TrainJob. Raises RuntimeError if it does not exist, or its file has other documents."""
+        job = self._find(name)
+        if not job.alone:
+            raise RuntimeError(f"{job.file} has other documents, too: delete TrainJob {name!r} there")
+        (self.repository.root / job.file).unlink()
+
+    def _find(self, name: str) -> Stored:
+        if (job := self.repository.find(name)) is None:
+            hint = suggest(name, [job.name for job in self.repository.jobs()])
+            raise RuntimeError(f"TrainJob {name!r} not found in {JOBS}/{self.namespace}/{f': {hint}' if hint else ''}")
+        return job
+
+    def _trainjob(self, job: Stored, runtime: types.Runtime) -> types.TrainJob:
+        nodes = get(job.document.data, "spec", "trainer", "numNodes")
+        count = nodes if isinstance(nodes, int) and nodes else runtime.trainer.num_nodes
+        changed = datetime.fromtimestamp((self.repository.root / job.file).stat().st_mtime, UTC)
+        return types.TrainJob(job.name, runtime, [], count, changed, UNKNOWN)
+
+    def get_runtime_packages(self, runtime: types.Runtime) -> NoReturn:
+        """Raise NeedsClusterError: packages are listed in a pod."""
+        pod = f"run packages --rm -i --restart=Never --image={runtime.trainer.image} -- pip list"
+        raise self._needs_cluster("the packages of an image", pod)
+
+    def get_job_logs(self, name: str, follow: bool | None = False, step: str = f"{constants.NODE}-0") -> NoReturn:
+        """Raise NeedsClusterError, with the command that shows the logs of a step."""
+        role, _, index = step.rpartition("-") if step[-1:].isdigit() else (step, "", "")
+        labels, rank = self._labels(name), int(index or 0)
+        job = role
+        if role == constants.NODE and self.get_job(name).runtime.trainer.command[0] == "mpirun":
+            job, rank = (constants.NODE, rank - 1) if rank else (constants.LAUNCHER, 0)  # as the SDK counts
+        labels += f",{constants.JOBSET_RJOB_NAME_LABEL}={job},{constants.JOB_INDEX_LABEL}={rank}"
+        raise self._needs_cluster("logs", f"logs -l {labels} -c {role} --tail=-1{' -f' if follow else ''}")
+
+    def get_job_events(self, name: str) -> NoReturn:
+        """Raise NeedsClusterError, with the command that shows the events of the pods."""
+        raise self._needs_cluster("events", f"describe pods -l {self._labels(name)}")
+
+    def wait_for_job_status(
+        self,
+        name: str,
+        status: set[str] = {constants.TRAINJOB_COMPLETE},  # noqa: B006 - the signature of the SDK
+        timeout: int = 600,
+        polling_interval: int = 2,
+        callbacks: list[Callable[[types.TrainJob], None]] | None = None,
+    ) -> NoReturn:
+        """Raise NeedsClusterError, with the command that waits for the JobSet."""
+        condition = "Failed" if status == {constants.TRAINJOB_FAILED} else "Completed"
+        jobset = self._labels(name).partition("=")[2]
+        wait = f"wait --for=condition={condition} jobset/{jobset} --timeout={timeout}s"
+        raise self._needs_cluster("the status of a job", wait)
+
+    def _needs_cluster(self, what: str, command: str) -> NeedsClusterError:
+        return NeedsClusterError(f"only the cluster has {what}: kubectl -n {self.namespace} {command}")
+
+    def _labels(self, name: str) -> str:
+        """Return the selector of all pods of a TrainJob, by which the SDK finds them, too."""
+        run = run_of(self._find(name).document)
+        return f"{constants.JOBSET_NAME_LABEL}={name if run == 1 else f'{name}-{run}'}"
+
+
+class GitTrainerClient(TrainerClient):
+    """A TrainerClient that writes TrainJobs to a repository, and reads runtimes and jobs from it.
+
+    ``root`` is the project folder, or one below it; ``namespace`` the folder of jobs/ and the namespace of the jobs.
+    Each TrainJob is compared with the revision ``base`` of the repository, whose output a cluster may already have.
+    What only a cluster knows raises NeedsClusterError: logs, events, the status of a job, the packages of an image.
+    """
+
+    backend: GitBackend
+
+    def __init__(
+        self, root: str | os.PathLike[str] = ".", namespace: str = "default", *, base: str | None = "HEAD"
+    ) -> None:
+        self.backend = GitBackend(find_own_root(Path(root).resolve())[0], namespace, base)
+
+    def train(
+        self,
+        runtime: str | types.Runtime | None = None,
+        initializer: types.Initializer | None = None,
+        trainer: Trainer | None = None,
+        options: list[Any] | None = None,
+        *,
+        name: str | None = None,
+        replace: bool = False,
+    ) -> str:
+        """Write a TrainJob to ``jobs/<namespace>/<name>.yaml``, and return its name.
+
+        The TrainJob is that of the SDK, compiled for all environments before it is written. ``name`` is the same as the
+        option Name, and one of them is required. A file that ``train`` wrote is overwritten, any other only with
+        ``replace``.
+
+        Raises FindingsError, and writes nothing, if the TrainJob has errors; ValueError and RuntimeError as the SDK
+        does; FileExistsError for a file that is not overwritten. Warns with FindingsWarning.
+        """
+        return self.backend.train(runtime, initializer, trainer, options, name=name, replace=replace)
+
+
+def _text(data: JsonObject) -> str:
+    return HEADER + emit(data)
+
+
+def _is_error(finding: Finding) -> bool:
+    return finding.severity is Severity.ERROR
+
+
+def _runtime(data: JsonObject) -> types.Runtime:
+    """Return a runtime as the SDK reads it. Raises RuntimeError if it cannot."""
+    name = str(get(data, "metadata", "name"))
+    framework = get(data, "metadata", "labels", constants.RUNTIME_FRAMEWORK_LABEL)
+    if not isinstance(framework, str):
+        raise RuntimeError(f"runtime {name!r} needs label {constants.RUNTIME_FRAMEWORK_LABEL} for the Kubeflow SDK")
+    try:
+        spec: Any = models.TrainerV1alpha1TrainingRuntimeSpec.from_dict(data["spec"])
+        trainer = get_runtime_trainer(framework, spec.template.spec.replicated_jobs, spec.ml_policy)
+    except Exception as error:
+        raise RuntimeError(f"the Kubeflow SDK cannot read runtime {name!r}: {error}") from error
+    return types.Runtime(name, trainer, types.RuntimeKind(data["kind"]))
+
+
+def _runtime_of(job: Stored) -> str:
+    return str(get(job.document.data, "spec", "runtimeRef", "name"))
+
+
+def _keep_unnamed(job_spec: dict[str, Any], trainer: object, backend: object) -> None:
+    """Keep the SDK from inventing a name, as its last option."""
+    metadata = job_spec.setdefault("metadata", {})
+    metadata["name"] = metadata.get("name") or _UNNAMED
+
+
+def _checked_name(name: str, trainer: Trainer | None) -> str:
+    """Return the name of a TrainJob. Raises ValueError if it has none, or one that no JobSet can have."""
+    if name == _UNNAMED:
+        function = getattr(getattr(trainer, "func", None), "__name__", "my_job")
+        example = re.sub(r"[^a-z0-9]+", "-", function.lower()).strip("-") or "my-job"
+        raise ValueError(
+            "a TrainJob in a repository needs a name, which a later run of the cell finds again:"
+            f' name="{example}", or Name("{example}") in options'
+        )
+    if wrong := is_dns1035_label(name):
+        raise ValueError(f"name {name!r}: {wrong[0]}")
+    return name
+
+
+def _normalize(data: dict[str, Any]) -> None:
+    """Write quantities as people do (the SDK makes floats: 4.0), and leave out empty lists of variables."""
+    spec = data["spec"]
+    for amounts in spec.get("trainer", {}).get("resourcesPerNode", {}).values():
+        for resource, amount in (amounts or {}).items():
+            if isinstance(amount, int | float):
+                amounts[resource] = from_json(int(amount) if amount == int(amount) else amount).canonical()
+    for initializer in spec.get("initializer", {}).values():
+        if not initializer.get("env", True):
+            del initializer["env"]
+
+
+def _function(data: JsonObject, trainer: Trainer | None) -> tuple[Finding, ...]:
+    """Adapt the script of a CustomTrainer in a TrainJob, and return the findings on its function."""
+    command = as_list(get(data, *COMMAND))
+    script = read_script(str(command[-1])) if isinstance(trainer, types.CustomTrainer) else None
+    if script is None or not isinstance(trainer, types.CustomTrainer):
+        return ()
+    command[-1] = Block(functions.adapted(script, trainer.func).text)
+    return functions.check(script, trainer.func)

@@ -1,0 +1,109 @@
+"""The files of a repository that the client reads and writes: runtimes/ and jobs/<namespace>/."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from trainc.basics.jsonvalues import JsonObject, as_object, get
+from trainc.documents.classify import classify
+from trainc.documents.load import load
+from trainc.findings import Finding, severities
+from trainc.inputs.options import Options, Revision
+from trainc.inputs.source import Document, Source
+from trainc.pipeline.compile import load_all
+from trainc.pipeline.context import Keep
+from trainc.pipeline.runtimes import Runtimes, admit_builtin, builtin_names
+from trainc.project.environments import JOBS, compile_for, load_config
+from trainc.project.files import leads_out
+from trainc.project.read import Inputs, merge, read_platform, read_tree
+from trainc.project.revisions import RevisionError, read_revision
+from trainc.project.write import replace_file
+
+HEADER = "# Written by trainc.sdk. Running the notebook again overwrites this file.\n"
+"""The first line of a file that ``train`` may overwrite."""
+
+
+class Stored(NamedTuple):
+    """A TrainJob of the repository. ``alone``: its file has no other document."""
+
+    document: Document
+    alone: bool
+
+    @property
+    def file(self) -> str:
+        """The path of its file from the root."""
+        return self.document.source.name
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(get(self.document.data, "metadata", "name"))
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the client wrote the file."""
+        return self.alone and self.document.source.decoded().startswith(HEADER)
+
+
+class Repository:
+    """A project folder, and the namespace of the jobs in it."""
+
+    def __init__(self, root: Path, namespace: str) -> None:
+        self.root = root
+        self.namespace = namespace
+
+    def jobs(self) -> Iterator[Stored]:
+        """Yield the TrainJobs of the namespace, by file; files that cannot be read are skipped."""
+        for source in read_tree(self.root, f"{JOBS}/{self.namespace}").sources:
+            documents, _ = load(source)
+            found, _ = classify(documents)
+            yield from (Stored(job, len(documents) == 1) for job in found.jobs)
+
+    def find(self, name: str) -> Stored | None:
+        """Return the TrainJob of a name."""
+        return next((job for job in self.jobs() if job.name == name), None)
+
+    def runtimes(self) -> Mapping[str, JsonObject]:
+        """Return the runtimes that a job of the namespace can use, by name, as a cluster stores them.
+
+        As for the SDK, a TrainingRuntime comes before a ClusterTrainingRuntime, and that before a built-in one.
+        """
+        built_in = {name: admitted.document.data for name in builtin_names() if (admitted := admit_builtin(name))}
+        documents, _ = classify(load_all(read_platform(self.root).sources).documents)
+        given = sorted(Runtimes.admit(documents.runtimes, Options()).given.items(), key=lambda entry: entry[0][1])
+        own = {name: each.document.data for (_, home, name), each in given if home in ("", self.namespace)}
+        return {**built_in, **own}
+
+    def base(self, revision: str | None) -> Revision | None:
+        """Return a revision to compare with; None if ``HEAD`` does not exist yet. Raises RevisionError."""
+        try:
+            return None if revision is None else read_revision(self.root, revision)
+        except RevisionError:
+            if revision == "HEAD":
+                return None
+            raise
+
+    def check(self, source: Source, base: Revision | None) -> tuple[Finding, ...]:
+        """Compile a file of jobs/ for all environments, and return the findings, as ``trainc validate FILE`` does."""
+        config, of_config = load_config(self.root)
+        platform = read_platform(self.root)
+        inputs = merge([Inputs((source,)), platform])
+        names, partly = config.environments, platform.sources
+        kept = Keep.SUMMARIES
+        return compile_for(inputs, config, names, of_config, partly=partly, base=base, keep=kept).findings
+
+    def not_ignored(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Return findings whose code trainc.yaml does not ignore."""
+        levels = as_object(load_config(self.root)[0].data.get(severities.KEY))
+        return [finding for finding in findings if levels.get(finding.code) != "ignore"]
+
+    def write(self, source: Source) -> None:
+        """Write a file, unless it has this content. Raises OSError; ValueError for a link out of the project."""
+        path = self.root / source.name
+        if leads_out(self.root, path.parent):
+            raise ValueError(f"{path.parent} is a symbolic link that leads out of the project")
+        data = source.decoded().encode()
+        if not path.is_file() or path.read_bytes() != data:
+            replace_file(str(path), data)
