@@ -100,7 +100,8 @@ def _explain_field(what: str, output: str, *, recursive: bool) -> bool:
         name, dot, _ = what.partition(".")
         if not dot:
             return False
-        hint = suggest(name.lower(), tuple(roots())) or f"fields begin with {', '.join(roots())}"
+        begins = ", ".join(dict.fromkeys(root.lower() for root in roots().values()))
+        hint = suggest(name.lower(), tuple(roots())) or f"a field begins with one of {begins}"
         raise click.BadParameter(f"unknown kind {name!r}.\nHint: {hint}", param_hint="KIND.FIELD")
     page = find(*found)
     if isinstance(page, Miss):

@@ -87,7 +87,7 @@ class _Builder:
 
     def __init__(self) -> None:
         self.defs: dict[str, JsonObject] = {}
-        self._names: dict[tuple[str, int], str] = {}
+        self._names: dict[tuple[str, Structural], str] = {}  # nodes are compared by identity
 
     def add(self, kind: str) -> str:
         """Add a kind of Trainer, and return its name."""
@@ -95,7 +95,7 @@ class _Builder:
         return self._define(found.schema, f"{_PACKAGE}{kind}", kind)
 
     def _define(self, node: Structural, go_type: str, kind: str = "") -> str:
-        key = (go_type, id(node))
+        key = (go_type, node)
         if key in self._names:
             return self._names[key]
         count = sum(other == go_type for other, _ in self._names)
