@@ -54,6 +54,7 @@ schemas: $(READY) ## regenerate data and pages: runtimes, codes, fixes, CRD sche
 	$(BIN)/python compiler/tools/celfunctions.py
 	$(BIN)/python compiler/tools/rules.py
 	types=$$(cd tests/oracle && go run ./gotypes); printf '%s\n' "$$types" > compiler/trainc/data/gotypes.json
+	$(BIN)/trainc schema --all -o docs/schemas
 
 goldens: $(READY) ## run the real Trainer, JobSet and CEL on the cases and write the goldens (needs Go)
 	$(BIN)/python tests/oracle/goldens.py $(ARGS)

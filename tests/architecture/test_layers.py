@@ -27,6 +27,7 @@ ROOMS = (
     "project",
     "policytests",
     "changes",
+    "report",
     "images",
     "cache",
     "parallel",

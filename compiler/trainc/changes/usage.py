@@ -89,7 +89,7 @@ def usage_of(jobset: JsonObject) -> Usage:
     usage = Usage(jobs=1)
     for replicated in objects(get(jobset, "spec", "replicatedJobs")):
         count = pods_of(replicated)
-        gpus = _gpus(get(replicated, "template", "spec", "template", "spec"))
+        gpus = gpus_of(get(replicated, "template", "spec", "template", "spec"))
         usage = usage.plus(Usage(0, count, tuple((name, count * amount) for name, amount in gpus)))
     return usage
 
@@ -119,7 +119,7 @@ def _number(value: Json, default: int) -> int:
     return max(value, 0) if isinstance(value, int) and not isinstance(value, bool) else default
 
 
-def _gpus(pod: Json) -> Iterator[tuple[str, int]]:
+def gpus_of(pod: Json) -> Iterator[tuple[str, int]]:
     """Yield the GPUs that a pod requests."""
     spec = as_object(pod)
     gpus_only: JsonObject = {}

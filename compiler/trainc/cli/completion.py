@@ -96,6 +96,12 @@ def _codes(_root: Path, incomplete: str) -> Iterator[CompletionItem]:
     return (CompletionItem(code, help=CODES[code].title) for code in CODES if code.startswith(start))
 
 
+def _fields(_root: Path, incomplete: str) -> Iterable[str]:
+    from trainc.schema.field_help import children, roots
+
+    return (*roots(), *(children(incomplete) if "." in incomplete else ()))
+
+
 def _paths(root: Path, incomplete: str) -> Iterable[str | CompletionItem]:
     """Return files of jobs/ as paths from the working directory, or let the shell complete any file."""
     top = os.path.relpath(root / JOBS)
@@ -148,7 +154,9 @@ def names_in(source: Source, kinds: Collection[str]) -> Iterator[str]:
 
 complete_environment = _completer(_environments)
 complete_job = _completer(_jobs)
-complete_code_or_job = _completer(lambda root, incomplete: [*_codes(root, incomplete), *_jobs(root, incomplete)])
+complete_explained = _completer(
+    lambda root, incomplete: [*_codes(root, incomplete), *_fields(root, incomplete), *_jobs(root, incomplete)]
+)
 complete_job_path = _completer(_paths)
 complete_file = _completer(_files)
 complete_image = _completer(_images)

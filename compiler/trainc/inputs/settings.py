@@ -269,7 +269,10 @@ class Environment(Struct, frozen=True, forbid_unknown_fields=True, rename="camel
 class SeverityOption(Struct, frozen=True, forbid_unknown_fields=True):
     """A severity that comments cannot silence."""
 
-    level: Literal["error", "warning", "note", "ignore"] | UnsetType = UNSET
+    level: Annotated[
+        Literal["error", "warning", "note", "ignore"] | UnsetType,
+        Meta(description="The severity; ignore hides findings with the code."),
+    ] = UNSET
     locked: Annotated[bool, Meta(description="Whether comments cannot silence the code.")] = False
 
 

@@ -1,0 +1,81 @@
+"""`trainc report`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from trainc.cli.command import CLEAN, Command, echo
+from trainc.cli.compiling import choose, executor_of
+from trainc.cli.options import findings_options, root_option, workers_option
+from trainc.cli.reporter import Reporter
+from trainc.pipeline.context import Keep
+from trainc.project.environments import JOBS, compile_for, load_config
+from trainc.project.read import merge, read_platform, read_tree
+from trainc.project.write import OUT
+from trainc.report.fleet import fleet, totals
+from trainc.report.page import TITLE, page
+
+EPILOG = """\b
+Examples:
+  trainc report                       write report.html
+  trainc report --env prod -o -       one environment, to standard output
+  trainc report --note "$(git log -1 --format='%h, %cs')"
+"""
+
+
+@click.command("report", cls=Command, epilog=EPILOG)
+@click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    default="report.html",
+    show_default=True,
+    help="The page; - is standard output.",
+)
+@click.option("--title", metavar="TEXT", default=TITLE, show_default=True, help="The title of the page.")
+@click.option("--note", metavar="TEXT", default="", help="A line below the title, such as a revision or a date.")
+@workers_option
+@root_option
+@findings_options(aside=True)
+def command(
+    *,
+    environment: str | None,
+    output: str,
+    title: str,
+    note: str,
+    workers: int | None,
+    root: Path,
+    reporter: Reporter,
+) -> int:
+    """Write one HTML page of all jobs: what they need, what they run, and what trainc finds.
+
+    The page shows jobs by namespace, runtime, queue and environment, pods and GPUs,
+    images and their digests, findings, and for each job what its parts wait for. It
+    loads nothing from elsewhere, so you can mail it or publish it as an artifact of
+    CI. The same inputs give the same bytes. Jobs with errors are on the page too, so
+    findings do not change the exit status, unless trainc.yaml cannot be read.
+    """
+    target = None if output == "-" else Path(output)
+    if target is not None and Path(os.path.realpath(target)).is_relative_to(os.path.realpath(root / OUT)):
+        raise click.BadParameter(f"{output!r} is inside of out/, which is applied to the cluster", param_hint="'-o'")
+    config, findings = load_config(root)
+    environments = choose(config, environment)
+    if reporter.fails(findings):
+        return reporter.report(findings)
+    inputs = merge([read_tree(root, JOBS), read_platform(root)])
+    execute = executor_of(workers, quiet=reporter.quiet)
+    outcome = compile_for(inputs, config, environments, findings, keep=Keep.OBJECTS, execute=execute)
+    data = fleet(outcome.jobs, outcome.findings)
+    text = page(data, title, note)
+    if target is None:
+        echo(text.encode(), nl=False)
+        return CLEAN
+    target.write_text(text, encoding="utf-8", newline="\n")
+    count = totals(data)
+    reporter.remark(f"{output}: {count['jobs']} jobs, {count['errors']} errors, {count['warnings']} warnings")
+    return CLEAN

@@ -1,0 +1,1 @@
+"""The page of `trainc report`: all jobs of a repository, what they need, and what trainc finds."""

@@ -1,0 +1,135 @@
+"""The data of the page: jobs, the graphs of their replicated jobs, images and findings, as JSON values.
+
+Names, messages and all other text of inputs are on one line, with control and bidirectional characters escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from trainc.basics.jsonvalues import Json, JsonObject, get, objects
+from trainc.changes.usage import gpus_of, pods_of, replicated_jobs
+from trainc.findings import CODES, Finding, sort_key
+from trainc.findings.display import one_line
+from trainc.gitops.pods import images
+from trainc.inputs.source import Document
+from trainc.pipeline.content import Job
+from trainc.upstream import PRIORITY_LABEL, QUEUE_LABEL
+
+_Place = tuple[str, int]
+"""The file of a document, and its index in the file."""
+
+
+class Numbers:
+    """Numbers values in the order in which they are first seen; equal ones once."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, int] = {}
+        self.rows: list[Json] = []
+
+    def of(self, key: str, row: Json) -> int:
+        """Return the number of a row, whose key is unique to it."""
+        if key not in self.values:
+            self.values[key] = len(self.rows)
+            self.rows.append(row)
+        return self.values[key]
+
+
+def fleet(jobs: Mapping[str, Sequence[Job]], findings: Iterable[Finding]) -> JsonObject:
+    """Return the data of jobs by environment, and of the findings of the same run."""
+    listed = sorted(findings, key=sort_key)
+    by_place: dict[_Place, list[int]] = {}
+    for number, finding in enumerate(listed):
+        by_place.setdefault(_place(finding.document), []).append(number)
+    graphs, pictures = Numbers(), Numbers()
+    rows: list[Json] = [
+        {**_job(environment, job, graphs, pictures), "findings": [*by_place.get(_place(job.document), [])]}
+        for environment, group in jobs.items()
+        for job in sorted(group, key=lambda job: (job.namespace, job.name))
+    ]
+    return {
+        "jobs": rows,
+        "graphs": graphs.rows,
+        "images": pictures.rows,
+        "findings": [_finding(finding) for finding in listed],
+        "codes": {code: CODES[code].title for code in sorted({finding.code for finding in listed})},
+    }
+
+
+def totals(data: JsonObject) -> dict[str, int]:
+    """Return the numbers at the top of the page."""
+    jobs, found, pictures = (objects(data[key]) for key in ("jobs", "findings", "images"))
+    severities = [finding["severity"] for finding in found]
+    return {
+        "jobs": len(jobs),
+        "namespaces": len({str(job["namespace"]) for job in jobs}),
+        "pods": sum(_number(job["pods"]) for job in jobs),
+        "gpus": sum(_number(job["gpus"]) for job in jobs),
+        "errors": severities.count("error"),
+        "warnings": severities.count("warning"),
+        "notes": severities.count("note"),
+        "images": len(pictures),
+        "pinned": sum(picture["digest"] is not None for picture in pictures),
+    }
+
+
+def _job(environment: str, job: Job, graphs: Numbers, pictures: Numbers) -> JsonObject:
+    jobset = next((item.data for item in job.objects if item.data.get("kind") == "JobSet"), {})
+    labels = get(jobset, "metadata", "labels")
+    graph = _graph(jobset)
+    is_suspended = get(jobset, "spec", "suspend") is True
+    used = sorted({image for item in job.objects for _, image in images(item.data)})
+    return {
+        "environment": one_line(environment),
+        "namespace": one_line(job.namespace),
+        "name": one_line(job.name),
+        "runtime": one_line(str(get(job.document.data, "spec", "runtimeRef", "name") or "")),
+        "queue": one_line(str(get(labels, QUEUE_LABEL) or "")),
+        "priority": one_line(str(get(labels, PRIORITY_LABEL) or "")),
+        "file": one_line(job.document.source.name),
+        "state": "suspended" if is_suspended else "ready" if job.objects else "not compiled",
+        "pods": 0 if is_suspended else sum(_number(part["pods"]) for part in graph),
+        "gpus": 0 if is_suspended else sum(_number(part["gpus"]) for part in graph),
+        "graph": graphs.of(repr(graph), [*graph]),
+        "images": [pictures.of(image, _image(image)) for image in used],
+        "objects": [one_line(f"{item.data['kind']}/{get(item.data, 'metadata', 'name')}") for item in job.objects],
+    }
+
+
+def _graph(jobset: JsonObject) -> list[JsonObject]:
+    """Return the replicated jobs of a JobSet, with their pods and GPUs, and what each waits for."""
+    parts = objects(get(jobset, "spec", "replicatedJobs"))
+    return [
+        {
+            "name": one_line(part.name),
+            "pods": part.pods,
+            "gpus": sum(count for _, count in gpus_of(get(data, "template", "spec", "template", "spec")))
+            * pods_of(data),
+            "waits": [{"for": one_line(each.name), "until": one_line(each.status)} for each in part.depends_on],
+        }
+        for part, data in zip(replicated_jobs(jobset), parts, strict=True)
+    ]
+
+
+def _image(image: str) -> JsonObject:
+    name, _, digest = image.partition("@")
+    return {"name": one_line(name), "digest": one_line(digest) or None}
+
+
+def _finding(finding: Finding) -> JsonObject:
+    return {
+        "severity": finding.severity.value,
+        "code": finding.code,
+        "file": one_line(finding.file),
+        "line": finding.line,
+        "message": one_line(finding.message),
+        "hint": one_line(finding.hint) if finding.hint else None,
+    }
+
+
+def _place(document: Document) -> _Place:
+    return document.source.name, document.index
+
+
+def _number(value: Json) -> int:
+    return value if isinstance(value, int) else 0
