@@ -1,0 +1,306 @@
+"""The pods that an operator creates for an old job, and those that a compiled JobSet creates, in one form.
+
+Both sides become ``Pod``s under names like ``worker-1``. What must differ by design is written alike: names of pods and
+of hosts, labels and references by which controllers find their own objects, and variables whose values come from an
+index or from a ConfigMap. All else is compared, field by field.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from trainc.basics.jsonvalues import as_list, as_object, get, objects
+from trainc.checks.created_pods import created_objects
+from trainc.kube.gotypes import POD_SPEC, decode
+from trainc.kube.pods import default_pod, default_template
+
+Json = Any
+
+_MAIN = {
+    "PyTorchJob": "pytorch",
+    "TFJob": "tensorflow",
+    "XGBoostJob": "xgboost",
+    "JAXJob": "jax",
+    "MPIJob": "mpi",
+}
+"""The container that each operator looks for; without it, the first one counts."""
+_INDEX = "batch.kubernetes.io/job-completion-index"
+_OPERATORS_LABELS = re.compile(
+    r"training\.kubeflow\.org/.*|group-name|mpi-job-.*|volcano\.sh/.*|scheduling\.(k8s|x-k8s)\.io/.*|app"
+)
+_JOBSETS_LABELS = re.compile(
+    r"(alpha\.)?jobset\.sigs\.k8s\.io/.*|(batch\.kubernetes\.io/)?(job-name|controller-uid|job-completion-index)"
+    r"|batch\.kubernetes\.io/.*|trainer\.kubeflow\.org/.*|trainc\.dev/.*|scheduling\.(k8s|x-k8s)\.io/.*|volcano\.sh/.*"
+)
+
+
+class Difference(NamedTuple):
+    """A field that differs: the pod, the path of the field, and both values; None is an absent field."""
+
+    kind: str
+    pod: str
+    path: str
+    old: Json
+    new: Json
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pod}: {self.path}\n  operator: {self.old!r}\n  trainc:   {self.new!r}"
+
+
+class Side(NamedTuple):
+    """The fields of all pods by name, and the addresses at which pods are reached, by pod."""
+
+    pods: Mapping[str, dict[str, Json]]
+    job: dict[str, Json]
+
+
+def old_side(document: Json, created: Iterable[Json]) -> Side:
+    """Return the pods of an operator, and the policies of the job."""
+    found = list(created)
+    kind, name = document["kind"], get(document, "metadata", "name")
+    namespace = get(document, "metadata", "namespace") or "default"
+    launcher = next((one for one in found if one["kind"] == "Job"), None)
+    pods = {
+        str(one["metadata"]["name"]).removeprefix(f"{name}-"): (one["metadata"], one["spec"])
+        for one in found
+        if one["kind"] == "Pod"
+    }
+    if launcher is not None:
+        template = launcher["spec"]["template"]
+        pods = {"launcher": (template["metadata"], template["spec"]), **pods}
+    maps = {one["metadata"]["name"]: one.get("data") or {} for one in found if one["kind"] == "ConfigMap"}
+    hosts = Hosts(namespace, {f"{name}-{role}": role for role in pods}, name, bare=kind != "Job")
+    plain = {
+        role: _fields(metadata, spec, maps, hosts, _OPERATORS_LABELS, main=_MAIN.get(kind))
+        for role, (metadata, spec) in pods.items()
+    }
+    return Side(plain, _old_policies(document, found))
+
+
+def new_side(document: Json, created: Iterable[Json], roles: Iterable[str]) -> Side:
+    """Return the pods of a JobSet, under the names of the operator's pods, and the policies of the JobSet."""
+    found = list(created)
+    jobset = next(one for one in found if one["kind"] == "JobSet")
+    name, namespace = get(jobset, "metadata", "name"), get(jobset, "metadata", "namespace") or "default"
+    subdomain = get(jobset, "spec", "network", "subdomain") or name
+    pods = dict(_expanded(jobset))
+    names = _counterparts(list(roles), list(pods))
+    maps = {one["metadata"]["name"]: one.get("data") or {} for one in found if one["kind"] == "ConfigMap"}
+    hosts = Hosts(namespace, {f"{name}-{own}": role for own, role in names.items()}, subdomain, bare=False)
+    plain = {}
+    for own, role in names.items():
+        metadata, spec = pods[own]
+        plain[role] = _fields(metadata, spec, maps, hosts, _JOBSETS_LABELS, main="node")
+    return Side(plain, _new_policies(jobset, found))
+
+
+def _counterparts(roles: list[str], own: list[str]) -> dict[str, str]:
+    """Return the operator's name of each pod of a JobSet.
+
+    A replicated job of the name of a role has the role's pods; all other roles share the job ``node``, in order.
+    """
+    names: dict[str, str] = {}
+    by_job: dict[str, list[str]] = {}
+    for pod in own:
+        by_job.setdefault(pod.rsplit("-", 2)[0], []).append(pod)
+    shared = iter(by_job.get("node", []))
+    counts: dict[str, int] = {}
+    for role in roles:
+        job = re.sub(r"-\d+$", "", role)
+        if job in by_job:
+            index = counts[job] = counts.get(job, -1) + 1
+            pod = by_job[job][index] if index < len(by_job[job]) else None
+        else:
+            pod = next(shared, None)
+        if pod is not None:
+            names[pod] = role
+    for pod in own:
+        names.setdefault(pod, f"(more) {pod}")
+    return names
+
+
+def _expanded(jobset: Json) -> Iterator[tuple[str, tuple[Json, Json]]]:
+    """Yield every pod of a JobSet as job-replica-index, with metadata and spec as the Job controller creates it."""
+    first = {}
+    for created in created_objects(jobset):
+        kind = created.data["kind"]
+        name = get(created.data, "metadata", "labels", "jobset.sigs.k8s.io/replicatedjob-name")
+        first[str(name), str(kind)] = created.data
+    for replicated in objects(get(jobset, "spec", "replicatedJobs")):
+        name = str(replicated["name"])
+        job, pod = first.get((name, "Job")), first.get((name, "Pod"))
+        if job is None or pod is None:
+            continue
+        spec = as_object(job["spec"])
+        count = spec.get("completions") if spec.get("completionMode") == "Indexed" else spec.get("parallelism")
+        for replica in range(int(replicated.get("replicas", 1))):
+            for index in range(int(count)):
+                metadata = _indexed(pod["metadata"], str(index))
+                hostname = f"{get(jobset, 'metadata', 'name')}-{name}-{replica}-{index}"
+                yield f"{name}-{replica}-{index}", (metadata, {**as_object(pod["spec"]), "hostname": hostname})
+
+
+def _indexed(metadata: Json, index: str) -> Json:
+    return {
+        **metadata,
+        **{
+            field: {**as_object(metadata.get(field)), _INDEX: index}
+            for field in ("labels", "annotations")
+            if _INDEX in as_object(metadata.get(field))
+        },
+    }
+
+
+class Hosts:
+    """Writes each address of a pod as ``<worker-1>``. ``bare``: the name alone resolves, through a Service of its own.
+
+    The addresses of a job's pods are ``<name>``, ``<name>.<subdomain>`` and the longer forms with namespace and domain.
+    """
+
+    def __init__(self, namespace: str, names: Mapping[str, str], subdomain: str, *, bare: bool) -> None:
+        self._names = names
+        ordered = "|".join(map(re.escape, sorted(names, key=len, reverse=True))) or "(?!)"
+        tail = rf"(?:\.{re.escape(subdomain)})?" if bare else rf"\.{re.escape(subdomain)}"
+        domain = rf"(?:\.{re.escape(namespace)})?(?:\.svc)?(?:\.cluster\.local)?"
+        self._pattern = re.compile(rf"(?<![\w.-])({ordered}){tail}{domain}(?![\w.-])")
+
+    def canonical(self, text: str) -> str:
+        """Return a text with the names of pods instead of their addresses."""
+        return self._pattern.sub(lambda found: f"<{self._names[found[1]]}>", text)
+
+
+def _fields(
+    metadata: Json, spec: Json, maps: Mapping[str, Json], hosts: Hosts, own: re.Pattern[str], main: str | None
+) -> dict[str, Json]:
+    """Return the fields of a pod by path."""
+    complete = as_object(decode(default_pod(default_template(as_object(decode(spec, POD_SPEC)))), POD_SPEC))
+    found: dict[str, Json] = {}
+    for kind in ("labels", "annotations"):
+        for key, value in as_object(metadata.get(kind)).items():
+            if not own.fullmatch(key):
+                found[f"metadata.{kind}[{key}]"] = value
+    for field, value in complete.items():
+        if field in ("containers", "initContainers"):
+            continue
+        if field == "volumes":
+            for volume in objects(value):
+                source = {key: item for key, item in volume.items() if key != "name"}
+                found[f"volumes[{volume['name']}]"] = _mounted(source, maps, hosts)
+        elif field not in ("hostname", "subdomain", "serviceAccount", "nodeName"):
+            found[field] = value
+    containers = objects(complete.get("containers"))
+    names = [container["name"] for container in containers]
+    chosen = main if main in names else (names[0] if names else None)
+    found["containers"] = ["main" if name == chosen else name for name in names]
+    found["initContainers"] = [container["name"] for container in objects(complete.get("initContainers"))]
+    for kind in ("containers", "initContainers"):
+        for container in objects(complete.get(kind)):
+            name = "main" if kind == "containers" and container["name"] == chosen else container["name"]
+            for path, value in _container(container, metadata, maps, hosts):
+                found[f"{kind}[{name}].{path}"] = value
+    return found
+
+
+def _container(container: Json, metadata: Json, maps: Mapping[str, Json], hosts: Hosts) -> Iterator[tuple[str, Json]]:
+    for field, value in container.items():
+        if field == "name":
+            continue
+        if field == "env":
+            # of two variables of one name, the last one counts
+            for variable in objects(value):
+                yield f"env[{variable['name']}]", _variable(variable, metadata, maps, hosts)
+        elif field == "ports":
+            for port in objects(value):
+                rest = {key: item for key, item in port.items() if key not in ("containerPort", "protocol")}
+                yield f"ports[{port['containerPort']}/{port['protocol']}]", rest
+        elif field == "volumeMounts":
+            for mount in objects(value):
+                yield f"volumeMounts[{mount['mountPath']}]", {k: v for k, v in mount.items() if k != "mountPath"}
+        elif field in ("command", "args"):
+            yield field, [hosts.canonical(str(text)) for text in as_list(value)]
+        elif field == "resources":
+            for part, amounts in as_object(value).items():
+                if isinstance(amounts, dict):
+                    for resource, amount in amounts.items():
+                        yield f"resources.{part}[{resource}]", amount
+                else:
+                    yield f"resources.{part}", amounts
+        else:
+            yield field, value
+
+
+def _variable(variable: Json, metadata: Json, maps: Mapping[str, Json], hosts: Hosts) -> Json:
+    """Return the value of a variable as a process sees it, where that can be known."""
+    source = as_object(variable.get("valueFrom"))
+    if reference := as_object(source.get("fieldRef")):
+        path = re.fullmatch(r"metadata\.(labels|annotations)\['(.*)'\]", str(reference["fieldPath"]))
+        if path and path[2] == _INDEX:
+            return str(get(metadata, path[1], path[2]))
+    if reference := as_object(source.get("configMapKeyRef")):
+        data = maps.get(str(reference["name"]))
+        if data is not None and reference["key"] in data:
+            return hosts.canonical(str(data[str(reference["key"])]))
+    if source:
+        return source
+    return hosts.canonical(str(variable.get("value", "")))
+
+
+def _mounted(source: Json, maps: Mapping[str, Json], hosts: Hosts) -> Json:
+    """Return the source of a volume; of a ConfigMap of the job, the files with their texts."""
+    reference = as_object(source.get("configMap"))
+    data = maps.get(str(reference.get("name")))
+    if not reference or data is None:
+        return source
+    items = objects(reference.get("items")) or [{"key": key, "path": key} for key in data]
+    files = {item["path"]: [hosts.canonical(str(data.get(item["key"]))), item.get("mode")] for item in items}
+    return {"files": files}
+
+
+def _old_policies(document: Json, created: list[Json]) -> dict[str, Json]:
+    spec = as_object(document["spec"])
+    run = {**spec, **as_object(spec.get("runPolicy"))}
+    found = {
+        "suspend": run.get("suspend") is True,
+        "ttlSecondsAfterFinished": run.get("ttlSecondsAfterFinished"),
+        "activeDeadlineSeconds": run.get("activeDeadlineSeconds"),
+    }
+    return {**found, **_group(created)}
+
+
+def _new_policies(jobset: Json, created: list[Json]) -> dict[str, Json]:
+    spec = as_object(jobset["spec"])
+    jobs = [as_object(get(job, "template", "spec")) for job in objects(spec.get("replicatedJobs"))]
+    deadlines = {job.get("activeDeadlineSeconds") for job in jobs}
+    found = {
+        "suspend": spec.get("suspend") is True,
+        "ttlSecondsAfterFinished": spec.get("ttlSecondsAfterFinished"),
+        "activeDeadlineSeconds": deadlines.pop() if len(deadlines) == 1 else sorted(map(str, deadlines)),
+    }
+    return {**found, **_group(created)}
+
+
+def _group(created: list[Json]) -> dict[str, Json]:
+    group = next((one for one in created if one["kind"] == "PodGroup"), None)
+    if group is None:
+        return {}
+    fields = {f"group.{key}": value for key, value in as_object(group["spec"]).items()}
+    return {"group": group["apiVersion"], **fields}
+
+
+def differences(kind: str, old: Side, new: Side) -> Iterator[Difference]:
+    """Yield the fields in which the two sides differ; a job's pods first."""
+    for pod in [*old.pods, *(pod for pod in new.pods if pod not in old.pods)]:
+        before, after = old.pods.get(pod), new.pods.get(pod)
+        if before is None or after is None:
+            yield Difference(kind, pod, "", before and "exists", after and "exists")
+            continue
+        yield from _compared(kind, pod, before, after)
+    yield from _compared(kind, "(job)", old.job, new.job)
+
+
+def _compared(kind: str, pod: str, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Difference]:
+    for path in [*before, *(path for path in after if path not in before)]:
+        if before.get(path) != after.get(path):
+            yield Difference(kind, pod, path, before.get(path), after.get(path))
