@@ -50,7 +50,7 @@ class Difference(NamedTuple):
 
 
 class Side(NamedTuple):
-    """The fields of all pods by name, and the addresses at which pods are reached, by pod."""
+    """The fields of all pods by name, and the policies of the job."""
 
     pods: Mapping[str, dict[str, Json]]
     job: dict[str, Json]
@@ -72,10 +72,8 @@ def old_side(document: Json, created: Iterable[Json]) -> Side:
         pods = {"launcher": (template["metadata"], template["spec"]), **pods}
     maps = {one["metadata"]["name"]: one.get("data") or {} for one in found if one["kind"] == "ConfigMap"}
     hosts = Hosts(namespace, {f"{name}-{role}": role for role in pods}, name, bare=kind != "Job")
-    plain = {
-        role: _fields(metadata, spec, maps, hosts, _OPERATORS_LABELS, main=_MAIN.get(kind))
-        for role, (metadata, spec) in pods.items()
-    }
+    cluster = Cluster(maps, hosts, _MAIN.get(kind))
+    plain = {role: _fields(*pod, cluster, _OPERATORS_LABELS) for role, pod in pods.items()}
     return Side(plain, _old_policies(document, found))
 
 
@@ -89,10 +87,8 @@ def new_side(document: Json, created: Iterable[Json], roles: Iterable[str]) -> S
     names = _counterparts(list(roles), list(pods))
     maps = {one["metadata"]["name"]: one.get("data") or {} for one in found if one["kind"] == "ConfigMap"}
     hosts = Hosts(namespace, {f"{name}-{own}": role for own, role in names.items()}, subdomain, bare=False)
-    plain = {}
-    for own, role in names.items():
-        metadata, spec = pods[own]
-        plain[role] = _fields(metadata, spec, maps, hosts, _JOBSETS_LABELS, main="node")
+    cluster = Cluster(maps, hosts, "node")
+    plain = {role: _fields(*pods[own], cluster, _JOBSETS_LABELS) for own, role in names.items()}
     return Side(plain, _new_policies(jobset, found))
 
 
@@ -171,10 +167,16 @@ class Hosts:
         return self._pattern.sub(lambda found: f"<{self._names[found[1]]}>", text)
 
 
-def _fields(
-    metadata: Json, spec: Json, maps: Mapping[str, Json], hosts: Hosts, own: re.Pattern[str], main: str | None
-) -> dict[str, Json]:
-    """Return the fields of a pod by path."""
+class Cluster(NamedTuple):
+    """What the fields of pods refer to: ConfigMaps by name, and hosts; and the name of the main container."""
+
+    maps: Mapping[str, Json]
+    hosts: Hosts
+    main: str | None
+
+
+def _fields(metadata: Json, spec: Json, cluster: Cluster, own: re.Pattern[str]) -> dict[str, Json]:
+    """Return the fields of a pod by path, without the labels and annotations that match ``own``."""
     complete = as_object(decode(default_pod(default_template(as_object(decode(spec, POD_SPEC)))), POD_SPEC))
     found: dict[str, Json] = {}
     for kind in ("labels", "annotations"):
@@ -182,56 +184,43 @@ def _fields(
             if not own.fullmatch(key):
                 found[f"metadata.{kind}[{key}]"] = value
     for field, value in complete.items():
-        if field in ("containers", "initContainers"):
-            continue
         if field == "volumes":
             for volume in objects(value):
                 source = {key: item for key, item in volume.items() if key != "name"}
-                found[f"volumes[{volume['name']}]"] = _mounted(source, maps, hosts)
-        elif field not in ("hostname", "subdomain", "serviceAccount", "nodeName"):
+                found[f"volumes[{volume['name']}]"] = _source(source, cluster)
+        elif field not in ("containers", "initContainers", "hostname", "subdomain", "serviceAccount", "nodeName"):
             found[field] = value
-    containers = objects(complete.get("containers"))
-    names = [container["name"] for container in containers]
-    chosen = main if main in names else (names[0] if names else None)
+    names = [container["name"] for container in objects(complete.get("containers"))]
+    chosen = cluster.main if cluster.main in names else names[0]
     found["containers"] = ["main" if name == chosen else name for name in names]
     found["initContainers"] = [container["name"] for container in objects(complete.get("initContainers"))]
     for kind in ("containers", "initContainers"):
         for container in objects(complete.get(kind)):
             name = "main" if kind == "containers" and container["name"] == chosen else container["name"]
-            for path, value in _container(container, metadata, maps, hosts):
+            for path, value in _container(container, metadata, cluster):
                 found[f"{kind}[{name}].{path}"] = value
     return found
 
 
-def _container(container: Json, metadata: Json, maps: Mapping[str, Json], hosts: Hosts) -> Iterator[tuple[str, Json]]:
+def _container(container: Json, metadata: Json, cluster: Cluster) -> Iterator[tuple[str, Json]]:
+    for variable in objects(container.get("env")):  # of two variables of one name, the last one counts
+        yield f"env[{variable['name']}]", _variable(variable, metadata, cluster)
+    for port in objects(container.get("ports")):
+        rest = {key: item for key, item in port.items() if key not in ("containerPort", "protocol")}
+        yield f"ports[{port['containerPort']}/{port['protocol']}]", rest
+    for mount in objects(container.get("volumeMounts")):
+        yield f"volumeMounts[{mount['mountPath']}]", {k: v for k, v in mount.items() if k != "mountPath"}
+    for field in ("command", "args"):
+        yield field, [cluster.hosts.canonical(str(text)) for text in as_list(container.get(field))]
+    for part, amounts in as_object(container.get("resources")).items():
+        for resource, amount in as_object(amounts).items():
+            yield f"resources.{part}[{resource}]", amount
     for field, value in container.items():
-        if field == "name":
-            continue
-        if field == "env":
-            # of two variables of one name, the last one counts
-            for variable in objects(value):
-                yield f"env[{variable['name']}]", _variable(variable, metadata, maps, hosts)
-        elif field == "ports":
-            for port in objects(value):
-                rest = {key: item for key, item in port.items() if key not in ("containerPort", "protocol")}
-                yield f"ports[{port['containerPort']}/{port['protocol']}]", rest
-        elif field == "volumeMounts":
-            for mount in objects(value):
-                yield f"volumeMounts[{mount['mountPath']}]", {k: v for k, v in mount.items() if k != "mountPath"}
-        elif field in ("command", "args"):
-            yield field, [hosts.canonical(str(text)) for text in as_list(value)]
-        elif field == "resources":
-            for part, amounts in as_object(value).items():
-                if isinstance(amounts, dict):
-                    for resource, amount in amounts.items():
-                        yield f"resources.{part}[{resource}]", amount
-                else:
-                    yield f"resources.{part}", amounts
-        else:
+        if field not in ("name", "env", "ports", "volumeMounts", "command", "args", "resources"):
             yield field, value
 
 
-def _variable(variable: Json, metadata: Json, maps: Mapping[str, Json], hosts: Hosts) -> Json:
+def _variable(variable: Json, metadata: Json, cluster: Cluster) -> Json:
     """Return the value of a variable as a process sees it, where that can be known."""
     source = as_object(variable.get("valueFrom"))
     if reference := as_object(source.get("fieldRef")):
@@ -239,22 +228,22 @@ def _variable(variable: Json, metadata: Json, maps: Mapping[str, Json], hosts: H
         if path and path[2] == _INDEX:
             return str(get(metadata, path[1], path[2]))
     if reference := as_object(source.get("configMapKeyRef")):
-        data = maps.get(str(reference["name"]))
+        data = cluster.maps.get(str(reference["name"]))
         if data is not None and reference["key"] in data:
-            return hosts.canonical(str(data[str(reference["key"])]))
+            return cluster.hosts.canonical(str(data[str(reference["key"])]))
     if source:
         return source
-    return hosts.canonical(str(variable.get("value", "")))
+    return cluster.hosts.canonical(str(variable.get("value", "")))
 
 
-def _mounted(source: Json, maps: Mapping[str, Json], hosts: Hosts) -> Json:
+def _source(source: Json, cluster: Cluster) -> Json:
     """Return the source of a volume; of a ConfigMap of the job, the files with their texts."""
     reference = as_object(source.get("configMap"))
-    data = maps.get(str(reference.get("name")))
+    data = cluster.maps.get(str(reference.get("name")))
     if not reference or data is None:
         return source
     items = objects(reference.get("items")) or [{"key": key, "path": key} for key in data]
-    files = {item["path"]: [hosts.canonical(str(data.get(item["key"]))), item.get("mode")] for item in items}
+    files = {item["path"]: [cluster.hosts.canonical(str(data.get(item["key"]))), item.get("mode")] for item in items}
     return {"files": files}
 
 

@@ -110,7 +110,7 @@ func reply(text []byte) (found answer) {
 	if job.Namespace == "" {
 		job.Namespace = "default"
 	}
-	job.UID = "00000000-0000-0000-0000-000000000001"
+	job.UID, job.ResourceVersion = "00000000-0000-0000-0000-000000000001", "1"
 	job, err := admit(job)
 	if err != nil {
 		return answer{Error: err.Error()}
@@ -197,7 +197,7 @@ func run(job *batch.Job) ([]map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	addJob(controller, job)
+	addJob(controller, job.DeepCopy())
 	stores := map[schema.GroupVersionKind]cache.Indexer{
 		batch.SchemeGroupVersion.WithKind("Job"):                    own.Batch().V1alpha1().Jobs().Informer().GetIndexer(),
 		scheduling.SchemeGroupVersion.WithKind("Queue"):             own.Scheduling().V1beta1().Queues().Informer().GetIndexer(),
