@@ -7,7 +7,8 @@ how the operator is configured:
     # gang: volcano          the operator's flag for gang scheduling
     # trainer: v2.0          the release of Trainer that a TrainJob is for
 
-Each operator is a Go module of its own below ``operators/``, because they need different releases of Kubernetes.
+A suspended job is asked about as if it ran, for its pods. Each operator is a Go module of its own below
+``operators/``, because they need different releases of Kubernetes.
 """
 
 from __future__ import annotations
@@ -82,10 +83,10 @@ def questions(path: Path) -> list[Question]:
     for document in documents:
         version, kind = str(document["apiVersion"]), str(document["kind"])
         if version == "kubeflow.org/v2beta1" and kind == "MPIJob":
-            operator, text = Operator("mpi"), {"job": document, "gang": settings.get("gang", "")}
+            operator, text = Operator("mpi"), {"job": _running(document), "gang": settings.get("gang", "")}
         elif version in ("kubeflow.org/v1", "kubeflow.org/v1alpha2"):
             # v1alpha2 is the older name of the same API: training-operator reads v1 only
-            job = {**document, "apiVersion": "kubeflow.org/v1"}
+            job = {**_running(document), "apiVersion": "kubeflow.org/v1"}
             operator, text = Operator("training"), {"job": job, "gang": settings.get("gang", "")}
         elif version == "batch.volcano.sh/v1alpha1":
             operator, text = Operator("volcano"), {"job": document}
@@ -96,6 +97,14 @@ def questions(path: Path) -> list[Question]:
             continue
         found.append(Question(operator, document, text))
     return found
+
+
+def _running(document: Json) -> Json:
+    spec = document.get("spec") or {}
+    policy = spec.get("runPolicy") or {}
+    return (
+        {**document, "spec": {**spec, "runPolicy": {**policy, "suspend": False}}} if policy.get("suspend") else document
+    )
 
 
 def _beside(path: Path) -> list[Json]:
