@@ -119,6 +119,11 @@ def cases() -> list[Path]:
     return [path for path in sorted(CASES.glob("*.yaml")) if "." not in path.stem and questions(path)]
 
 
+def operators() -> set[Operator]:
+    """Return the operators that cases are for."""
+    return {question.operator for path in cases() for question in questions(path)}
+
+
 def golden(path: Path) -> Path:
     """Return the file with the answers about a case."""
     return path.with_suffix(".created.json")

@@ -35,15 +35,23 @@ _JOBSETS_LABELS = re.compile(
     r"|batch\.kubernetes\.io/.*|trainer\.kubeflow\.org/.*|trainc\.dev/.*|scheduling\.(k8s|x-k8s)\.io/.*|volcano\.sh/.*"
 )
 
+_ELSEWHERE = ("volumes", "containers", "initContainers", "hostname", "subdomain", "serviceAccount", "nodeName")
+"""Fields of a pod that are compared in another way, or are names of the pod."""
+
 
 class Difference(NamedTuple):
-    """A field that differs: the pod, the path of the field, and both values; None is an absent field."""
+    """A field that differs: the pod, the path of the field, and both values; None is an absent field.
+
+    ``before`` and ``after`` are all fields of the pod.
+    """
 
     kind: str
     pod: str
     path: str
     old: Json
     new: Json
+    before: Mapping[str, Json] = {}
+    after: Mapping[str, Json] = {}
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pod}: {self.path}\n  operator: {self.old!r}\n  trainc:   {self.new!r}"
@@ -77,7 +85,7 @@ def old_side(document: Json, created: Iterable[Json]) -> Side:
     return Side(plain, _old_policies(document, found))
 
 
-def new_side(document: Json, created: Iterable[Json], roles: Iterable[str]) -> Side:
+def new_side(created: Iterable[Json], roles: Iterable[str]) -> Side:
     """Return the pods of a JobSet, under the names of the operator's pods, and the policies of the JobSet."""
     found = list(created)
     jobset = next(one for one in found if one["kind"] == "JobSet")
@@ -89,7 +97,7 @@ def new_side(document: Json, created: Iterable[Json], roles: Iterable[str]) -> S
     hosts = Hosts(namespace, {f"{name}-{own}": role for own, role in names.items()}, subdomain, bare=False)
     cluster = Cluster(maps, hosts, "node")
     plain = {role: _fields(*pods[own], cluster, _JOBSETS_LABELS) for own, role in names.items()}
-    return Side(plain, _new_policies(jobset, found))
+    return Side(plain, _new_policies(jobset, found, of_launcher="launcher" in names.values()))
 
 
 def _counterparts(roles: list[str], own: list[str]) -> dict[str, str]:
@@ -133,20 +141,23 @@ def _expanded(jobset: Json) -> Iterator[tuple[str, tuple[Json, Json]]]:
         count = spec.get("completions") if spec.get("completionMode") == "Indexed" else spec.get("parallelism")
         for replica in range(int(replicated.get("replicas", 1))):
             for index in range(int(count)):
-                metadata = _indexed(pod["metadata"], str(index))
+                metadata = _indexed(pod["metadata"], replica, index)
                 hostname = f"{get(jobset, 'metadata', 'name')}-{name}-{replica}-{index}"
                 yield f"{name}-{replica}-{index}", (metadata, {**as_object(pod["spec"]), "hostname": hostname})
 
 
-def _indexed(metadata: Json, index: str) -> Json:
-    return {
-        **metadata,
-        **{
-            field: {**as_object(metadata.get(field)), _INDEX: index}
-            for field in ("labels", "annotations")
-            if _INDEX in as_object(metadata.get(field))
-        },
-    }
+def _indexed(metadata: Json, replica: int, index: int) -> Json:
+    """Return the metadata of the pod of an index in a replica; those of the first one are given."""
+    fields = {}
+    for kind in ("labels", "annotations"):
+        values = dict(as_object(metadata.get(kind)))
+        if _INDEX in values:
+            values[_INDEX] = str(index)
+        for key in ("job-index", "job-global-index", "job-group-index"):
+            if (first := values.get(f"jobset.sigs.k8s.io/{key}")) is not None:
+                values[f"jobset.sigs.k8s.io/{key}"] = str(int(str(first)) + replica)
+        fields[kind] = values
+    return {**metadata, **fields}
 
 
 class Hosts:
@@ -176,20 +187,30 @@ class Cluster(NamedTuple):
 
 
 def _fields(metadata: Json, spec: Json, cluster: Cluster, own: re.Pattern[str]) -> dict[str, Json]:
-    """Return the fields of a pod by path, without the labels and annotations that match ``own``."""
+    """Return the fields of a pod by path, without the labels and annotations that match ``own``.
+
+    A volume counts where it is mounted, whatever its name; others count by name.
+    """
     complete = as_object(decode(default_pod(default_template(as_object(decode(spec, POD_SPEC)))), POD_SPEC))
     found: dict[str, Json] = {}
     for kind in ("labels", "annotations"):
         for key, value in as_object(metadata.get(kind)).items():
             if not own.fullmatch(key):
                 found[f"metadata.{kind}[{key}]"] = value
-    for field, value in complete.items():
-        if field == "volumes":
-            for volume in objects(value):
-                source = {key: item for key, item in volume.items() if key != "name"}
-                found[f"volumes[{volume['name']}]"] = _source(source, cluster)
-        elif field not in ("containers", "initContainers", "hostname", "subdomain", "serviceAccount", "nodeName"):
-            found[field] = value
+    found |= {field: value for field, value in complete.items() if field not in _ELSEWHERE}
+    volumes = {
+        str(volume["name"]): _source({key: item for key, item in volume.items() if key != "name"}, cluster)
+        for volume in objects(complete.get("volumes"))
+    }
+    mounted = {
+        mount["name"]
+        for kind in ("containers", "initContainers")
+        for container in objects(complete.get(kind))
+        for mount in objects(container.get("volumeMounts"))
+    }
+    for name, source in volumes.items():
+        if name not in mounted:
+            found[f"volumes[{name}]"] = source
     names = [container["name"] for container in objects(complete.get("containers"))]
     chosen = cluster.main if cluster.main in names else names[0]
     found["containers"] = ["main" if name == chosen else name for name in names]
@@ -199,19 +220,25 @@ def _fields(metadata: Json, spec: Json, cluster: Cluster, own: re.Pattern[str]) 
             name = "main" if kind == "containers" and container["name"] == chosen else container["name"]
             for path, value in _container(container, metadata, cluster):
                 found[f"{kind}[{name}].{path}"] = value
+            for mount in objects(container.get("volumeMounts")):
+                rest = {key: value for key, value in mount.items() if key not in ("name", "mountPath")}
+                path = f"{kind}[{name}].volumeMounts[{mount['mountPath']}]"
+                found[path] = {**rest, "volume": volumes[str(mount["name"])]}
     return found
 
 
 def _container(container: Json, metadata: Json, cluster: Cluster) -> Iterator[tuple[str, Json]]:
-    for variable in objects(container.get("env")):  # of two variables of one name, the last one counts
-        yield f"env[{variable['name']}]", _variable(variable, metadata, cluster)
+    values = _environment(objects(container.get("env")), metadata, cluster)
+    for name, value in values.items():
+        yield f"env[{name}]", value
     for port in objects(container.get("ports")):
         rest = {key: item for key, item in port.items() if key not in ("containerPort", "protocol")}
         yield f"ports[{port['containerPort']}/{port['protocol']}]", rest
-    for mount in objects(container.get("volumeMounts")):
-        yield f"volumeMounts[{mount['mountPath']}]", {k: v for k, v in mount.items() if k != "mountPath"}
     for field in ("command", "args"):
-        yield field, [cluster.hosts.canonical(str(text)) for text in as_list(container.get(field))]
+        yield (
+            field,
+            [cluster.hosts.canonical(_expanded_text(str(text), values)) for text in as_list(container.get(field))],
+        )
     for part, amounts in as_object(container.get("resources")).items():
         for resource, amount in as_object(amounts).items():
             yield f"resources.{part}[{resource}]", amount
@@ -220,20 +247,39 @@ def _container(container: Json, metadata: Json, cluster: Cluster) -> Iterator[tu
             yield field, value
 
 
+def _environment(variables: list[Json], metadata: Json, cluster: Cluster) -> dict[str, Json]:
+    """Return the variables that a process sees; of two of one name, the last one counts."""
+    found: dict[str, Json] = {}
+    for variable in variables:
+        value = _variable(variable, metadata, cluster)
+        found[variable["name"]] = _expanded_text(value, found) if isinstance(value, str) else value
+    return {name: cluster.hosts.canonical(v) if isinstance(v, str) else v for name, v in found.items()}
+
+
+def _expanded_text(text: str, values: Mapping[str, Json]) -> str:
+    """Replace $(NAME) as the kubelet does."""
+
+    def value(found: re.Match[str]) -> str:
+        if found[0] == "$$":
+            return "$"
+        known = values.get(found[1])
+        return known if isinstance(known, str) else found[0]
+
+    return re.sub(r"\$\$|\$\(([^()]*)\)", value, text)
+
+
 def _variable(variable: Json, metadata: Json, cluster: Cluster) -> Json:
-    """Return the value of a variable as a process sees it, where that can be known."""
+    """Return the value of a variable, where that can be known before the pod runs."""
     source = as_object(variable.get("valueFrom"))
     if reference := as_object(source.get("fieldRef")):
         path = re.fullmatch(r"metadata\.(labels|annotations)\['(.*)'\]", str(reference["fieldPath"]))
-        if path and path[2] == _INDEX:
-            return str(get(metadata, path[1], path[2]))
+        if path and (known := get(metadata, path[1], path[2])) is not None:
+            return known
     if reference := as_object(source.get("configMapKeyRef")):
         data = cluster.maps.get(str(reference["name"]))
         if data is not None and reference["key"] in data:
-            return cluster.hosts.canonical(str(data[str(reference["key"])]))
-    if source:
-        return source
-    return cluster.hosts.canonical(str(variable.get("value", "")))
+            return data[str(reference["key"])]
+    return source or str(variable.get("value", ""))
 
 
 def _source(source: Json, cluster: Cluster) -> Json:
@@ -248,26 +294,43 @@ def _source(source: Json, cluster: Cluster) -> Json:
 
 
 def _old_policies(document: Json, created: list[Json]) -> dict[str, Json]:
+    """Return the policies of an old job. Without a limit, the operators of v1 jobs restart pods for ever."""
     spec = as_object(document["spec"])
     run = {**spec, **as_object(spec.get("runPolicy"))}
-    found = {
+    launcher = next((one["spec"] for one in created if one["kind"] == "Job"), None)
+    limit = run.get("backoffLimit") if launcher is None else launcher.get("backoffLimit", 6)
+    fields = {key: run.get(key) for key in ("ttlSecondsAfterFinished", "activeDeadlineSeconds")}
+    clean = run.get("cleanPodPolicy") or "None"
+    return {
         "suspend": run.get("suspend") is True,
-        "ttlSecondsAfterFinished": run.get("ttlSecondsAfterFinished"),
-        "activeDeadlineSeconds": run.get("activeDeadlineSeconds"),
+        "backoffLimit": limit,
+        "cleanPodPolicy": clean,
+        **fields,
+        **_group(created),
     }
-    return {**found, **_group(created)}
 
 
-def _new_policies(jobset: Json, created: list[Json]) -> dict[str, Json]:
+def _new_policies(jobset: Json, created: list[Json], *, of_launcher: bool) -> dict[str, Json]:
+    """Return the policies of a JobSet. ``of_launcher``: deadline and limit are those of the launcher's Job."""
     spec = as_object(jobset["spec"])
-    jobs = [as_object(get(job, "template", "spec")) for job in objects(spec.get("replicatedJobs"))]
-    deadlines = {job.get("activeDeadlineSeconds") for job in jobs}
-    found = {
+    jobs = objects(spec.get("replicatedJobs"))
+    if of_launcher:
+        jobs = [job for job in jobs if job["name"] == "launcher"]
+    specs = [as_object(get(job, "template", "spec")) for job in jobs]
+    limits = {spec.get("backoffLimit", 6) for spec in specs}
+    deadlines = {spec.get("activeDeadlineSeconds") for spec in specs}
+    return {
         "suspend": spec.get("suspend") is True,
+        "backoffLimit": _one(limits),
+        "cleanPodPolicy": "Running",  # JobSet deletes the Jobs that are still active, with their pods
         "ttlSecondsAfterFinished": spec.get("ttlSecondsAfterFinished"),
-        "activeDeadlineSeconds": deadlines.pop() if len(deadlines) == 1 else sorted(map(str, deadlines)),
+        "activeDeadlineSeconds": _one(deadlines),
+        **_group(created),
     }
-    return {**found, **_group(created)}
+
+
+def _one(values: set[Json]) -> Json:
+    return next(iter(values)) if len(values) == 1 else sorted(map(str, values))
 
 
 def _group(created: list[Json]) -> dict[str, Json]:
@@ -292,4 +355,4 @@ def differences(kind: str, old: Side, new: Side) -> Iterator[Difference]:
 def _compared(kind: str, pod: str, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Difference]:
     for path in [*before, *(path for path in after if path not in before)]:
         if before.get(path) != after.get(path):
-            yield Difference(kind, pod, path, before.get(path), after.get(path))
+            yield Difference(kind, pod, path, before.get(path), after.get(path), before, after)
