@@ -22,6 +22,7 @@ COMMANDS = {
     "new": "Write a new job with comments, or a copy of a runtime.",
     "render": "Compile jobs/ to out/.",
     "build": "Compile the given documents and print the objects.",
+    "import": "Turn PyTorchJobs, MPIJobs and other jobs into TrainJobs.",
     "validate": "Check jobs/ and runtimes/ without writing anything.",
     "fix": "Apply the suggestions of findings to the sources.",
     "rerun": "Run jobs again: raise their run numbers.",
@@ -40,8 +41,8 @@ COMMANDS = {
 }
 """The commands, in the order of --help, with their short help."""
 
-MODULES = {"argocd": "gitops", "flux": "gitops"}
-"""The modules that have several commands; otherwise a module has the name of its command."""
+MODULES = {"argocd": "gitops", "flux": "gitops", "import": "importing"}
+"""The modules that do not have the name of their command, or have several."""
 
 EPILOG = """\b
 Examples:
@@ -81,7 +82,7 @@ class Root(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"trainc.cli.{MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = getattr(module, cmd_name if cmd_name in MODULES else "command")
+        command: click.Command = getattr(module, cmd_name, None) or module.command
         return command
 
     def resolve_command(

@@ -214,3 +214,8 @@ def builtin_sources() -> Iterator[Source]:
     """Yield the texts of the built-in runtimes, with their comments."""
     for entry in load_json("builtins.json"):
         yield Source(BUILTIN + entry["file"], entry["text"])
+
+
+def builtin_object(name: str) -> JsonObject:
+    """Return a built-in runtime as its file has it. Raises KeyError if there is none of this name."""
+    return _builtin_objects()[name][1]

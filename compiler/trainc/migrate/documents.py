@@ -1,0 +1,229 @@
+"""The document to import: its values, what has become of each, and the findings about it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
+from trainc.findings import Finding, Severity, report
+from trainc.inputs.source import Document, Source
+from trainc.migrate.trees import Comment, comments_of, containers, read_tree
+
+NO_EQUAL, CHANGED = "TC030", "TC031"
+
+
+class Converted(msgspec.Struct, frozen=True, eq=False):
+    """The documents that a converter makes; see the package."""
+
+    job: CommentedMap | None = None
+    runtime: CommentedMap | None = None
+    others: tuple[CommentedMap, ...] = ()
+
+
+class Old:
+    """A document to import. Paths are those of the old document."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.data: JsonObject = document.data
+        self.findings: list[Finding] = []
+        self._tree, first, last = _tree_of(document)
+        self._comments, self._end = comments_of(document, first, last)
+        self._moved: dict[Path, tuple[Any, Any]] = {}
+        self._same: dict[Path, Path] = {}
+        self._anchors: dict[Path, tuple[Any, Any]] = {}
+        self._done: set[Path] = set()
+
+    @property
+    def name(self) -> str:
+        """The name of the object."""
+        return str(get(self.data, "metadata", "name"))
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the object; default if it has none."""
+        return str(get(self.data, "metadata", "namespace") or "default")
+
+    @property
+    def kind(self) -> str:
+        """The kind of the object."""
+        return str(self.data["kind"])
+
+    def get(self, *path: str | int) -> Json:
+        """Return a value; None if it does not exist."""
+        return get(self.data, *path)
+
+    def read(self, *path: str | int) -> Json:
+        """Return a value, and mark it as imported."""
+        self.done(*path)
+        return get(self.data, *path)
+
+    def keys(self, *path: str | int) -> tuple[str, ...]:
+        """Return the keys of a mapping, or none."""
+        return tuple(as_object(get(self.data, *path)))
+
+    def items(self, *path: str | int) -> list[JsonObject]:
+        """Return the items of a list that are mappings, or none; all items of a valid list are."""
+        return objects(get(self.data, *path))
+
+    def done(self, *path: str | int) -> None:
+        """Mark a value, with all that it contains, as imported."""
+        self._done.add(path)
+
+    def undo(self, *path: str | int) -> None:
+        """Take back that a value is imported; its parts are then looked at one by one."""
+        self._done.discard(path)
+
+    def node(self, *path: str | int) -> Any:
+        """Return a value with quotes and layout."""
+        found = self._tree
+        for step in path:
+            found = found[step]
+        return found
+
+    def put(self, target: Any, key: str | None, *path: str | int) -> bool:
+        """Move a value to a key of a new mapping, or append it to a new list; return False if it does not exist."""
+        if get(self.data, *path) is None:
+            return False
+        value = self.node(*path)
+        if key is None:
+            target.append(value)
+            self._moved[path] = (target, len(target) - 1)
+        else:
+            target[key] = value
+            self._moved[path] = (target, key)
+        self.done(*path)
+        return True
+
+    def relocate(self, source: CommentedMap, key: str, target: CommentedMap) -> None:
+        """Move a value of a new mapping to another one, with its comments."""
+        target[key] = source.pop(key)
+        for path, (container, name) in self._moved.items():
+            if container is source and name == key:
+                self._moved[path] = (target, key)
+
+    def moved(self, target: Any, key: Any, *path: str | int) -> None:
+        """Attach the comments of a value to a new one, which a converter computed from it."""
+        self._moved[path] = (target, key)
+        self.done(*path)
+
+    def anchor(self, target: Any, key: Any, *path: str | int) -> None:
+        """Attach the comments of a mapping, whose parts are moved one by one, to a new value."""
+        self._anchors[path] = (target, key)
+
+    def same(self, path: Path, other: Path) -> None:
+        """Mark a value as imported since it is the same as another one, which also gets its comments."""
+        self._same[path] = other
+        self.done(*path)
+
+    def note(self, path: Path, message: str, hint: str | None = None) -> None:
+        """Report that a meaning is reached in another way, and mark the value."""
+        self.report(CHANGED, path, message, hint, severity=Severity.NOTE)
+
+    def warn(self, path: Path, message: str, hint: str | None = None) -> None:
+        """Report that the new job behaves differently, and mark the value."""
+        self.report(CHANGED, path, message, hint, severity=Severity.WARNING)
+
+    def refuse(self, path: Path, message: str, hint: str | None = None) -> None:
+        """Report that a meaning would be lost, and mark the value."""
+        self.report(NO_EQUAL, path, message, hint, severity=Severity.ERROR)
+
+    def report(self, code: str, path: Path, message: str, hint: str | None = None, *, severity: Severity) -> None:
+        """Report anything else about a value, and mark it."""
+        self.done(*path)
+        self.findings.append(report(code, self.document, path, message, severity=severity, hint=hint))
+
+    def report_rest(self) -> None:
+        """Report every value that is neither read, moved nor marked."""
+        for path in list(self._unmarked(self.data, ())):
+            value = get(self.data, *path)
+            shown = str(value) if not isinstance(value, dict | list) else None
+            name = path[-1] if path and isinstance(path[-1], str) else dotted(path)
+            message = f"{name} has no equal in a TrainJob, and is not imported"
+            self.findings.append(report(NO_EQUAL, self.document, path, message, found=shown))
+
+    def _unmarked(self, value: Json, path: Path) -> Iterator[Path]:
+        if path in self._done or value is None:
+            return
+        if not any(done[: len(path)] == path for done in self._done):
+            if value not in ({}, []):
+                yield path
+            return
+        if isinstance(value, dict):
+            for key, item in value.items():
+                yield from self._unmarked(item, (*path, key))
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                yield from self._unmarked(item, (*path, index))
+
+    def comments(self, trees: list[CommentedMap]) -> tuple[dict[tuple[int, Any], Comment], list[str]]:
+        """Return where each comment belongs in new documents, and those for the head of the first one."""
+        there = {one for tree in trees for one in containers(tree)}
+        table: dict[tuple[int, Any], Comment] = {}
+        lost: list[str] = []
+        for path, comment in self._comments.items():
+            target = self._target(self._original(path))
+            if target is None or id(target[0][0]) not in there:
+                lost += [*comment.above, *([comment.beside] if comment.beside else ())]
+                continue
+            (container, key), exact = target
+            entry = table.setdefault((id(container), key), Comment())
+            entry.above += [line for line in comment.above if line not in entry.above]
+            if exact and entry.beside in (None, comment.beside):
+                entry.beside = comment.beside
+            elif comment.beside:
+                entry.above.append(comment.beside)
+        if self._end:
+            table[id(trees[0]), None] = Comment(self._end)
+        kept = {line for comment in table.values() for line in (*comment.above, comment.beside)}
+        return table, [line for line in dict.fromkeys(lost) if line not in kept]
+
+    def _original(self, path: Path) -> Path:
+        size = next((len(prefix) for prefix in self._same if path[: len(prefix)] == prefix), 0)
+        return (*self._same[path[:size]], *path[size:]) if size else path
+
+    def _target(self, path: Path) -> tuple[tuple[Any, Any], bool] | None:
+        if (place := self._moved.get(path) or self._anchors.get(path)) is not None:
+            return place, True
+        if any(path[:size] in self._moved for size in range(len(path))):
+            return (self.node(*path[:-1]), path[-1]), True
+        inside = [place for moved, place in self._moved.items() if path and moved[: len(path)] == path]
+        return (inside[0], False) if inside else None
+
+
+@lru_cache(maxsize=4)
+def _lines(source: Source) -> list[str]:
+    return source.decoded().splitlines()
+
+
+@lru_cache(maxsize=4)
+def _tree(source: Source, first: int, last: int) -> Any:
+    return read_tree("\n".join(_lines(source)[first - 1 : last]) + "\n")
+
+
+def _tree_of(document: Document) -> tuple[Any, int, int]:
+    """Return the tree of a document, and its first and last line. An item of a List begins after the one before it."""
+    lines, line = _lines(document.source), document.locate(()).line
+    cuts = [0, *(number for number, text in enumerate(lines, 1) if text.startswith("---")), len(lines) + 1]
+    place = bisect_left(cuts, line + (line in cuts)) - 1
+    first, last = cuts[place] + 1, cuts[place + 1] - 1
+    tree = _tree(document.source, first, last)
+    found = next((node for node in _objects(tree) if node.lc.line + first == line), tree)
+    if found is not tree:
+        first, last = line, max(mark.line for mark in document.marks().values())
+    return found, first, last
+
+
+def _objects(tree: Any) -> Iterator[CommentedMap]:
+    """Yield the items of a List, or the object itself."""
+    if isinstance(tree, CommentedMap) and isinstance(tree.get("items"), CommentedSeq):
+        for item in tree["items"]:
+            yield from _objects(item)
+    elif isinstance(tree, CommentedMap):
+        yield tree

@@ -1,0 +1,114 @@
+"""The import of documents: each with its converter, then the runtimes that jobs share, then the texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from ruamel.yaml.comments import CommentedMap
+
+from trainc.basics.jsonvalues import dotted
+from trainc.documents.classify import SUPERSEDED
+from trainc.documents.load import load
+from trainc.findings import Finding, Severity, report, sort_key
+from trainc.inputs.source import Document, Source
+from trainc.migrate.documents import Converted, Old
+from trainc.migrate.kinds import KINDS
+from trainc.migrate.runtimes import Runtimes
+from trainc.migrate.trees import mapping, ordered, write_tree
+
+_TRAINER = ("numNodes", "numProcPerNode", "image", "command", "args", "env", "resourcesPerNode")
+_SPEC = ("runtimeRef", "suspend", "managedBy", "activeDeadlineSeconds", "initializer", "trainer", "runtimePatches")
+
+
+class NewFile(msgspec.Struct, frozen=True):
+    """A file to write: a path from the root of the project, and its text.
+
+    ``complete`` says whether nothing of the old document is lost; if not, comments at the top say what.
+    """
+
+    path: str
+    text: str
+    complete: bool = True
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """The new files by path, findings, and the number of jobs imported and of documents that need no import."""
+
+    files: tuple[NewFile, ...]
+    findings: tuple[Finding, ...]
+    jobs: int
+    current: int
+
+
+def import_documents(sources: Iterable[Source], runtimes: Iterable[Source] = ()) -> Imported:
+    """Import the documents of sources; ``runtimes`` are sources whose runtimes new jobs can use. Pure."""
+    findings: list[Finding] = []
+    documents: list[Document] = []
+    for source in sources:
+        loaded, found = load(source)
+        documents += loaded
+        findings += found
+    known = Runtimes(document for source in runtimes for document in load(source)[0])
+    files: dict[str, NewFile] = {}
+    jobs = current = 0
+    for document in documents:
+        if (converter := KINDS.get(key_of(document))) is None:
+            findings += _not_imported(document)
+            current += 1
+            continue
+        old = Old(document)
+        if (converted := converter(old)) is None:
+            current += 1
+            continue
+        old.report_rest()
+        jobs += 1
+        for file in _files(old, converted, known):
+            if file.path in files:
+                message = f"another document becomes {file.path} as well"
+                findings.append(report("TC009", document, ("metadata", "name"), message))
+            files.setdefault(file.path, file)
+        findings += old.findings
+    new = tuple(file for _, file in sorted(files.items()))
+    return Imported(new, tuple(sorted(findings, key=sort_key)), jobs, current)
+
+
+def key_of(document: Document) -> tuple[str, str, str]:
+    """Return group, version and kind of a document."""
+    group, _, version = str(document.data["apiVersion"]).rpartition("/")
+    return group, version, str(document.data["kind"])
+
+
+def _not_imported(document: Document) -> Iterator[Finding]:
+    """Report a job of another operator without a converter."""
+    group, version, kind = key_of(document)
+    if (group, kind) in SUPERSEDED:
+        versions = [row[1] for row in KINDS if (row[0], row[2]) == (group, kind)]
+        expected = " or ".join(f"{group}/{one}" for one in versions) or None
+        message = f"{kind} of {group}/{version} cannot be imported"
+        path = ("apiVersion",) if versions else ("kind",)
+        yield report("TC032", document, path, message, found=str(document.data[path[0]]), expected=expected)
+
+
+def _files(old: Old, converted: Converted, known: Runtimes) -> Iterator[NewFile]:
+    """Yield the files of one old document; of its runtime only if no other has the same."""
+    job, runtime = converted.job, converted.runtime
+    trees: list[tuple[str, CommentedMap]] = []
+    if job is not None:
+        trees.append((f"jobs/{old.namespace}/{old.name}.yaml", job))
+        if runtime is not None:
+            name, is_new = known.reference(runtime, job)
+            job["spec"]["runtimeRef"] = mapping(name=name)
+            if is_new:
+                trees.append((f"runtimes/{name}.yaml", runtime))
+            if (message := known.too_long(name, old.name)) is not None:
+                old.report("TC802", ("metadata", "name"), message, severity=Severity.ERROR)
+        ordered(job["spec"], *_SPEC)
+        ordered(job["spec"].get("trainer", mapping()), *_TRAINER)
+    trees += [(f"runtimes/{tree['metadata']['name']}.yaml", tree) for tree in converted.others]
+    table, head = old.comments([tree for _, tree in trees]) if trees else ({}, [])
+    errors = [finding for finding in old.findings if finding.severity is Severity.ERROR]
+    head = [f"# trainc import: {dotted(one.path)}: {one.message}" for one in errors] + head
+    for path, tree in trees:
+        yield NewFile(path, write_tree(tree, table, head), not errors)
+        head = []

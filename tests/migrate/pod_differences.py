@@ -1,0 +1,312 @@
+"""The one list of differences between the pods of an operator and those of the imported job.
+
+Each entry matches as little as can be, and must occur in a case. ``docs/import-differences.md`` is written from it:
+``python tests/migrate/pod_differences.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from imported_pods import Difference
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "import-differences.md"
+_MPI_FILES = r"containers\[main\]\.volumeMounts\[/etc/mpi\]"
+
+
+class Entry(NamedTuple):
+    """Where pods differ on purpose: kinds, pods and paths are regular expressions.
+
+    ``finding``: the import reports it, with these words in a message.
+    """
+
+    name: str
+    kinds: str
+    path: str
+    what: str
+    reason: str
+    applies: Callable[[Difference], bool] = lambda difference: True
+    pods: str = ".*"
+    finding: str = ""
+
+    def matches(self, difference: Difference, findings: list[str]) -> bool:
+        """Tell whether this entry is about the difference."""
+        return (
+            re.fullmatch(self.kinds, difference.kind) is not None
+            and re.fullmatch(self.pods, difference.pod) is not None
+            and re.fullmatch(self.path, difference.path) is not None
+            and self.applies(difference)
+            and (not self.finding or any(self.finding in message for message in findings))
+        )
+
+
+def _added(difference: Difference) -> bool:
+    return difference.old is None
+
+
+def _dropped(difference: Difference) -> bool:
+    return difference.new is None
+
+
+def _text(fields: Any) -> str:
+    return " ".join(str(fields.get(f"containers[main].{key}") or "") for key in ("command", "args"))
+
+
+def _by_torchrun(difference: Difference) -> bool:
+    return difference.new is None and "torchrun" in _text(difference.before)
+
+
+def _but_port(difference: Difference) -> bool:
+    """Tell whether nothing differs but the port that pods meet at."""
+    before, after = difference.before, difference.after
+    old = before.get("containers[main].env[MASTER_PORT]")
+    new = after.get("containers[main].env[MASTER_PORT]") or after.get("containers[main].env[PET_MASTER_PORT]")
+    return bool(old and new) and str(difference.old).replace(str(old), str(new)) == str(difference.new)
+
+
+def _same_files(difference: Difference) -> bool:
+    """Tell whether the hostfile, if there is one, is the same on both sides."""
+    before, after = difference.old["volume"]["files"], difference.new["volume"]["files"]
+    return bool(before.get("hostfile") == after.get("hostfile"))
+
+
+def _same_keys(difference: Difference) -> bool:
+    """Tell whether nothing of a Secret differs but its name and modes."""
+
+    def items(value: Any) -> Any:
+        return [(item["key"], item["path"]) for item in value["volume"]["secret"]["items"]]
+
+    return bool(items(difference.old) == items(difference.new))
+
+
+ALL = "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob|Job"
+DIFFERENCES = (
+    Entry(
+        "completion-index",
+        ALL,
+        r".*\.env\[JOB_COMPLETION_INDEX\]",
+        "Variable `JOB_COMPLETION_INDEX`",
+        "Kubernetes adds it to the pods of an Indexed Job.",
+        _added,
+    ),
+    Entry(
+        "jobset-name",
+        ALL,
+        r"(containers|initContainers)\[.*\]\.env\[JOBSET_NAME\]",
+        "Variable `JOBSET_NAME`",
+        "Other variables take the names of hosts from it, so that one runtime serves jobs of any name.",
+        _added,
+    ),
+    Entry(
+        "declared-port",
+        "PyTorchJob|TFJob|XGBoostJob|JAXJob",
+        r"containers\[main\]\.ports\[.*\]",
+        "The operator's port among a container's `ports`",
+        "The operator's Service needs it. A JobSet's Service has no ports; a container may listen on any.",
+        lambda difference: _dropped(difference) and "job-port" in str(difference.old.get("name")),
+    ),
+    Entry(
+        "trainers-port",
+        "PyTorchJob|JAXJob|XGBoostJob",
+        r"containers\[main\]\.ports\[29500/TCP\]",
+        "Port 29500 among a container's `ports`",
+        "Trainer declares the port at which processes meet.",
+        _added,
+    ),
+    Entry(
+        "master-port",
+        "PyTorchJob",
+        r"containers\[main\]\.(env\[(PET_)?MASTER_PORT\]|env\[.*\]|command|args)",
+        "`MASTER_PORT` is 29500",
+        "Trainer chooses the port; commands and variables that use `$(MASTER_PORT)` follow.",
+        _but_port,
+    ),
+    Entry(
+        "init-pytorch",
+        "PyTorchJob",
+        r"initContainers(\[init-pytorch\]\..*)?",
+        "Init container `init-pytorch`, which waits for the master's name",
+        "The names of a JobSet's pods resolve before the pods are ready, and torchrun waits for the master itself.",
+        lambda difference: (
+            _dropped(difference)
+            if "init-pytorch]" in difference.path
+            else [name for name in difference.old if name != "init-pytorch"] == difference.new
+        ),
+        pods=r"worker-\d+",
+    ),
+    Entry(
+        "torchrun-ranks",
+        "PyTorchJob",
+        r"containers\[main\]\.env\[(MASTER_ADDR|MASTER_PORT|WORLD_SIZE|RANK)\]",
+        "Variables `MASTER_ADDR`, `MASTER_PORT`, `WORLD_SIZE` and `RANK` of programs that torchrun starts",
+        "torchrun sets them for each of its processes and reads `PET_*` only.",
+        _by_torchrun,
+    ),
+    Entry(
+        "processes-auto",
+        "PyTorchJob",
+        r"containers\[main\]\.env\[PET_NPROC_PER_NODE\]",
+        "`PET_NPROC_PER_NODE` is a number instead of `auto`",
+        "Without GPUs, Trainer counts the CPUs that a pod requests, torchrun those of the machine.",
+        lambda difference: difference.old in ("auto", "cpu") and str(difference.new).isdecimal(),
+        finding="nprocPerNode",
+    ),
+    Entry(
+        "rendezvous-of-workers",
+        "PyTorchJob",
+        r"containers\[main\]\.env\[(PET_NODE_RANK|PET_MASTER_ADDR|PET_MASTER_PORT)\]",
+        "Variables `PET_NODE_RANK`, `PET_MASTER_ADDR` and `PET_MASTER_PORT` of jobs without a master",
+        "Trainer lets torchrun meet at the first pod. The operator sets nothing, so that each worker is on its own.",
+        lambda difference: _added(difference) and "containers[main].env[MASTER_ADDR]" not in difference.before,
+    ),
+    Entry(
+        "variables-of-sidecars",
+        "PyTorchJob",
+        r"(containers\[(?!main\]).*|initContainers\[.*)\.env\[(PYTHONUNBUFFERED|PET_.*|MASTER_.*|WORLD_SIZE|RANK)\]",
+        "The operator's variables in other containers than `pytorch`",
+        "Trainer sets variables in the container that trains only.",
+        _dropped,
+    ),
+    Entry(
+        "jax-variables",
+        "JAXJob",
+        r"containers\[main\]\.env\[JAX_(NUM_PROCESSES|PROCESS_ID|COORDINATOR_ADDRESS)\]",
+        "Variables `JAX_*`",
+        "Trainer sets them beside those of the operator, which keep their values.",
+        _added,
+    ),
+    Entry(
+        "tf-index",
+        "TFJob",
+        r"containers\[main\]\.env\[TF_INDEX\]",
+        "Variable `TF_INDEX`",
+        "`TF_CONFIG`, which is equal, takes the index of the task from it.",
+        _added,
+    ),
+    Entry(
+        "kubectl-delivery",
+        "MPIJob",
+        r"initContainers(\[kubectl-delivery\]\..*)?|containers\[main\]\.volumeMounts\[/opt/kube\]",
+        "Init container `kubectl-delivery`, which waits for workers and brings kubectl",
+        "The launcher's image has to have kubectl: see [kubexec.md](kubexec.md). Its script waits for the workers.",
+        lambda difference: (
+            [name for name in difference.old if name != "kubectl-delivery"] == difference.new
+            if difference.path == "initContainers"
+            else _dropped(difference)
+        ),
+        pods="launcher",
+    ),
+    Entry(
+        "kubexec-account",
+        "MPIJob",
+        r"serviceAccountName|automountServiceAccountToken",
+        "The service account of kubectl exec",
+        "It has another name, and workers get no token, which they do not need.",
+        lambda difference: str(difference.new).endswith("-mpi-kubexec") or difference.path.startswith("auto"),
+    ),
+    Entry(
+        "mpi-files",
+        "MPIJob",
+        _MPI_FILES,
+        "Files in `/etc/mpi`",
+        "The hostfile is equal, with other names of hosts. `kubexec.sh` is the one of [kubexec.md](kubexec.md). "
+        "`discover_hosts.sh` is missing, because nothing changes the number of pods while a job runs; a job that uses "
+        "it is refused.",
+        _same_files,
+    ),
+    Entry(
+        "mpi-variables",
+        "MPIJob",
+        r"containers\[main\]\.env\[(OMPI_MCA|PRTE_MCA)_.*\]",
+        "More variables of Open MPI",
+        "Open MPI 5 reads `PRTE_MCA_*`; names of hosts are longer, and kubectl exec starts all processes.",
+        _added,
+        pods="launcher",
+    ),
+    Entry(
+        "hydra-interface",
+        "MPIJob",
+        r"containers\[main\]\.env\[(I_MPI_HYDRA_IFACE|HYDRA_IFACE)\]",
+        "Variable `I_MPI_HYDRA_IFACE` or `HYDRA_IFACE`",
+        "mpirun then reports the address of the pod's interface, which all other pods can reach.",
+        _added,
+        pods="launcher",
+    ),
+    Entry(
+        "mpich-launcher-variable",
+        "MPIJob",
+        r"containers\[main\]\.env\[HYDRA_LAUNCH(ER)?_EXTRA_ARGS\]",
+        "`HYDRA_LAUNCHER_EXTRA_ARGS` instead of `HYDRA_LAUNCH_EXTRA_ARGS`",
+        "MPICH reads the former.",
+        pods="launcher",
+    ),
+    Entry(
+        "ssh-keys",
+        "MPIJob",
+        r"containers\[main\]\.volumeMounts\[.*\.ssh\]",
+        "Name and file modes of the Secret with SSH keys",
+        "ssh refuses private keys that others can read: see [ssh-keys.md](ssh-keys.md).",
+        _same_keys,
+    ),
+    Entry(
+        "dns-search",
+        "MPIJob",
+        r"dnsConfig",
+        "The workers' DNS search list",
+        "It lets workers resolve short names of the operator's pods, which no longer exist.",
+        _dropped,
+        pods=r"worker-\d+",
+    ),
+    Entry(
+        "priority-of-pods",
+        "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob",
+        r"priorityClassName",
+        "`schedulingPolicy.priorityClass` becomes `priorityClassName` of pods",
+        "Trainer takes the priority of a PodGroup from there; it is equal.",
+        _added,
+    ),
+    Entry(
+        "clean-pods",
+        ALL,
+        r"cleanPodPolicy",
+        "`cleanPodPolicy`",
+        "JobSet deletes the pods that still run when a job has finished, and keeps the others.",
+        pods=r"\(job\)",
+    ),
+    Entry(
+        "queue-suspends",
+        ALL,
+        r"suspend",
+        "`suspend` of a job with a queue",
+        "Kueue sets it when it admits the JobSet.",
+        lambda difference: difference.old is True,
+        pods=r"\(job\)",
+        finding="suspend",
+    ),
+)
+
+
+def page() -> str:
+    """Return the page of docs with this list."""
+    rows = [f"| {entry.what} | {_kinds(entry.kinds)} | {entry.reason} |\n" for entry in DIFFERENCES]
+    return (
+        "# How imported jobs differ\n\n"
+        "[`trainc import`](import.md) is tested against training-operator v1.9, mpi-operator v0.8 and Volcano v1.10.\n"
+        "They create the pods of the cases in `tests/migrate/cases`, and each field is compared with the pods of the\n"
+        "compiled JobSet. Names of pods and hosts differ, and so do the labels by which controllers find objects. All\n"
+        "other differences are in this table, which the tests enforce.\n\n"
+        "| difference | kinds | reason |\n|---|---|---|\n" + "".join(rows)
+    )
+
+
+def _kinds(kinds: str) -> str:
+    if kinds == ALL:
+        return "all"
+    return ", ".join("Volcano Job" if kind == "Job" else kind for kind in kinds.split("|"))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8", newline="")

@@ -1,0 +1,130 @@
+"""The pods of an imported job are those of its operator, but for the differences of one list.
+
+``cases/<case>.created.json`` holds what the real operators create (tests/oracle/operatorgoldens.py writes it). A case
+that the import or the operator refuses has no pods to compare.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from imported_pods import Difference, differences, new_side, old_side
+from pod_differences import DIFFERENCES, PAGE, page
+from test_import_cases import imported
+
+from oracle import operatorgoldens
+from oracle.gotools import OracleError
+from trainc import Build, Options, Source, compile
+from trainc.findings import has_errors
+from trainc.findings.text import render
+
+CASES = operatorgoldens.cases()
+
+
+class Compared(NamedTuple):
+    """The differences of one case; ``count`` jobs were compared."""
+
+    found: list[Difference]
+    findings: list[str]
+    count: int
+
+
+def compiled(path: Path) -> Build:
+    beside = path.with_suffix(".runtimes.yaml")
+    own = [Source(f"runtimes/{beside.name}", beside.read_text(encoding="utf-8"))] if beside.exists() else []
+    return compile([*own, *(Source(file.path, file.text) for file in imported(path).files)], Options())
+
+
+@cache
+def compared(path: Path) -> Compared:
+    result = imported(path)
+    messages = [finding.message for finding in result.findings]
+    if has_errors(result.findings):
+        return Compared([], messages, 0)
+    build = compiled(path)
+    found: list[Difference] = []
+    count = 0
+    for question, answer in zip(operatorgoldens.questions(path), operatorgoldens.read(path), strict=True):
+        if "error" in answer or question.operator.folder == "trainer":
+            continue
+        created = objects_of(build, question.document)
+        old = old_side(question.document, answer["objects"])
+        new = new_side(created, old.pods)
+        found += differences(question.document["kind"], old, new)
+        count += 1
+    return Compared(found, messages, count)
+
+
+def objects_of(build: Build, document: Any) -> list[Any]:
+    """Return the objects of the job of a name."""
+    name = document["metadata"]["name"]
+    job = next(job for job in build.jobs if job.name == name)
+    assert job.objects, render(job.findings)
+    return [each.data for each in job.objects]
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_pods_are_those_of_the_operator(path: Path) -> None:
+    case = compared(path)
+    unexplained = [
+        difference
+        for difference in case.found
+        if not any(entry.matches(difference, case.findings) for entry in DIFFERENCES)
+    ]
+    assert unexplained == [], "\n".join(map(str, unexplained))
+
+
+def test_every_listed_difference_occurs() -> None:
+    counts = Counter[str]()
+    for path in CASES:
+        case = compared(path)
+        for difference in case.found:
+            counts.update(entry.name for entry in DIFFERENCES if entry.matches(difference, case.findings))
+    assert [entry.name for entry in DIFFERENCES if not counts[entry.name]] == []
+
+
+def test_enough_jobs_are_compared() -> None:
+    assert sum(compared(path).count for path in CASES) >= 60
+
+
+def test_names_and_reasons_are_given_and_on_the_page() -> None:
+    assert len({entry.name for entry in DIFFERENCES}) == len(DIFFERENCES)
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_hosts_of_imported_jobs_exist(path: Path) -> None:
+    """No pod is told to reach a host of the job that no pod has."""
+    if has_errors(imported(path).findings):
+        return
+    for question in operatorgoldens.questions(path):
+        created = objects_of(compiled(path), question.document)
+        roles: list[str] = []
+        fields = new_side(created, roles).pods
+        jobset = next(one for one in created if one["kind"] == "JobSet")["metadata"]["name"]
+        host = re.compile(rf"(?<![\w./<-]){re.escape(jobset)}-[a-z0-9-]*\d\.[a-z0-9.-]+")
+        missing = {
+            match[0]
+            for pod in fields.values()
+            for path_, value in pod.items()
+            if re.search(r"env\[|command|args|/etc/mpi", path_)
+            for match in host.finditer(str(value))
+        }
+        assert missing == set()
+
+
+@pytest.mark.go
+def test_goldens_are_what_operators_create() -> None:
+    """The pods of the operators that can be built here. Building all takes ten minutes the first time."""
+    if reasons := [reason for operator in operatorgoldens.operators() if (reason := operator.missing())]:
+        pytest.skip("; ".join(reasons))
+    try:
+        fresh = operatorgoldens.fresh()
+    except OracleError as error:
+        pytest.fail(str(error))
+    assert [path.name for path, text in fresh.items() if path.read_text(encoding="utf-8") != text] == []

@@ -1,0 +1,16 @@
+//go:build configured
+
+package main
+
+import (
+	"context"
+
+	"github.com/kubeflow/trainer/v2/pkg/runtime"
+	"github.com/kubeflow/trainer/v2/pkg/runtime/core"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// newRuntimes passes the configuration that Trainer has from v2.2 on; no plugin that creates objects reads it.
+func newRuntimes(cluster client.Client) (map[string]runtime.Runtime, error) {
+	return core.New(context.Background(), cluster, indexer{}, nil)
+}
