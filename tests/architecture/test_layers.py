@@ -24,6 +24,7 @@ ROOMS = (
     "checks",
     "provenance",
     "pipeline",
+    "migrate",
     "project",
     "policytests",
     "changes",

@@ -17,6 +17,7 @@ from trainc.upstream import JOBSET_VERSION, TRAINER_VERSION
 COMMANDS = {
     "render": "Compile jobs/ to out/.",
     "build": "Compile the given documents and print the objects.",
+    "import": "Turn PyTorchJobs, MPIJobs and other jobs into TrainJobs.",
     "validate": "Check jobs/ and runtimes/ without writing anything.",
     "diff": "Show what a change to out/ does, and what the cluster will do.",
     "explain": "Explain a code, or where a job's fields came from.",
@@ -29,8 +30,8 @@ COMMANDS = {
 }
 """The commands, in the order of --help, with their short help."""
 
-MODULES = {"argocd": "gitops", "flux": "gitops"}
-"""The modules that have several commands; otherwise a module has the name of its command."""
+MODULES = {"argocd": "gitops", "flux": "gitops", "import": "importing"}
+"""The modules that do not have the name of their command, or have several."""
 
 EPILOG = """\b
 Examples:
@@ -63,7 +64,7 @@ class Root(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"trainc.cli.{MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = getattr(module, cmd_name if cmd_name in MODULES else "command")
+        command: click.Command = getattr(module, cmd_name, None) or module.command
         return command
 
     def resolve_command(

@@ -210,3 +210,8 @@ def _builtin_objects() -> Mapping[str, tuple[str, JsonObject]]:
 def builtin_names() -> tuple[str, ...]:
     """Return the names of the built-in runtimes."""
     return tuple(_builtin_objects())
+
+
+def builtin_object(name: str) -> JsonObject:
+    """Return a built-in runtime as its file has it. Raises KeyError if there is none of this name."""
+    return _builtin_objects()[name][1]

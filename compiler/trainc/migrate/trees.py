@@ -1,0 +1,141 @@
+"""YAML trees that keep quotes and layout (ruamel.yaml), and their text with comments.
+
+ruamel.yaml attaches a comment to whatever stands before it, which is of no use when parts move to other documents. So
+the trees have no comments; they are read from the text, and inserted into the new text, by position.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import msgspec
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+from trainc.basics.jsonvalues import Path
+from trainc.documents.load import comments, load
+from trainc.inputs.source import Document, Source
+
+_WIDTH: Final = 1 << 16
+"""Lines are not folded."""
+
+
+class Comment(msgspec.Struct):
+    """The comments of a node: whole lines above it, and the end of its own line; each begins with ``#``."""
+
+    above: list[str] = msgspec.field(default_factory=list)
+    beside: str | None = None
+
+
+Comments = Mapping[tuple[int, Any], Comment]
+"""Comments by the identity of a mapping or list, and the key or index in it; None is its end."""
+
+
+def mapping(**values: Any) -> CommentedMap:
+    """Return a new mapping."""
+    return CommentedMap(values)
+
+
+def sequence(*values: Any) -> CommentedSeq:
+    """Return a new list."""
+    return CommentedSeq(values)
+
+
+def _yaml() -> YAML:
+    yaml = YAML(typ="rt")
+    yaml.preserve_quotes = True
+    yaml.allow_duplicate_keys = True
+    yaml.width = _WIDTH
+    yaml.indent(mapping=2, sequence=2, offset=0)
+    return yaml
+
+
+def read_tree(text: str) -> Any:
+    """Return the tree of one document, without comments."""
+    tree = _yaml().load(text)
+    _clear(tree, is_json=text.lstrip().startswith("{"))
+    return tree
+
+
+def _clear(tree: Any, *, is_json: bool) -> None:
+    """Remove comments, and the braces of a document in JSON."""
+    if not isinstance(tree, CommentedMap | CommentedSeq):
+        return
+    if hasattr(tree, "_yaml_comment"):
+        delattr(tree, "_yaml_comment")
+    if is_json and tree:
+        tree.fa.set_block_style()
+    for value in tree.values() if isinstance(tree, CommentedMap) else tree:
+        _clear(value, is_json=is_json)
+
+
+def write_tree(tree: CommentedMap, table: Comments = MappingProxyType({}), head: Iterable[str] = ()) -> str:
+    """Return the text of a document with its comments; ``head`` are lines above all others."""
+    stream = io.StringIO()
+    _yaml().dump(tree, stream)
+    text = stream.getvalue()
+    found = {path: table[key] for path, key in _keys(tree, ()) if key in table}
+    lines = text.splitlines()
+    if found:
+        (document,), _ = load(Source("", text))
+        for path, comment in sorted(found.items(), key=lambda item: document.locate(item[0]), reverse=True):
+            mark = document.locate(path)
+            if comment.beside is not None:
+                lines[mark.line - 1] += f"  {comment.beside}"
+            line = lines[mark.line - 1]
+            indent = line[: len(line) - len(line.lstrip())]
+            lines[mark.line - 1 : mark.line - 1] = [indent + above for above in comment.above]
+    end = table.get((id(tree), None))
+    return "\n".join([*head, *lines, *(end.above if end else ())]) + "\n"
+
+
+def containers(tree: Any) -> Iterator[int]:
+    """Yield the identity of every mapping and list of a tree."""
+    if isinstance(tree, CommentedMap | CommentedSeq):
+        yield id(tree)
+        for value in tree.values() if isinstance(tree, CommentedMap) else tree:
+            yield from containers(value)
+
+
+def _keys(tree: Any, path: Path) -> Iterator[tuple[Path, tuple[int, Any]]]:
+    if isinstance(tree, CommentedMap):
+        items: Any = tree.items()
+    elif isinstance(tree, CommentedSeq):
+        items = enumerate(tree)
+    else:
+        return
+    for key, value in items:
+        yield (*path, key), (id(tree), key)
+        yield from _keys(value, (*path, key))
+
+
+def comments_of(document: Document, first: int, last: int) -> tuple[dict[Path, Comment], list[str]]:
+    """Return the comments in some lines of a document by path, and those after its last node.
+
+    A comment on a line of its own belongs to the next node, any other to the node before it.
+    """
+    found = [(mark, text) for mark, text in comments(document.source, "") if first <= mark.line <= last]
+    if not found:
+        return {}, []
+    lines = document.source.decoded().splitlines()
+    nodes = sorted(((mark, len(path), path) for path, mark in document.marks().items()), key=lambda node: node[:2])
+    table: dict[Path, Comment] = {}
+    end: list[str] = []
+    for mark, _ in found:
+        line = lines[mark.line - 1]
+        text = line[mark.column - 1 :].rstrip()
+        if line[: mark.column - 1].strip():
+            before = [path for position, _, path in nodes if position < mark]
+            if before:
+                entry = table.setdefault(before[-1], Comment())
+                entry.beside = text if entry.beside is None else f"{entry.beside} {text}"
+            continue
+        after = next((path for position, _, path in nodes if position.line > mark.line), None)
+        if after is None:
+            end.append(text)
+        else:
+            table.setdefault(after, Comment()).above.append(text)
+    return table, end
