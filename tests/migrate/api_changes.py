@@ -3,9 +3,9 @@
     .venv/bin/python tests/migrate/api_changes.py
 
 It needs Go, which downloads the modules. A row has a kind, a path, what changed there, and the releases in which it was
-so: "removed", or each changed keyword of the schema as [before, now]. Paths have `[]` for an item of a list. New fields,
-texts and status are left out, as are rules that compare with an earlier version. The fields of an override are compared
-with those of a runtime patch, as kinds podSpecOverrides and podTemplateOverrides.
+so: "removed", or each changed keyword of the schema as [before, now]. Paths have `[]` for an item of a list. New
+fields, texts and status are left out, as are rules that compare with an earlier version. The fields of an override are
+compared with those of a runtime patch, as kinds podSpecOverrides and podTemplateOverrides.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -11,6 +11,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document
+from trainc.migrate.inplace import Addition, Edit
 from trainc.migrate.trees import Comment, comments_of, containers, read_tree
 
 NO_EQUAL, CHANGED = "TC030", "TC031"
@@ -22,13 +23,15 @@ class Converted(msgspec.Struct, frozen=True, eq=False):
     job: CommentedMap | None = None
     runtime: CommentedMap | None = None
     others: tuple[CommentedMap, ...] = ()
+    edits: tuple[Edit | Addition, ...] = ()
 
 
 class Old:
-    """A document to import. Paths are those of the old document."""
+    """A document to import. Paths are those of the old document. ``documents`` are all documents of the run."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, documents: Sequence[Document] = ()) -> None:
         self.document = document
+        self.documents = documents
         self.data: JsonObject = document.data
         self.findings: list[Finding] = []
         self._tree, first, last = _tree_of(document)

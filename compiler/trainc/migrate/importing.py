@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 import msgspec
 from ruamel.yaml.comments import CommentedMap
@@ -11,6 +11,8 @@ from trainc.documents.load import load
 from trainc.findings import Finding, report, sort_key
 from trainc.inputs.source import Document, Source
 from trainc.migrate.documents import Converted, Old
+from trainc.migrate.inplace import edited as edited_text
+from trainc.migrate.inplace import text_of
 from trainc.migrate.kinds import KINDS
 from trainc.migrate.runtimes import Runtimes
 from trainc.migrate.trees import mapping, write_tree
@@ -24,16 +26,23 @@ class NewFile(msgspec.Struct, frozen=True):
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """The new files by path, findings, and the number of jobs imported and of documents that need no import."""
+    """The new files by path, findings, and the number of jobs imported and of documents that need no import.
+
+    ``edited`` are sources of the project with fields of earlier releases of Trainer replaced.
+    """
 
     files: tuple[NewFile, ...]
+    edited: tuple[NewFile, ...]
     findings: tuple[Finding, ...]
     jobs: int
     current: int
 
 
-def import_documents(sources: Iterable[Source], runtimes: Iterable[Source] = ()) -> Imported:
-    """Import the documents of sources; ``runtimes`` are sources whose runtimes new jobs can use. Pure."""
+def import_documents(sources: Iterable[Source], runtimes: Iterable[Source] = (), own: Container[str] = ()) -> Imported:
+    """Import the documents of sources; ``runtimes`` are sources whose runtimes new jobs can use. Pure.
+
+    TrainJobs and runtimes are edited in place in sources whose names are in ``own``; from others they are copied.
+    """
     findings: list[Finding] = []
     documents: list[Document] = []
     for source in sources:
@@ -43,6 +52,7 @@ def import_documents(sources: Iterable[Source], runtimes: Iterable[Source] = ())
     given = [document for source in runtimes for document in load(source)[0]]
     known = Runtimes(given)
     files: dict[str, str] = {}
+    texts: dict[str, str] = {}
     jobs = current = 0
     for document in documents:
         group, _, version = str(document.data["apiVersion"]).rpartition("/")
@@ -50,21 +60,34 @@ def import_documents(sources: Iterable[Source], runtimes: Iterable[Source] = ())
         if converter is None:
             current += 1
             continue
-        old = Old(document)
+        old = Old(document, (*documents, *given))
         converted = converter(old)
         if converted is None:
             current += 1
             continue
-        old.report_rest()
+        if converted.job is not None:
+            old.report_rest()
         findings += old.findings
         jobs += 1
-        for path, text in _files(old, converted, known):
+        for path, text in _copy(old, converted, texts, own) if converted.job is None else _files(old, converted, known):
             if path in files:
                 message = f"two documents become {path}"
                 findings.append(report("TC009", document, ("metadata", "name"), message))
             files[path] = text
     new = tuple(NewFile(path, text) for path, text in sorted(files.items()))
-    return Imported(new, tuple(sorted(findings, key=sort_key)), jobs, current)
+    edited = tuple(NewFile(name, text) for name, text in sorted(texts.items()) if name in own)
+    return Imported(new, edited, tuple(sorted(findings, key=sort_key)), jobs, current)
+
+
+def _copy(old: Old, converted: Converted, texts: dict[str, str], own: Container[str]) -> Iterator[tuple[str, str]]:
+    """Edit a document in the text of its source; yield the file of its copy if the source is not one of the project."""
+    document = old.document
+    name = document.source.name
+    text = edited_text(texts.get(name, document.source.decoded()), document.index, old.data, converted.edits)
+    texts[name] = text
+    if name not in own:
+        folder = f"jobs/{old.namespace}" if old.kind == "TrainJob" else "runtimes"
+        yield f"{folder}/{old.name}.yaml", text_of(text, document.index)
 
 
 def _files(old: Old, converted: Converted, known: Runtimes) -> Iterator[tuple[str, str]]:

@@ -68,6 +68,56 @@ def edited(text: str, index: int, data: JsonObject, edits: Iterable[Edit | Addit
     return text
 
 
+def text_of(text: str, index: int) -> str:
+    """Return the text of document number ``index`` of a source, with the comments around it; of an item of a List
+    alone, without its indentation."""
+    documents = [node for node in YAML(pure=True).compose_all(text) if isinstance(node, MappingNode) and node.value]
+    if len(documents) == 1 and documents[0] is _objects(documents)[0]:
+        return text
+    node = _objects(documents)[index]
+    lines = text.splitlines(keepends=True)
+    at = node.start_mark.line
+    if node not in documents:
+        if node.flow_style:
+            return text[node.start_mark.index : node.end_mark.index] + "\n"
+        last = _last_line(text, *node.value[-1])
+        indent = node.start_mark.column
+        return "".join(line[indent:] if line.strip() else line for line in lines[at : last + 1])
+    separators = [number for number, line in enumerate(lines) if line.startswith("---")]
+    first = max((number + 1 for number in separators if number < at), default=0)
+    last = min((number for number in separators if number > at), default=len(lines))
+    return "".join(lines[first:last])
+
+
+def _objects(documents: Iterable[MappingNode]) -> list[MappingNode]:
+    """Return the objects of a source: its documents, and in place of a List its items."""
+    found: list[MappingNode] = []
+    for document in documents:
+        fields = {key.value: value for key, value in document.value}
+        items = fields.get("items")
+        if isinstance(items, SequenceNode) and str(getattr(fields.get("kind"), "value", "")).endswith("List"):
+            found += _objects(item for item in items.value if isinstance(item, MappingNode) and item.value)
+        else:
+            found.append(document)
+    return found
+
+
+def _last_line(text: str, key: Node, value: Node) -> int:
+    """Return the last line with content of a value; that of the key if the value is an alias or empty."""
+    if value.start_mark.index < key.start_mark.index:
+        return int(key.end_mark.line)
+    if isinstance(value, MappingNode | SequenceNode) and not value.flow_style and value.value:
+        last = value.value[-1]
+        return _last_line(text, *(last if isinstance(last, tuple) else (last, last)))
+    content = text[value.start_mark.index : value.end_mark.index].rstrip()
+    while isinstance(value, ScalarNode) and value.style in ("|", ">") and "\n" in content:
+        final = content[content.rfind("\n") + 1 :]
+        if final.strip() and not final.startswith("#"):
+            break
+        content = content[: content.rfind("\n")].rstrip()
+    return max(int(key.end_mark.line), int(value.start_mark.line) + content.count("\n"))
+
+
 class _Editor:
     """One document, composed. Lines have no line end; ``starts`` are their offsets."""
 
@@ -78,8 +128,8 @@ class _Editor:
         self.starts = [0]
         for line in self.lines:
             self.starts.append(self.starts[-1] + len(line) + 1)
-        roots = [node for node in YAML(pure=True).compose_all(text) if isinstance(node, MappingNode) and node.value]
-        self.root = roots[index]
+        documents = YAML(pure=True).compose_all(text)
+        self.root = _objects(node for node in documents if isinstance(node, MappingNode) and node.value)[index]
         self.offset = 0 if self._has_flush_lists(self.root) else 2
 
     def spans(self, edits: tuple[Edit | Addition, ...]) -> Iterator[_Span]:
@@ -107,7 +157,7 @@ class _Editor:
     def _parent(self, path: Path) -> MappingNode:
         node: Node = self.root
         for step in path[:-1]:
-            node = node.value[step] if isinstance(step, int) else dict((k.value, v) for k, v in node.value)[step]
+            node = node.value[step] if isinstance(step, int) else {key.value: value for key, value in node.value}[step]
         assert isinstance(node, MappingNode)
         return node
 
@@ -115,34 +165,20 @@ class _Editor:
         """Return the first and last line of a field of a block mapping, with the comments directly above it."""
         key, value = self._entry(path)
         first = key.start_mark.line
-        while first and self.lines[first - 1].strip().startswith("#") and self._column(first - 1) >= self._column(first):
+        while (
+            first and self.lines[first - 1].strip().startswith("#") and self._column(first - 1) >= self._column(first)
+        ):
             first -= 1
-        return first, max(key.end_mark.line, self._last_line(key, value))
+        return first, _last_line(self.text, key, value)
 
     def _column(self, line: int) -> int:
         return len(self.lines[line]) - len(self.lines[line].lstrip())
-
-    def _last_line(self, key: Node, value: Node) -> int:
-        """Return the last line with content of a value; that of the key if the value is an alias or empty."""
-        if value.start_mark.index < key.start_mark.index:
-            return key.end_mark.line
-        if isinstance(value, (MappingNode, SequenceNode)) and not value.flow_style and value.value:
-            last = value.value[-1]
-            pair = last if isinstance(last, tuple) else (last, last)
-            return max(pair[0].end_mark.line if isinstance(last, tuple) else 0, self._last_line(*pair))
-        content = self.text[value.start_mark.index : value.end_mark.index].rstrip()
-        while isinstance(value, ScalarNode) and value.style in ("|", ">") and "\n" in content:
-            final = content[content.rfind("\n") + 1 :]
-            if not final.startswith("#") and final.strip():
-                break
-            content = content[: content.rfind("\n")].rstrip()
-        return value.start_mark.line + content.count("\n")
 
     def _has_flush_lists(self, node: Node, column: int = -1) -> bool:
         """Return whether the document's first block list is not indented."""
         if isinstance(node, SequenceNode):
             if not node.flow_style and node.value:
-                return node.start_mark.column == column
+                return bool(node.start_mark.column == column)
             return False
         children = node.value if isinstance(node, MappingNode) else ()
         return any(self._has_flush_lists(value, key.start_mark.column) for key, value in children)
@@ -179,7 +215,7 @@ class _Editor:
     def _moved_lines(self, path: Path) -> tuple[int, int] | None:
         """Return the lines of a value that moves, without that of its key."""
         key, value = self._entry(path)
-        first, last = key.end_mark.line + 1, self._last_line(key, value)
+        first, last = key.end_mark.line + 1, _last_line(self.text, key, value)
         return (first, last) if first <= last else None
 
     def _dumped(self, key: str, value: Any, moved: list[Path]) -> list[str]:
@@ -192,7 +228,11 @@ class _Editor:
         lines: list[str] = []
         for line in out.getvalue().splitlines():
             placeholder = _PLACEHOLDER.match(line)
-            lines += [line] if placeholder is None else self._moved_text(placeholder["head"], moved[int(placeholder["number"])])
+            lines += (
+                [line]
+                if placeholder is None
+                else self._moved_text(placeholder["head"], moved[int(placeholder["number"])])
+            )
         return lines
 
     def _marked(self, value: Any, moved: list[Path]) -> Any:
@@ -264,7 +304,7 @@ class _Editor:
             comma = ", " if parent.value else ""
             return _Span(end, end, f"{comma}{self._quoted(edit.key)}: {self._flow_text(edit.value)}")
         key, value = parent.value[-1]
-        last = max(key.end_mark.line, self._last_line(key, value))
+        last = _last_line(self.text, key, value)
         at = min(self.starts[last + 1], len(self.text))
         newline = "" if self.text[:at].endswith("\n") else "\n"
         indent = " " * key.start_mark.column

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 from ruamel.yaml.comments import CommentedMap
 
-from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, objects
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, objects
 from trainc.migrate.documents import Old
 from trainc.migrate.trees import mapping, sequence
 
@@ -99,7 +99,9 @@ def _apply_failures(old: Old, path: Path, action: str, events: list[str], found:
             old.refuse((*path, "action"), f"no policy of JobSet does {action}")
         return
     if action == "AbortJob":
-        old.note((*path, "action"), "a failed JobSet cannot be resumed as an aborted Volcano Job can: run the job again")
+        old.note(
+            (*path, "action"), "a failed JobSet cannot be resumed as an aborted Volcano Job can: run the job again"
+        )
     if any(event in (*_FAILED, _ANY) for event in events):
         found.failed = found.failed or action
     if any(event in ("PodEvicted", _ANY) for event in events):
@@ -120,7 +122,9 @@ def job_policies(old: Old, lifecycle: Lifecycle) -> CommentedMap:
     limit = 0
     rules = sequence()
     if lifecycle.evicted in (None, _RESTART_POD):
-        rules.append(mapping(action="Ignore", onPodConditions=sequence(mapping(type="DisruptionTarget", status="True"))))
+        rules.append(
+            mapping(action="Ignore", onPodConditions=sequence(mapping(type="DisruptionTarget", status="True")))
+        )
     restarting = sorted(code for code, action in lifecycle.codes.items() if action == _RESTART)
     if lifecycle.failed == _RESTART:
         if lifecycle.ends:

@@ -13,11 +13,10 @@ from typing import Any, Final
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
 from trainc.migrate.documents import Converted, Old
 from trainc.migrate.inplace import Addition, Edit, Moved
-from trainc.pipeline.runtimes import builtin_object
-from trainc.plugins.base import NODE, gpu_count, node_containers, quantities
-
-MANAGER: Final = "trainc.dev/import"
-"""The manager of the patches that replace overrides. A manager has one patch, so further patches add a number."""
+from trainc.migrate.pods import MANAGER
+from trainc.pipeline.runtimes import CLUSTER_WIDE, builtin_names, builtin_object
+from trainc.plugins.base import gpu_count, node_containers, quantities
+from trainc.upstream import NODE
 
 _OVERRIDES: Final = ("podSpecOverrides", "podTemplateOverrides")
 """The fields of v2.0 and of v2.1: strategic merge patches of pod templates, applied in order."""
@@ -83,14 +82,24 @@ def convert_runtime(old: Old) -> Converted | None:
 
 def _runtime_of(old: Old) -> JsonObject:
     """Return the runtime of a TrainJob: among the documents of this run, then built-in; else an empty object."""
-    name, kind = old.get("spec", "runtimeRef", "name"), old.get("spec", "runtimeRef", "kind") or "ClusterTrainingRuntime"
+    name, kind = (
+        old.get("spec", "runtimeRef", "name"),
+        old.get("spec", "runtimeRef", "kind") or CLUSTER_WIDE,
+    )
     for document in old.documents:
         data = document.data
-        if data.get("kind") == kind and get(data, "metadata", "name") == name:
-            if kind == "ClusterTrainingRuntime" or (get(data, "metadata", "namespace") or "default") == old.namespace:
-                return data
-    built_in = builtin_object(str(name)) if kind == "ClusterTrainingRuntime" else None
-    return built_in or {}
+        namespace = get(data, "metadata", "namespace") or old.namespace
+        is_visible = kind == CLUSTER_WIDE or namespace == old.namespace
+        if is_visible and data.get("kind") == kind and get(data, "metadata", "name") == name:
+            return data
+    built_in = kind == CLUSTER_WIDE and name in builtin_names()
+    return builtin_object(str(name)) if built_in else {}
+
+
+def _is_built_in(old: Old, runtime: JsonObject) -> bool:
+    """Return whether the runtime of a job is the one that trainc has built in."""
+    name = str(old.get("spec", "runtimeRef", "name"))
+    return name in builtin_names() and runtime == builtin_object(name)
 
 
 # datasetConfig and modelConfig.
@@ -98,11 +107,14 @@ def _runtime_of(old: Old) -> JsonObject:
 
 def _initializers(old: Old) -> Iterator[Edit]:
     """Move datasetConfig and modelConfig.input below initializer."""
-    sources = {"dataset": ("spec", "datasetConfig"), "model": ("spec", "modelConfig", "input")}
+    sources: dict[str, Path] = {"dataset": ("spec", "datasetConfig"), "model": ("spec", "modelConfig", "input")}
     found = {key: path for key, path in sources.items() if old.get(*path) is not None}
     if old.get("spec", "modelConfig", "output") is not None:
-        path = ("spec", "modelConfig", "output")
-        old.refuse(path, "Trainer does not save the model", "save it in the training code, then remove this field")
+        old.refuse(
+            ("spec", "modelConfig", "output"),
+            "Trainer does not save the model",
+            "save it in the training code, then remove this field",
+        )
         return  # the field stays, so the whole of modelConfig does
     if not found:
         return
@@ -112,7 +124,9 @@ def _initializers(old: Old) -> Iterator[Edit]:
         return
     for path in found.values():
         if get(old.data, *path, "secretRef", "namespace") is not None:
-            old.refuse((*path, "secretRef", "namespace"), "a secretRef has no namespace", "use a Secret of the job's namespace")
+            old.refuse(
+                (*path, "secretRef", "namespace"), "a secretRef has no namespace", "use a Secret of the job's namespace"
+            )
     fields = [path[:2] for path in found.values()]
     yield Edit(fields[0], "initializer", {key: Moved(path) for key, path in found.items()}, tuple(fields[1:]))
 
@@ -144,7 +158,9 @@ def _patches(old: Old) -> Iterator[Edit]:
     for number, layer in enumerate(layers):
         template: dict[str, Any] = {"metadata": metadata} if metadata and not number else {}
         if layer:
-            template["spec"] = {"replicatedJobs": [{"name": name, "template": change} for name, change in layer.items()]}
+            template["spec"] = {
+                "replicatedJobs": [{"name": name, "template": change} for name, change in layer.items()]
+            }
         if template:
             manager = MANAGER if not number else f"{MANAGER}-{number + 1}"
             patches.append({"manager": manager, "trainingRuntimeSpec": {"template": template}})
@@ -199,9 +215,7 @@ def _check_container(old: Old, path: Path, container: JsonObject) -> bool:
 
 def _current_name(old: Old, name: str) -> str:
     """Return the name that a job or container of a built-in runtime has today."""
-    own = _runtime_of(old)
-    built_in = own and own == builtin_object(str(old.get("spec", "runtimeRef", "name")))
-    return _OWN_NAMES.get(name, name) if built_in else name
+    return _OWN_NAMES.get(name, name) if _is_built_in(old, _runtime_of(old)) else name
 
 
 # numProcPerNode.
@@ -249,7 +263,9 @@ def _number(old: Old, value: Json, resources: JsonObject) -> Json:
         old.refuse(path, "numProcPerNode: gpu starts one process per GPU, but no GPU is requested", hint)
         return value
     if value not in ("auto", "cpu", "gpu"):
-        old.refuse(path, f"numProcPerNode: {value} is not a number, auto, cpu or gpu", "write a number, or remove the field")
+        old.refuse(
+            path, f"numProcPerNode: {value} is not a number, auto, cpu or gpu", "write a number, or remove the field"
+        )
         return value
     return None
 
@@ -287,12 +303,14 @@ def _changed_runtimes(old: Old, runtime: JsonObject) -> None:
     name = old.get(*path)
     if not runtime and name in _REMOVED:
         old.warn(path, f"no runtime {name} is built in", _REMOVED[str(name)])
-    if runtime and runtime == builtin_object(str(name)):
+    if _is_built_in(old, runtime):
         if name in _CLAIMS:
             message = f"the pods used claim {name}; the runtime now creates a claim of 20Gi for each job"
             old.warn(path, message, f"to keep the data, use a copy of the runtime with claim {name}")
         elif name == "torch-distributed" and not old.get("spec", "trainer", "image"):
-            old.warn(path, "the image of the runtime has changed", f"to keep it, set spec.trainer.image: {_TORCH_IMAGE}")
+            old.warn(
+                path, "the image of the runtime has changed", f"to keep it, set spec.trainer.image: {_TORCH_IMAGE}"
+            )
     own = as_object(old.get(*_RESOURCES))
     if own:
         theirs = _resources_of(runtime)
@@ -303,5 +321,7 @@ def _changed_runtimes(old: Old, runtime: JsonObject) -> None:
             if name not in as_object(own.get(kind))
         ]
         if added:
-            message = f"Trainer v2.3.0 adds resources of the runtime that {dotted(_RESOURCES)} replaced: {', '.join(added)}"
+            message = (
+                f"Trainer v2.3.0 adds resources of the runtime that {dotted(_RESOURCES)} replaced: {', '.join(added)}"
+            )
             old.warn(_RESOURCES, message, "set them here, too, or remove them from the runtime")
