@@ -1,0 +1,151 @@
+"""What the plugins of a Volcano Job add to its pods: variables, ports, host files.
+
+Facts: pkg/controllers/job/plugins (env, svc, ssh, distributed-framework/mpi and pytorch) at v1.16.0-alpha.1-42, and
+patchDefaultPlugins of the admission webhook, by which mpi implies ssh and svc, and pytorch implies svc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
+from ruamel.yaml.scalarstring import LiteralScalarString as Literal
+
+from trainc.basics.jsonvalues import Json, Path, as_list
+from trainc.migrate.documents import Old
+from trainc.migrate.trees import mapping, sequence
+
+_SUPPORTED: Final = ("env", "svc", "ssh", "mpi", "pytorch")
+_PORTS: Final = {"mpi": ("mpijob-port", "22"), "pytorch": ("pytorchjob-port", "23456")}
+_SSH_PATH: Final = "/root/.ssh"
+_NAME: Final = "$(JOBSET_NAME)"
+_HOSTS: Final = "volcano-hosts"
+_FOLDER: Final = "/etc/volcano"
+_RSH: Final = "ssh -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
+"""What Volcano's ssh configuration sets. Open MPI reads the command from plm_rsh_agent."""
+
+
+def host(job: str, index: int) -> str:
+    """Return the name of a pod of a replicated job. A JobSet's name is not known until it runs."""
+    return f"{_NAME}-{job}-0-{index}.{_NAME}"
+
+
+def field(name: str, path: str) -> CommentedMap:
+    """Return a variable that has a field of the pod."""
+    return mapping(name=name, valueFrom=mapping(fieldRef=mapping(fieldPath=path)))
+
+
+JOBSET_NAME: Final = ("JOBSET_NAME", "metadata.labels['jobset.sigs.k8s.io/jobset-name']")
+INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+
+
+class Plugins:
+    """The plugins of a job and their arguments. ``hosts`` are those of each task by its name, once it is arranged."""
+
+    def __init__(self, old: Old) -> None:
+        self.old = old
+        self.hosts: dict[str, list[str]] = {}
+        self.arguments: dict[str, dict[str, str]] = {}
+        for name in old.keys("spec", "plugins"):
+            path: Path = ("spec", "plugins", name)
+            if name in _SUPPORTED:
+                self.arguments[name] = _arguments(as_list(old.read(*path)))
+            else:
+                old.refuse(path, f"plugin {name} has no equal: set what it adds to the pods in their templates")
+        if "mpi" in self.arguments:
+            self.arguments.setdefault("ssh", {})
+        if "mpi" in self.arguments or "pytorch" in self.arguments:
+            self.arguments.setdefault("svc", {})
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.arguments
+
+    def role(self, plugin: str, role: str) -> str:
+        """Return the task that is master or worker for a plugin."""
+        return self.arguments[plugin].get(role, role)
+
+    def variables(self, task: str, *, is_container: bool) -> list[CommentedMap]:
+        """Return what the plugins append to the variables of a container, or of an init container."""
+        found: list[CommentedMap] = []
+        if "svc" in self and self.arguments["svc"].get("inject-hosts-env", "true") == "true":
+            for name, hosts in self.hosts.items():
+                key = name.replace("-", "_").upper()
+                found.append(mapping(name=f"VC_{key}_HOSTS", value=",".join(hosts)))
+                found.append(mapping(name=f"VC_{key}_NUM", value=Quoted(str(len(hosts)))))
+        if "mpi" in self and task == self.role("mpi", "master") and self.role("mpi", "worker") in self.hosts:
+            found.append(mapping(name="MPI_HOST", value=",".join(self.hosts[self.role("mpi", "worker")])))
+        if "pytorch" in self and is_container:
+            found += self._pytorch(task)
+        if "env" in self:
+            found += [field(name, INDEX) for name in ("VK_TASK_INDEX", "VC_TASK_INDEX")]
+        uses_name = any(_NAME in str(each.get("value")) for each in found)
+        return [field(*JOBSET_NAME), *found] if uses_name else found
+
+    def _pytorch(self, task: str) -> Iterator[CommentedMap]:
+        master, worker = self.role("pytorch", "master"), self.role("pytorch", "worker")
+        if master not in self.hosts:
+            return
+        yield mapping(name="MASTER_ADDR", value=self.hosts[master][0])
+        yield mapping(name="MASTER_PORT", value=Quoted(self.arguments["pytorch"].get("port", _PORTS["pytorch"][1])))
+        yield mapping(name="WORLD_SIZE", value=Quoted(str(len(self.hosts[master]) + len(self.hosts.get(worker, ())))))
+        if task in (master, worker):
+            yield field("RANK", INDEX)
+
+    def launcher_variables(self) -> list[CommentedMap]:
+        """Return the variable by which Open MPI skips the check of host keys, as Volcano's ssh configuration does."""
+        port = self.arguments["ssh"].get("ssh-port", "22")
+        return [mapping(name="OMPI_MCA_plm_rsh_agent", value=_RSH if port == "22" else f"{_RSH} -p {port}")]
+
+    def ssh_path(self) -> str:
+        """Return the folder of the keys."""
+        return self.arguments["ssh"].get("ssh-key-file-path", _SSH_PATH)
+
+    def open_ports(self, container: Any) -> None:
+        """Add the ports of mpi and pytorch to a container that does not have them."""
+        for plugin in ("mpi", "pytorch"):
+            if plugin in self:
+                name, default = _PORTS[plugin]
+                number = int(self.arguments[plugin].get("port", default))
+                ports = container.setdefault("ports", sequence())
+                if all(port.get("containerPort") != number for port in ports):
+                    ports.append(mapping(name=name, containerPort=number))
+
+    def path(self, name: str) -> Path:
+        """Return where a plugin is configured, or the plugin that implies it."""
+        return (
+            "spec",
+            "plugins",
+            next(key for key in (name, "mpi", "pytorch") if key in self.old.keys("spec", "plugins")),
+        )
+
+    def reads_host_files(self, task: str, template: Json) -> bool:
+        """Return whether a template mentions the folder of the host files. Without them, the folder is left out."""
+        if _FOLDER in str(template):
+            return True
+        self.old.note(self.path("svc"), f"{_FOLDER} is not in the pods of {task}: their template does not mention it")
+        return False
+
+    def add_host_files(self, pod: CommentedMap, image: str) -> None:
+        """Let an init container write the host files, since they name the JobSet."""
+        lines = ""
+        for name, hosts in self.hosts.items():
+            names = " ".join(each.replace(_NAME, "$JOBSET_NAME") for each in hosts)
+            lines += f"printf '%s\\n' {names} > {_FOLDER}/{name.replace('-', '_')}.host\n"
+        writer = mapping(name=_HOSTS, image=image, command=sequence("sh", "-c", Literal(lines)))
+        writer["env"] = sequence(field(*JOBSET_NAME))
+        pod.setdefault("initContainers", sequence()).insert(0, writer)
+        pod.setdefault("volumes", sequence()).append(mapping(name=_HOSTS, emptyDir=mapping()))
+        for container in (*pod["containers"], *pod["initContainers"]):
+            container.setdefault("volumeMounts", sequence()).append(mapping(name=_HOSTS, mountPath=_FOLDER))
+
+
+def _arguments(words: Sequence[Any]) -> dict[str, str]:
+    """Return the options among the arguments of a plugin: --name=value, or --name and its value."""
+    found: dict[str, str] = {}
+    rest = [str(word) for word in words]
+    while rest:
+        name, equals, value = rest.pop(0).lstrip("-").partition("=")
+        found[name] = value if equals else rest.pop(0) if rest and not rest[0].startswith("-") else "true"
+    return found
