@@ -117,6 +117,11 @@ class Old:
         self.done(*path)
         self.findings.append(report(code, self.document, path, message, severity=severity, hint=hint))
 
+    @property
+    def errors(self) -> list[Finding]:
+        """The errors so far."""
+        return [finding for finding in self.findings if finding.severity == Severity.ERROR]
+
     def report_rest(self) -> None:
         """Report every value that is neither read, moved nor marked."""
         for path in list(self._unmarked(self.data, ())):

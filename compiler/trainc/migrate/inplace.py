@@ -213,7 +213,9 @@ class _Editor:
         return any(self._entry(path)[0].start_mark.line == line for path in moved)
 
     def _moved_lines(self, path: Path) -> tuple[int, int] | None:
-        """Return the lines of a value that moves, without that of its key."""
+        """Return the lines of a value that moves, without that of its key; None if it has none of its own."""
+        if self._parent(path).flow_style:
+            return None
         key, value = self._entry(path)
         first, last = key.end_mark.line + 1, _last_line(self.text, key, value)
         return (first, last) if first <= last else None
@@ -252,6 +254,8 @@ class _Editor:
         key, node = self._entry(path)
         column = len(head) - len(head.lstrip(" -"))
         line = key.end_mark.line
+        if self._parent(path).flow_style:
+            return [f"{head.rstrip()} {self._flow_text(Moved(path))}"]
         rest = self.lines[line][key.end_mark.column :].partition(":")[2]
         span = self._moved_lines(path)
         if isinstance(node, (MappingNode, SequenceNode)) and not node.flow_style:

@@ -71,8 +71,8 @@ def _apply(old: Old, path: Path, policy: JsonObject, found: Lifecycle) -> None:
         old.warn((*path, "timeout"), f"JobSet acts at once: the delay of {policy['timeout']} is left out")
     code = policy.get("exitCode")
     if isinstance(code, int):
-        if action == _COMPLETE or action in (_RESTART_TASK, _RESTART_POD):
-            old.refuse((*path, "action"), f"no policy of JobSet does {action} for one exit code")
+        if action not in (_RESTART, *_ENDS):
+            old.refuse((*path, "action"), f"JobSet does not {action} for an exit code")
         elif found.failed is None:
             found.codes.setdefault(code, action)
         if not found.never:
@@ -87,16 +87,15 @@ def _apply(old: Old, path: Path, policy: JsonObject, found: Lifecycle) -> None:
             old.refuse((*path, "action"), "a JobSet completes when jobs succeed, not when pods fail")
     elif "TaskCompleted" in events:
         old.refuse((*path, "action"), f"JobSet does not {action} when a task completes")
-    else:
+    elif events:
         _apply_failures(old, path, action, events, found)
     old.done(*path)
 
 
 def _apply_failures(old: Old, path: Path, action: str, events: list[str], found: Lifecycle) -> None:
-    restarts = (_RESTART, _RESTART_TASK, _RESTART_POD)
-    if action not in (*restarts, *_ENDS):
-        if events:
-            old.refuse((*path, "action"), f"no policy of JobSet does {action}")
+    if action not in (_RESTART, _RESTART_POD, *_ENDS):
+        hint = f"use {_RESTART} or {_RESTART_POD}" if action in (_RESTART_TASK, "RestartPartition") else None
+        old.refuse((*path, "action"), f"JobSet v0.12.0 does not {action}", hint)
         return
     if action == "AbortJob":
         old.note(
@@ -106,7 +105,7 @@ def _apply_failures(old: Old, path: Path, action: str, events: list[str], found:
         found.failed = found.failed or action
     if any(event in ("PodEvicted", _ANY) for event in events):
         found.evicted = found.evicted or action
-    if events and not found.never and action != _RESTART_POD:
+    if not found.never and action != _RESTART_POD:
         _report_kubelet(old, path)
 
 
@@ -157,7 +156,7 @@ def jobset_policies(old: Old, tasks: Sequence[Lifecycle]) -> dict[str, Any]:
         operator = "All" if len(completing) == 1 else "Any"
         if len(tasks) > 1:
             found["successPolicy"] = mapping(operator=operator, **targets)
-    if any(task.restarts or (task.never and task.failed == _RESTART_TASK) for task in tasks):
+    if any(task.restarts for task in tasks):
         rules = sequence(*_failure_rules(tasks))
         found["failurePolicy"] = mapping(maxRestarts=max_retry(old) - 1, **({"rules": rules} if rules else {}))
     return found
@@ -168,9 +167,6 @@ def _failure_rules(tasks: Sequence[Lifecycle]) -> Iterator[CommentedMap]:
     if any(task.restarts and (task.ends or task.failed != _RESTART) for task in tasks):
         reasons = sequence("PodFailurePolicy")
         yield mapping(name="exitCodes", action="FailJobSet", onJobFailureReasons=reasons)
-    alone = [task.name for task in tasks if task.never and task.failed == _RESTART_TASK]
-    if alone:
-        yield mapping(name="restartTask", action="RestartJob", targetReplicatedJobs=sequence(*alone))
-    ending = [task.name for task in tasks if not task.restarts and task.name not in alone]
+    ending = [task.name for task in tasks if not task.restarts]
     if ending:
         yield mapping(name="noRestart", action="FailJobSet", targetReplicatedJobs=sequence(*ending))

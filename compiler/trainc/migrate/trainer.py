@@ -113,7 +113,7 @@ def _initializers(old: Old) -> Iterator[Edit]:
         old.refuse(
             ("spec", "modelConfig", "output"),
             "Trainer does not save the model",
-            "save it in the training code, then remove this field",
+            "save it in the training code, remove this field, and import again",
         )
         return  # the field stays, so the whole of modelConfig does
     if not found:
@@ -149,10 +149,13 @@ def _patches(old: Old) -> Iterator[Edit]:
             old.refuse(path, message, "remove the one that is not in use")
         return
     layers: list[dict[str, Any]] = [{}]
+    refused = len(old.errors)
     for path in found:
         if path[1] in _OVERRIDES:
             for index, item in enumerate(as_list(old.get(*path))):
                 _add(old, (*path, index), as_object(item), layers)
+    if len(old.errors) > refused:
+        return  # the overrides stay until the user has changed them
     metadata = {key: Moved(("spec", key)) for key in _METADATA if old.get("spec", key)}
     patches = []
     for number, layer in enumerate(layers):
@@ -192,7 +195,7 @@ def _change(old: Old, path: Path, item: JsonObject) -> dict[str, Any]:
     in_v2_0 = path[1] == _OVERRIDES[0]
     spec, below = (item, path) if in_v2_0 else (as_object(item.get("spec")), (*path, "spec"))
     for key in set(spec) - _POD_FIELDS - {"targetJobs"}:
-        hint = "set it in the runtime, then remove it here"
+        hint = "set it in the runtime, remove it here, and import again"
         old.refuse((*below, key), f"an override cannot set {key}, and no release of Trainer v2 has", hint)
     values: dict[str, Any] = {key: Moved((*below, key)) for key in spec if key in _POD_FIELDS}
     for key in ("containers", "initContainers"):
@@ -207,7 +210,8 @@ def _change(old: Old, path: Path, item: JsonObject) -> dict[str, Any]:
 def _check_container(old: Old, path: Path, container: JsonObject) -> bool:
     """Report fields that a patch cannot set; return whether the container has another name today."""
     for key in set(container) - {"name", "env", "volumeMounts"}:
-        hint = f"set spec.trainer.{key}, or change the runtime" if key in ("command", "args", "image") else None
+        instead = f"set spec.trainer.{key}" if key in ("command", "args", "image") else "set it in the runtime"
+        hint = f"{instead}, remove it here, and import again"
         old.refuse((*path, key), f"a runtime patch cannot set {key} of a container", hint)
     name = str(container.get("name"))
     return _current_name(old, name) != name
@@ -302,7 +306,7 @@ def _changed_runtimes(old: Old, runtime: JsonObject) -> None:
     path: Path = ("spec", "runtimeRef", "name")
     name = old.get(*path)
     if not runtime and name in _REMOVED:
-        old.warn(path, f"no runtime {name} is built in", _REMOVED[str(name)])
+        old.refuse(path, f"no runtime {name} is built in", _REMOVED[str(name)])
     if _is_built_in(old, runtime):
         if name in _CLAIMS:
             message = f"the pods used claim {name}; the runtime now creates a claim of 20Gi for each job"

@@ -16,8 +16,15 @@ from trainc.migrate.jobs import new_job, new_runtime
 from trainc.migrate.lifecycle import Lifecycle, job_policies, jobset_policies, lifecycle_of
 from trainc.migrate.pods import MANAGER, PATCHABLE, PATCHABLE_OF_CONTAINERS
 from trainc.migrate.trees import mapping, sequence
-from trainc.migrate.volcanoplugins import Plugins, host
+from trainc.migrate.volcanoplugins import FOLDER, Plugins, host
 from trainc.upstream import ANCESTOR_LABEL, LAUNCHER, NODE, TRAINER, VOLCANO_QUEUE
+
+TTL: Final = (
+    "ttlSecondsAfterFinished is not imported: where Argo CD or Flux sync out/, a job that a cluster deletes runs again"
+)
+TTL_HINT: Final = (
+    "delete the job's file when it is done; if nothing syncs out/, set ttlSecondsAfterFinished of the runtime's JobSet"
+)
 
 _SCHEDULER: Final = "volcano"
 _OF_PODS: Final = (
@@ -26,11 +33,16 @@ _OF_PODS: Final = (
 )
 """Annotations that Volcano copies from a job to its pods."""
 _NUMA: Final = "volcano.sh/numa-topology-policy"
+_OWN_LABELS: Final = "volcano.sh/"
+"""The prefix of labels that Volcano sets on pods, and by which an affinity may select them."""
 _OF_TRAINER: Final = ("image", "command", "args", "env")
 
 
-class Task(msgspec.Struct):
-    """A task: its path, name and number of pods, and the replicated job that has them from index ``first`` on."""
+class Task(msgspec.Struct, eq=False):
+    """A task: its path, name and number of pods, and the replicated job that has them from index ``first`` on.
+
+    ``completing`` are the indexes of pods, such as 0 or 1-2, which complete the replicated job for all.
+    """
 
     path: Path
     name: str
@@ -38,6 +50,7 @@ class Task(msgspec.Struct):
     lifecycle: Lifecycle
     job: str
     first: int = 0
+    completing: tuple[str, ...] = ()
 
     @property
     def pod(self) -> Path:
@@ -65,7 +78,7 @@ def convert(old: Old) -> Converted | None:
         policy["mpi"]["runLauncherAsNode"] = False
     framework = "mpi" if main.job == LAUNCHER else "torch" if "pytorch" in plugins else "plain"
     runtime = new_runtime(f"volcano-{framework}", framework, policy, *_ordered(old, tasks, jobs))
-    job["spec"]["trainer"].insert(0, "numNodes", counts.get(NODE, counts[main.job]))
+    job["spec"]["trainer"].insert(0, "numNodes", counts[NODE if main.job == LAUNCHER else main.job])
     _complete(old, job, runtime, tasks, [template.patch for template in templates if template.patch])
     return Converted(job, runtime)
 
@@ -96,7 +109,7 @@ def _arrange(old: Old, tasks: list[Task], plugins: Plugins) -> Task:
     if "pytorch" in plugins:
         master, worker = (named.get(plugins.role("pytorch", role)) for role in ("master", "worker"))
         if master is not None and worker is not None:
-            _merge(old, master, worker)
+            _merge(old, master, worker, plugins)
         main = master or main
     elif "ssh" in plugins:
         launcher = named.get(plugins.role("mpi", "master")) if "mpi" in plugins else _launcher(tasks)
@@ -127,7 +140,7 @@ def _launcher(tasks: list[Task]) -> Task | None:
     )
 
 
-def _merge(old: Old, master: Task, worker: Task) -> None:
+def _merge(old: Old, master: Task, worker: Task, plugins: Plugins) -> None:
     """Put master and worker into one job, so that RANK is the index of the pod. Their pods must be equal."""
     templates = []
     for task in (master, worker):
@@ -142,9 +155,23 @@ def _merge(old: Old, master: Task, worker: Task) -> None:
         hint = "make the templates equal, and import again"
         old.refuse((*worker.pod, different[0]) if different else worker.path, message, hint)
         return
+    if msgspec.structs.replace(worker.lifecycle, completes=False, name="") != msgspec.structs.replace(
+        master.lifecycle, completes=False, name=""
+    ):
+        old.warn((*worker.path, "policies"), f"the policies of {master.name} also apply to the pods of {worker.name}")
+    if "env" in plugins and "_TASK_INDEX" in str(old.get(*worker.path)):
+        old.warn(
+            worker.pod, f"VC_TASK_INDEX counts from {master.count}, since these pods follow those of {master.name}"
+        )
     old.done(*worker.path)
     master.job = worker.job = NODE
     worker.first = master.count
+    ranges = {master: (0, master.count), worker: (master.count, master.count + worker.count)}
+    master.completing = tuple(
+        str(start) if end - start == 1 else f"{start}-{end - 1}"
+        for task, (start, end) in ranges.items()
+        if task.lifecycle.completes
+    )
 
 
 class _Template:
@@ -158,9 +185,9 @@ class _Template:
         """Return the replicated job, and fill trainer and patch."""
         old, task = self.old, self.task
         spec = job_policies(old, task.lifecycle)
-        if task.first == 0 and task.lifecycle.completes and task.count < count:
-            rule = mapping(succeededIndexes="0" if task.count == 1 else f"0-{task.count - 1}")
-            spec["successPolicy"] = mapping(rules=sequence(rule))
+        if task.completing:
+            rules = sequence(*(mapping(succeededIndexes=indexes) for indexes in task.completing))
+            spec["successPolicy"] = mapping(rules=rules)
         if not self.is_main:
             spec.insert(0, "parallelism", count)
         spec["template"] = mapping(spec=self._pod())
@@ -233,7 +260,7 @@ class _Template:
             for container in pod["containers"]:
                 mount = mapping(name=f"volume-{number}", mountPath=path)
                 container.setdefault("volumeMounts", sequence()).append(mount)
-        if "svc" in plugins and plugins.reads_host_files(self.task.name, old.get(*self.task.path, "template")):
+        if "svc" in plugins and FOLDER in str(old.get(*self.task.path, "template")):
             plugins.add_host_files(pod, str(old.get(*at, "containers", 0, "image")))
 
     def _is_patched(self, key: str) -> bool:
@@ -274,6 +301,9 @@ class _Template:
             old.put(metadata, key, *at, key)
         for key in ("name", "creationTimestamp"):
             old.done(*at, key)
+        if _OWN_LABELS in str(old.get(*self.task.pod)):
+            labels = metadata.setdefault("labels", mapping())
+            labels[f"{_OWN_LABELS}job-name"], labels[f"{_OWN_LABELS}task-spec"] = old.name, self.task.name
         copied = {key: old.get("metadata", "annotations", key) for key in _OF_PODS}
         copied[_NUMA] = old.read(*self.task.path, "topologyPolicy")
         for key, value in copied.items():
@@ -315,7 +345,8 @@ def _complete(
     policies = jobset_policies(old, [task.lifecycle for task in first.values()][::-1])
     for key, value in reversed(policies.items()):
         spec.insert(0, key, value)
-    old.put(spec, "ttlSecondsAfterFinished", "spec", "ttlSecondsAfterFinished")
+    if old.get("spec", "ttlSecondsAfterFinished") is not None:
+        old.warn(("spec", "ttlSecondsAfterFinished"), TTL, TTL_HINT)
     _minimum_success(old, spec)
     claims = sequence()
     for number, volume in enumerate(old.items("spec", "volumes")):

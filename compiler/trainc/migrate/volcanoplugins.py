@@ -13,7 +13,7 @@ from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 from ruamel.yaml.scalarstring import LiteralScalarString as Literal
 
-from trainc.basics.jsonvalues import Json, Path, as_list
+from trainc.basics.jsonvalues import Path, as_list
 from trainc.migrate.documents import Old
 from trainc.migrate.trees import mapping, sequence
 
@@ -22,7 +22,7 @@ _PORTS: Final = {"mpi": ("mpijob-port", "22"), "pytorch": ("pytorchjob-port", "2
 _SSH_PATH: Final = "/root/.ssh"
 _NAME: Final = "$(JOBSET_NAME)"
 _HOSTS: Final = "volcano-hosts"
-_FOLDER: Final = "/etc/volcano"
+FOLDER: Final = "/etc/volcano"
 _RSH: Final = "ssh -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
 """What Volcano's ssh configuration sets. Open MPI reads the command from plm_rsh_agent."""
 
@@ -58,6 +58,13 @@ class Plugins:
             self.arguments.setdefault("ssh", {})
         if "mpi" in self.arguments or "pytorch" in self.arguments:
             self.arguments.setdefault("svc", {})
+        if "svc" in self and self.arguments["svc"].get("disable-network-policy") != "true":
+            old.note(self.path("svc"), "there is no NetworkPolicy: pods of other jobs can connect to those of this one")
+        if "svc" in self and FOLDER not in str(old.get("spec", "tasks")):
+            old.note(self.path("svc"), f"{FOLDER} is left out: no template mentions it")
+        if "pytorch" in self and self.arguments["pytorch"].get("wait-master-enabled") == "true":
+            message = "no init container waits for the master: torch.distributed tries again until it answers"
+            old.warn(("spec", "plugins", "pytorch"), message)
 
     def __contains__(self, name: str) -> bool:
         return name in self.arguments
@@ -120,25 +127,18 @@ class Plugins:
             next(key for key in (name, "mpi", "pytorch") if key in self.old.keys("spec", "plugins")),
         )
 
-    def reads_host_files(self, task: str, template: Json) -> bool:
-        """Return whether a template mentions the folder of the host files. Without them, the folder is left out."""
-        if _FOLDER in str(template):
-            return True
-        self.old.note(self.path("svc"), f"{_FOLDER} is not in the pods of {task}: their template does not mention it")
-        return False
-
     def add_host_files(self, pod: CommentedMap, image: str) -> None:
         """Let an init container write the host files, since they name the JobSet."""
         lines = ""
         for name, hosts in self.hosts.items():
             names = " ".join(each.replace(_NAME, "$JOBSET_NAME") for each in hosts)
-            lines += f"printf '%s\\n' {names} > {_FOLDER}/{name.replace('-', '_')}.host\n"
+            lines += f"printf '%s\\n' {names} > {FOLDER}/{name.replace('-', '_')}.host\n"
         writer = mapping(name=_HOSTS, image=image, command=sequence("sh", "-c", Literal(lines)))
         writer["env"] = sequence(field(*JOBSET_NAME))
         pod.setdefault("initContainers", sequence()).insert(0, writer)
         pod.setdefault("volumes", sequence()).append(mapping(name=_HOSTS, emptyDir=mapping()))
         for container in (*pod["containers"], *pod["initContainers"]):
-            container.setdefault("volumeMounts", sequence()).append(mapping(name=_HOSTS, mountPath=_FOLDER))
+            container.setdefault("volumeMounts", sequence()).append(mapping(name=_HOSTS, mountPath=FOLDER))
 
 
 def _arguments(words: Sequence[Any]) -> dict[str, str]:
