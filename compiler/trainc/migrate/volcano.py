@@ -5,18 +5,19 @@ Facts: the Job API, pkg/controllers/job and the admission webhook, at v1.16.0-al
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import msgspec
 from ruamel.yaml.comments import CommentedMap
 
-from trainc.basics.jsonvalues import Json, Path, as_object, get, objects
+from trainc.basics.jsonvalues import Json, Path, as_object, get, objects, paths
 from trainc.migrate.documents import Converted, Old
 from trainc.migrate.jobs import new_job, new_runtime
 from trainc.migrate.lifecycle import Lifecycle, job_policies, jobset_policies, lifecycle_of
 from trainc.migrate.pods import MANAGER, PATCHABLE, PATCHABLE_OF_CONTAINERS
 from trainc.migrate.trees import mapping, sequence
-from trainc.migrate.volcanoplugins import FOLDER, Plugins, host
+from trainc.migrate.volcanoplugins import FOLDER, KEYS, Plugins, host
 from trainc.upstream import ANCESTOR_LABEL, LAUNCHER, NODE, TRAINER, VOLCANO_QUEUE
 
 TTL: Final = (
@@ -67,14 +68,15 @@ def convert(old: Old) -> Converted | None:
         return Converted(job)
     main = _arrange(old, tasks, plugins)
     plugins.hosts = {task.name: [host(task.job, task.first + index) for index in range(task.count)] for task in tasks}
+    _report_hosts(old, tasks)
     counts: dict[str, int] = {}
     for task in tasks:
         counts[task.job] = counts.get(task.job, 0) + task.count
-    templates = [_Template(old, job, task, plugins, is_main=task is main) for task in tasks if not task.first]
+    templates = [_Template(old, job, task, plugins, main) for task in tasks if not task.first]
     jobs = {template.task.job: template.replicated(counts[template.task.job]) for template in templates}
     policy = mapping(numNodes=1)
     if main.job == LAUNCHER:
-        policy["mpi"] = mapping(numProcPerNode=1, mpiImplementation="OpenMPI", sshAuthMountPath=plugins.ssh_path())
+        policy["mpi"] = mapping(numProcPerNode=1, mpiImplementation="OpenMPI", sshAuthMountPath=KEYS)
         policy["mpi"]["runLauncherAsNode"] = False
     framework = "mpi" if main.job == LAUNCHER else "torch" if "pytorch" in plugins else "plain"
     runtime = new_runtime(f"volcano-{framework}", framework, policy, *_ordered(old, tasks, jobs))
@@ -119,7 +121,7 @@ def _arrange(old: Old, tasks: list[Task], plugins: Plugins) -> Task:
             path: Path = ("spec", "plugins", "ssh" if "ssh" in old.keys("spec", "plugins") else "mpi")
             old.note(
                 path,
-                f"the keys are those of Trainer, in {plugins.ssh_path()}; only mpirun skips the check of host keys",
+                f"an init container writes Trainer's keys and Volcano's ssh configuration to {plugins.ssh_path()}",
             )
             main = launcher
         else:
@@ -177,8 +179,9 @@ def _merge(old: Old, master: Task, worker: Task, plugins: Plugins) -> None:
 class _Template:
     """The pod template of a task, divided between trainer and patch of the TrainJob, and the runtime."""
 
-    def __init__(self, old: Old, job: CommentedMap, task: Task, plugins: Plugins, *, is_main: bool) -> None:
-        self.old, self.job, self.task, self.plugins, self.is_main = old, job, task, plugins, is_main
+    def __init__(self, old: Old, job: CommentedMap, task: Task, plugins: Plugins, main: Task) -> None:
+        self.old, self.job, self.task, self.plugins = old, job, task, plugins
+        self.is_main, self.has_keys = task is main, main.job == LAUNCHER
         self.patch: CommentedMap | None = None
 
     def replicated(self, count: int) -> CommentedMap:
@@ -248,8 +251,6 @@ class _Template:
                     trainer if is_first else container, (*at, kind, index), is_container=kind == "containers"
                 )
                 plugins.open_ports(container)
-        if self.is_main and self.task.job == LAUNCHER:
-            trainer.setdefault("env", sequence()).extend(plugins.launcher_variables())
         for number, volume in enumerate(old.items("spec", "volumes")):
             claim, path = volume.get("volumeClaimName"), str(volume.get("mountPath"))
             if claim:
@@ -260,8 +261,8 @@ class _Template:
             for container in pod["containers"]:
                 mount = mapping(name=f"volume-{number}", mountPath=path)
                 container.setdefault("volumeMounts", sequence()).append(mount)
-        if "svc" in plugins and FOLDER in str(old.get(*self.task.path, "template")):
-            plugins.add_host_files(pod, str(old.get(*at, "containers", 0, "image")))
+        hosts = "svc" in plugins and FOLDER in str(old.get(*self.task.path, "template"))
+        plugins.add_files(pod, as_object(old.get(*at, "containers", 0)), keys=self.has_keys, hosts=hosts)
 
     def _is_patched(self, key: str) -> bool:
         return self.is_main and key in (*_OF_TRAINER, "resources", *PATCHABLE_OF_CONTAINERS)
@@ -310,6 +311,19 @@ class _Template:
             if value is not None:
                 metadata.setdefault("annotations", mapping()).setdefault(key, value)
         return metadata
+
+
+def _report_hosts(old: Old, tasks: list[Task]) -> None:
+    """Report where a template names a pod as Volcano does."""
+    former = re.compile("|".join(rf"\b{re.escape(f'{old.name}-{task.name}')}-\d+\b" for task in tasks))
+    for task in tasks:
+        for path in paths(old.get(*task.pod), task.pod):
+            value = old.get(*path)
+            if isinstance(value, str) and (found := former.search(value)) is not None:
+                name = found[0].removeprefix(f"{old.name}-").rpartition("-")[0]
+                other = next(each for each in tasks if each.name == name)
+                message = f"there is no host {found[0]}: the pods of {name} are <job>-{other.job}-0-<index>.<job>"
+                old.refuse(path, message, f"use the variable VC_{name.replace('-', '_').upper()}_HOSTS")
 
 
 def _ordered(old: Old, tasks: list[Task], jobs: dict[str, CommentedMap]) -> list[CommentedMap]:

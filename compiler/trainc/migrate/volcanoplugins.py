@@ -9,22 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+import msgspec
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 from ruamel.yaml.scalarstring import LiteralScalarString as Literal
 
-from trainc.basics.jsonvalues import Path, as_list
+from trainc.basics.jsonvalues import JsonObject, Path, as_list
 from trainc.migrate.documents import Old
 from trainc.migrate.trees import mapping, sequence
 
 _SUPPORTED: Final = ("env", "svc", "ssh", "mpi", "pytorch")
 _PORTS: Final = {"mpi": ("mpijob-port", "22"), "pytorch": ("pytorchjob-port", "23456")}
-_SSH_PATH: Final = "/root/.ssh"
 _NAME: Final = "$(JOBSET_NAME)"
-_HOSTS: Final = "volcano-hosts"
+_FILES, _HOSTS, _SSH = "volcano-files", "volcano-hosts", "volcano-ssh"
+"""The names of the init container and of its volumes."""
 FOLDER: Final = "/etc/volcano"
-_RSH: Final = "ssh -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
-"""What Volcano's ssh configuration sets. Open MPI reads the command from plm_rsh_agent."""
+KEYS: Final = "/etc/mpi-ssh"
+"""The folder in which Trainer mounts the keys, with modes that ssh rejects."""
+_CONFIG: Final = r"StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n"
+"""What Volcano writes into the ssh configuration."""
 
 
 def host(job: str, index: int) -> str:
@@ -100,14 +103,9 @@ class Plugins:
         if task in (master, worker):
             yield field("RANK", INDEX)
 
-    def launcher_variables(self) -> list[CommentedMap]:
-        """Return the variable by which Open MPI skips the check of host keys, as Volcano's ssh configuration does."""
-        port = self.arguments["ssh"].get("ssh-port", "22")
-        return [mapping(name="OMPI_MCA_plm_rsh_agent", value=_RSH if port == "22" else f"{_RSH} -p {port}")]
-
     def ssh_path(self) -> str:
         """Return the folder of the keys."""
-        return self.arguments["ssh"].get("ssh-key-file-path", _SSH_PATH)
+        return self.arguments["ssh"].get("ssh-key-file-path", "/root/.ssh")
 
     def open_ports(self, container: Any) -> None:
         """Add the ports of mpi and pytorch to a container that does not have them."""
@@ -127,18 +125,43 @@ class Plugins:
             next(key for key in (name, "mpi", "pytorch") if key in self.old.keys("spec", "plugins")),
         )
 
-    def add_host_files(self, pod: CommentedMap, image: str) -> None:
-        """Let an init container write the host files, since they name the JobSet."""
-        lines = ""
-        for name, hosts in self.hosts.items():
-            names = " ".join(each.replace(_NAME, "$JOBSET_NAME") for each in hosts)
-            lines += f"printf '%s\\n' {names} > {FOLDER}/{name.replace('-', '_')}.host\n"
-        writer = mapping(name=_HOSTS, image=image, command=sequence("sh", "-c", Literal(lines)))
-        writer["env"] = sequence(field(*JOBSET_NAME))
+    def add_files(self, pod: CommentedMap, container: JsonObject, *, keys: bool, hosts: bool) -> None:
+        """Let an init container write what ssh and svc mount: the files name the JobSet, and ssh is strict about modes.
+
+        The init container has the image and the security context of ``container``.
+        """
+        mounts: list[CommentedMap] = []
+        lines = "set -eu\n"
+        writer = mapping(name=_FILES, image=container.get("image"))
+        volumes = pod.get("volumes", sequence())
+        if keys:
+            port = self.arguments["ssh"].get("ssh-port", "22")
+            config = _CONFIG if port == "22" else f"{_CONFIG}Port {port}\\n"
+            files = " ".join(f"{KEYS}/{name}" for name in ("id_rsa", "id_rsa.pub", "authorized_keys"))
+            lines += f"install -d -m 0700 /ssh/.ssh\ninstall -m 0600 {files} /ssh/.ssh/\n"
+            lines += f"printf '{config}' > /ssh/.ssh/config\n"
+            mounts += [mapping(name="mpi-ssh-auth", mountPath=KEYS), mapping(name=_SSH, mountPath="/ssh")]
+            volumes.append(mapping(name=_SSH, emptyDir=mapping()))
+            for each in pod["containers"]:
+                mount = mapping(name=_SSH, mountPath=self.ssh_path(), subPath=".ssh")
+                each.setdefault("volumeMounts", sequence()).append(mount)
+        if hosts:
+            for name, names in self.hosts.items():
+                words = " ".join(names).replace(_NAME, "$JOBSET_NAME")
+                lines += f"printf '%s\\n' {words} > {FOLDER}/{name.replace('-', '_')}.host\n"
+            writer["env"] = sequence(field(*JOBSET_NAME))
+            mounts.append(mapping(name=_HOSTS, mountPath=FOLDER))
+            volumes.append(mapping(name=_HOSTS, emptyDir=mapping()))
+            for each in (*pod["containers"], *pod.get("initContainers", ())):
+                each.setdefault("volumeMounts", sequence()).append(mapping(name=_HOSTS, mountPath=FOLDER))
+        if not mounts:
+            return
+        pod["volumes"] = volumes
+        writer["command"] = sequence("sh", "-c", Literal(lines))
+        if (context := container.get("securityContext")) is not None:
+            writer["securityContext"] = msgspec.json.decode(msgspec.json.encode(context))
+        writer["volumeMounts"] = sequence(*mounts)
         pod.setdefault("initContainers", sequence()).insert(0, writer)
-        pod.setdefault("volumes", sequence()).append(mapping(name=_HOSTS, emptyDir=mapping()))
-        for container in (*pod["containers"], *pod["initContainers"]):
-            container.setdefault("volumeMounts", sequence()).append(mapping(name=_HOSTS, mountPath=FOLDER))
 
 
 def _arguments(words: Sequence[Any]) -> dict[str, str]:
