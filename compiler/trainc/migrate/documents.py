@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -10,7 +12,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.findings import Finding, Severity, report
-from trainc.inputs.source import Document
+from trainc.inputs.source import Document, Source
 from trainc.migrate.inplace import Addition, Edit
 from trainc.migrate.trees import Comment, comments_of, containers, read_tree
 
@@ -27,16 +29,18 @@ class Converted(msgspec.Struct, frozen=True, eq=False):
 
 
 class Old:
-    """A document to import. Paths are those of the old document. ``documents`` are all documents of the run."""
+    """A document to import. Paths are those of the old document. ``runtimes`` are those of the run."""
 
-    def __init__(self, document: Document, documents: Sequence[Document] = ()) -> None:
+    def __init__(self, document: Document, runtimes: Sequence[Document] = ()) -> None:
         self.document = document
-        self.documents = documents
+        self.runtimes = runtimes
         self.data: JsonObject = document.data
         self.findings: list[Finding] = []
         self._tree, first, last = _tree_of(document)
         self._comments, self._end = comments_of(document, first, last)
         self._moved: dict[Path, tuple[Any, Any]] = {}
+        self._same: dict[Path, Path] = {}
+        self._anchors: dict[Path, tuple[Any, Any]] = {}
         self._done: set[Path] = set()
 
     @property
@@ -75,6 +79,10 @@ class Old:
         """Mark a value, with all that it contains, as imported."""
         self._done.add(path)
 
+    def undo(self, *path: str | int) -> None:
+        """Take back that a value is imported; its parts are then looked at one by one."""
+        self._done.discard(path)
+
     def node(self, *path: str | int) -> Any:
         """Return a value with quotes and layout."""
         found = self._tree
@@ -96,24 +104,41 @@ class Old:
         self.done(*path)
         return True
 
+    def relocate(self, source: CommentedMap, key: str, target: CommentedMap) -> None:
+        """Move a value of a new mapping to another one, with its comments."""
+        target[key] = source.pop(key)
+        for path, (container, name) in self._moved.items():
+            if container is source and name == key:
+                self._moved[path] = (target, key)
+
     def moved(self, target: Any, key: Any, *path: str | int) -> None:
         """Attach the comments of a value to a new one, which a converter computed from it."""
         self._moved[path] = (target, key)
         self.done(*path)
 
-    def note(self, path: Path, message: str, hint: str | None = None, code: str = CHANGED) -> None:
-        """Report that a field is reached in another way."""
-        self._report(code, path, message, hint, Severity.NOTE)
+    def anchor(self, target: Any, key: Any, *path: str | int) -> None:
+        """Attach the comments of a mapping, whose parts are moved one by one, to a new value."""
+        self._anchors[path] = (target, key)
 
-    def warn(self, path: Path, message: str, hint: str | None = None, code: str = CHANGED) -> None:
-        """Report that the new job behaves a little differently."""
-        self._report(code, path, message, hint, Severity.WARNING)
+    def same(self, path: Path, other: Path) -> None:
+        """Mark a value as imported since it is the same as another one, which also gets its comments."""
+        self._same[path] = other
+        self.done(*path)
 
-    def refuse(self, path: Path, message: str, hint: str | None = None, code: str = NO_EQUAL) -> None:
-        """Report that a meaning would be lost."""
-        self._report(code, path, message, hint, Severity.ERROR)
+    def note(self, path: Path, message: str, hint: str | None = None) -> None:
+        """Report that a meaning is reached in another way, and mark the value."""
+        self.report(CHANGED, path, message, hint, severity=Severity.NOTE)
 
-    def _report(self, code: str, path: Path, message: str, hint: str | None, severity: Severity) -> None:
+    def warn(self, path: Path, message: str, hint: str | None = None) -> None:
+        """Report that the new job behaves differently, and mark the value."""
+        self.report(CHANGED, path, message, hint, severity=Severity.WARNING)
+
+    def refuse(self, path: Path, message: str, hint: str | None = None) -> None:
+        """Report that a meaning would be lost, and mark the value."""
+        self.report(NO_EQUAL, path, message, hint, severity=Severity.ERROR)
+
+    def report(self, code: str, path: Path, message: str, hint: str | None = None, *, severity: Severity) -> None:
+        """Report anything else about a value, and mark it."""
         self.done(*path)
         self.findings.append(report(code, self.document, path, message, severity=severity, hint=hint))
 
@@ -127,7 +152,8 @@ class Old:
         for path in list(self._unmarked(self.data, ())):
             value = get(self.data, *path)
             shown = str(value) if not isinstance(value, dict | list) else None
-            message = f"{dotted(path)} has no equal in a TrainJob and is not imported"
+            name = path[-1] if path and isinstance(path[-1], str) else dotted(path)
+            message = f"{name} has no equal in a TrainJob, and is not imported"
             self.findings.append(report(NO_EQUAL, self.document, path, message, found=shown))
 
     def _unmarked(self, value: Json, path: Path) -> Iterator[Path]:
@@ -148,44 +174,57 @@ class Old:
         """Return where each comment belongs in new documents, and those for the head of the first one."""
         there = {one for tree in trees for one in containers(tree)}
         table: dict[tuple[int, Any], Comment] = {}
-        head: list[str] = []
+        lost: list[str] = []
         for path, comment in self._comments.items():
-            target = self._target(path)
+            target = self._target(self._original(path))
             if target is None or id(target[0][0]) not in there:
-                head += [*comment.above, *([comment.beside] if comment.beside else ())]
+                lost += [*comment.above, *([comment.beside] if comment.beside else ())]
                 continue
             (container, key), exact = target
             entry = table.setdefault((id(container), key), Comment())
-            entry.above += comment.above
-            if exact and entry.beside is None:
+            entry.above += [line for line in comment.above if line not in entry.above]
+            if exact and entry.beside in (None, comment.beside):
                 entry.beside = comment.beside
             elif comment.beside:
                 entry.above.append(comment.beside)
         if self._end:
             table[id(trees[0]), None] = Comment(self._end)
-        return table, head
+        kept = {line for comment in table.values() for line in (*comment.above, comment.beside)}
+        return table, [line for line in dict.fromkeys(lost) if line not in kept]
+
+    def _original(self, path: Path) -> Path:
+        size = next((len(prefix) for prefix in self._same if path[: len(prefix)] == prefix), 0)
+        return (*self._same[path[:size]], *path[size:]) if size else path
 
     def _target(self, path: Path) -> tuple[tuple[Any, Any], bool] | None:
-        if path in self._moved:
-            return self._moved[path], True
+        if (place := self._moved.get(path) or self._anchors.get(path)) is not None:
+            return place, True
         if any(path[:size] in self._moved for size in range(len(path))):
             return (self.node(*path[:-1]), path[-1]), True
         inside = [place for moved, place in self._moved.items() if path and moved[: len(path)] == path]
         return (inside[0], False) if inside else None
 
 
+@lru_cache(maxsize=4)
+def _lines(source: Source) -> list[str]:
+    return source.decoded().splitlines()
+
+
+@lru_cache(maxsize=4)
+def _tree(source: Source, first: int, last: int) -> Any:
+    return read_tree("\n".join(_lines(source)[first - 1 : last]) + "\n")
+
+
 def _tree_of(document: Document) -> tuple[Any, int, int]:
-    """Return the tree of a document, and its first and last line; a List counts as one."""
-    lines = document.source.decoded().splitlines()
-    line = document.locate(()).line
-    first = next((number + 1 for number in range(line - 1, 0, -1) if lines[number - 1].startswith("---")), 1)
-    last = next((number - 1 for number in range(line + 1, len(lines) + 1) if lines[number - 1].startswith("---")), None)
-    last = len(lines) if last is None else last
-    tree = read_tree("\n".join(lines[first - 1 : last]) + "\n")
+    """Return the tree of a document, and its first and last line. An item of a List begins after the one before it."""
+    lines, line = _lines(document.source), document.locate(()).line
+    cuts = [0, *(number for number, text in enumerate(lines, 1) if text.startswith("---")), len(lines) + 1]
+    place = bisect_left(cuts, line + (line in cuts)) - 1
+    first, last = cuts[place] + 1, cuts[place + 1] - 1
+    tree = _tree(document.source, first, last)
     found = next((node for node in _objects(tree) if node.lc.line + first == line), tree)
     if found is not tree:
-        marks = document.marks().values()
-        first, last = line, max(mark.line for mark in marks)
+        first, last = line, max(mark.line for mark in document.marks().values())
     return found, first, last
 
 

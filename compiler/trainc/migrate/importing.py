@@ -7,22 +7,31 @@ from collections.abc import Container, Iterable, Iterator
 import msgspec
 from ruamel.yaml.comments import CommentedMap
 
+from trainc.basics.jsonvalues import dotted
+from trainc.documents.classify import RUNTIMES, SUPERSEDED
 from trainc.documents.load import load
-from trainc.findings import Finding, report, sort_key
+from trainc.findings import Finding, Severity, report, sort_key
 from trainc.inputs.source import Document, Source
 from trainc.migrate.documents import Converted, Old
 from trainc.migrate.inplace import edited as edited_text
 from trainc.migrate.inplace import text_of
 from trainc.migrate.kinds import KINDS
 from trainc.migrate.runtimes import Runtimes
-from trainc.migrate.trees import mapping, write_tree
+from trainc.migrate.trees import mapping, ordered, write_tree
+
+_TRAINER = ("numNodes", "numProcPerNode", "image", "command", "args", "env", "resourcesPerNode")
+_SPEC = ("runtimeRef", "suspend", "managedBy", "activeDeadlineSeconds", "initializer", "trainer", "runtimePatches")
 
 
 class NewFile(msgspec.Struct, frozen=True):
-    """A file to write: a path from the root of the project, and its text."""
+    """A file to write: a path from the root of the project, and its text.
+
+    ``complete`` says whether nothing of the old document is lost; if not, comments at the top say what.
+    """
 
     path: str
     text: str
+    complete: bool = True
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -51,35 +60,34 @@ def import_documents(sources: Iterable[Source], runtimes: Iterable[Source] = (),
         findings += found
     given = [document for source in runtimes for document in load(source)[0]]
     known = Runtimes(given)
-    files: dict[str, str] = {}
+    all_runtimes = [document for document in (*documents, *given) if document.data["kind"] in RUNTIMES]
+    files: dict[str, NewFile] = {}
     texts: dict[str, str] = {}
     jobs = current = 0
     for document in documents:
-        group, _, version = str(document.data["apiVersion"]).rpartition("/")
-        converter = KINDS.get((group, version, str(document.data["kind"])))
-        if converter is None:
+        if (converter := KINDS.get(key_of(document))) is None:
+            findings += _not_imported(document)
             current += 1
             continue
-        old = Old(document, (*documents, *given))
-        converted = converter(old)
-        if converted is None:
+        old = Old(document, all_runtimes)
+        if (converted := converter(old)) is None:
             current += 1
             continue
         if converted.job is not None:
             old.report_rest()
-        findings += old.findings
         jobs += 1
-        for path, text in _copy(old, converted, texts, own) if converted.job is None else _files(old, converted, known):
-            if path in files:
-                message = f"two documents become {path}"
+        for file in _copy(old, converted, texts, own) if converted.job is None else _files(old, converted, known):
+            if file.path in files:
+                message = f"another document becomes {file.path} as well"
                 findings.append(report("TC009", document, ("metadata", "name"), message))
-            files[path] = text
-    new = tuple(NewFile(path, text) for path, text in sorted(files.items()))
+            files.setdefault(file.path, file)
+        findings += old.findings
+    new = tuple(file for _, file in sorted(files.items()))
     edited = tuple(NewFile(name, text) for name, text in sorted(texts.items()) if name in own)
     return Imported(new, edited, tuple(sorted(findings, key=sort_key)), jobs, current)
 
 
-def _copy(old: Old, converted: Converted, texts: dict[str, str], own: Container[str]) -> Iterator[tuple[str, str]]:
+def _copy(old: Old, converted: Converted, texts: dict[str, str], own: Container[str]) -> Iterator[NewFile]:
     """Edit a document in the text of its source; yield the file of its copy if the source is not one of the project."""
     document = old.document
     name = document.source.name
@@ -87,22 +95,44 @@ def _copy(old: Old, converted: Converted, texts: dict[str, str], own: Container[
     texts[name] = text
     if name not in own:
         folder = f"jobs/{old.namespace}" if old.kind == "TrainJob" else "runtimes"
-        yield f"{folder}/{old.name}.yaml", text_of(text, document.index)
+        yield NewFile(f"{folder}/{old.name}.yaml", text_of(text, document.index), not old.errors)
 
 
-def _files(old: Old, converted: Converted, known: Runtimes) -> Iterator[tuple[str, str]]:
+def key_of(document: Document) -> tuple[str, str, str]:
+    """Return group, version and kind of a document."""
+    group, _, version = str(document.data["apiVersion"]).rpartition("/")
+    return group, version, str(document.data["kind"])
+
+
+def _not_imported(document: Document) -> Iterator[Finding]:
+    """Report a job of another operator without a converter."""
+    group, version, kind = key_of(document)
+    if (group, kind) in SUPERSEDED:
+        versions = [row[1] for row in KINDS if (row[0], row[2]) == (group, kind)]
+        expected = " or ".join(f"{group}/{one}" for one in versions) or None
+        message = f"{kind} of {group}/{version} cannot be imported"
+        path = ("apiVersion",) if versions else ("kind",)
+        yield report("TC032", document, path, message, found=str(document.data[path[0]]), expected=expected)
+
+
+def _files(old: Old, converted: Converted, known: Runtimes) -> Iterator[NewFile]:
     """Yield the files of one old document; of its runtime only if no other has the same."""
     job, runtime = converted.job, converted.runtime
     trees: list[tuple[str, CommentedMap]] = []
     if job is not None:
         trees.append((f"jobs/{old.namespace}/{old.name}.yaml", job))
         if runtime is not None:
-            name, is_new = known.reference(runtime, old.name)
-            job["spec"].insert(0, "runtimeRef", mapping(name=name))
+            name, is_new = known.reference(runtime, job)
+            job["spec"]["runtimeRef"] = mapping(name=name)
             if is_new:
                 trees.append((f"runtimes/{name}.yaml", runtime))
+            if (message := known.too_long(name, old.name)) is not None:
+                old.report("TC802", ("metadata", "name"), message, severity=Severity.ERROR)
+        ordered(job["spec"], *_SPEC)
+        ordered(job["spec"].get("trainer", mapping()), *_TRAINER)
     trees += [(f"runtimes/{tree['metadata']['name']}.yaml", tree) for tree in converted.others]
-    table, head = old.comments([tree for _, tree in trees])
+    table, head = old.comments([tree for _, tree in trees]) if trees else ({}, [])
+    head = [f"# trainc import: {dotted(one.path)}: {one.message}" for one in old.errors] + head
     for path, tree in trees:
-        yield path, write_tree(tree, table, head)
+        yield NewFile(path, write_tree(tree, table, head), not old.errors)
         head = []

@@ -1,15 +1,16 @@
-"""What all v1 jobs have in common: metadata, run policy, and the parts of a TrainJob and of a runtime."""
+"""What all v1 jobs have in common: metadata, run policy, replicas, and the parts of a TrainJob and of a runtime."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from ruamel.yaml.comments import CommentedMap
 
-from trainc.basics.jsonvalues import Path
-from trainc.migrate.documents import Old
+from trainc.basics.jsonvalues import Path, get
+from trainc.migrate.documents import Converted, Old
 from trainc.migrate.trees import mapping, sequence
-from trainc.upstream import TRAINER_API
+from trainc.upstream import QUEUE_LABEL, TRAINER_API
 
 _OF_A_CLUSTER: Final = (
     "uid",
@@ -21,6 +22,13 @@ _OF_A_CLUSTER: Final = (
     "deletionTimestamp",
 )
 _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
+_TTL: Final = (
+    "ttlSecondsAfterFinished is not imported: where Argo CD or Flux sync out/, a job that a cluster deletes runs again"
+)
+_TTL_HINT: Final = (
+    "delete the job's file when it is done; if nothing syncs out/, set ttlSecondsAfterFinished of the runtime's JobSet"
+)
 
 
 def new_job(old: Old) -> CommentedMap:
@@ -40,61 +48,161 @@ def new_job(old: Old) -> CommentedMap:
         old.done("metadata", key)
     for key in ("apiVersion", "kind", "status"):
         old.done(key)
-    spec = mapping()
-    job = mapping(apiVersion=TRAINER_API, kind="TrainJob", metadata=metadata, spec=spec)
-    spec["trainer"] = mapping()
-    return job
+    spec = mapping(trainer=mapping())
+    return mapping(apiVersion=TRAINER_API, kind="TrainJob", metadata=metadata, spec=spec)
 
 
-def new_runtime(name: str, framework: str, policy: CommentedMap, *jobs: CommentedMap) -> CommentedMap:
+def new_runtime(name: str, framework: str, policy: CommentedMap | None, *jobs: CommentedMap) -> CommentedMap:
     """Return a ClusterTrainingRuntime."""
-    template = mapping(spec=mapping(replicatedJobs=sequence(*jobs)))
     labels = mapping()
     labels["trainer.kubeflow.org/framework"] = framework
-    return mapping(
-        apiVersion=TRAINER_API,
-        kind="ClusterTrainingRuntime",
-        metadata=mapping(name=name, labels=labels),
-        spec=mapping(mlPolicy=policy, template=template),
-    )
+    spec = mapping(template=mapping(spec=mapping(replicatedJobs=sequence(*jobs))))
+    if policy is not None:
+        spec.insert(0, "mlPolicy", policy)
+    metadata = mapping(name=name, labels=labels)
+    return mapping(apiVersion=TRAINER_API, kind="ClusterTrainingRuntime", metadata=metadata, spec=spec)
+
+
+def succeed_with(runtime: CommentedMap, *names: str) -> None:
+    """Let the JobSet succeed when all Jobs of some replicated jobs have."""
+    policy = mapping(operator="All", targetReplicatedJobs=sequence(*names))
+    runtime["spec"]["template"]["spec"].insert(0, "successPolicy", policy)
 
 
 class Replicas:
     """The pods of one type of replicas: where they are in the old job, how many, and how they restart."""
 
-    def __init__(self, old: Old, path: Path, container: str, restart: str) -> None:
+    def __init__(self, old: Old, path: Path, container: str | None, restart: str, count: int = 1) -> None:
         self.old = old
         self.path = path
         self.template: Path = (*path, "template")
         self.pod: Path = (*self.template, "spec")
-        count = old.get(*path, "replicas")
-        self.count = count if isinstance(count, int) else 1
-        self.restart = str(old.get(*path, "restartPolicy") or restart)
-        names = [old.get(*self.pod, "containers", index, "name") for index in range(self._containers)]
-        self.main = names.index(container) if container in names else 0
-
-    @property
-    def _containers(self) -> int:
-        found = self.old.get(*self.pod, "containers")
-        return len(found) if isinstance(found, list) else 0
+        number = old.get(*path, "replicas")
+        self.count = number if isinstance(number, int) else count
+        self.restart = str(old.read(*path, "restartPolicy") or restart)
+        self.names = [str(item.get("name")) for item in old.items(*self.pod, "containers")]
+        self.main = self.names.index(container) if container in self.names else 0
+        old.read(*path, "replicas")
 
     @property
     def container(self) -> Path:
         """The path of the main container."""
         return (*self.pod, "containers", self.main)
 
-    def words(self) -> str:
-        """Return command, arguments and variables of the main container in one text."""
+    @property
+    def text(self) -> str:
+        """Command, arguments and variables of the main container."""
         keys = ("command", "args", "env")
         return " ".join(str(self.old.get(*self.container, key) or "") for key in keys)
 
+    def port(self, name: str, default: int) -> int:
+        """Return the port of the main container that has a name."""
+        ports = self.old.items(*self.container, "ports")
+        found = next((port.get("containerPort") for port in ports if port.get("name") == name), default)
+        return found if isinstance(found, int) else default
 
-def replicas_of(old: Old, field: str, container: str, restart: str, *types: str) -> dict[str, Replicas]:
-    """Return the replicas of a job by type; types are spelt in any case."""
-    found = {}
-    specs = old.get("spec", field)
-    for key in specs if isinstance(specs, dict) else ():
-        name = next((name for name in types if name.lower() == key.lower()), None)
-        if name is not None:
-            found[name] = Replicas(old, ("spec", field, key), container, restart)
-    return found
+
+def replicas_of(
+    old: Old, field: str, container: str | None, restart: str, *types: str, defaults: Mapping[str, int] | None = None
+) -> dict[str, Replicas]:
+    """Return the replicas of a job by type, in the order of ``types``, which may be spelt in any case.
+
+    ``defaults`` are the numbers of replicas of types for which it is not 1.
+    """
+    keys = {key.lower(): key for key in old.keys("spec", field)}
+    return {
+        name: Replicas(old, ("spec", field, key), container, restart, (defaults or {}).get(name, 1))
+        for name in types
+        if (key := keys.get(name.lower())) is not None
+        and old.items("spec", field, key, "template", "spec", "containers")
+    }
+
+
+def without_pods(old: Old, field: str) -> Converted:
+    """Report a job without a container."""
+    path: Path = ("spec", field) if old.get("spec", field) is not None else ()
+    old.refuse(path, f"{old.kind} has no replicas with a container")
+    old.done()
+    return Converted()
+
+
+def merged(sets: Mapping[str, Replicas]) -> bool:
+    """Return whether all pods have the same template and restart alike: one replicated job can have them all."""
+    first, *others = sets.values()
+    old = first.old
+    return all((old.get(*one.template), one.restart) == (old.get(*first.template), first.restart) for one in others)
+
+
+def count_nodes(old: Old, job: CommentedMap, sets: Mapping[str, Replicas]) -> Replicas:
+    """Set numNodes to the number of all pods, which have one template, and return the replicas that have it."""
+    trainer = job["spec"]["trainer"]
+    trainer["numNodes"] = sum(one.count for one in sets.values())
+    first = next(iter(sets.values()))
+    for one in sets.values():
+        old.moved(trainer, "numNodes", *one.path, "replicas")
+        if one is not first:
+            old.same(one.template, first.template)
+    return first
+
+
+class RunPolicy:
+    """What the run policy of an old job says about the Jobs and the PodGroup."""
+
+    def __init__(self, old: Old, job: CommentedMap) -> None:
+        """Read the run policy, whose fields were those of spec itself in early releases of v1."""
+        self.old = old
+        self._spec = job["spec"]
+        self.backoff_limit: int | None = None
+        self.gang: Path | None = None
+        for path in (("spec",), ("spec", "runPolicy")):
+            for key in old.keys(*path):
+                if (read := self._FIELDS.get(key)) is not None:
+                    read(self, (*path, key))
+
+    def _deadline(self, path: Path) -> None:
+        self.old.put(self._spec, "activeDeadlineSeconds", *path)
+
+    def _suspend(self, path: Path) -> None:
+        if self.old.get(*path) is True and get(self.old.data, "metadata", "labels", QUEUE_LABEL) is not None:
+            self.old.note(path, "suspend is left out: Kueue suspends a job of its queue itself")
+        elif self.old.get(*path) is True:
+            self.old.put(self._spec, "suspend", *path)
+        else:
+            self.old.done(*path)
+
+    def _ttl(self, path: Path) -> None:
+        self.old.warn(path, _TTL, _TTL_HINT)
+
+    def _clean(self, path: Path) -> None:
+        value = self.old.get(*path)
+        if value == "None":
+            message = "a JobSet keeps the pods that have finished, but stops those that still run when the job ends"
+            self.old.note(path, f"cleanPodPolicy None: {message}")
+        elif value == "All":
+            message = "a JobSet stops the pods that still run when the job ends, but keeps those that have finished"
+            self.old.warn(path, f"cleanPodPolicy All: {message}")
+        else:
+            self.old.done(*path)  # Running is what a JobSet does
+
+    def _managed(self, path: Path) -> None:
+        if self.old.get(*path) == _MULTIKUEUE:
+            self.old.put(self._spec, "managedBy", *path)
+        else:
+            self.old.done(*path)
+
+    def _backoff(self, path: Path) -> None:
+        limit = self.old.read(*path)
+        self.backoff_limit = limit if isinstance(limit, int) else None
+
+    def _scheduling(self, path: Path) -> None:
+        self.gang = path
+
+    _FIELDS: Final[Mapping[str, Callable[[RunPolicy, Path], None]]] = {
+        "activeDeadlineSeconds": _deadline,
+        "suspend": _suspend,
+        "ttlSecondsAfterFinished": _ttl,
+        "cleanPodPolicy": _clean,
+        "managedBy": _managed,
+        "backoffLimit": _backoff,
+        "schedulingPolicy": _scheduling,
+    }

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Collection
+from typing import Any, Final
 
-from ruamel.yaml.comments import CommentedMap
+import msgspec
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from trainc.migrate.documents import Old
+from trainc.migrate.hosts import check_hosts, with_new_labels
 from trainc.migrate.jobs import Replicas
-from trainc.migrate.trees import mapping, sequence
-from trainc.upstream import ANCESTOR_LABEL, NODE, TRAINER
+from trainc.migrate.trees import mapping, ordered, sequence
+from trainc.upstream import ANCESTOR_LABEL, JOB_COMPLETION_INDEX, NODE, TRAINER
 
 MANAGER: Final = "trainc.dev/import"
 PATCHABLE: Final = (
@@ -25,60 +28,240 @@ PATCHABLE: Final = (
 )
 """The fields of a pod that a runtime patch can set."""
 PATCHABLE_OF_CONTAINERS: Final = ("securityContext", "volumeMounts")
+OF_TRAINER: Final = {
+    "image": "image",
+    "command": "command",
+    "args": "args",
+    "env": "env",
+    "resources": "resourcesPerNode",
+}
+"""The fields of a container that the trainer of a TrainJob sets."""
+PERMANENT: Final = range(1, 128)
+"""The exit codes after which an operator does not restart a pod with restartPolicy ExitCode."""
+JOBSET_NAME: Final = "JOBSET_NAME"
+
+Environment = Callable[[], list[CommentedMap]]
 
 
-def trained(old: Old, job: CommentedMap, replicas: Replicas, variables: tuple[str, ...] = ()) -> CommentedMap:
-    """Move a pod template to the trainer and a patch of a TrainJob; return the replicated job with the rest.
+def literal(name: str, value: str | int) -> CommentedMap:
+    """Return a variable."""
+    return mapping(name=name, value=DoubleQuotedScalarString(str(value)))
 
-    ``variables`` are those that the old operator sets, in place of the user's.
+
+def from_field(name: str, field: str) -> CommentedMap:
+    """Return a variable with the value of a field of the pod."""
+    return mapping(name=name, valueFrom=mapping(fieldRef=mapping(fieldPath=field)))
+
+
+def jobset_name() -> CommentedMap:
+    """Return the variable with the name of the JobSet, of which names of hosts consist."""
+    return from_field(JOBSET_NAME, "metadata.labels['jobset.sigs.k8s.io/jobset-name']")
+
+
+def completion_index(name: str) -> CommentedMap:
+    """Return a variable with the index of a pod in its Job."""
+    return from_field(name, JOB_COMPLETION_INDEX)
+
+
+def global_index(name: str) -> CommentedMap:
+    """Return a variable with the index of a Job in its JobSet."""
+    return from_field(name, "metadata.labels['jobset.sigs.k8s.io/job-global-index']")
+
+
+def host(job: str, index: int | str, replica: int | str = 0) -> str:
+    """Return the name of a pod's host, for use in variables after JOBSET_NAME."""
+    return f"$({JOBSET_NAME})-{job}-{replica}-{index}.$({JOBSET_NAME})"
+
+
+class PodSet(msgspec.Struct, frozen=True, kw_only=True):
+    """How the pods of one type of replicas become those of a replicated job.
+
+    ``name`` is the replicated job's. ``job`` is the TrainJob whose trainer these pods are, or None. ``in_job`` are the
+    fields of the main container that go to its trainer. ``environment`` returns the variables that the runtime sets,
+    and ``variables`` are the names of all that the old operator sets, also in the TrainJob. ``everywhere`` says whether
+    the operator sets them in all containers. ``port`` is the name of a port that is no longer needed. ``fails_fast``
+    says whether the operator fails the job when a pod that does not restart fails.
     """
-    trainer = job["spec"]["trainer"]
-    at = replicas.container
-    for key in ("image", "command", "args"):
-        old.put(trainer, key, *at, key)
-    env = sequence()
-    for index, variable in enumerate(old.items(*at, "env")):
-        if variable.get("name") in variables:
-            old.note((*at, "env", index), f"the operator replaces {variable['name']}, so it is left out")
-        else:
-            old.put(env, None, *at, "env", index)
-    if env:
-        trainer["env"] = env
-    old.put(trainer, "resourcesPerNode", *at, "resources")
-    container = mapping(name=NODE, image=str(old.get(*at, "image")))
-    old.done(*at, "name")
-    patch = _patch(old, replicas)
-    if patch:
-        change = mapping(name=NODE, template=mapping(spec=mapping(template=patch)))
-        spec = mapping(template=mapping(spec=mapping(replicatedJobs=sequence(change))))
-        job["spec"]["runtimePatches"] = sequence(mapping(manager=MANAGER, trainingRuntimeSpec=spec))
-    pod = mapping(containers=sequence(container))
-    for key in old.keys(*at):
-        if key not in ("image", "command", "args", "env", "resources", "name", *PATCHABLE_OF_CONTAINERS):
-            old.put(container, key, *at, key)
-    labels = mapping()
-    labels[ANCESTOR_LABEL] = TRAINER
-    return mapping(
-        name=NODE, template=mapping(metadata=mapping(labels=labels), spec=mapping(template=mapping(spec=pod)))
-    )
+
+    name: str = NODE
+    job: CommentedMap | None = None
+    in_job: Collection[str] = tuple(OF_TRAINER)
+    container: str = NODE
+    environment: Environment = list
+    variables: Collection[str] = ()
+    everywhere: bool = True
+    port: str | None = None
+    fails_fast: bool = True
 
 
-def _patch(old: Old, replicas: Replicas) -> CommentedMap:
-    """Move what a runtime patch can set."""
-    spec, container, metadata = mapping(), mapping(), mapping()
-    for key in PATCHABLE:
-        old.put(spec, key, *replicas.pod, key)
-    for key in PATCHABLE_OF_CONTAINERS:
-        old.put(container, key, *replicas.container, key)
+def replicated_job(replicas: Replicas, limit: int | None, pods: PodSet) -> CommentedMap:
+    """Move a pod template to a replicated job with a backoffLimit, and to the TrainJob what belongs there."""
+    old, pod = replicas.old, mapping()
+    job_spec = mapping(template=mapping(spec=pod))
+    template = mapping(spec=job_spec)
+    if pods.job is not None:
+        labels = mapping()
+        labels[ANCESTOR_LABEL] = TRAINER
+        template.insert(0, "metadata", mapping(labels=labels))
+    _restart(replicas, limit if replicas.restart != "Never" or not pods.fails_fast else 0, pods, job_spec, pod)
+    patch = mapping(), mapping()  # of the pod, and of its container
+    uses_patch = pods.job is not None and len(replicas.names) == 1 and not old.get(*replicas.pod, "initContainers")
+    metadata = mapping()
     for key in ("labels", "annotations"):
         old.put(metadata, key, *replicas.template, "metadata", key)
+    for key in ("name", "creationTimestamp"):
+        old.done(*replicas.template, "metadata", key)
+    for key in old.keys(*replicas.pod):
+        _pod_field(replicas, key, patch[0] if uses_patch and key in PATCHABLE else pod)
+    pod["containers"] = _containers(replicas, pods, patch[1] if uses_patch else None)
+    if uses_patch:
+        _add_patch(pods, metadata, *patch)
+    elif metadata:
+        job_spec["template"].insert(0, "metadata", metadata)
+    ordered(pod, "restartPolicy", "schedulerName", "initContainers", "containers")
+    for tree in (template, pods.job):
+        with_new_labels(replicas, tree)
+    check_hosts(replicas, pods.name)
+    return mapping(name=pods.name, template=template)
+
+
+def _pod_field(replicas: Replicas, key: str, target: CommentedMap) -> None:
+    old, path = replicas.old, (*replicas.pod, key)
+    if key == "restartPolicy":
+        if old.get(*path) != replicas.restart:
+            old.note(path, f"{key} of the template is left out: the operator uses that of the replicas")
+        old.done(*path)
+    elif key in ("hostname", "subdomain"):
+        old.warn(path, f"{key} is left out: a JobSet sets the host names of its pods")
+    elif key == "serviceAccount":
+        if old.get(*replicas.pod, "serviceAccountName") is None:
+            old.put(target, "serviceAccountName", *path)
+        old.done(*path)
+    elif key != "containers":
+        old.put(target, key, *path)
+
+
+def _restart(replicas: Replicas, limit: int | None, pods: PodSet, job_spec: CommentedMap, pod: CommentedMap) -> None:
+    """Set restartPolicy, which defaults to OnFailure, backoffLimit, and the exit codes that are permanent failures."""
+    if replicas.restart == "Always":
+        message = "restartPolicy Always becomes OnFailure: the pods of a Job do not restart after a success"
+        replicas.old.warn((*replicas.path, "restartPolicy"), message)
+    elif replicas.restart in ("Never", "ExitCode"):
+        pod["restartPolicy"] = "Never"
+    if limit is not None:
+        job_spec.insert(0, "backoffLimit", limit)
+    if replicas.restart == "ExitCode":
+        values = sequence(*PERMANENT)
+        values.fa.set_flow_style()
+        codes = mapping(containerName=pods.container, operator="In", values=values)
+        rules = sequence(mapping(action="FailJob", onExitCodes=codes))
+        job_spec.insert(len(job_spec) - 1, "podFailurePolicy", mapping(rules=rules))
+
+
+def _containers(replicas: Replicas, pods: PodSet, patch: CommentedMap | None) -> CommentedSeq:
+    containers = sequence()
+    for index, name in enumerate(replicas.names):
+        if index == replicas.main:
+            containers.append(_main(replicas, pods, patch))
+            continue
+        container = mapping()
+        for key in replicas.old.keys(*replicas.pod, "containers", index):
+            replicas.old.put(container, key, *replicas.pod, "containers", index, key)
+        if pods.everywhere and (added := pods.environment()):
+            container["env"] = sequence(*added, *container.get("env", ()))
+        if pods.variables and pods.job is not None:
+            what = "only the variables that the runtime sets" if pods.everywhere else "none of the operator's variables"
+            replicas.old.warn((*replicas.pod, "containers", index, "name"), f"container {name!r} gets {what}")
+        containers.append(container)
+    return containers
+
+
+def _main(replicas: Replicas, pods: PodSet, patch: CommentedMap | None) -> CommentedMap:
+    """Move the main container."""
+    old, at = replicas.old, replicas.container
+    container = mapping(name=pods.container)
+    trainer = pods.job["spec"]["trainer"] if pods.job is not None else None
+    in_job = {} if trainer is None else {key: name for key, name in OF_TRAINER.items() if key in pods.in_job}
+    if old.get(*at, "resources", "claims"):
+        in_job.pop("resources", None)  # Trainer drops the claims of a TrainJob
+    if "image" in in_job:
+        container["image"] = str(old.get(*at, "image"))  # required in a runtime
+    if added := pods.environment():
+        container["env"] = sequence(*added)
+    old.done(*at, "name")
+    for key in [*in_job, *(key for key in old.keys(*at) if key not in (*in_job, "name"))]:
+        target = container
+        if key in in_job and trainer is not None:
+            target = trainer
+        elif patch is not None and key in PATCHABLE_OF_CONTAINERS:
+            target = patch
+        if key == "env":
+            _variables(replicas, pods, target)
+        elif key == "ports":
+            _ports(replicas, pods, target)
+        elif old.get(*at, key) not in ({}, []):
+            old.put(target, in_job.get(key, key), *at, key)
+    return ordered(container, "name", "image", "command", "args", "env")
+
+
+def _variables(replicas: Replicas, pods: PodSet, target: CommentedMap) -> None:
+    """Move the variables, but for those that the old operator replaces."""
+    old, path = replicas.old, (*replicas.container, "env")
+    env = target.get("env", sequence())
+    for index, variable in enumerate(old.items(*path)):
+        name = str(variable.get("name"))
+        if name in pods.variables:
+            old.note((*path, index), f"{name} is left out: the operator replaces its value")
+        else:
+            old.put(env, None, *path, index)
+    old.moved(target, "env", *path)
+    if env:
+        target["env"] = env
+
+
+def _ports(replicas: Replicas, pods: PodSet, target: CommentedMap) -> None:
+    """Move the ports; a name is added to those without, as Trainer sets the number of ports without names."""
+    old, path = replicas.old, (*replicas.container, "ports")
+    ports = sequence()
+    for index, port in enumerate(old.items(*path)):
+        if pods.port is not None and port.get("name") == pods.port:
+            old.note((*path, index), f"port {pods.port} is left out: the runtime sets its own")
+            continue
+        old.put(ports, None, *path, index)
+        if port.get("name") is None:
+            ports[-1].insert(0, "name", f"port-{port.get('containerPort')}")
+            old.note((*path, index), "the port gets a name: Trainer changes the numbers of ports without names")
+    if ports:
+        target["ports"] = ports
+        old.moved(target, "ports", *path)
+    old.done(*path)
+
+
+def _add_patch(pods: PodSet, metadata: CommentedMap, spec: CommentedMap, container: CommentedMap) -> None:
+    """Add a runtime patch to the TrainJob, if there is anything to patch."""
+    assert pods.job is not None
     if container:
-        spec["containers"] = sequence(mapping(name=NODE, **container))
-        for key in container:
-            old.moved(spec["containers"][0], key, *replicas.container, key)
+        container.insert(0, "name", pods.container)
+        spec["containers"] = sequence(container)
     patch = mapping()
     if metadata:
         patch["metadata"] = metadata
     if spec:
         patch["spec"] = spec
-    return patch
+    if patch:
+        add_patch(pods.job, mapping(name=pods.name, template=mapping(spec=mapping(template=patch))))
+
+
+def add_patch(job: CommentedMap, change: CommentedMap) -> None:
+    """Add the patch of a replicated job to the one runtime patch of a TrainJob."""
+    patches = job["spec"].setdefault("runtimePatches", sequence())
+    if not patches:
+        spec = mapping(template=mapping(spec=mapping(replicatedJobs=sequence())))
+        patches.append(mapping(manager=MANAGER, trainingRuntimeSpec=spec))
+    patches[0]["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"].append(change)
+
+
+def add_env(job: CommentedMap, *variables: CommentedMap) -> None:
+    """Add variables to the trainer of a TrainJob."""
+    trainer: Any = job["spec"]["trainer"]
+    trainer.setdefault("env", sequence()).extend(variables)

@@ -2,26 +2,202 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+from ruamel.yaml.comments import CommentedMap
+
+from trainc.basics.jsonvalues import Path
 from trainc.migrate.documents import Converted, Old
-from trainc.migrate.jobs import new_job, new_runtime, replicas_of
-from trainc.migrate.pods import trained
+from trainc.migrate.gang import schedule_together
+from trainc.migrate.jobs import (
+    Replicas,
+    RunPolicy,
+    count_nodes,
+    merged,
+    new_job,
+    new_runtime,
+    replicas_of,
+    succeed_with,
+    without_pods,
+)
+from trainc.migrate.pods import (
+    Environment,
+    PodSet,
+    add_env,
+    global_index,
+    host,
+    jobset_name,
+    literal,
+    replicated_job,
+)
 from trainc.migrate.trees import mapping
 
-_FIELD = "pytorchReplicaSpecs"
-_VARIABLES = ("PYTHONUNBUFFERED", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK")
+_FIELD: Final = "pytorchReplicaSpecs"
+_CONTAINER: Final = "pytorch"
+_PORT, _PORT_NAME = 23456, "pytorchjob-port"
+_MASTER: Final = ("MASTER_PORT", "PET_MASTER_PORT", "MASTER_ADDR", "PET_MASTER_ADDR", "WORLD_SIZE", "RANK")
+_VARIABLES: Final = ("PYTHONUNBUFFERED", *_MASTER, "PET_NODE_RANK", "PET_NPROC_PER_NODE", "PET_NNODES")
+_TORCHRUN: Final = re.compile(r"\btorchrun\b|torch\.distributed\.(?:run|launch)\b")
+_OF_RANKS: Final = re.compile(r"(?<![A-Z_])(?:MASTER_ADDR|MASTER_PORT|WORLD_SIZE|RANK)\b")
+_PROCESSES: Final = re.compile(r"--nproc[-_]per[-_]node")
 
 
-def convert(old: Old) -> Converted | None:
-    """Return a TrainJob with a runtime of mlPolicy.torch."""
-    sets = replicas_of(old, _FIELD, "pytorch", "OnFailure", "Master", "Worker")
+def convert(old: Old) -> Converted:
+    """Return a TrainJob whose pods get the variables that the operator sets.
+
+    torchrun needs PET_* only, which Trainer sets. For other programs, the runtime adds MASTER_ADDR, MASTER_PORT,
+    WORLD_SIZE and RANK. An elastic job, and one whose master and workers differ, has a runtime without mlPolicy.torch,
+    which sets all of them.
+    """
+    sets = replicas_of(old, _FIELD, _CONTAINER, "OnFailure", "Master", "Worker")
+    if not sets:
+        return without_pods(old, _FIELD)
     job = new_job(old)
-    trainer = job["spec"]["trainer"]
-    trainer["numNodes"] = sum(one.count for one in sets.values())
+    policy = RunPolicy(old, job)
+    if not merged(sets):
+        runtime, jobs = _separate(old, job, policy, sets)
+    else:
+        if old.get("spec", "elasticPolicy") is not None:
+            pods, runtime = _elastic(old, job, sets)
+        else:
+            pods, runtime = _fixed(old, job, sets)
+        jobs = [replicated_job(count_nodes(old, job, sets), policy.backoff_limit, pods)]
+        runtime["spec"]["template"]["spec"]["replicatedJobs"].append(jobs[0])
+    schedule_together(old, policy, sets, runtime, jobs)
+    return Converted(job, runtime)
+
+
+def _fixed(old: Old, job: CommentedMap, sets: Mapping[str, Replicas]) -> tuple[PodSet, CommentedMap]:
+    """Return the pods and the runtime of a job with a fixed number of equal pods."""
     first = next(iter(sets.values()))
-    for one in sets.values():
-        old.moved(trainer, "numNodes", *one.path, "replicas")
-        old.read(*one.path, "restartPolicy")
-        if one is not first and old.get(*one.template) == old.get(*first.template):
-            old.done(*one.template)
-    node = trained(old, job, first, _VARIABLES)
-    return Converted(job, new_runtime("torch", "torch", mapping(numNodes=1, torch=mapping()), node))
+    by_torchrun = _TORCHRUN.search(first.text) and not _OF_RANKS.search(first.text)
+    nodes = sum(one.count for one in sets.values())
+    processes = _processes(old, job, first)
+    if by_torchrun or "Master" not in sets:
+        environment: Environment = list
+        name = "torch"
+        variables: tuple[str, ...] = ("PYTHONUNBUFFERED", "PET_NPROC_PER_NODE", "PET_NNODES")
+        variables += (*_MASTER, "PET_NODE_RANK") if "Master" in sets else ()
+    else:
+        environment, name, variables = _variables_of_ranks, "torch-env", _VARIABLES
+    pods = PodSet(job=job, environment=environment, variables=variables, port=_PORT_NAME)
+    runtime = new_runtime(name, "torch", mapping(numNodes=1, torch=mapping()))
+    if environment is list:
+        add_env(job, literal("PYTHONUNBUFFERED", 1))
+    elif processes > 1:
+        add_env(job, literal("WORLD_SIZE", nodes * processes))
+    return pods, runtime
+
+
+def _variables_of_ranks() -> list[CommentedMap]:
+    """Return the variables of a program that torchrun does not start.
+
+    Trainer sets the variables without a value in place, so that those after them can use their values.
+    """
+    set_by_trainer = ("PET_MASTER_ADDR", "PET_MASTER_PORT", "PET_NODE_RANK", "PET_NNODES")
+    used = {"MASTER_ADDR": 0, "MASTER_PORT": 1, "RANK": 2, "WORLD_SIZE": 3}
+    return [
+        literal("PYTHONUNBUFFERED", 1),
+        *(mapping(name=name) for name in set_by_trainer),
+        *(literal(name, f"$({set_by_trainer[index]})") for name, index in used.items()),
+    ]
+
+
+def _processes(old: Old, job: CommentedMap, replicas: Replicas) -> int:
+    """Set numProcPerNode, and return the number by which the operator multiplies WORLD_SIZE."""
+    path: Path = ("spec", "nprocPerNode")
+    value = old.read(*path)
+    if isinstance(value, str) and value.isdecimal():
+        trainer = job["spec"]["trainer"]
+        trainer["numProcPerNode"] = int(value)
+        old.moved(trainer, "numProcPerNode", *path)
+        return int(value)
+    has_gpu = "gpu" in str(old.get(*replicas.container, "resources")).lower()
+    if (value == "cpu" or not has_gpu) and _TORCHRUN.search(replicas.text) and not _PROCESSES.search(replicas.text):
+        unit = "GPU" if has_gpu else "CPU that the pod requests, or one"
+        message = f"nprocPerNode {value or 'auto'}: Trainer lets torchrun start a process per {unit}"
+        command = "command" if old.get(*replicas.container, "command") else "args"
+        where: Path = path if value is not None else (*replicas.container, command)
+        old.warn(where, message, "set spec.trainer.numProcPerNode")
+    return 1
+
+
+def _elastic(old: Old, job: CommentedMap, sets: Mapping[str, Replicas]) -> tuple[PodSet, CommentedMap]:
+    """Return the pods and the runtime of an elastic job, with variables of torchrun that Trainer does not set."""
+    path: Path = ("spec", "elasticPolicy")
+    get = partial(old.read, *path)
+    first = next(iter(sets.values()))
+    port = get("rdzvPort") or first.port(_PORT_NAME, _PORT)
+    backend, where = str(get("rdzvBackend") or "c10d"), get("rdzvHost")
+    least, most = get("minReplicas"), get("maxReplicas")
+    nodes = sets.get("Worker", first).count
+    least, most = least or most or nodes, most or least or nodes
+    env = [literal("PET_NNODES", f"{least}:{most}")]
+    for key, name in (
+        ("maxRestarts", "PET_MAX_RESTARTS"),
+        ("nProcPerNode", "PET_NPROC_PER_NODE"),
+        ("rdzvId", "PET_RDZV_ID"),
+    ):
+        if (value := get(key)) is not None:
+            env.append(literal(name, str(value)))
+            old.moved(env[-1], "value", *path, key)
+    old.moved(env[0], "value", *path, "minReplicas")
+    if get("rdzvConf"):
+        pairs = (f"{pair.get('key')}={pair.get('value')}" for pair in old.items(*path, "rdzvConf"))
+        env.append(literal("PET_RDZV_CONF", ",".join(pairs)))
+    if get("standalone") is True:
+        env.append(literal("PET_STANDALONE", ""))
+    if (processes := old.read("spec", "nprocPerNode")) is not None:
+        env.append(literal("PET_NPROC_PER_NODE", str(processes)))
+    if old.get(*path, "metrics") is not None:
+        message = "metrics have no equal: nothing scales a TrainJob, which starts with numNodes pods"
+        old.refuse((*path, "metrics"), message, "remove metrics, and set numNodes to the number of pods to start")
+    add_env(job, *env)
+
+    def environment() -> list[CommentedMap]:
+        endpoint = literal("PET_RDZV_ENDPOINT", f"{where or host('node', 0)}:{port}")
+        settings = [literal("PYTHONUNBUFFERED", 1), endpoint, literal("PET_RDZV_BACKEND", backend)]
+        return [jobset_name(), *settings]
+
+    names = ("PYTHONUNBUFFERED", *(str(one["name"]) for one in env), "PET_RDZV_ENDPOINT", "PET_RDZV_BACKEND")
+    pods = PodSet(job=job, environment=environment, variables=names, port=_PORT_NAME)
+    return pods, new_runtime("torch-elastic", "torch", mapping(numNodes=1))
+
+
+def _separate(
+    old: Old, job: CommentedMap, policy: RunPolicy, sets: Mapping[str, Replicas]
+) -> tuple[CommentedMap, list[CommentedMap]]:
+    """Return a runtime with a replicated job of one master, and one with a Job per worker, so that all have a rank."""
+    del job["spec"]["trainer"]
+    if old.get("spec", "elasticPolicy") is not None:
+        old.refuse(("spec", "elasticPolicy"), "an elastic job whose master and workers differ has no equal")
+    port = sets["Master"].port(_PORT_NAME, _PORT)
+    total = sum(one.count for one in sets.values())
+    processes = str(old.read("spec", "nprocPerNode") or "auto")
+    world = total * (int(processes) if processes.isdecimal() else 1)
+
+    def environment() -> list[CommentedMap]:
+        return [
+            jobset_name(),
+            literal("PYTHONUNBUFFERED", 1),
+            *(literal(name, port) for name in ("MASTER_PORT", "PET_MASTER_PORT")),
+            *(literal(name, host("master", 0)) for name in ("MASTER_ADDR", "PET_MASTER_ADDR")),
+            literal("WORLD_SIZE", world),
+            *(global_index(name) for name in ("RANK", "PET_NODE_RANK")),
+            literal("PET_NPROC_PER_NODE", processes),
+            literal("PET_NNODES", total),
+        ]
+
+    jobs = []
+    for kind, replicas in sets.items():
+        pods = PodSet(name=kind.lower(), container=_CONTAINER, environment=environment, variables=_VARIABLES)
+        jobs.append(replicated_job(replicas, policy.backoff_limit, pods))
+        if replicas.count != 1:
+            jobs[-1].insert(1, "replicas", replicas.count)
+            old.moved(jobs[-1], "replicas", *replicas.path, "replicas")
+    runtime = new_runtime(f"torch-{old.name}", "torch", None, *jobs)
+    succeed_with(runtime, "master")
+    return runtime, jobs

@@ -86,7 +86,7 @@ def _runtime_of(old: Old) -> JsonObject:
         old.get("spec", "runtimeRef", "name"),
         old.get("spec", "runtimeRef", "kind") or CLUSTER_WIDE,
     )
-    for document in old.documents:
+    for document in old.runtimes:
         data = document.data
         namespace = get(data, "metadata", "namespace") or old.namespace
         is_visible = kind == CLUSTER_WIDE or namespace == old.namespace

@@ -44,6 +44,14 @@ def sequence(*values: Any) -> CommentedSeq:
     return CommentedSeq(values)
 
 
+def ordered(tree: CommentedMap, *keys: str) -> CommentedMap:
+    """Put some keys first, in this order, and return the mapping."""
+    for key in reversed(keys):
+        if key in tree:
+            tree.move_to_end(key, last=False)
+    return tree
+
+
 def _yaml() -> YAML:
     yaml = YAML(typ="rt")
     yaml.preserve_quotes = True

@@ -1,0 +1,75 @@
+"""Gang scheduling: the scheduling policy of an old job becomes the podGroupPolicy of a runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ruamel.yaml.comments import CommentedMap
+
+from trainc.basics.jsonvalues import Path
+from trainc.migrate.documents import Old
+from trainc.migrate.jobs import Replicas, RunPolicy
+from trainc.migrate.trees import mapping
+from trainc.upstream import VOLCANO_QUEUE
+
+VOLCANO: Final = "volcano"
+
+
+def schedule_together(
+    old: Old, policy: RunPolicy, sets: Mapping[str, Replicas], runtime: CommentedMap, jobs: list[CommentedMap]
+) -> None:
+    """Add a podGroupPolicy to a runtime if the old job has a scheduling policy, or names Volcano's scheduler.
+
+    An operator creates PodGroups only if it was started with a gang scheduler, which the job does not say. A job that
+    names no scheduler and no timeout, which only coscheduling has, is taken to be for Volcano.
+    """
+    path, pods = policy.gang, [_pod(job) for job in jobs]
+    schedulers = {str(pod["schedulerName"]) for pod in pods if pod.get("schedulerName")}
+    if path is None and schedulers != {VOLCANO}:
+        return
+    fields = old.keys(*path) if path is not None else ()
+    coscheduled = schedulers - {VOLCANO} or (not schedulers and "scheduleTimeoutSeconds" in fields)
+    policies = mapping()
+    policies["coscheduling" if coscheduled else VOLCANO] = mapping()
+    runtime["spec"].insert(list(runtime["spec"]).index("template"), "podGroupPolicy", policies)
+    if not coscheduled:
+        for pod in pods:
+            pod.setdefault("schedulerName", VOLCANO)
+    if path is not None:
+        total = sum(one.count for one in sets.values())
+        _fields(old, path, total, runtime, pods)
+
+
+def _fields(old: Old, path: Path, total: int, runtime: CommentedMap, pods: list[CommentedMap]) -> None:
+    """Read the scheduling policy, for ``total`` pods."""
+    group = runtime["spec"]["podGroupPolicy"].get("coscheduling")
+    scheduler = VOLCANO if group is None else "coscheduling"
+    message = f"the job is scheduled by podGroupPolicy.{scheduler}: all pods start, or none"
+    hint = "without a gang scheduler in the cluster, remove podGroupPolicy and schedulerName from the runtime"
+    old.note(path, message, hint)
+    old.undo(*path)
+    least = old.read(*path, "minAvailable")
+    if least not in (None, total):
+        old.warn((*path, "minAvailable"), f"Trainer waits for all {total} pods, not for {least}")
+    if old.get(*path, "minResources") is not None:
+        old.note((*path, "minResources"), "Trainer computes minResources from the requests of the pods")
+    template = runtime["spec"]["template"]
+    if group is None and old.get(*path, "queue") is not None:
+        template.insert(0, "metadata", mapping(annotations=mapping()))
+        old.put(template["metadata"]["annotations"], VOLCANO_QUEUE, *path, "queue")
+    if group is not None:
+        old.put(group, "scheduleTimeoutSeconds", *path, "scheduleTimeoutSeconds")
+    elif old.get(*path, "scheduleTimeoutSeconds") is not None:
+        old.warn((*path, "scheduleTimeoutSeconds"), "Volcano has no scheduleTimeoutSeconds")
+    if (name := old.read(*path, "priorityClass")) is not None:
+        for pod in pods:
+            pod.setdefault("priorityClassName", name)
+        text = "the PodGroup gets the priority class of the pods, so the pods now have it"
+        needed = "add the PriorityClass to the file of the runtime: Trainer refuses a job whose class it does not find"
+        old.note((*path, "priorityClass"), text, needed)
+
+
+def _pod(job: CommentedMap) -> CommentedMap:
+    pod: CommentedMap = job["template"]["spec"]["template"]["spec"]
+    return pod

@@ -1,0 +1,180 @@
+"""MPIJob: v2beta1 of MPI Operator (v0.6), and v1 of Training Operator (v1.9) and v1alpha2, which use kubectl exec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+from trainc.basics.jsonvalues import as_object
+from trainc.migrate.documents import Converted, Old
+from trainc.migrate.gang import schedule_together
+from trainc.migrate.jobs import Replicas, RunPolicy, new_job, new_runtime, replicas_of, succeed_with, without_pods
+from trainc.migrate.pods import OF_TRAINER, PodSet, literal, replicated_job
+from trainc.migrate.trees import mapping, sequence
+from trainc.upstream import LAUNCHER, NODE, TRANSPORT
+
+_FIELD: Final = "mpiReplicaSpecs"
+_ROLE: Final = "K_MPI_JOB_ROLE"
+_NO_GPUS: Final = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES")
+_IMPLEMENTATIONS: Final = {"IntelMPI": "Intel", "Intel": "Intel", "MPICH": "MPICH"}
+_KUBECTL: Final = (
+    "mpirun reaches the workers by kubectl exec, but the operator's init container that brings kubectl is not imported"
+)
+_KUBECTL_HINT: Final = (
+    "use an image with kubectl, or set transport.image in trainc.yaml; to use ssh instead, remove the annotation"
+    " trainc.dev/transport from the runtime and run sshd in its nodes"
+)
+
+
+class _Operator(msgspec.Struct, frozen=True):
+    """What an operator adds to the pods of a job: the restart policy of launchers, and the command of workers."""
+
+    restart: str
+    command: tuple[str, ...]
+    args: tuple[str, ...] = ()
+    by_exec: bool = False
+
+
+_V2: Final = _Operator("OnFailure", ("/usr/sbin/sshd", "-De"))
+_V1: Final = _Operator("Never", ("sleep",), ("365d",), by_exec=True)
+
+
+def convert(old: Old) -> Converted:
+    """Return a TrainJob for an MPIJob of v2beta1, whose launcher reaches the workers by ssh."""
+    as_worker = old.read("spec", "runLauncherAsWorker") is True
+    waits = old.read("spec", "launcherCreationPolicy") == "WaitForWorkersReady"
+    policy = mapping(mpiImplementation=str(old.get("spec", "mpiImplementation") or "OpenMPI"))
+    old.moved(policy, "mpiImplementation", "spec", "mpiImplementation")
+    policy["sshAuthMountPath"] = str(old.get("spec", "sshAuthMountPath") or "/root/.ssh")
+    old.moved(policy, "sshAuthMountPath", "spec", "sshAuthMountPath")
+    return _convert(old, _V2, policy, as_worker=as_worker, waits=waits)
+
+
+def convert_v1(old: Old) -> Converted:
+    """Return a TrainJob for an MPIJob of v1 or v1alpha2, with a runtime whose transport is kubexec.
+
+    kubectl-delivery, the init container of its launcher, waits for all workers. A launcher with a GPU is a host.
+    """
+    distribution = old.read("spec", "mpiDistribution")
+    text = str(old.get("spec", _FIELD))
+    implementation = _IMPLEMENTATIONS.get(str(distribution), "Intel" if "I_MPI_" in text else "OpenMPI")
+    sets = replicas_of(old, _FIELD, None, "Never", "Launcher")
+    limits = [
+        name
+        for one in sets.values()
+        for container in old.items(*one.pod, "containers")
+        for name in as_object(as_object(container.get("resources")).get("limits"))
+    ]
+    as_worker = any("gpu" in name for name in limits)
+    old.warn(("apiVersion",), _KUBECTL, _KUBECTL_HINT)
+    return _convert(old, _V1, mapping(mpiImplementation=implementation), as_worker=as_worker, waits=True)
+
+
+def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: bool, waits: bool) -> Converted:
+    main = str(old.read("spec", "mainContainer") or "") or None
+    sets: Mapping[str, Replicas] = {
+        **replicas_of(old, _FIELD, None, operator.restart, "Launcher"),
+        **replicas_of(old, _FIELD, main, "Never", "Worker", defaults={"Worker": 0}),
+    }
+    if "Launcher" not in sets:
+        return without_pods(old, _FIELD)
+    job = new_job(old)
+    trainer = job["spec"]["trainer"]
+    run = RunPolicy(old, job)
+    workers = sets["Worker"].count if "Worker" in sets else 0
+    trainer["numNodes"] = workers + as_worker
+    trainer["numProcPerNode"] = 1
+    if "Worker" in sets:
+        old.moved(trainer, "numNodes", *sets["Worker"].path, "replicas")
+    if old.get("spec", "slotsPerWorker") is not None:
+        old.put(trainer, "numProcPerNode", "spec", "slotsPerWorker")
+    launcher = _launcher(sets["Launcher"], run, job, operator, as_worker=as_worker)
+    jobs = [launcher]
+    if workers:
+        jobs.insert(1 if as_worker and not waits else 0, _worker(sets["Worker"], operator))
+        if waits:
+            launcher.insert(1, "dependsOn", sequence(mapping(name=NODE, status="Ready")))
+    elif not as_worker:
+        old.refuse(("spec", _FIELD), "an MPIJob without workers has no equal: its hostfile is empty")
+    if as_worker:
+        policy["runLauncherAsNode"] = True
+    runtime = new_runtime(f"mpi-{old.name}", "mpi", mapping(numNodes=1, mpi=policy), *jobs)
+    if operator.by_exec:
+        runtime["metadata"]["annotations"] = annotations = mapping()
+        annotations[TRANSPORT] = "kubexec"
+    succeed_with(runtime, LAUNCHER)
+    schedule_together(old, run, sets, runtime, jobs)
+    return Converted(job, runtime)
+
+
+def _launcher(
+    replicas: Replicas, run: RunPolicy, job: CommentedMap, operator: _Operator, *, as_worker: bool
+) -> CommentedMap:
+    """Return the launcher. Trainer gives variables and resources of a TrainJob to nodes too if the launcher is one."""
+    names = () if as_worker else _NO_GPUS
+    roles = () if operator.by_exec else ((_ROLE, "launcher"),)
+
+    def environment() -> list[CommentedMap]:
+        return [*(literal(*role) for role in roles), *(literal(name, "") for name in names)]
+
+    in_job = [key for key in OF_TRAINER if not (as_worker and key in ("env", "resources"))]
+    pods = PodSet(
+        name=LAUNCHER,
+        job=job,
+        in_job=in_job,
+        environment=environment,
+        variables=(*names, *(name for name, _ in roles)),
+        everywhere=False,
+        fails_fast=operator.by_exec,
+    )
+    _restart_like_pods(replicas)
+    launcher = replicated_job(replicas, run.backoff_limit, pods)
+    _only_host_dns(launcher)
+    if "activeDeadlineSeconds" in job["spec"]:
+        # As MPI Operator does. That of the TrainJob counts from the start of all Jobs.
+        spec = launcher["template"]["spec"]
+        replicas.old.relocate(job["spec"], "activeDeadlineSeconds", spec)
+        spec.move_to_end("template")
+    return launcher
+
+
+def _worker(replicas: Replicas, operator: _Operator) -> CommentedMap:
+    roles = () if operator.by_exec else ((_ROLE, "worker"),)
+
+    def environment() -> list[CommentedMap]:
+        return [literal(*role) for role in roles]
+
+    pods = PodSet(name=NODE, environment=environment, variables=(_ROLE,), everywhere=False, fails_fast=False)
+    _restart_like_pods(replicas)
+    worker = replicated_job(replicas, None, pods)
+    _only_host_dns(worker)
+    containers: CommentedSeq = worker["template"]["spec"]["template"]["spec"]["containers"]
+    container = next(one for one in containers if one["name"] == NODE)
+    if not container.get("command") and (operator.by_exec or not container.get("args")):
+        container["command"] = _words(operator.command)
+        if operator.args:
+            container["args"] = _words(operator.args)
+    return worker
+
+
+def _words(words: tuple[str, ...]) -> CommentedSeq:
+    found = sequence(*words)
+    found.fa.set_flow_style()
+    return found
+
+
+def _restart_like_pods(replicas: Replicas) -> None:
+    """ExitCode is Never: neither operator looks at the exit codes of MPI jobs."""
+    if replicas.restart == "ExitCode":
+        replicas.old.note((*replicas.path, "restartPolicy"), "restartPolicy ExitCode of an MPIJob is Never")
+        replicas.restart = "Never"
+
+
+def _only_host_dns(job: CommentedMap) -> None:
+    """Resolve the names of other pods in the host network, as MPI Operator does."""
+    pod = job["template"]["spec"]["template"]["spec"]
+    if pod.get("hostNetwork") is True:
+        pod["dnsPolicy"] = "ClusterFirstWithHostNet"

@@ -1,0 +1,91 @@
+"""XGBoostJob of Training Operator (pkg/controller.v1/xgboost at v1.9), also used for LightGBM."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ruamel.yaml.comments import CommentedMap
+
+from trainc.migrate.documents import Converted, Old
+from trainc.migrate.gang import schedule_together
+from trainc.migrate.jobs import (
+    RunPolicy,
+    count_nodes,
+    merged,
+    new_job,
+    new_runtime,
+    replicas_of,
+    succeed_with,
+    without_pods,
+)
+from trainc.migrate.pods import (
+    PodSet,
+    add_env,
+    completion_index,
+    global_index,
+    host,
+    jobset_name,
+    literal,
+    replicated_job,
+)
+from trainc.migrate.trees import mapping
+
+_FIELD: Final = "xgbReplicaSpecs"
+_CONTAINER: Final = "xgboost"
+_PORT, _PORT_NAME = 9999, "xgboostjob-port"
+_OF_WORKERS: Final = ("WORKER_PORT", "WORKER_ADDRS")
+_VARIABLES: Final = ("MASTER_PORT", "MASTER_ADDR", "WORLD_SIZE", "RANK", "PYTHONUNBUFFERED", *_OF_WORKERS)
+
+
+def convert(old: Old) -> Converted:
+    """Return a TrainJob whose pods get the variables of the operator; Trainer's own are those of another tracker."""
+    sets = replicas_of(old, _FIELD, _CONTAINER, "Never", "Master", "Worker")
+    if not sets:
+        return without_pods(old, _FIELD)
+    job = new_job(old)
+    policy = RunPolicy(old, job)
+    total = sum(one.count for one in sets.values())
+    first = next(iter(sets.values()))
+    port = first.port(_PORT_NAME, _PORT)
+    in_one = merged(sets)
+    master = host("node" if in_one else "master", 0)
+    indexes = range(1, total)
+    hosts = [host("node", index) if in_one else host("worker", 0, index - 1) for index in indexes]
+
+    def cluster() -> list[CommentedMap]:
+        """Return the variables that depend on the number of pods."""
+        workers = [literal("WORLD_SIZE", total)]
+        if total > 1:
+            worker_port = sets["Worker"].port(_PORT_NAME, _PORT) if "Worker" in sets else port
+            workers += [literal("WORKER_PORT", worker_port), literal("WORKER_ADDRS", ",".join(hosts))]
+        return workers
+
+    def environment() -> list[CommentedMap]:
+        rank = completion_index("RANK") if in_one else global_index("RANK")
+        shared = [
+            jobset_name(),
+            literal("MASTER_PORT", port),
+            literal("MASTER_ADDR", master),
+            rank,
+            literal("PYTHONUNBUFFERED", 1),
+        ]
+        return shared if in_one else shared + cluster()
+
+    if in_one:
+        pods = PodSet(job=job, environment=environment, variables=_VARIABLES)
+        add_env(job, *cluster())
+        jobs = [replicated_job(count_nodes(old, job, sets), policy.backoff_limit, pods)]
+        runtime = new_runtime("xgboost-env", "xgboost", mapping(numNodes=1), *jobs)
+    else:
+        del job["spec"]["trainer"]
+        jobs = []
+        for kind, replicas in sets.items():
+            pods = PodSet(name=kind.lower(), container=_CONTAINER, environment=environment, variables=_VARIABLES)
+            jobs.append(replicated_job(replicas, policy.backoff_limit, pods))
+            if replicas.count != 1:
+                jobs[-1].insert(1, "replicas", replicas.count)
+                old.moved(jobs[-1], "replicas", *replicas.path, "replicas")
+        runtime = new_runtime(f"xgboost-{old.name}", "xgboost", None, *jobs)
+        succeed_with(runtime, "master")
+    schedule_together(old, policy, sets, runtime, jobs)
+    return Converted(job, runtime)
