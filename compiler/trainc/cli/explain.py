@@ -36,9 +36,7 @@ Examples:
 @click.option("-o", "--output", type=click.Choice(FORMS), default="text", show_default=True, help="Output format.")
 @click.option("--recursive", is_flag=True, help="All fields below KIND.FIELD, by name and type.")
 @project_option()
-@click.argument(
-    "what", metavar="[CODE|KIND.FIELD|NAMESPACE/JOB]", required=False, shell_complete=complete_explained
-)
+@click.argument("what", metavar="[CODE|KIND.FIELD|NAMESPACE/JOB]", required=False, shell_complete=complete_explained)
 @click.argument("field", metavar="[FIELD]", required=False)
 def command(
     *,

@@ -12,7 +12,7 @@ from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.images.definition import BuildError
 from trainc.images.layout import write_layout
-from trainc.images.package import package
+from trainc.images.package import package as package_files
 from trainc.pipeline.content import bytes_of
 from trainc.project.environments import JOBS, compile_for, load_config, nothing
 from trainc.project.read import merge, name_below, read_platform, read_tree
@@ -75,7 +75,7 @@ def command(
     if reporter.fails(findings):
         return status
     prefix = f"{OUT}/{chosen[0]}/"
-    layer, documents = package(
+    layer, documents = package_files(
         {path.removeprefix(prefix): bytes_of(data) for path, data in outcome.files.items()}, name, texts
     )
     try:
