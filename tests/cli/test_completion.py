@@ -16,6 +16,7 @@ from gitrepo import commit, needs_git
 from trainc.cli import completion
 from trainc.cli.root import COMMANDS, trainc
 from trainc.findings import CODES
+from trainc.schema.field_help import roots
 from trainc.upstream import FIXES
 
 
@@ -40,7 +41,7 @@ def test_jobs(repository: Path) -> None:
     assert complete("explain", "a") == ["a/one", "a/two"], "the only folder that matches is opened"
     assert complete("explain", "a/t") == ["a/two"]
     assert complete("explain", "b/") == ["b/three"]
-    assert complete("explain", "") == [*sorted(CODES), "a/", "b/"]
+    assert complete("explain", "") == [*sorted(CODES), *roots(), "a/", "b/"]
     assert complete("explain", "tc90") == [code for code in sorted(CODES) if code.startswith("TC90")]
     assert complete("explain", "c") == []
 

@@ -44,7 +44,9 @@ _OWNER: Final = re.compile(r"[!-~]+( [!-~]+)*")
     type=click.Choice(("github", "gitlab", "none")),
     help="The CI to write a workflow for.  [default: that of the remote origin, else github]",
 )
-@click.option("--env", "environments", metavar="ENV", multiple=True, help="An environment; repeatable. [default: prod]")
+@click.option(
+    "--env", "environments", metavar="NAME", multiple=True, help="An environment; repeatable.  [default: prod]"
+)
 @click.option("--policies", is_flag=True, help="Write admission policies to start from, with tests.")
 @click.option("--owner", metavar="OWNER", help="Who approves changes, for CODEOWNERS, such as @my-org/platform.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask on a terminal.")

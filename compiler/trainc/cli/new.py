@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN, Command, echo, echo_line
+from trainc.cli.completion import complete_runtime
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
-from trainc.cli.runtimes import complete_runtimes, find, table
+from trainc.cli.runtimes import find, table
 from trainc.findings.display import one_line
 from trainc.inputs.source import Source
 from trainc.kube.names import Details, is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
@@ -28,7 +29,6 @@ Examples:
   trainc new job --runtime torch-distributed mnist
   trainc new job --runtime torch-distributed -n team-vision mnist
   trainc new job --runtime torch-distributed -o - mnist    print it only
-  trainc runtimes                                          the runtimes there are
 """
 
 RUNTIME_EPILOG = """\b
@@ -37,7 +37,14 @@ Examples:
 """
 
 
-@click.group("new")
+GROUP_EPILOG = """\b
+Examples:
+  trainc new job --runtime torch-distributed mnist
+  trainc new runtime --from torch-distributed my-torch
+"""
+
+
+@click.group("new", epilog=GROUP_EPILOG)
 def command() -> None:
     """Write a new job, with a comment on every field, or a copy of a runtime."""
 
@@ -47,7 +54,7 @@ def command() -> None:
     "--runtime",
     "runtime_name",
     metavar="RUNTIME",
-    shell_complete=complete_runtimes,
+    shell_complete=complete_runtime,
     help="The runtime of the job. On a terminal, you are asked for it if it is missing.",
 )
 @click.option(
@@ -96,7 +103,7 @@ def job(
 
 @command.command("runtime", cls=Command, epilog=RUNTIME_EPILOG)
 @click.option(
-    "--from", "base", metavar="RUNTIME", required=True, shell_complete=complete_runtimes, help="The runtime to copy."
+    "--from", "base", metavar="RUNTIME", required=True, shell_complete=complete_runtime, help="The runtime to copy."
 )
 @root_option
 @click.argument("name")

@@ -29,7 +29,7 @@ COMMANDS = {
     "diff": "Show what a change to out/ does, and what the cluster will do.",
     "explain": "Explain a code, a field, or where a job's fields came from.",
     "runtimes": "List the runtimes, or print one.",
-    "schema": "Print the JSON schemas of jobs, runtimes and trainc.yaml for editors.",
+    "schema": "Print JSON schemas for editors.",
     "report": "Write one HTML page of all jobs, their resources and findings.",
     "policy": "Test the admission policies in policies/.",
     "cel": "Evaluate a Kubernetes CEL expression.",

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Final
 
 import click
-from click.shell_completion import CompletionItem
 
 from trainc.basics.jsonvalues import as_object
 from trainc.cli.command import Command, echo
-from trainc.cli.options import findings_options, project_root, root_option
+from trainc.cli.completion import complete_runtime
+from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.documents.emit import emit_inert
 from trainc.findings import suggest_by_words
@@ -36,13 +36,6 @@ ROOM: Final = 40
 """The fewest columns for a description beside the others; with less room it has lines of its own."""
 
 
-def complete_runtimes(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the runtimes of the project whose names begin with a text, for completion in a shell."""
-    root = project_root(Path.cwd(), ctx.params.get("root"))
-    found = read_catalog(root, load_config(root)[0]).runtimes
-    return [CompletionItem(one.name, help=one.description) for one in found if one.name.startswith(incomplete)]
-
-
 @click.command("runtimes", cls=Command, epilog=EPILOG)
 @click.option(
     "-o",
@@ -52,7 +45,7 @@ def complete_runtimes(ctx: click.Context, _param: click.Parameter, incomplete: s
 )
 @root_option
 @findings_options(aside=True)
-@click.argument("name", required=False, shell_complete=complete_runtimes)
+@click.argument("name", required=False, shell_complete=complete_runtime)
 def command(*, output: str | None, root: Path, reporter: Reporter, name: str | None) -> int:
     """List the runtimes that jobs can use, or print one.
 

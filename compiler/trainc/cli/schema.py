@@ -17,7 +17,7 @@ Examples:
   trainc schema                       the kinds and files with a schema
   trainc schema trainjob              the schema of TrainJobs
   trainc schema --all -o schemas      all schemas, as files below schemas/
-  trainc schema --vscode              settings for VS Code, with the published schemas
+  trainc schema --vscode              settings for VS Code
   trainc schema --all -o schemas --vscode > .vscode/settings.json
 """
 
