@@ -8,7 +8,7 @@ import click
 
 from trainc.cli.command import ENVIRONMENT, Command, echo_line
 from trainc.cli.compiling import choose
-from trainc.cli.options import findings_options, root_option
+from trainc.cli.options import environment_option, findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.images.definition import BuildError
 from trainc.images.layout import write_layout
@@ -31,7 +31,7 @@ OUTPUT = Path("build/package")
 
 
 @click.command("package", cls=Command, epilog=EPILOG)
-@click.option("--env", "environment", metavar="ENV", help="The environment; required if trainc.yaml has several.")
+@environment_option(help="The environment; required if trainc.yaml has several.")
 @click.option(
     "-o",
     "--output",

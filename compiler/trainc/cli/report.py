@@ -9,7 +9,7 @@ import click
 
 from trainc.cli.command import CLEAN, Command, echo
 from trainc.cli.compiling import choose, executor_of
-from trainc.cli.options import findings_options, root_option, workers_option
+from trainc.cli.options import environment_option, findings_options, root_option, workers_option
 from trainc.cli.reporter import Reporter
 from trainc.pipeline.context import Keep
 from trainc.project.environments import JOBS, compile_for, load_config
@@ -27,7 +27,7 @@ Examples:
 
 
 @click.command("report", cls=Command, epilog=EPILOG)
-@click.option("--env", "environment", metavar="ENV", help="Only this environment of trainc.yaml.")
+@environment_option(help="Only this environment of trainc.yaml.")
 @click.option(
     "-o",
     "--output",
