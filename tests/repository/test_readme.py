@@ -24,6 +24,8 @@ def blocks(language: str, page: str = README) -> list[str]:
 
 PAGES = ("README.md", "docs/getting-started.md")
 EXCEPTIONS = {
+    "pipx install trainc": "tests/install/ installs the wheel",
+    "trainc init && trainc new job --runtime torch-distributed first && trainc render": "tests/install/ runs it there",
     "make render": "sets up .venv from a package registry; test_example.py runs the command behind it",
     "make test": "runs these tests",
     "jobs/<namespace>/<job>.yaml     TrainJobs; the folder is the namespace": "a drawing of the folders",
