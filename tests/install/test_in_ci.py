@@ -45,11 +45,11 @@ def test_pre_commit_runs_the_hooks(source: Path, tmp_path: Path) -> None:
     put(repository, "trainc.yaml", "environments: {prod: {}}\n")
     put(repository, "jobs/team-a/first.yaml", JOB)
     commit(repository)
-    pre_commit = [sys.executable, "-m", "pre_commit", "try-repo", source, "--all-files", "--verbose"]
+    try_repo = [sys.executable, "-m", "pre_commit", "try-repo", source]
     home = {"PRE_COMMIT_HOME": str(tmp_path / "home")}
     with pytest.raises(
         AssertionError, match=r"(?s)trainc-render.*not added to git:\nout/prod/team-a/first/jobset-first"
     ):
-        call(*pre_commit, "trainc-render", cwd=repository, **home)
+        call(*try_repo, "trainc-render", "--all-files", cwd=repository, **home)
     commit(repository)
-    assert "Passed" in call(*pre_commit, "trainc-check", cwd=repository, **home)
+    assert "Passed" in call(*try_repo, "trainc-check", "--all-files", cwd=repository, **home)
