@@ -36,7 +36,18 @@ def as_junit(shown: str) -> list[str]:
     return [case.attrib["name"][:5] for case in fromstring(shown.encode()).iter("testcase") if len(case)]
 
 
-READERS = {"text": as_text, "json": as_json, "sarif": as_sarif, "github": as_github, "junit": as_junit}
+def as_codequality(shown: str) -> list[str]:
+    return [issue["check_name"] for issue in json.loads(shown)]
+
+
+READERS = {
+    "text": as_text,
+    "json": as_json,
+    "sarif": as_sarif,
+    "github": as_github,
+    "junit": as_junit,
+    "codequality": as_codequality,
+}
 
 
 def test_every_format_is_read_here() -> None:
@@ -129,5 +140,8 @@ def test_no_format_names_a_file_that_does_not_exist(repository: Path, run: Run, 
     junit = run(*command, "--format", "junit", stdin=stdin).output
     named = re.findall("file=([^,]*),", github) + re.findall(r'"uri": "([^"]*)"', sarif.partition('"results"')[2])
     named += re.findall(' file="([^"]*)"', junit)
+    result = run(*command, "--format", "codequality", "-q", "--fail-on", "warning", stdin=stdin)
+    quality = json.loads(result.stderr if command[0] == "build" else result.stdout)
+    named += [issue["location"]["path"] for issue in quality]
     assert re.match(r"::(error|warning|notice) title=TC\d{3} ", github), "the runner takes no other line"
     assert [name for name in named if not (repository / name).exists()] == []

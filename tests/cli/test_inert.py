@@ -23,7 +23,7 @@ NAMES = (
     f"a {GROUP}{AZURE} ##teamcity[x]",
     "a\x1b]0;title\x07b\u202ec\u2066d\u0085e\u2028f\x9bg\x7f",
 )
-FORMATS = ("text", "json", "sarif", "github", "junit")
+FORMATS = ("text", "json", "sarif", "github", "junit", "codequality")
 OURS = re.compile(r"::(error|warning|notice) (file=|title=TC[0-9]{3} )")
 
 
@@ -88,7 +88,7 @@ def test_names_below_jobs(name: str, format_: str, repository: Path, run: Run) -
     put(repository, "jobs/a/values.yaml", json.dumps({"kind": name, name: name}))
     found = check(run, "validate", "--format", format_)
     assert "TC0" in found
-    if format_ in ("json", "sarif"):
+    if format_ in ("json", "sarif", "codequality"):
         json.loads(found)
     if format_ == "junit":
         fromstring(found)

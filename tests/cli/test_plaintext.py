@@ -37,7 +37,7 @@ AROUND = (
     ("Server=db;Uid=me;Pwd=", "hunter2222", ";Encrypt=yes"),
     ("AccountName=x;AccountKey=", "aHVudGVyMjIyMjIyMjI=", ";EndpointSuffix=core.windows.net"),
 )
-FORMATS = ("text", "json", "sarif", "github", "junit")
+FORMATS = ("text", "json", "sarif", "github", "junit", "codequality")
 
 
 def places(value: str) -> list[dict[str, str]]:

@@ -68,6 +68,7 @@ def test_a_count_of_jobs_does_not_change_the_fingerprint() -> None:
 def test_what_is_in_no_file_is_named_in_the_description() -> None:
     (issue,) = issues([report("TC101", document(name="<stdin>"), FIELD, "m")])
     assert issue["description"].startswith("<stdin>: m")
+    assert issue["location"] == {"path": ".", "lines": {"begin": 1}}, "no file that does not exist"
 
 
 @given(findings)

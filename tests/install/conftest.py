@@ -23,13 +23,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def distributions(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
-    """Build wheel and sdist as a release does, from the files that git has or would have.
-
-    TRAINC_DIST names a folder with those of a release, which are then tested.
-    """
-    folder = tmp_path_factory.mktemp("build")
-    released = os.environ.get("TRAINC_DIST")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy the files that git has or would have, as far as a build and the users' hooks need them."""
+    folder = tmp_path_factory.mktemp("copy")
     probe = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder / "probe", "setuptools"]
     if subprocess.run(probe, capture_output=True, check=False).returncode != 0 and not os.environ.get("CI"):
         pytest.skip("pip finds no packages here, and a build needs the build backend")
@@ -41,6 +37,17 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
         if (ROOT / name).is_file() and (name.startswith(("compiler/", "docs/")) or "/" not in name):
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, source / name)
+    return source
+
+
+@pytest.fixture(scope="session")
+def distributions(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Distributions:
+    """Build wheel and sdist as a release does, from the files that git has or would have.
+
+    TRAINC_DIST names a folder with those of a release, which are then tested.
+    """
+    folder = tmp_path_factory.mktemp("build")
+    released = os.environ.get("TRAINC_DIST")
     if not released:
         call(sys.executable, "-m", "build", "--outdir", folder / "dist", source, cwd=folder)
     call(sys.executable, "-m", "build", "--wheel", "--outdir", folder / "direct", source, cwd=folder)

@@ -130,7 +130,12 @@ def test_the_page_of_the_installation(distributions: Distributions, installed: P
     tried = []
     for command in commands:
         if command.startswith((".venv/bin/", "python3 -m venv")):
-            call("bash", "-euc", command.replace("install trainc", f"install {distributions.wheel}"), cwd=tmp_path)
+            call(
+                "bash",
+                "-euc",
+                re.sub(r"(install (?:--upgrade )?)trainc$", rf"\g<1>{distributions.wheel}", command),
+                cwd=tmp_path,
+            )
         elif command.startswith("eval "):
             call("bash", "-euc", f'PATH="{installed}:$PATH"; {command.replace("zsh", "bash")}', cwd=tmp_path)
         else:

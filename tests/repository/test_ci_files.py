@@ -206,6 +206,65 @@ def test_every_input_is_described_and_used() -> None:
 def test_versions_are_that_of_the_package() -> None:
     assert WORKFLOW[True]["workflow_call"]["inputs"]["ref"]["default"] == f"v{__version__}"
     assert next(yaml.safe_load_all(TEMPLATE))["spec"]["inputs"]["version"]["default"] == __version__
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        named = re.findall(
+            r"trainc/trainc(?:/[\w./-]+?)?(?:@|/)v(\d[\d.]+\d)|rev: v(\d[\d.]+)|trainc==(\d[\d.]+)", text
+        )
+        assert {version for found in named for version in found if version} <= {__version__}, page
+
+
+PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"(?ms)^```yaml\n(.*?)^```$", PAGE)
+
+
+def test_the_examples_of_the_page_fit_the_files() -> None:
+    called, action, comment, gitlab, hooks = map(yaml.safe_load, EXAMPLES)
+    offered = WORKFLOW[True]["workflow_call"]["inputs"]
+    for job in (*called["jobs"].values(), *comment["jobs"].values()):
+        path, _, version = job["uses"].partition("@")
+        assert (ROOT / path.removeprefix("trainc/trainc/")).is_file()
+        assert version == f"v{__version__}"
+        assert set(job.get("with", {})) <= set(offered)
+    assert comment[True]["workflow_run"]["workflows"] == [called["name"]]
+    needed = yaml.safe_load((ROOT / ".github/workflows/diff-comment.yml").read_text(encoding="utf-8"))
+    assert comment["jobs"]["comment"]["permissions"] == needed["jobs"]["comment"]["permissions"]
+    step = action["jobs"]["check"]["steps"][-1]
+    assert step["uses"] == f"trainc/trainc@v{__version__}"
+    assert set(step["with"]) <= set(ACTION["inputs"])
+    (include,) = gitlab["include"]
+    assert (ROOT / include["remote"].partition(f"/v{__version__}/")[2]).is_file()
+    assert set(include["inputs"]) <= set(template()[0])
+    (repository,) = hooks["repos"]
+    assert {hook["id"] for hook in repository["hooks"]} <= {hook["id"] for hook in HOOKS}
+    rows = re.findall(r"(?m)^\| `([\w-]+)` \|(?: `([^`]+)`)?[^|]*\|", PAGE)
+    assert {name for name, _ in rows} == set(ACTION["inputs"])
+    assert all(ACTION["inputs"][name]["default"] == default for name, default in rows if default)
+
+
+@pytest.mark.go
+@pytest.mark.usefixtures("go_modules")
+@pytest.mark.parametrize("example", [each for each in EXAMPLES if "jobs:" in each], ids=["called", "action", "comment"])
+def test_the_workflows_of_the_page_pass_actionlint(example: str, tmp_path: Path) -> None:
+    (linter,) = re.findall(r"(?m)^readonly actionlint=(\S+)$", (ROOT / ".ci/run").read_text(encoding="utf-8"))
+    (tmp_path / "workflow.yml").write_text(example, encoding="utf-8")
+    done = subprocess.run(
+        ["go", "run", linter, "workflow.yml"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    if "go: " in done.stderr and not os.environ.get("CI"):
+        pytest.skip("the Go module proxy has no actionlint here")
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_commands_for_any_other_ci(tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path)
+    git(sandbox.repository, "update-ref", "refs/remotes/origin/main", "HEAD")
+    (block,) = re.findall(r"(?ms)^```sh\n(.*?)^```$", PAGE)
+    policy = "policy test"
+    assert block.splitlines()[-1] == f"trainc {policy}", "which needs policies"
+    done = sandbox.shell(block.replace(f"trainc {policy}", f"trainc {policy} --help"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (sandbox.repository / "diff.md").read_text(encoding="utf-8").startswith(MARK)
 
 
 def test_both_posters_write_the_comment_in_the_same_way() -> None:

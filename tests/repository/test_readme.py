@@ -28,6 +28,8 @@ OWN = ("docs/getting-started.md",)
 """The pages that begin in an empty folder, with trainc on PATH, instead of this repository."""
 EXCEPTIONS = {
     "pip install trainc": "installs from a package registry",
+    "pipx install trainc": "tests/install/ installs the wheel",
+    "trainc init && trainc new job --runtime torch-distributed first && trainc render": "tests/install/ runs it there",
     "make render": "sets up .venv from a package registry; test_example.py runs the command behind it",
     "make test": "runs these tests",
     "jobs/team-vision/mnist.yaml:9:5: error[TC101]: unknown field spec.trainer.numNode": "test_the_error_is_real",

@@ -168,13 +168,15 @@ def test_files_that_make_calls_exist() -> None:
     assert [name for name in called if not (ROOT / name).exists()] == []
 
 
-def test_readme_begins_with_the_two_commands() -> None:
+def test_readme_begins_with_the_installation_and_the_two_commands() -> None:
     text = read("README.md")
-    block = re.search(r"```(?:sh|console|bash)\n(.*?)```", text, re.DOTALL)
-    assert block
-    commands = [line.partition("#")[0].strip() for line in block[1].splitlines() if line.strip()]
-    assert commands == ["make render", "make test"]
-    assert text[: block.start()].count("\n") < 12
+    blocks = list(re.finditer(r"```(?:sh|console|bash)\n(.*?)```", text, re.DOTALL))[:3]
+    commands = [line.partition("#")[0].strip() for block in blocks for line in block[1].splitlines() if line.strip()]
+    assert commands[0] == "pipx install trainc"
+    assert commands[1].startswith("trainc init && ")
+    assert commands[2:] == ["make render", "make test"]
+    assert text[: blocks[0].start()].count("\n") < 10
+    assert text[: blocks[-1].start()].count("\n") < 24
 
 
 def test_links_between_documents_lead_somewhere() -> None:

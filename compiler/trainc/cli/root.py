@@ -58,7 +58,7 @@ Exit status:
   3  out/ is stale (render --check)
 
 \b
-Completion (bash; for zsh and fish: _TRAINC_COMPLETE=zsh_source, fish_source):
+Completion (bash; zsh and fish likewise):
   eval "$(_TRAINC_COMPLETE=bash_source trainc)"
 """
 

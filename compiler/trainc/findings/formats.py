@@ -195,12 +195,13 @@ def as_codequality(findings: Iterable[Finding], colour: bool = False) -> str:
         first = _digest(finding.file, _fingerprint(finding))
         counts[first] = counts.get(first, 0) + 1
         fingerprint = first if counts[first] == 1 else _digest(first, str(counts[first]))
+        path, line = (finding.file, finding.line) if is_in_file(finding.document.source) else (".", 1)
         issue: JsonObject = {
             "description": _plain("; ".join(_annotation(finding).split("\n"))),
             "check_name": finding.code,
             "fingerprint": fingerprint,
             "severity": _QUALITY[finding.severity],
-            "location": {"path": _plain(finding.file), "lines": {"begin": max(1, finding.line)}},
+            "location": {"path": _plain(path), "lines": {"begin": line}},
         }
         issues.append(issue)
     return json.dumps(issues, indent=2) + "\n"
