@@ -17,11 +17,18 @@ from trainc.gitops.lifetime import deadline_obstacle
 from trainc.plugins.base import is_gpu
 from trainc.plugins.torchtune import ENTRYPOINT
 from trainc.project.catalog import MODELINE, Runtime
-from trainc.upstream import DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, TRAINER_API, VALIDATION_LABEL
+from trainc.upstream import (
+    DATASET_INITIALIZER,
+    MODEL_INITIALIZER,
+    TRAINER,
+    TRAINER_API,
+    TRAINER_GROUP,
+    VALIDATION_LABEL,
+)
 
 DOCS: Final = "https://github.com/trainc/trainc/blob/main/docs"
 """The address of docs/."""
-SCHEMAS: Final = "https://raw.githubusercontent.com/trainc/trainc/main/compiler/trainc/data"
+SCHEMAS: Final = "https://raw.githubusercontent.com/trainc/trainc/main/docs/schemas"
 """The address of the JSON schemas for editors."""
 
 EXAMPLES: Final = {
@@ -59,7 +66,7 @@ def job_text(runtime: Runtime, namespace: str, name: str, queue: str = "") -> st
     }
     values = {
         "api": TRAINER_API,
-        "schema": f"{SCHEMAS}/trainjob.schema.json",
+        "schema": f"{SCHEMAS}/{TRAINER_GROUP}/trainjob_v1alpha1.json",
         "file": f"jobs/{namespace}/{name}.yaml",
         "namespace": namespace,
         "name": name,
@@ -100,7 +107,8 @@ def runtime_text(runtime: Runtime, name: str) -> str:
     data.yaml_set_start_comment("\n".join([*about, f"A copy of {runtime.name}."]))
     text = StringIO()
     yaml.dump(data, text)
-    return f"{MODELINE} $schema={SCHEMAS}/{str(data['kind']).lower()}.schema.json\n{text.getvalue()}"
+    schema = f"{SCHEMAS}/{TRAINER_GROUP}/{str(data['kind']).lower()}_v1alpha1.json"
+    return f"{MODELINE} $schema={schema}\n{text.getvalue()}"
 
 
 def _initializers(runtime: Runtime) -> Iterator[dict[str, Any]]:
