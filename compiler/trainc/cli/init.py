@@ -29,9 +29,13 @@ Examples:
   trainc init --print Makefile      print one file, to merge it with your own
 """
 
-_REMOTE: Final = re.compile(
-    r"(?P<scheme>https?://|ssh://|)(?:(?P<user>[^@/]*)@)?(?P<host>[\w.-]+)(?P<port>:\d+)?[:/]+(?P<path>[\w./~+-]+)"
-)
+_REMOTE: Final = re.compile(r"(https?://|ssh://git@|git@)(?:[^/@]*@)?([\w.-]+)((?::\d+)?/|:)([\w.-]+)(/[\w./~+-]+)")
+"""The URL of a remote: how to connect, without name and password, the host, and the path."""
+OTHER_NAMES: Final = {
+    "Makefile": ("GNUmakefile", "makefile"),
+    "CODEOWNERS": (".github/CODEOWNERS", ".gitlab/CODEOWNERS", "docs/CODEOWNERS"),
+}
+"""Names under which a repository may have a file already."""
 _RENDER: Final = re.compile(rb"^render\s*:(?!=)", re.M)
 """The target render in a Makefile."""
 _BRANCH: Final = re.compile(r"[\w./-]+")
@@ -124,18 +128,12 @@ def _setup(
     top = top_of(existing)
     remote, branch = remote_and_branch(existing) if top else ("", "")
     found = _REMOTE.fullmatch(remote)
-    host = found["host"] if found else ""
-    repository, organization = "", "example"
-    if found and not (found["scheme"] == "" and found["user"] is None):  # neither a path nor a drive
-        organization = found["path"].strip("/").partition("/")[0]
-        user = "" if found["scheme"].startswith("http") or found["user"] is None else f"{found['user']}@"
-        separator = "/" if found["scheme"] else ":"
-        repository = f"{found['scheme']}{user}{host}{found['port'] or ''}{separator}{found['path'].lstrip('/')}"
+    host, organization = found.group(2, 4) if found else ("", "example")
     return Setup(
         version=__version__,
         ci=ci or ("gitlab" if "gitlab" in host or (root / ".gitlab-ci.yml").exists() else "github"),
         branch=branch if _BRANCH.fullmatch(branch) else "main",
-        repository=repository,
+        repository="".join(found.groups()) if found else "",
         command=_render_command(root),
         owner=owner or f"@{organization}/platform-team",
         environments=environments,
@@ -146,15 +144,14 @@ def _setup(
 
 def _render_command(root: Path) -> str:
     """Return the command that renders: make render, unless the folder has a Makefile without that target."""
-    for name in ("GNUmakefile", "makefile", "Makefile"):  # the order in which make looks for them
-        if (root / name).exists():
-            return "make render" if _RENDER.search(read_regular(root / name) or b"") else "trainc render"
-    return "make render"
+    # in the order in which make looks for them
+    found = next((root / name for name in (*OTHER_NAMES["Makefile"], "Makefile") if (root / name).exists()), None)
+    return "make render" if found is None or _RENDER.search(read_regular(found) or b"") else "trainc render"
 
 
 def _existing(root: Path, file: NewFile) -> str | None:
     """Return the name under which the repository has a file already, or None."""
-    return next((name for name in (file.name, *file.others) if os.path.lexists(root / name)), None)
+    return next((name for name in (file.name, *OTHER_NAMES.get(file.name, ())) if os.path.lexists(root / name)), None)
 
 
 def _show(folder: Path, files: Iterable[NewFile], kept: dict[str, str]) -> None:
