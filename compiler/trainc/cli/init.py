@@ -13,7 +13,7 @@ import click
 
 from trainc import __version__
 from trainc.cli.command import CLEAN, Command, echo, echo_line
-from trainc.cli.options import project_root
+from trainc.cli.options import check_name, project_root
 from trainc.kube.names import is_dns1123_label
 from trainc.project.files import read_regular
 from trainc.project.newfiles import create
@@ -39,7 +39,6 @@ OTHER_NAMES: Final = {
 _RENDER: Final = re.compile(rb"^render\s*:(?!=)", re.M)
 """The target render in a Makefile."""
 _BRANCH: Final = re.compile(r"[\w./-]+")
-_OWNER: Final = re.compile(r"[!-~]+( [!-~]+)*")
 
 
 @click.command("init", cls=Command, epilog=EPILOG)
@@ -73,10 +72,7 @@ def command(
     and on a terminal you are asked. A file that exists is never changed.
     """
     for environment in environments:
-        if details := is_dns1123_label(environment):
-            raise click.BadParameter(f"{environment!r}: {details[0]}", param_hint="'--env'")
-    if owner is not None and not _OWNER.fullmatch(owner):
-        raise click.BadParameter(f"{owner!r} is not a user, team or e-mail address", param_hint="'--owner'")
+        check_name(is_dns1123_label(environment), environment, "'--env'")
     root = Path(os.path.normpath(Path.cwd() / folder))
     existing = next(each for each in (root, *root.parents) if each.exists())
     _refuse(root, existing)
@@ -85,11 +81,12 @@ def command(
     if printed is not None:
         chosen = next((file for file in files if file.name == printed), None)
         if chosen is None:
-            names = ", ".join(file.name for file in files)
-            raise click.BadParameter(f"{printed!r} is not one of the files: {names}", param_hint="'--print'")
+            listed = ", ".join(file.name for file in files)
+            raise click.BadParameter(f"{printed!r} is not one of the files: {listed}", param_hint="'--print'")
         echo(chosen.text.encode("utf-8"), nl=False)
         return CLEAN
-    kept = {file.name: there for file in files if (there := _existing(root, file)) is not None}
+    names = {file.name: (file.name, *OTHER_NAMES.get(file.name, ())) for file in files}
+    kept = {name: there for name in names for there in names[name] if os.path.lexists(root / there)}
     new = [file for file in files if file.name not in kept]
     _show(folder, files, kept)
     if dry_run or not new:
@@ -147,11 +144,6 @@ def _render_command(root: Path) -> str:
     # in the order in which make looks for them
     found = next((root / name for name in (*OTHER_NAMES["Makefile"], "Makefile") if (root / name).exists()), None)
     return "make render" if found is None or _RENDER.search(read_regular(found) or b"") else "trainc render"
-
-
-def _existing(root: Path, file: NewFile) -> str | None:
-    """Return the name under which the repository has a file already, or None."""
-    return next((name for name in (file.name, *OTHER_NAMES.get(file.name, ())) if os.path.lexists(root / name)), None)
 
 
 def _show(folder: Path, files: Iterable[NewFile], kept: dict[str, str]) -> None:

@@ -9,14 +9,13 @@ from pathlib import Path
 import click
 
 from trainc.cli.command import CLEAN, Command, echo, echo_line
-from trainc.cli.options import findings_options, root_option
+from trainc.cli.options import check_name, findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.cli.runtimes import complete_runtimes, find, table
 from trainc.findings.display import one_line
 from trainc.inputs.source import Source
-from trainc.kube.names import Details, is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
+from trainc.kube.names import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
 from trainc.project.catalog import Catalog, read_catalog
-from trainc.project.config import Config
 from trainc.project.environments import JOBS, compile_for, load_config
 from trainc.project.newfiles import create
 from trainc.project.planning import settings
@@ -56,7 +55,7 @@ def command() -> None:
     metavar="NAMESPACE",
     help="The namespace: a folder of jobs/.  [default: the only folder of jobs/, else default]",
 )
-@click.option("-o", "output", metavar="FILE", help="Write to - (standard output) instead of jobs/.")
+@click.option("-o", "output", type=click.Choice(("-",)), help="Write to standard output instead of jobs/.")
 @root_option
 @findings_options(aside=True)
 @click.argument("name")
@@ -70,20 +69,19 @@ def job(
     it, such as those of your policies, are reported at once. An existing file is
     never changed.
     """
-    if output not in (None, "-"):
-        raise click.BadParameter("only - is supported: files are written to jobs/", param_hint="'-o'")
     config, findings = load_config(root)
     if reporter.fails(findings):
         return reporter.report(findings)
     namespace = _namespace(root) if namespace is None else namespace
-    _check(is_dns1123_label(namespace), namespace, "'--namespace'")
-    _check(is_dns1035_label(name), name, "'NAME'")
+    check_name(is_dns1123_label(namespace), namespace, "'--namespace'")
+    check_name(is_dns1035_label(name), name, "'NAME'")
     catalog = read_catalog(root, config)
     chosen = find(catalog, _runtime(catalog, runtime_name), namespace, "--runtime")
     if chosen.key[1] not in ("", namespace):
         message = f"runtime {chosen.name!r} can only be used in its own namespace: -n {chosen.key[1]}"
         raise click.BadParameter(message, param_hint="'--runtime'")
-    text = job_text(chosen, namespace, name, _queue(config))
+    queues = (settings(config, environment).queue for environment in config.environments)
+    text = job_text(chosen, namespace, name, next(filter(None, queues), ""))
     if output is not None:
         echo(text.encode("utf-8"), nl=False)
         return CLEAN
@@ -106,7 +104,7 @@ def runtime(*, base: str, root: Path, name: str) -> int:
     Comments inside the runtime are copied; objects beside it are not. An existing
     file is never changed.
     """
-    _check(is_dns1123_subdomain(name), name, "'NAME'")
+    check_name(is_dns1123_subdomain(name), name, "'NAME'")
     chosen = find(read_catalog(root, load_config(root)[0]), base, option="--from")
     _create(root, f"{RUNTIMES}/{name}.yaml", runtime_text(chosen, name))
     return CLEAN
@@ -117,12 +115,6 @@ def _create(root: Path, file: str, text: str) -> None:
     if not create(root, file, text):
         raise click.UsageError(f"{file} exists, and is not changed")
     echo_line(f"created {file}", err=True)
-
-
-def _check(details: Details, value: str, option: str) -> None:
-    """Raise BadParameter for a name that Kubernetes refuses."""
-    if details:
-        raise click.BadParameter(f"{value!r}: {details[0]}", param_hint=option)
 
 
 def _namespace(root: Path) -> str:
@@ -145,8 +137,3 @@ def _runtime(catalog: Catalog, name: str | None) -> str:
         echo(line, err=True)
     answer: str = click.prompt("Runtime", err=True)
     return answer
-
-
-def _queue(config: Config) -> str:
-    """Return the first Kueue queue that trainc.yaml sets, or an empty text."""
-    return next((queue for name in config.environments if (queue := settings(config, name).queue)), "")
