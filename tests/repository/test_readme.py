@@ -27,10 +27,10 @@ PAGES = ("README.md", "docs/getting-started.md")
 OWN = ("docs/getting-started.md",)
 """The pages that begin in an empty folder, with trainc on PATH, instead of this repository."""
 EXCEPTIONS = {
-    "pip install trainc": "installs from a package registry",
     "make render": "sets up .venv from a package registry; test_example.py runs the command behind it",
     "make test": "runs these tests",
     "jobs/team-vision/mnist.yaml:9:5: error[TC101]: unknown field spec.trainer.numNode": "test_the_error_is_real",
+    "pip install trainc": "installs from a package registry",
     "from trainc import Options, Source, compile": "test_the_embedding_example_runs",
 }
 """By its line, or the first of its block: what is not tried here, and why."""

@@ -205,12 +205,12 @@ def _builtin_objects() -> Mapping[str, tuple[str, JsonObject]]:
     return {entry["object"]["metadata"]["name"]: (entry["file"], entry["object"]) for entry in found}
 
 
-def builtin_names() -> tuple[str, ...]:
-    """Return the names of the built-in runtimes."""
-    return tuple(_builtin_objects())
-
-
 def builtin_sources() -> Iterator[Source]:
     """Yield the texts of the built-in runtimes, with their comments."""
     for entry in load_json("builtins.json"):
         yield Source(BUILTIN + entry["file"], entry["text"])
+
+
+def builtin_names() -> tuple[str, ...]:
+    """Return the names of the built-in runtimes."""
+    return tuple(_builtin_objects())

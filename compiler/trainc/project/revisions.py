@@ -100,6 +100,26 @@ def read_output(root: Path, revision: str) -> tuple[dict[str, bytes], dict[str, 
     return texts, {entry.name: _KINDS.get(entry.mode, Kind.OTHER) for entry in entries}  # type: ignore[return-value]  # git's texts are bytes
 
 
+def top_of(folder: Path) -> Path | None:
+    """Return the top of the git repository that a folder is in, or None."""
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+
+
+def remote_and_branch(root: Path) -> tuple[str, str]:
+    """Return the URL of the remote origin and the name of its default branch; empty if unknown."""
+    try:
+        remote = _line(root, "config", "--get", "remote.origin.url")
+        head = _line(root, "symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix("origin/")
+        return remote, head or _line(root, "symbolic-ref", "--short", "HEAD")
+    except RevisionError:
+        return "", ""
+
+
+def _line(root: Path, *args: str) -> str:
+    done = _run(root, args)
+    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
+
+
 def _entries(root: Path, revision: str, *paths: str) -> list[_Entry]:
     """Return what a revision has at and below some paths, sorted by name."""
     listing = _git(root, "ls-tree", "-r", "-t", "-z", "-l", _commit(root, revision), "--", *paths)
@@ -135,26 +155,6 @@ def is_revision(root: Path, text: str) -> bool:
         return all(_commit(root, part) for part in text.replace("...", "..").split("..") if part)
     except RevisionError:
         return False
-
-
-def top_of(folder: Path) -> Path | None:
-    """Return the top of the git repository that a folder is in, or None."""
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
-
-
-def remote_and_branch(root: Path) -> tuple[str, str]:
-    """Return the URL of the remote origin and the name of its default branch; empty if unknown."""
-    try:
-        remote = _line(root, "config", "--get", "remote.origin.url")
-        head = _line(root, "symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix("origin/")
-        return remote, head or _line(root, "symbolic-ref", "--short", "HEAD")
-    except RevisionError:
-        return "", ""
-
-
-def _line(root: Path, *args: str) -> str:
-    done = _run(root, args)
-    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
 
 
 def _commit(root: Path, revision: str) -> str:
