@@ -12,7 +12,7 @@ from typing import Final
 import click
 
 from trainc import __version__
-from trainc.cli.command import CLEAN, Command, echo, echo_line
+from trainc.cli.command import CLEAN, Command, echo, echo_line, is_terminal
 from trainc.cli.options import check_name, project_root
 from trainc.kube.names import is_dns1123_label
 from trainc.project.files import read_regular
@@ -91,8 +91,8 @@ def command(
     _show(folder, files, kept)
     if dry_run or not new:
         return CLEAN
-    is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if is_terminal and not yes and not click.confirm(f"Create {_count(new)}?", default=True):
+    asks = not yes and is_terminal(sys.stdin, sys.stdout)
+    if asks and not click.confirm(f"Create {_count(new)}?", default=True):
         return CLEAN
     written = [file for file in new if create(root, file.name, file.text)]
     echo_line(f"created {_count(written)}", err=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import CLEAN, Command, echo, echo_line
+from trainc.cli.command import CLEAN, Command, echo, echo_line, is_terminal
 from trainc.cli.options import check_name, findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.cli.runtimes import complete_runtimes, find, table
@@ -87,6 +87,7 @@ def job(
         return CLEAN
     file = f"{JOBS}/{namespace}/{name}.yaml"
     _create(root, file, text)
+    reporter.remark(f"created {file}")
     platform = read_platform(root)
     inputs = merge([Inputs((Source(file, text),)), platform])
     return reporter.report(compile_for(inputs, config, config.environments, (), partly=platform.sources).findings)
@@ -106,7 +107,9 @@ def runtime(*, base: str, root: Path, name: str) -> int:
     """
     check_name(is_dns1123_subdomain(name), name, "'NAME'")
     chosen = find(read_catalog(root, load_config(root)[0]), base, option="--from")
-    _create(root, f"{RUNTIMES}/{name}.yaml", runtime_text(chosen, name))
+    file = f"{RUNTIMES}/{name}.yaml"
+    _create(root, file, runtime_text(chosen, name))
+    echo_line(f"created {file}", err=True)
     return CLEAN
 
 
@@ -114,7 +117,6 @@ def _create(root: Path, file: str, text: str) -> None:
     """Create a file. Raises UsageError if it exists."""
     if not create(root, file, text):
         raise click.UsageError(f"{file} exists, and is not changed")
-    echo_line(f"created {file}", err=True)
 
 
 def _namespace(root: Path) -> str:
@@ -131,7 +133,7 @@ def _runtime(catalog: Catalog, name: str | None) -> str:
     """Return the runtime that the option names, or ask for it on a terminal. Raises UsageError."""
     if name is not None:
         return name
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not is_terminal(sys.stdin, sys.stderr):
         raise click.UsageError("--runtime is missing; 'trainc runtimes' lists the runtimes")
     for line in table(catalog.runtimes, shutil.get_terminal_size().columns):
         echo(line, err=True)

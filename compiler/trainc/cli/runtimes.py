@@ -14,7 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from trainc.basics.jsonvalues import as_object
-from trainc.cli.command import Command, echo
+from trainc.cli.command import Command, echo, is_terminal
 from trainc.cli.options import findings_options, project_root, root_option
 from trainc.cli.reporter import Reporter
 from trainc.documents.emit import emit_inert
@@ -95,12 +95,8 @@ def _listed(runtimes: Sequence[Runtime], output: str) -> str:
         return escape_json(json.dumps(records, indent=2, ensure_ascii=False) + "\n")
     if output == "yaml":
         return "---\n".join(emit_inert(as_object(without_nulls(record))) for record in records)
-    return "".join(f"{line}\n" for line in table(runtimes, _columns()))
-
-
-def _columns() -> int | None:
-    """Return the width of the terminal; None if standard output is none."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    columns = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+    return "".join(f"{line}\n" for line in table(runtimes, columns))
 
 
 def table(runtimes: Sequence[Runtime], columns: int | None) -> Iterator[str]:
@@ -119,7 +115,7 @@ def table(runtimes: Sequence[Runtime], columns: int | None) -> Iterator[str]:
         if columns is None:
             yield f"{line}  {text}".rstrip()
             continue
-        below = textwrap.wrap(text, columns - start, break_on_hyphens=False) + [image] * (row is not HEAD)
+        below = textwrap.wrap(text, max(columns - start, 20), break_on_hyphens=False) + [image] * (row is not HEAD)
         yield f"{line}  {below.pop(0) if start > 2 and below else ''}".rstrip()
         yield from (f"{' ' * start}{part}" for part in below if part)
 
