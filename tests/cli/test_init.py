@@ -121,7 +121,8 @@ def test_the_pipeline_of_gitlab_runs_the_checks(policies: bool) -> None:
 
 def test_the_hook_runs_for_the_inputs_and_the_output() -> None:
     (repository,) = yaml.safe_load(files()[".pre-commit-config.yaml"])["repos"]
-    (hook,) = repository["hooks"]
+    hook, added = repository["hooks"]
+    assert "pass_filenames" in added
     assert (hook["entry"], hook["additional_dependencies"]) == ("trainc render", ["trainc==1.2.3"])
     wanted = ["jobs/a/x.yaml", "runtimes/x.yaml", "out/prod/a/x/y.yaml", "policies/x.yaml", "trainc.yaml"]
     assert all(re.search(hook["files"], name) for name in (*wanted, "images.lock.yaml"))

@@ -15,20 +15,22 @@ from trainc.findings import Severity
 from trainc.pipeline.runtimes import admit_builtin, builtin_names
 from trainc.project.catalog import Runtime, read_catalog
 from trainc.project.config import Config
-from trainc.project.scaffold import job_text, runtime_text
+from trainc.project.scaffold import POLICIES, Setup, init_files, job_text, runtime_text
 from trainc.upstream import VALIDATION_LABEL
 
 ROOT = Path(__file__).resolve().parents[2]
+STARTER_NAMES = [f"policies/{name}.yaml" for name in POLICIES]
 CATALOG = {one.name: one for one in read_catalog(ROOT, Config()).runtimes}
 BUILT_IN = {one.name: one for one in read_catalog(ROOT / "docs", Config()).runtimes}
 
+STARTERS = [Source(f.name, f.text) for f in init_files(Setup("1", policies=True)) if f.name in STARTER_NAMES]
 OF_THE_RUNTIME = {"TC017", "TC408", "TC458", "TC604", "TC607", "TC820"}
 """Findings that a job cannot prevent: on companions, keys of Flux, host keys, an initializer without an address."""
 
 
-def compiled(text: str, runtime: Runtime) -> tuple[set[str], list[str]]:
+def compiled(text: str, runtime: Runtime, *others: Source) -> tuple[set[str], list[str]]:
     """Return the codes of all findings, and the messages of errors."""
-    sources = [Source(f"jobs/{runtime.key[1] or 'a'}/x.yaml", text), runtime.document.source]
+    sources = [Source(f"jobs/{runtime.key[1] or 'a'}/x.yaml", text), runtime.document.source, *others]
     build = compile(sources, Options(fixes=("recommended",)))
     assert len(build.jobs) == 1
     errors = [f"{finding.code} {finding.message}" for finding in build.findings if finding.severity is Severity.ERROR]
@@ -42,7 +44,7 @@ def uncommented(text: str) -> str:
 
 @pytest.mark.parametrize("name", CATALOG)
 def test_a_new_job_is_valid(name: str) -> None:
-    codes, errors = compiled(job_text(CATALOG[name], CATALOG[name].key[1] or "a", "x"), CATALOG[name])
+    codes, errors = compiled(job_text(CATALOG[name], CATALOG[name].key[1] or "a", "x"), CATALOG[name], *STARTERS)
     assert not errors
     assert codes <= OF_THE_RUNTIME, codes
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 import sys
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import click
 
@@ -55,6 +55,11 @@ def failure(error: Exception, *, verbose: bool) -> int:
     else:
         echo(f"{CODES['TC902'].text} --verbose shows the traceback.", err=True)
     return ENVIRONMENT
+
+
+def is_terminal(*streams: TextIO | None) -> bool:
+    """Return whether all streams lead to a terminal; one that the caller closed is None."""
+    return all(stream is not None and stream.isatty() for stream in streams)
 
 
 OUTPUT = "<stdout>"

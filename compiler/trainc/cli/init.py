@@ -12,8 +12,8 @@ from typing import Final
 import click
 
 from trainc import __version__
-from trainc.cli.command import CLEAN, Command, echo, echo_line
-from trainc.cli.options import project_root
+from trainc.cli.command import CLEAN, Command, echo, echo_line, is_terminal
+from trainc.cli.options import check_name, project_root
 from trainc.kube.names import is_dns1123_label
 from trainc.project.files import read_regular
 from trainc.project.newfiles import create
@@ -29,13 +29,16 @@ Examples:
   trainc init --print Makefile      print one file, to merge it with your own
 """
 
-_REMOTE: Final = re.compile(
-    r"(?P<scheme>https?://|ssh://|)(?:(?P<user>[^@/]*)@)?(?P<host>[\w.-]+)(?P<port>:\d+)?[:/]+(?P<path>[\w./~+-]+)"
-)
+_REMOTE: Final = re.compile(r"(https?://|ssh://git@|git@)(?:[^/@]*@)?([\w.-]+)((?::\d+)?/|:)([\w.-]+)(/[\w./~+-]+)")
+"""The URL of a remote: how to connect, without name and password, the host, and the path."""
+OTHER_NAMES: Final = {
+    "Makefile": ("GNUmakefile", "makefile"),
+    "CODEOWNERS": (".github/CODEOWNERS", ".gitlab/CODEOWNERS", "docs/CODEOWNERS"),
+}
+"""Names under which a repository may have a file already."""
 _RENDER: Final = re.compile(rb"^render\s*:(?!=)", re.M)
 """The target render in a Makefile."""
 _BRANCH: Final = re.compile(r"[\w./-]+")
-_OWNER: Final = re.compile(r"[!-~]+( [!-~]+)*")
 
 
 @click.command("init", cls=Command, epilog=EPILOG)
@@ -71,10 +74,7 @@ def command(
     and on a terminal you are asked. A file that exists is never changed.
     """
     for environment in environments:
-        if details := is_dns1123_label(environment):
-            raise click.BadParameter(f"{environment!r}: {details[0]}", param_hint="'--env'")
-    if owner is not None and not _OWNER.fullmatch(owner):
-        raise click.BadParameter(f"{owner!r} is not a user, team or e-mail address", param_hint="'--owner'")
+        check_name(is_dns1123_label(environment), environment, "'--env'")
     root = Path(os.path.normpath(Path.cwd() / folder))
     existing = next(each for each in (root, *root.parents) if each.exists())
     _refuse(root, existing)
@@ -83,17 +83,18 @@ def command(
     if printed is not None:
         chosen = next((file for file in files if file.name == printed), None)
         if chosen is None:
-            names = ", ".join(file.name for file in files)
-            raise click.BadParameter(f"{printed!r} is not one of the files: {names}", param_hint="'--print'")
+            listed = ", ".join(file.name for file in files)
+            raise click.BadParameter(f"{printed!r} is not one of the files: {listed}", param_hint="'--print'")
         echo(chosen.text.encode("utf-8"), nl=False)
         return CLEAN
-    kept = {file.name: there for file in files if (there := _existing(root, file)) is not None}
+    names = {file.name: (file.name, *OTHER_NAMES.get(file.name, ())) for file in files}
+    kept = {name: there for name in names for there in names[name] if os.path.lexists(root / there)}
     new = [file for file in files if file.name not in kept]
     _show(folder, files, kept)
     if dry_run or not new:
         return CLEAN
-    is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if is_terminal and not yes and not click.confirm(f"Create {_count(new)}?", default=True):
+    asks = not yes and is_terminal(sys.stdin, sys.stdout)
+    if asks and not click.confirm(f"Create {_count(new)}?", default=True):
         return CLEAN
     written = [file for file in new if create(root, file.name, file.text)]
     echo_line(f"created {_count(written)}", err=True)
@@ -126,18 +127,12 @@ def _setup(
     top = top_of(existing)
     remote, branch = remote_and_branch(existing) if top else ("", "")
     found = _REMOTE.fullmatch(remote)
-    host = found["host"] if found else ""
-    repository, organization = "", "example"
-    if found and not (found["scheme"] == "" and found["user"] is None):  # neither a path nor a drive
-        organization = found["path"].strip("/").partition("/")[0]
-        user = "" if found["scheme"].startswith("http") or found["user"] is None else f"{found['user']}@"
-        separator = "/" if found["scheme"] else ":"
-        repository = f"{found['scheme']}{user}{host}{found['port'] or ''}{separator}{found['path'].lstrip('/')}"
+    host, organization = found.group(2, 4) if found else ("", "example")
     return Setup(
         version=__version__,
         ci=ci or ("gitlab" if "gitlab" in host or (root / ".gitlab-ci.yml").exists() else "github"),
         branch=branch if _BRANCH.fullmatch(branch) else "main",
-        repository=repository,
+        repository="".join(found.groups()) if found else "",
         command=_render_command(root),
         owner=owner or f"@{organization}/platform-team",
         environments=environments,
@@ -148,15 +143,9 @@ def _setup(
 
 def _render_command(root: Path) -> str:
     """Return the command that renders: make render, unless the folder has a Makefile without that target."""
-    for name in ("GNUmakefile", "makefile", "Makefile"):  # the order in which make looks for them
-        if (root / name).exists():
-            return "make render" if _RENDER.search(read_regular(root / name) or b"") else "trainc render"
-    return "make render"
-
-
-def _existing(root: Path, file: NewFile) -> str | None:
-    """Return the name under which the repository has a file already, or None."""
-    return next((name for name in (file.name, *file.others) if os.path.lexists(root / name)), None)
+    # in the order in which make looks for them
+    found = next((root / name for name in (*OTHER_NAMES["Makefile"], "Makefile") if (root / name).exists()), None)
+    return "make render" if found is None or _RENDER.search(read_regular(found) or b"") else "trainc render"
 
 
 def _show(folder: Path, files: Iterable[NewFile], kept: dict[str, str]) -> None:

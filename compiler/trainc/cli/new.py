@@ -8,16 +8,15 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import CLEAN, Command, echo, echo_line
+from trainc.cli.command import CLEAN, Command, echo, echo_line, is_terminal
 from trainc.cli.completion import complete_runtime
-from trainc.cli.options import findings_options, root_option
+from trainc.cli.options import check_name, findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.cli.runtimes import find, table
 from trainc.findings.display import one_line
 from trainc.inputs.source import Source
-from trainc.kube.names import Details, is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
+from trainc.kube.names import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
 from trainc.project.catalog import Catalog, read_catalog
-from trainc.project.config import Config
 from trainc.project.environments import JOBS, compile_for, load_config
 from trainc.project.newfiles import create
 from trainc.project.planning import settings
@@ -63,7 +62,7 @@ def command() -> None:
     metavar="NAMESPACE",
     help="The namespace: a folder of jobs/.  [default: the only folder of jobs/, else default]",
 )
-@click.option("-o", "output", metavar="FILE", help="Write to - (standard output) instead of jobs/.")
+@click.option("-o", "output", type=click.Choice(("-",)), help="Write to standard output instead of jobs/.")
 @root_option
 @findings_options(aside=True)
 @click.argument("name")
@@ -77,25 +76,25 @@ def job(
     it, such as those of your policies, are reported at once. An existing file is
     never changed.
     """
-    if output not in (None, "-"):
-        raise click.BadParameter("only - is supported: files are written to jobs/", param_hint="'-o'")
     config, findings = load_config(root)
     if reporter.fails(findings):
         return reporter.report(findings)
     namespace = _namespace(root) if namespace is None else namespace
-    _check(is_dns1123_label(namespace), namespace, "'--namespace'")
-    _check(is_dns1035_label(name), name, "'NAME'")
+    check_name(is_dns1123_label(namespace), namespace, "'--namespace'")
+    check_name(is_dns1035_label(name), name, "'NAME'")
     catalog = read_catalog(root, config)
     chosen = find(catalog, _runtime(catalog, runtime_name), namespace, "--runtime")
     if chosen.key[1] not in ("", namespace):
         message = f"runtime {chosen.name!r} can only be used in its own namespace: -n {chosen.key[1]}"
         raise click.BadParameter(message, param_hint="'--runtime'")
-    text = job_text(chosen, namespace, name, _queue(config))
+    queues = (settings(config, environment).queue for environment in config.environments)
+    text = job_text(chosen, namespace, name, next(filter(None, queues), ""))
     if output is not None:
         echo(text.encode("utf-8"), nl=False)
         return CLEAN
     file = f"{JOBS}/{namespace}/{name}.yaml"
     _create(root, file, text)
+    reporter.remark(f"created {file}")
     platform = read_platform(root)
     inputs = merge([Inputs((Source(file, text),)), platform])
     return reporter.report(compile_for(inputs, config, config.environments, (), partly=platform.sources).findings)
@@ -113,9 +112,11 @@ def runtime(*, base: str, root: Path, name: str) -> int:
     Comments inside the runtime are copied; objects beside it are not. An existing
     file is never changed.
     """
-    _check(is_dns1123_subdomain(name), name, "'NAME'")
+    check_name(is_dns1123_subdomain(name), name, "'NAME'")
     chosen = find(read_catalog(root, load_config(root)[0]), base, option="--from")
-    _create(root, f"{RUNTIMES}/{name}.yaml", runtime_text(chosen, name))
+    file = f"{RUNTIMES}/{name}.yaml"
+    _create(root, file, runtime_text(chosen, name))
+    echo_line(f"created {file}", err=True)
     return CLEAN
 
 
@@ -123,13 +124,6 @@ def _create(root: Path, file: str, text: str) -> None:
     """Create a file. Raises UsageError if it exists."""
     if not create(root, file, text):
         raise click.UsageError(f"{file} exists, and is not changed")
-    echo_line(f"created {file}", err=True)
-
-
-def _check(details: Details, value: str, option: str) -> None:
-    """Raise BadParameter for a name that Kubernetes refuses."""
-    if details:
-        raise click.BadParameter(f"{value!r}: {details[0]}", param_hint=option)
 
 
 def _namespace(root: Path) -> str:
@@ -146,14 +140,9 @@ def _runtime(catalog: Catalog, name: str | None) -> str:
     """Return the runtime that the option names, or ask for it on a terminal. Raises UsageError."""
     if name is not None:
         return name
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not is_terminal(sys.stdin, sys.stderr):
         raise click.UsageError("--runtime is missing; 'trainc runtimes' lists the runtimes")
     for line in table(catalog.runtimes, shutil.get_terminal_size().columns):
         echo(line, err=True)
     answer: str = click.prompt("Runtime", err=True)
     return answer
-
-
-def _queue(config: Config) -> str:
-    """Return the first Kueue queue that trainc.yaml sets, or an empty text."""
-    return next((queue for name in config.environments if (queue := settings(config, name).queue)), "")

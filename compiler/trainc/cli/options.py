@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any
@@ -125,6 +125,12 @@ def findings_options(*, aside: bool = False) -> Callable[[Callable[..., int]], C
         return command
 
     return decorate
+
+
+def check_name(details: Sequence[str], value: str, option: str) -> None:
+    """Raise BadParameter for a name that Kubernetes refuses; ``details`` say why, as from ``kube.names``."""
+    if details:
+        raise click.BadParameter(f"{value!r}: {details[0]}", param_hint=option)
 
 
 def project_root(folder: Path, project: str | None) -> Path:

@@ -13,7 +13,7 @@ from typing import Final
 import click
 
 from trainc.basics.jsonvalues import as_object
-from trainc.cli.command import Command, echo
+from trainc.cli.command import Command, echo, is_terminal
 from trainc.cli.completion import complete_runtime
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
@@ -88,12 +88,8 @@ def _listed(runtimes: Sequence[Runtime], output: str) -> str:
         return escape_json(json.dumps(records, indent=2, ensure_ascii=False) + "\n")
     if output == "yaml":
         return "---\n".join(emit_inert(as_object(without_nulls(record))) for record in records)
-    return "".join(f"{line}\n" for line in table(runtimes, _columns()))
-
-
-def _columns() -> int | None:
-    """Return the width of the terminal; None if standard output is none."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    columns = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+    return "".join(f"{line}\n" for line in table(runtimes, columns))
 
 
 def table(runtimes: Sequence[Runtime], columns: int | None) -> Iterator[str]:
@@ -112,7 +108,7 @@ def table(runtimes: Sequence[Runtime], columns: int | None) -> Iterator[str]:
         if columns is None:
             yield f"{line}  {text}".rstrip()
             continue
-        below = textwrap.wrap(text, columns - start, break_on_hyphens=False) + [image] * (row is not HEAD)
+        below = textwrap.wrap(text, max(columns - start, 20), break_on_hyphens=False) + [image] * (row is not HEAD)
         yield f"{line}  {below.pop(0) if start > 2 and below else ''}".rstrip()
         yield from (f"{' ' * start}{part}" for part in below if part)
 

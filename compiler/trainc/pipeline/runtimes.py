@@ -205,11 +205,6 @@ def _builtin_objects() -> Mapping[str, tuple[str, JsonObject]]:
     return {entry["object"]["metadata"]["name"]: (entry["file"], entry["object"]) for entry in found}
 
 
-def builtin_names() -> tuple[str, ...]:
-    """Return the names of the built-in runtimes."""
-    return tuple(_builtin_objects())
-
-
 def builtin_sources() -> Iterator[Source]:
     """Yield the texts of the built-in runtimes, with their comments."""
     for entry in load_json("builtins.json"):
@@ -219,3 +214,8 @@ def builtin_sources() -> Iterator[Source]:
 def builtin_object(name: str) -> JsonObject:
     """Return a built-in runtime as its file has it. Raises KeyError if there is none of this name."""
     return _builtin_objects()[name][1]
+
+
+def builtin_names() -> tuple[str, ...]:
+    """Return the names of the built-in runtimes."""
+    return tuple(_builtin_objects())

@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get
+from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
 from trainc.documents.classify import Key, classify, identity
 from trainc.findings import Finding
 from trainc.inputs.settings import read_settings
@@ -24,7 +24,7 @@ from trainc.plugins.base import ancestor, pod_containers
 from trainc.project.config import Config
 from trainc.project.environments import JOBS
 from trainc.project.read import RUNTIMES, merge, read_tree
-from trainc.upstream import DESCRIPTION, FRAMEWORK_LABEL, LAUNCHER, NODE, TRAINER
+from trainc.upstream import DESCRIPTION, FRAMEWORK_LABEL, NODE, TRAINER
 
 FRAMEWORKS: Final = ("torch", "mpi", "jax", "xgboost", "flux")
 """The frameworks that mlPolicy can name."""
@@ -92,29 +92,26 @@ class Runtime(Struct, frozen=True):
         text = str(annotation or _SENTENCE.match(_comment_above(self.document))[1])  # type: ignore[index]  # it may be empty
         return " ".join(text.split()).rstrip(".")
 
-    def replicated_job(self, step: str) -> JsonObject | None:
-        """Return the replicated job with an ancestor label, or None."""
-        found = as_list(get(self.data, "spec", "template", "spec", "replicatedJobs"))
-        return next((as_object(job) for job in found if ancestor(job) == step), None)
+    @property
+    def replicated_jobs(self) -> list[JsonObject]:
+        """The replicated jobs of the template."""
+        return objects(get(self.data, "spec", "template", "spec", "replicatedJobs"))
+
+    def replicated_job(self, step: str) -> JsonObject:
+        """Return the replicated job with an ancestor label; empty without one."""
+        return next((job for job in self.replicated_jobs if ancestor(job) == step), {})
 
     def container(self, step: str) -> JsonObject:
         """Return the container of a replicated job that a TrainJob configures; empty without one."""
         name = NODE if step == TRAINER else step
-        job = self.replicated_job(step)
-        return next((each for each in pod_containers(job) if each.get("name") == name), {}) if job else {}
+        return next((each for each in pod_containers(self.replicated_job(step)) if each.get("name") == name), {})
 
     @property
     def images(self) -> tuple[str, ...]:
         """The images of all containers, that of the trainer first, each once."""
-        jobs = as_list(get(self.data, "spec", "template", "spec", "replicatedJobs"))
-        own = self.container(TRAINER).get("image")
-        found = [each.get("image") for job in jobs for each in pod_containers(job)]
-        return tuple(dict.fromkeys(str(image) for image in (own, *found) if image))
-
-    @property
-    def has_launcher(self) -> bool:
-        """Whether the trainer is the launcher of MPI, so that other pods are the nodes."""
-        return as_object(self.replicated_job(TRAINER)).get("name") == LAUNCHER
+        found = [container for job in self.replicated_jobs for container in pod_containers(job)]
+        images = (container.get("image") for container in (self.container(TRAINER), *found))
+        return tuple(dict.fromkeys(str(image) for image in images if image))
 
     def record(self) -> JsonObject:
         """Return what ``trainc runtimes`` shows, for programs."""
@@ -144,9 +141,9 @@ class Catalog(Struct, frozen=True):
 
         A TrainingRuntime of ``namespace``, or the only one of its name, is also found by its bare name.
         """
-        exact = [one for one in self.runtimes if one.name in (name, f"{namespace}/{name}")]
+        by_name = {one.name: one for one in self.runtimes}
         bare = [one for one in self.runtimes if one.key[2] == name]
-        return exact[0] if exact else bare[0] if len(bare) == 1 else None
+        return by_name.get(name) or by_name.get(f"{namespace}/{name}") or (bare[0] if len(bare) == 1 else None)
 
 
 def read_catalog(root: Path, config: Config) -> Catalog:

@@ -100,6 +100,26 @@ def read_output(root: Path, revision: str) -> tuple[dict[str, bytes], dict[str, 
     return texts, {entry.name: _KINDS.get(entry.mode, Kind.OTHER) for entry in entries}  # type: ignore[return-value]  # git's texts are bytes
 
 
+def top_of(folder: Path) -> Path | None:
+    """Return the top of the git repository that a folder is in, or None."""
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+
+
+def remote_and_branch(root: Path) -> tuple[str, str]:
+    """Return the URL of the remote origin and the name of its default branch; empty if unknown."""
+    try:
+        remote = _line(root, "config", "--get", "remote.origin.url")
+        head = _line(root, "symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix("origin/")
+        return remote, head or _line(root, "symbolic-ref", "--short", "HEAD")
+    except RevisionError:
+        return "", ""
+
+
+def _line(root: Path, *args: str) -> str:
+    done = _run(root, args)
+    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
+
+
 def _entries(root: Path, revision: str, *paths: str) -> list[_Entry]:
     """Return what a revision has at and below some paths, sorted by name."""
     listing = _git(root, "ls-tree", "-r", "-t", "-z", "-l", _commit(root, revision), "--", *paths)
@@ -141,26 +161,6 @@ def branches_and_tags(root: Path) -> list[str]:
     """Return the short names of branches and tags. Raises RevisionError without git or a repository."""
     found = _git(root, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
     return found.decode("utf-8", "replace").splitlines()
-
-
-def top_of(folder: Path) -> Path | None:
-    """Return the top of the git repository that a folder is in, or None."""
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
-
-
-def remote_and_branch(root: Path) -> tuple[str, str]:
-    """Return the URL of the remote origin and the name of its default branch; empty if unknown."""
-    try:
-        remote = _line(root, "config", "--get", "remote.origin.url")
-        head = _line(root, "symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix("origin/")
-        return remote, head or _line(root, "symbolic-ref", "--short", "HEAD")
-    except RevisionError:
-        return "", ""
-
-
-def _line(root: Path, *args: str) -> str:
-    done = _run(root, args)
-    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
 
 
 def _commit(root: Path, revision: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from io import StringIO
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -16,12 +16,20 @@ from trainc.findings.display import one_line
 from trainc.gitops.lifetime import deadline_obstacle
 from trainc.plugins.base import is_gpu
 from trainc.plugins.torchtune import ENTRYPOINT
-from trainc.project.catalog import MODELINE, Runtime
-from trainc.upstream import DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, TRAINER_API, VALIDATION_LABEL
+from trainc.project.catalog import MODELINE, Runtime, without_nulls
+from trainc.upstream import (
+    DATASET_INITIALIZER,
+    LAUNCHER,
+    MODEL_INITIALIZER,
+    TRAINER,
+    TRAINER_API,
+    TRAINER_GROUP,
+    VALIDATION_LABEL,
+)
 
 DOCS: Final = "https://github.com/trainc/trainc/blob/main/docs"
 """The address of docs/."""
-SCHEMAS: Final = "https://raw.githubusercontent.com/trainc/trainc/main/compiler/trainc/data"
+SCHEMAS: Final = "https://raw.githubusercontent.com/trainc/trainc/main/docs/schemas"
 """The address of the JSON schemas for editors."""
 
 EXAMPLES: Final = {
@@ -35,11 +43,12 @@ DEFAULT_RESOURCES: Final[JsonObject] = {"requests": {"cpu": "2", "memory": "4Gi"
 
 def fill(name: str, values: Mapping[str, Any]) -> str:
     """Return a template with values. Raises jinja2.UndefinedError for a missing value."""
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True)
+    loader = FunctionLoader(lambda name: load_text(f"templates/{name}.j2"))
+    environment = Environment(loader=loader, undefined=StrictUndefined, keep_trailing_newline=True)
     environment.filters.update(scalar=_scalar, line=one_line)
-    return environment.from_string(load_text(f"templates/{name}.j2")).render(values)
+    return environment.get_template(name).render(values)
 
 
 def _scalar(value: Json) -> str:
@@ -50,16 +59,16 @@ def _scalar(value: Json) -> str:
 def job_text(runtime: Runtime, namespace: str, name: str, queue: str = "") -> str:
     """Return a TrainJob for a runtime, with a comment on every field; ``queue`` is that of trainc.yaml, if any."""
     version, _, runtime_name = runtime.key
-    trainer, policy = runtime.container(TRAINER), runtime.policy
+    trainer, trainer_job = runtime.container(TRAINER), runtime.replicated_job(TRAINER)
     command = [str(part) for part in as_list(trainer.get("command"))]
-    framework = as_object(policy.get(runtime.framework))
+    framework = as_object(runtime.policy.get(runtime.framework))
     own = as_object(trainer.get("resources"))
     resources: JsonObject = {
         kind: {**as_object(amounts), **as_object(own.get(kind))} for kind, amounts in DEFAULT_RESOURCES.items()
     }
     values = {
         "api": TRAINER_API,
-        "schema": f"{SCHEMAS}/trainjob.schema.json",
+        "schema": f"{SCHEMAS}/{TRAINER_GROUP}/trainjob_v1alpha1.json",
         "file": f"jobs/{namespace}/{name}.yaml",
         "namespace": namespace,
         "name": name,
@@ -70,18 +79,18 @@ def job_text(runtime: Runtime, namespace: str, name: str, queue: str = "") -> st
         "framework": runtime.framework,
         "policy": get(runtime.data, "spec", "mlPolicy") is not None,
         "trains": bool(trainer),
-        "image": trainer.get("image", "that of the runtime"),
+        "image": trainer.get("image", "none"),
         "command": command,
         "torchtune": command[: len(ENTRYPOINT)] == ENTRYPOINT,
         "nodes": runtime.nodes,
         "processes": framework.get("numProcPerNode", 1),
         "launcher_is_node": framework.get("runLauncherAsNode") is True,
-        "launcher": runtime.has_launcher,
+        "launcher": trainer_job.get("name") == LAUNCHER,
         "has_deadline": deadline_obstacle(as_object(get(runtime.data, "spec", "template"))) is None,
         "resources": resources,
         "own_resources": bool(own),
         "has_gpus": any(is_gpu(resource) for resource in as_object(resources["limits"])),
-        "patched": get(runtime.replicated_job(TRAINER), "name"),
+        "patched": trainer_job.get("name"),
         "initializers": list(_initializers(runtime)),
     }
     return fill("job.yaml", values)
@@ -90,17 +99,23 @@ def job_text(runtime: Runtime, namespace: str, name: str, queue: str = "") -> st
 def runtime_text(runtime: Runtime, name: str) -> str:
     """Return a copy of a runtime under another name, with the comments inside it."""
     from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
 
     yaml = YAML()
     yaml.preserve_quotes, yaml.width = True, 4096
-    data = list(yaml.load_all(runtime.document.source.decoded()))[runtime.document.index]
+    try:
+        found = [each for each in yaml.load_all(runtime.document.source.decoded()) if each == runtime.data]
+    except YAMLError:  # JSON that is indented with tabs, for example
+        found = []
+    data = found[0] if found else yaml.load(emit(as_object(without_nulls(runtime.data))))
     data["metadata"]["name"] = name
-    data["metadata"].get("labels", {}).pop(VALIDATION_LABEL, None)  # with it, no cluster would check the copy
+    (data["metadata"].get("labels") or {}).pop(VALIDATION_LABEL, None)  # with it, no cluster would check the copy
     about = [f"{runtime.description}."] if runtime.description else []
     data.yaml_set_start_comment("\n".join([*about, f"A copy of {runtime.name}."]))
     text = StringIO()
     yaml.dump(data, text)
-    return f"{MODELINE} $schema={SCHEMAS}/{str(data['kind']).lower()}.schema.json\n{text.getvalue()}"
+    schema = f"{SCHEMAS}/{TRAINER_GROUP}/{str(data['kind']).lower()}_v1alpha1.json"
+    return f"{MODELINE} $schema={schema}\n{text.getvalue()}"
 
 
 def _initializers(runtime: Runtime) -> Iterator[dict[str, Any]]:
@@ -121,13 +136,12 @@ POLICIES: Final = ("host-access", "image-tags", "job-size")
 """The policies that ``trainc init --policies`` writes."""
 
 
-class NewFile(Struct, frozen=True):
-    """A file to create. ``others`` are names under which a repository may have it already."""
+class NewFile(NamedTuple):
+    """A file to create, and what it is for."""
 
     name: str
-    text: str
     purpose: str
-    others: tuple[str, ...] = ()
+    text: str
 
 
 class Setup(Struct, frozen=True):
@@ -148,40 +162,26 @@ class Setup(Struct, frozen=True):
     whole: bool = True
 
 
-_CI: Final = {"github": ".github/workflows/trainc.yml", "gitlab": ".gitlab-ci.yml"}
-
-_FILES: Final = (
-    ("trainc.yaml", "trainc.yaml", "environments, and which corrections of Trainer apply", ()),
-    ("jobs/README.md", "jobs-readme.md", "the folder of TrainJobs", ()),
-    ("runtimes/README.md", "runtimes-readme.md", "the folder of runtimes", ()),
-    ("policies/README.md", "policies-readme.md", "the folder of admission policies", ()),
-    (".gitattributes", "gitattributes", "how git treats out/", ()),
-    (".gitignore", "gitignore", "files that git ignores", ()),
-    ("Makefile", "Makefile", "make render, make check and make diff", ("GNUmakefile", "makefile")),
-)
-_AT_TOP: Final = (
-    (".pre-commit-config.yaml", "pre-commit-config.yaml", "renders before each commit", ()),
-    (
-        "CODEOWNERS",
-        "CODEOWNERS",
-        "who approves changes",
-        (".github/CODEOWNERS", ".gitlab/CODEOWNERS", "docs/CODEOWNERS"),
-    ),
-)
+_FILES: Final = {
+    "trainc.yaml": "environments, and which corrections of Trainer apply",
+    "jobs/README.md": "the folder of TrainJobs",
+    "runtimes/README.md": "the folder of runtimes",
+    "policies/README.md": "the folder of admission policies",
+    ".gitattributes": "how git treats out/",
+    ".gitignore": "files that git ignores",
+    "Makefile": "make render, make check and make diff",
+}
+_AT_TOP: Final = {".pre-commit-config.yaml": "renders before each commit", "CODEOWNERS": "who approves changes"}
 """Files that only have an effect at the top of a git repository."""
+_CI: Final = {"github": ".github/workflows/trainc.yml", "gitlab": ".gitlab-ci.yml"}
 
 
 def init_files(setup: Setup) -> tuple[NewFile, ...]:
     """Return the files of a new repository, in the order in which they are shown."""
-    rows = [*_FILES, *(_AT_TOP if setup.whole else ())]
+    rows = {**_FILES, **(_AT_TOP if setup.whole else {})}
     if setup.ci in _CI and setup.whole:
-        rows.append((_CI[setup.ci], f"{setup.ci}.yml", "checks every change", ()))
-    values = {**asdict(setup), "docs": DOCS, "schemas": SCHEMAS}
-    files = [
-        NewFile(name, fill(f"init/{template}", values), purpose, others) for name, template, purpose, others in rows
-    ]
+        rows[_CI[setup.ci]] = "checks every change"
     for policy in POLICIES if setup.policies else ():
-        files.append(NewFile(f"policies/{policy}.yaml", fill(f"init/{policy}.yaml", values), "a policy"))
-        tests = fill("init/policy-test.yaml", {"policy": policy})
-        files.append(NewFile(f"policies/tests/{policy}.yaml", tests, "its tests"))
-    return tuple(files)
+        rows |= {f"policies/{policy}.yaml": "a policy", f"policies/tests/{policy}.yaml": "its tests"}
+    values = {**asdict(setup), "docs": DOCS, "schemas": SCHEMAS}
+    return tuple(NewFile(name, purpose, fill(f"init/{name.lstrip('.')}", values)) for name, purpose in rows.items())

@@ -15,7 +15,7 @@ from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.emit import emit
 from trainc.documents.load import load
 from trainc.findings import suggest
-from trainc.findings.display import one_line, width
+from trainc.findings.display import one_line, shown_name, width
 from trainc.findings.redaction import masked_object
 from trainc.gitops.base import option_path
 from trainc.inputs.options import Options
@@ -158,7 +158,8 @@ class Provenance(msgspec.Struct, frozen=True):
     @property
     def position(self) -> str:
         """File and line; empty if there is none."""
-        return "" if self.file is None else self.file if self.line is None else f"{self.file}:{self.line}"
+        name = "" if self.file is None else shown_name(Source(self.file, ""))
+        return name if self.line is None else f"{name}:{self.line}"
 
 
 def provenances(origin: Origin, options: Options) -> tuple[Provenance, ...]:
