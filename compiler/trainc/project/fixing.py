@@ -189,10 +189,10 @@ class EditError(OSError):
 def check_editable(root: Path, name: str) -> None:
     """Raise EditError for a link, a file outside of the project, and a read-only one."""
     path = root / name
-    if path.is_symlink():
-        raise EditError(name, "symbolic link, which trainc does not follow to write")
     if os.path.isabs(name) or leads_out(root, path):
         raise EditError(name, "outside of the project")
+    if os.path.realpath(path) != os.path.join(os.path.realpath(root), name):
+        raise EditError(name, "symbolic link, which trainc does not follow to write")
     if not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK):
         raise EditError(name, "read-only file")
 
