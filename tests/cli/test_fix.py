@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import RUNTIME, Run, job, put, tree
 
@@ -76,6 +76,7 @@ def fixed(sources: dict[str, Source]) -> tuple[dict[str, Source], Outcome]:
     return dict(result.files), result.outcome
 
 
+@settings(max_examples=40)
 @given(manifests())
 def test_only_the_words_change(text: str) -> None:
     sources = {name: Source(name, each.encode()) for name, each in (("r.yaml", RUNTIME), ("j.yaml", text))}
@@ -99,6 +100,7 @@ _DATA = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(st.dictionaries(_KEYS, _KEYS, max_size=3), _DATA, st.sampled_from((None, 1, 2, "\t")), st.integers(2, 99))
 def test_a_run_number_changes_nothing_else_in_json(annotations: Any, spec: Any, indent: Any, run: int) -> None:
     metadata = {"name": "a", "annotations": annotations} if annotations or run % 2 else {"labels": {}, "name": "a"}

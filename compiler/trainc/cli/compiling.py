@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trainc.findings import Finding, has_errors, sort_key
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Document
 from trainc.pipeline.content import Job
 from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor
 from trainc.project.config import Config
-from trainc.project.environments import JOBS
+from trainc.project.environments import JOBS, Outcome, has_no_document, nothing, with_empty, with_nothing
+from trainc.project.files import unmanaged
 from trainc.project.planning import Request
-from trainc.project.read import CONFIG, POLICIES, RUNTIMES, Inputs, name_below, read_given, read_tree
+from trainc.project.read import CONFIG, POLICIES, RUNTIMES, Inputs, has_config, name_below, read_given, read_tree
+from trainc.project.write import OUT, foreign_files, look
 
 if TYPE_CHECKING:
     from trainc.parallel.mpi import Ranks
@@ -65,6 +68,25 @@ def read_paths(root: Path, paths: Iterable[str]) -> list[Inputs]:
         is_ours = name is not None and name.partition("/")[0] in (JOBS, RUNTIMES, POLICIES)
         parts.append(read_tree(root, name) if name is not None and is_ours else read_given(root, folder, path))
     return parts
+
+
+def with_project(
+    outcome: Outcome, root: Path, config: Config, of_config: Iterable[Finding], *, paths: Iterable[str], inputs: Inputs
+) -> tuple[Finding, ...]:
+    """Return the findings of an outcome and those on the project: nothing to compile, foreign files below out/.
+
+    ``paths`` are those on the command line, and ``inputs`` what was read from them.
+    """
+    findings, paths = outcome.findings, tuple(paths)
+    if not has_errors(findings):
+        if not outcome.job_count and not paths:
+            findings = with_empty(outcome, root, [JOBS])
+        elif paths and has_no_document(inputs):
+            findings = with_nothing(findings, (nothing(path, "no document found") for path in paths))
+    if (has_config(root) or not paths) and not has_errors(of_config):
+        others = foreign_files(root, look(root, (OUT,)), None, unmanaged(config.data))
+        findings = tuple(sorted((*findings, *others), key=sort_key))
+    return findings
 
 
 def revision_of(root: Path, revision: str | None, folder: Path, paths: Iterable[str], option: str) -> Revision | None:

@@ -9,7 +9,7 @@ import click
 from msgspec.structs import replace
 
 from trainc.cli.command import CLEAN, STALE, Command, echo
-from trainc.cli.compiling import executor_of, read_paths, revision_of
+from trainc.cli.compiling import executor_of, read_paths, revision_of, with_project
 from trainc.cli.options import base_option, crds_option, findings_options, root_option, workers_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import CODES, Finding
@@ -81,9 +81,8 @@ def command(
 
     def compiled(files: Files) -> Outcome:
         config, findings = parse_config(_with(configuration, files), _with(lock, files))
-        documents = merge([_with(platform, files), _with(inputs, files)])
         return compile_for(
-            replace(documents, sources=tuple(each for each in documents.sources if each.name not in (CONFIG, LOCK))),
+            _documents(merge([_with(platform, files), _with(inputs, files)])),
             config,
             config.environments,
             findings,
@@ -106,7 +105,10 @@ def command(
         write_sources(root, editable, result.files)
     reporter = replace(reporter, aside=diff, advises=False)
     _show(reporter, result, protected)
-    status = reporter.report(result.outcome.findings, result.outcome.silenced)
+    config, of_config = parse_config(_with(configuration, result.files), _with(lock, result.files))
+    given = [path for path in paths if Path(path).name not in (CONFIG, LOCK)]
+    findings = with_project(result.outcome, root, config, of_config, paths=given, inputs=_documents(inputs))
+    status = reporter.report(findings, result.outcome.silenced)
     reporter.remark(_summary(result, changed, dry=diff or check, unsafe=unsafe))
     return status or (STALE if changed and (diff or check) else CLEAN)
 
@@ -125,6 +127,11 @@ def _check(root: Path, codes: Iterable[str], paths: Iterable[str]) -> None:
 def _with(inputs: Inputs, files: Files) -> Inputs:
     """Return the inputs with the edited sources."""
     return Inputs(tuple(files.get(source.name, source) for source in inputs.sources), inputs.findings)
+
+
+def _documents(inputs: Inputs) -> Inputs:
+    """Return the inputs without trainc.yaml and images.lock.yaml."""
+    return replace(inputs, sources=tuple(each for each in inputs.sources if each.name not in (CONFIG, LOCK)))
 
 
 def _editable(root: Path, sources: Iterable[Source]) -> tuple[dict[str, Source], dict[str, str]]:

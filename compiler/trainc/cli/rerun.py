@@ -11,6 +11,7 @@ import click
 
 from trainc.basics.jsonvalues import get
 from trainc.cli.command import CLEAN, Command, echo
+from trainc.cli.compiling import executor_of
 from trainc.cli.options import root_option
 from trainc.cli.reporter import Reporter
 from trainc.documents.classify import TRAINJOB, with_namespace
@@ -138,13 +139,16 @@ def _next(target: Target) -> int:
 
 def _raised(files: Files, targets: Iterable[Target]) -> dict[str, Source]:
     """Return the files with the next run number of each target. Raises EditError if one cannot be edited."""
-    new = dict(files)
+    edits: dict[str, dict[Edit, str]] = {}
     for target in targets:
-        name = target.document.source.name
         edit = Edit(target.document.index, Fix(Action.SET_RUN, RUN_PATH, str(_next(target))))
-        new[name], applied = apply(new[name], (edit,), read_documents)
-        if not applied:
-            raise EditError(name, f'annotations of {target.title} in an unusual form; write {RUN}: "{_next(target)}"')
+        edits.setdefault(target.document.source.name, {})[edit] = target.title
+    new = dict(files)
+    for name, titles in edits.items():
+        new[name], applied = apply(new[name], tuple(titles), read_documents)
+        for edit in titles.keys() - {*applied}:
+            line = f'{RUN}: "{edit.fix.value}"'
+            raise EditError(name, f"annotations of {titles[edit]} in an unusual form; write {line} yourself")
     return new
 
 
@@ -153,7 +157,9 @@ def _errors(
 ) -> tuple[Finding, ...]:
     """Return the errors of the targets, with their new run numbers, and those of trainc.yaml."""
     merged = merge([inputs, read_platform(root)])
-    outcome = compile_for(merged, config, config.environments, findings, keep=Keep.SUMMARIES)
+    outcome = compile_for(
+        merged, config, config.environments, findings, keep=Keep.SUMMARIES, execute=executor_of(None, quiet=False)
+    )
     errors = tuple(each for each in outcome.findings if each.severity is Severity.ERROR)
     if has_errors(findings):
         return errors

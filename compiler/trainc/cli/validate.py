@@ -9,7 +9,7 @@ import click
 from trainc.cache.run import RunCache, with_cache
 from trainc.cache.store import open_store
 from trainc.cli.command import Command
-from trainc.cli.compiling import executor_of, read_paths, revision_of
+from trainc.cli.compiling import executor_of, read_paths, revision_of, with_project
 from trainc.cli.options import (
     base_option,
     cache_option,
@@ -20,7 +20,7 @@ from trainc.cli.options import (
     workers_option,
 )
 from trainc.cli.reporter import Reporter
-from trainc.findings import has_errors, sort_key
+from trainc.findings import has_errors
 from trainc.inputs.options import Revision
 from trainc.pipeline.context import Keep
 from trainc.project.config import Config
@@ -29,23 +29,16 @@ from trainc.project.environments import (
     Outcome,
     Standard,
     compile_for,
-    has_no_document,
     load_config,
-    nothing,
     read_crds,
-    with_empty,
-    with_nothing,
 )
-from trainc.project.files import unmanaged
 from trainc.project.read import (
     Inputs,
-    has_config,
     merge,
     read_beside_policies,
     read_platform,
     read_tree,
 )
-from trainc.project.write import OUT, foreign_files, look
 
 EPILOG = """\b
 Examples:
@@ -120,15 +113,7 @@ def command(
     outcome, used_cache = with_cache(compiled, None if store is None else RunCache(root, store))
     if used_cache is not None:
         used_cache.save_jobs()
-    findings = outcome.findings
-    if not has_errors(findings):
-        if not outcome.job_count and not paths:
-            findings = with_empty(outcome, root, [JOBS])
-        elif paths and has_no_document(merge(inputs)):
-            findings = with_nothing(findings, (nothing(path, "no document found") for path in paths))
-    if (has_config(root) or not paths) and not has_errors(of_config):
-        others = foreign_files(root, look(root, (OUT,)), None, unmanaged(config.data))
-        findings = tuple(sorted((*findings, *others), key=sort_key))
+    findings = with_project(outcome, root, config, of_config, paths=paths, inputs=merge(inputs))
     status = reporter.report(findings, outcome.silenced)
     if not reporter.fails(findings):
         count = outcome.job_count

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
+from trainc.basics.differences import same
 from trainc.basics.jsonvalues import Json, Path, as_object, get, replaced
 from trainc.basics.regex import lazy
 from trainc.documents.positions import BOM, Lines, key_of_path, value_of_path
@@ -71,8 +72,11 @@ def apply(source: Source, edits: Sequence[Edit], read: Read) -> tuple[Source, tu
         return source, ()
     new = _replace(source, spans)
     after, remaining = read(new)
-    data = {document.index: document.data for document in after}
-    if remaining <= problems and data == _expected(numbered, possible):
+    expected = _expected(numbered, possible)
+    is_expected = [document.index for document in after] == [*expected] and all(
+        same(document.data, expected[document.index]) for document in after
+    )
+    if remaining <= problems and is_expected:
         return new, tuple(possible)
     if len(possible) == 1:
         return source, ()
@@ -110,18 +114,19 @@ def _expected(documents: dict[int, Document], edits: Iterable[Edit]) -> dict[int
 
 
 def _changed(document: Document, data: Json, fix: Fix) -> Json:
-    path = fix.path
+    path, new = fix.path, str(fix.value)
     match fix.action:
         case Action.RENAME:
             parent = as_object(get(data, *path[:-1]))
-            return replaced(data, path[:-1], {fix.value if k == path[-1] else k: v for k, v in parent.items()})  # type: ignore[misc]  # a text
+            renamed: dict[str, Json] = {new if key == path[-1] else key: value for key, value in parent.items()}
+            return replaced(data, path[:-1], renamed)
         case Action.REMOVE:
             parent = as_object(get(data, *path[:-1]))
             return replaced(data, path[:-1], {key: value for key, value in parent.items() if key != path[-1]})
         case Action.REPLACE | Action.SET_RUN:
-            return replaced(data, path, fix.value)
+            return replaced(data, path, new)
         case Action.UNQUOTE:
-            return replaced(data, path, _json(fix.value))
+            return replaced(data, path, _json(new))
         case Action.QUOTE:
             return replaced(data, path, _raw(document, path))
         case _:
@@ -232,9 +237,7 @@ def _set_run(document: Document, fix: Fix) -> _Span | None:
     key, number = str(fix.path[-1]), f'"{fix.value}"'
     annotations = get(document.data, *_ANNOTATIONS)
     if get(document.data, *fix.path) is not None:
-        token = value_of_path(document, fix.path)
-        span = _rewritten(token, fix.value or "")
-        return None if span is None else span._replace(text=span.text if span.text[:1] in "\"'" else number)
+        return _replace_value(document, fix)  # a number, so in quotes
     if isinstance(annotations, dict) and annotations:
         children = [key_of_path(document, (*_ANNOTATIONS, name)) for name in annotations]
         first = min((child for child in children if child is not None), key=lambda c: c[1].begin, default=None)

@@ -58,9 +58,9 @@ _QUANTITY = lazy(r"did you mean (\w[\w.]*)(?: \([^)]*\))?( or .*)?\?(?=;|\Z)")
 _RENAMED = lazy(r"'([^']+)' should be '([^']+)'")
 _UNQUOTED = lazy(r"write (\S+) without quotes")
 _AS_READ = lazy(r'write ".*" for the string, or (\S+) for what Kubernetes reads')
-_LABEL = lazy(r"write (\S+): (\S+)")
+_LABEL = lazy(r"write (\S+): ([^\s;]+)")
 _MEBIBYTES = lazy(r"write (\S+) for mebibytes")
-_PLURAL = lazy(r"write the plural in lower case: (\S+)")
+_PLURAL = lazy(r"write the plural in lower case: ([^\s;]+)")
 _IMAGE = lazy(r"write '([^']+)'(?=;|\Z)")
 _KIND = lazy(r"a \w+ with this name exists: set kind: (\w+)")
 _IGNORED = lazy(r"nothing to ignore: no (\w+) here")
@@ -208,8 +208,9 @@ def _written(form: re.Pattern[str], *, safe: bool) -> Rule:
 
     def rule(finding: Finding) -> Fix | None:
         found = form.match(finding.hint or "")
-        is_fix = found is not None and _value_of(finding) is not None
-        return Fix(Action.REPLACE, finding.path, found[1], safe) if is_fix and found is not None else None
+        if found is None or _value_of(finding) is None:
+            return None
+        return Fix(Action.REPLACE, finding.path, found[1], safe)
 
     return rule
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import difflib
 import errno
+import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -21,6 +23,8 @@ from trainc.documents.load import load
 from trainc.documents.positions import BOM
 from trainc.findings import Finding, Severity, sort_key
 from trainc.findings.fixes import Action, Fix, fix_of, moved, new_run
+from trainc.findings.redaction import MASK
+from trainc.findings.secrets import hidden
 from trainc.inputs.source import Document, Source
 from trainc.project.config import read_document
 from trainc.project.environments import Outcome
@@ -85,7 +89,10 @@ def fix_all(files: Files, compiled: Compile, is_wanted: Callable[[Finding, Fix],
             files, outcome = trial, after
             fixed += (wanted[key] for key in applied)
     fixed.sort(key=lambda each: sort_key(each.finding))
-    return Result(files, tuple(fixed), tuple(each.finding for each in taken_back.values()), outcome)
+    remaining = {(each.file, each.code, each.message) for each in outcome.findings}
+    refused = (each.finding for each in taken_back.values())
+    refused = (each for each in refused if (each.file, each.code, each.message) in remaining)
+    return Result(files, tuple(fixed), tuple(refused), outcome)
 
 
 def _apply(files: Files, keys: Iterable[Key]) -> tuple[Files, list[Key]]:
@@ -189,10 +196,10 @@ class EditError(OSError):
 def check_editable(root: Path, name: str) -> None:
     """Raise EditError for a link, a file outside of the project, and a read-only one."""
     path = root / name
-    if path.is_symlink():
-        raise EditError(name, "symbolic link, which trainc does not follow to write")
     if os.path.isabs(name) or leads_out(root, path):
         raise EditError(name, "outside of the project")
+    if os.path.realpath(path) != os.path.join(os.path.realpath(root), name):
+        raise EditError(name, "symbolic link, which trainc does not follow to write")
     if not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK):
         raise EditError(name, "read-only file")
 
@@ -218,9 +225,19 @@ def _bytes(source: Source) -> bytes:
 
 
 def diff_text(old: Files, new: Files) -> str:
-    """Return the changes as a unified diff, for people: without the carriage returns of DOS line ends."""
+    """Return the changes as a unified diff for people: with secrets masked, and without the carriage returns of DOS."""
     lines: list[str] = []
     for name in sorted(name for name in new if new[name] != old[name]):
         before, after = (each[name].decoded().removeprefix(BOM).splitlines() for each in (old, new))
-        lines += difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")
+        masked = _masking(old[name])
+        changes = difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")
+        lines += (masked.sub(MASK, line) for line in changes)
     return "".join(f"{line}\n" for line in lines)
+
+
+def _masking(source: Source) -> re.Pattern[str]:
+    """Return the pattern of the lines of all secrets in the documents of a source, also as they are quoted."""
+    values = (each for document in read_documents(source)[0] for found in hidden(document).values() for each in found)
+    texts = {line.strip() for value in values for line in value.text.splitlines() if line.strip()}
+    forms = sorted({form for text in texts for form in (text, json.dumps(text)[1:-1])}, key=len, reverse=True)
+    return re.compile("|".join(rf"(?<!\w){re.escape(form)}(?!\w)" for form in forms) or r"(?!)")
