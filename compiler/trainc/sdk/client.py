@@ -148,9 +148,10 @@ class GitBackend(KubernetesBackend):
         source = Source(file, _text(data))
         found = self.repository.check(source, base)
         own = [one for one in found if one.file == file and one.code not in _IN_FUNCTION]
-        refused = [replace(one, severity=Severity.ERROR, hint=None) for one in own if one.code in SECRET_CODES]
-        errors = [one for one in found if _is_error(one) and one.code not in SECRET_CODES]
-        warned = [one for one in own if one.severity is Severity.WARNING and one.code not in SECRET_CODES]
+        secrets = [one for one in own if one.code in SECRET_CODES]
+        errors = [one for one in found if _is_error(one) and one not in secrets]
+        refused = [replace(one, severity=Severity.ERROR, hint=None) for one in secrets]
+        warned = [one for one in own if one.severity is Severity.WARNING and one not in secrets]
         return source, (*errors, *refused, *warned)
 
     def list_jobs(self, runtime: types.Runtime | None = None) -> list[types.TrainJob]:
