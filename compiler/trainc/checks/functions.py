@@ -29,7 +29,10 @@ _EXPANDED = lazy(r"\\[$`\\\n]|`|\$[A-Za-z_0-9{(\[@*#?$!-]")
 """What bash changes in a here-document: Bash manual, Here Documents. ``$[`` is the old form of ``$((``."""
 
 _BY_KUBELET = lazy(r"\$(?=[$(])|(?<=\$)\$")
-"""What the kubelet reads in a command: ``$(NAME)``, and ``$$`` for ``$``."""
+"""What the kubelet reads in a command: ``$(NAME)``, and ``$$`` for ``$``.
+
+Source: Kubernetes 1.34, third_party/forked/golang/expansion/expand.go.
+"""
 
 _LINE = lazy(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _MODULE = frozenset(("__annotations__", "__builtins__", "__doc__", "__file__", "__name__", "__spec__", *dir(builtins)))
