@@ -521,6 +521,9 @@ def test_a_change_that_a_cluster_refuses_starts_another_run(client: GitTrainerCl
     commit(root)
     client.train(name="mnist", trainer=CONTAINER)
     assert document(path)["metadata"]["annotations"] == {"trainc.dev/run": "3"}
+    client.delete_job("mnist")
+    client.train(name="mnist", trainer=CONTAINER)
+    assert document(path)["metadata"]["annotations"] == {"trainc.dev/run": "3"}, "after the 2 of the last commit"
     with pytest.raises(FindingsError, match="TC204"):
         client.train(name="mnist", trainer=CONTAINER, options=[options.Annotations({"trainc.dev/run": "2"})])
     with pytest.raises(NeedsClusterError, match=r"jobset-name=mnist-3$"):

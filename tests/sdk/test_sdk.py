@@ -12,7 +12,7 @@ import pytest
 
 CASES = Path(__file__).with_name("cases.py")
 PYDANTIC = "ignore:Support for class-based:DeprecationWarning"
-"""A warning about the SDK."""
+"""The option -W without which the import of the SDK fails, as tests turn warnings into errors."""
 
 
 def test_the_cases() -> None:

@@ -29,7 +29,10 @@ _EXPANDED = lazy(r"\\[$`\\\n]|`|\$[A-Za-z_0-9{(\[@*#?$!-]")
 """What bash changes in a here-document: Bash manual, Here Documents. ``$[`` is the old form of ``$((``."""
 
 _BY_KUBELET = lazy(r"\$(?=[$(])|(?<=\$)\$")
-"""What the kubelet reads in a command: ``$(NAME)``, and ``$$`` for ``$``."""
+"""What the kubelet reads in a command: ``$(NAME)``, and ``$$`` for ``$``.
+
+Source: Kubernetes 1.34, third_party/forked/golang/expansion/expand.go.
+"""
 
 _LINE = lazy(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _MODULE = frozenset(("__annotations__", "__builtins__", "__doc__", "__file__", "__name__", "__spec__", *dir(builtins)))
@@ -131,7 +134,13 @@ def _invalid(code: str) -> Iterator[Mistake]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the style of the function
             tree = ast.parse(code)
-            names = _undefined(code)
+            for function in (
+                node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            ):
+                for node in ast.walk(function):
+                    if isinstance(node, ast.AnnAssign):  # Python does not evaluate annotations of local variables
+                        node.annotation = ast.Constant(None)
+            names = _undefined(ast.unparse(tree))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         number = min(getattr(error, "lineno", None) or 1, len(lines)) - 1
         reason = getattr(error, "msg", None) or str(error)
@@ -142,9 +151,10 @@ def _invalid(code: str) -> Iterator[Mistake]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in names:
             names.discard(node.id)
-            column = len(lines[node.lineno - 1].encode()[: node.col_offset].decode())  # ast counts bytes
+            number = min(node.lineno, len(lines)) - 1  # Python 3.11 is wrong about some lines of f-strings
+            column = len(lines[number].encode()[: node.col_offset].decode(errors="ignore"))  # ast counts bytes
             message = f"the function does not define {node.id!r}: only its own source reaches the pod"
-            yield Mistake(NAMES, starts[node.lineno - 1] + column, message, node.id)
+            yield Mistake(NAMES, starts[number] + column, message, node.id)
 
 
 def _undefined(code: str) -> set[str]:

@@ -51,6 +51,7 @@ Trainer: TypeAlias = types.CustomTrainer | types.CustomTrainerContainer | types.
 _UNNAMED = "-"
 """The name of a TrainJob that nobody named, in place of the random one of the SDK."""
 
+_RUN = ("metadata", "annotations", RUN)
 _IMMUTABLE = frozenset((WEBHOOK, CONFIG_MAP))
 _IN_FUNCTION = frozenset((SHELL, NAMES, SYNTAX))
 
@@ -127,18 +128,19 @@ class GitBackend(KubernetesBackend):
     def _compiled(self, file: str, data: JsonObject, existing: Stored | None) -> tuple[Source, tuple[Finding, ...]]:
         """Return the file of a TrainJob, its errors, and the warnings about it.
 
-        Unless an annotation sets the run number, that of the file is kept, and raised by one if a cluster would refuse
-        a change since the base revision.
+        Unless an annotation sets the run number, that of the file or of the base revision is kept, and raised by one if
+        a cluster would refuse a change since then.
         """
-        annotation = ("metadata", "annotations", RUN)
-        fixed = existing is None or get(data, *annotation) is not None
-        if existing is not None and not fixed and (run := run_of(existing.document)) > 1:
-            data = put(data, annotation, str(run))
-        same = existing is not None and existing.document.source.decoded() == _text(data)
-        base = None if existing is None or same else self.repository.base(self.base)
+        fixed = get(data, *_RUN) is not None
+        data = data if fixed else _numbered(data, existing)
+        if existing is not None and existing.document.source.decoded() == _text(data):
+            return self._check(file, data, None)
+        base = self.repository.base(self.base)
+        if not fixed and existing is None and base is not None:
+            data = _numbered(data, self.repository.find(str(get(data, "metadata", "name")), base))
         source, findings = self._check(file, data, base)
         if not fixed and any(finding.code in _IMMUTABLE for finding in filter(_is_error, findings)):
-            data = put(data, annotation, str(run_of(Document(source, data)) + 1))
+            data = put(data, _RUN, str(run_of(Document(source, data)) + 1))
             source, findings = self._check(file, data, base)
         return source, findings
 
@@ -146,9 +148,10 @@ class GitBackend(KubernetesBackend):
         source = Source(file, _text(data))
         found = self.repository.check(source, base)
         own = [one for one in found if one.file == file and one.code not in _IN_FUNCTION]
-        refused = [replace(one, severity=Severity.ERROR, hint=None) for one in own if one.code in SECRET_CODES]
-        errors = [one for one in found if _is_error(one) and one.code not in SECRET_CODES]
-        warned = [one for one in own if one.severity is Severity.WARNING and one.code not in SECRET_CODES]
+        secrets = [one for one in own if one.code in SECRET_CODES]
+        errors = [one for one in found if _is_error(one) and one not in secrets]
+        refused = [replace(one, severity=Severity.ERROR, hint=None) for one in secrets]
+        warned = [one for one in own if one.severity is Severity.WARNING and one not in secrets]
         return source, (*errors, *refused, *warned)
 
     def list_jobs(self, runtime: types.Runtime | None = None) -> list[types.TrainJob]:
@@ -262,6 +265,12 @@ class GitTrainerClient(TrainerClient):
         does; FileExistsError for a file that is not overwritten. Warns with FindingsWarning.
         """
         return self.backend.train(runtime, initializer, trainer, options, name=name, replace=replace)
+
+
+def _numbered(data: JsonObject, previous: Stored | None) -> JsonObject:
+    """Return a TrainJob with the run number of the previous one."""
+    run = 1 if previous is None else run_of(previous.document)
+    return data if run == 1 else put(data, _RUN, str(run))
 
 
 def _text(data: JsonObject) -> str:

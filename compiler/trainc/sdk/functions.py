@@ -31,7 +31,7 @@ def adapted(script: Script, function: Callable[..., Any]) -> Script:
 
 
 def check(script: Script, function: Callable[..., Any]) -> tuple[Finding, ...]:
-    """Return the mistakes in a script of the SDK that quoting does not mend, as errors at the lines of the function."""
+    """Return the mistakes in a script of the SDK that quoting does not fix, as errors at the lines of the function."""
     lines, first = inspect.findsource(inspect.unwrap(function))
     source = Source(_file(function), "".join(lines))
     indent = len(lines[first]) - len(lines[first].lstrip())  # which the SDK removes

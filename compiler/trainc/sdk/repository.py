@@ -54,16 +54,16 @@ class Repository:
         self.root = root
         self.namespace = namespace
 
-    def jobs(self) -> Iterator[Stored]:
-        """Yield the TrainJobs of the namespace, by file; files that cannot be read are skipped."""
-        for source in read_tree(self.root, f"{JOBS}/{self.namespace}").sources:
-            documents, _ = load(source)
-            found, _ = classify(documents)
-            yield from (Stored(job, len(documents) == 1) for job in found.jobs)
+    def jobs(self, base: Revision | None = None) -> Iterator[Stored]:
+        """Yield the TrainJobs of the namespace, or those at a revision; files that cannot be read are skipped."""
+        folder = f"{JOBS}/{self.namespace}"
+        for source in read_tree(self.root, folder).sources if base is None else base.sources:
+            documents, _ = load(source) if source.name.startswith(f"{folder}/") else ((), ())
+            yield from (Stored(job, len(documents) == 1) for job in classify(documents)[0].jobs)
 
-    def find(self, name: str) -> Stored | None:
-        """Return the TrainJob of a name."""
-        return next((job for job in self.jobs() if job.name == name), None)
+    def find(self, name: str, base: Revision | None = None) -> Stored | None:
+        """Return the TrainJob of a name, or that at a revision."""
+        return next((job for job in self.jobs(base) if job.name == name), None)
 
     def runtimes(self) -> Mapping[str, JsonObject]:
         """Return the runtimes that a job of the namespace can use, by name, as a cluster stores them.
