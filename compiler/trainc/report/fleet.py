@@ -43,7 +43,15 @@ def fleet(jobs: Mapping[str, Sequence[Job]], findings: Iterable[Finding]) -> Jso
         by_place.setdefault(_place(finding.document), []).append(number)
     graphs, pictures = Numbers(), Numbers()
     rows: list[Json] = [
-        {**_job(environment, job, graphs, pictures), "findings": [*by_place.get(_place(job.document), [])]}
+        {
+            **_job(environment, job, graphs, pictures),
+            "findings": [
+                number
+                for document in (job.document, job.runtime)
+                if document is not None
+                for number in by_place.get(_place(document), [])
+            ],
+        }
         for environment, group in jobs.items()
         for job in sorted(group, key=lambda job: (job.namespace, job.name))
     ]
@@ -63,6 +71,7 @@ def totals(data: JsonObject) -> dict[str, int]:
     return {
         "jobs": len(jobs),
         "namespaces": len({str(job["namespace"]) for job in jobs}),
+        "environments": len({str(job["environment"]) for job in jobs}),
         "pods": sum(_number(job["pods"]) for job in jobs),
         "gpus": sum(_number(job["gpus"]) for job in jobs),
         "errors": severities.count("error"),

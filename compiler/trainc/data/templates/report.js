@@ -53,7 +53,7 @@
   const state = {
     tab: "jobs", query: "", show: "all", measure: jobs.some((job) => job.gpus) ? "gpus" : "pods", page: 0,
     chosen: Object.fromEntries(FACETS.map(({ key }) => [key, new Set()])),
-    sort: { jobs: ["name", 1], findings: ["severity", 1], images: ["name", 1] },
+    sort: { jobs: [jobs.some((job) => job.worst === 0) ? "findings" : "name", 1], findings: ["severity", 1], images: ["name", 1] },
     open: new Set(), all: new Set(),
   };
 
@@ -113,7 +113,7 @@
     ].filter(Boolean),
     findings: [
       { key: "severity", title: "Severity", value: (finding) => SEVERITIES.indexOf(finding.severity), cell: (finding) => severityTag(finding.severity) },
-      { key: "code", title: "Code", value: (finding) => finding.code, cell: (finding) => make("span", { class: "mono", text: finding.code, title: codes[finding.code] }) },
+      { key: "code", title: "Code", value: (finding) => finding.code, cell: (finding) => make("span", { class: "mono code", text: finding.code, title: codes[finding.code] }) },
       { key: "message", title: "Message", class: "text", value: (finding) => finding.message, cell: (finding) =>
         make("div", {}, finding.message, finding.hint ? make("div", { class: "soft", text: `Hint: ${finding.hint}` }) : null) },
       { key: "file", title: "File", class: "mono", value: (finding) => finding.file, cell: (finding) => `${finding.file}:${finding.line}` },
@@ -144,8 +144,11 @@
       rows[depth] = (rows[depth] || 0) + 1;
       return [part.name, { x: 1 + depth * (WIDTH + GAP_X), y: 1 + (rows[depth] - 1) * (HEIGHT + GAP_Y) }];
     }));
+    const most = Math.max(...rows);
+    for (const place of places.values()) // columns are centred
+      place.y += ((most - rows[Math.round((place.x - 1) / (WIDTH + GAP_X))]) * (HEIGHT + GAP_Y)) / 2;
     const width = rows.length * (WIDTH + GAP_X) - GAP_X + 2;
-    const height = Math.max(...rows) * (HEIGHT + GAP_Y) - GAP_Y + 2;
+    const height = most * (HEIGHT + GAP_Y) - GAP_Y + 2;
     const label = parts.map((part) => `${part.name}, ${plural(part.pods, "pod")}${part.gpus ? `, ${plural(part.gpus, "GPU")}` : ""}` +
       part.waits.map((wait) => `, waits until ${wait.for} is ${wait.until.toLowerCase()}`).join("")).join("; ");
     const marker = make("svg:marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, orient: "auto" },
@@ -157,7 +160,7 @@
         const from = places.get(wait.for);
         const [x1, y1, x2, y2] = [from.x + WIDTH, from.y + HEIGHT / 2, to.x - 2, to.y + HEIGHT / 2];
         svg.append(make("svg:path", { d: `M${x1} ${y1} C${x1 + 40} ${y1} ${x2 - 40} ${y2} ${x2} ${y2}`, "marker-end": "url(#arrow)" }),
-          make("svg:text", { class: "small", x: x1 + 6, y: y1 - 6, text: wait.until }));
+          make("svg:text", { class: "small", x: x1 + 6, y: y2 < y1 ? y1 + 16 : y1 - 6, text: wait.until }));
       }
     }
     for (const part of parts) {
@@ -235,7 +238,7 @@
     const columns = COLUMNS[state.tab];
     const [key, direction] = state.sort[state.tab];
     const { value } = columns.find((column) => column.key === key);
-    const keyed = rows.map((row) => [value(row), row]);
+    const keyed = rows.map((row) => [value(row), row]); // in order of name, which equal values keep
     const compare = typeof (keyed[0] || [""])[0] === "number" ? (one, other) => one - other : order;
     keyed.sort((one, other) => direction * compare(one[0], other[0]));
     const last = Math.max(0, Math.ceil(rows.length / PAGE) - 1);
@@ -263,7 +266,9 @@
       button.disabled = isLast;
       return button;
     };
-    byId("count").textContent = rows.length ? `${number.format(first + 1)}–${number.format(Math.min(first + PAGE, rows.length))} of ${number.format(rows.length)} ${state.tab}` : "";
+    const end = Math.min(first + PAGE, rows.length);
+    const whole = plural(rows.length, state.tab.slice(0, -1));
+    byId("count").textContent = rows.length > PAGE ? `${number.format(first + 1)} to ${number.format(end)} of ${whole}` : rows.length ? whole : "";
     byId("pages").replaceChildren(...(last ? [turn("Previous", -1, state.page === 0), turn("Next", 1, state.page === last)] : []));
   };
 
