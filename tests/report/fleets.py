@@ -31,13 +31,13 @@ GRAPHS: list[list[JsonObject]] = [
 
 def fleet_of(size: int, *, text: str = "") -> JsonObject:
     """Return a fleet of so many jobs; ``text`` is part of every name."""
-    jobs = [_job(number, size, text) for number in range(size)]
+    jobs = sorted((_job(number, size, text) for number in range(size)), key=lambda job: (job["namespace"], job["name"]))
     return {
         "jobs": [*jobs],
         "graphs": [[*graph] for graph in GRAPHS],
         "images": [
             {"name": f"registry.example.com/train/image{text}:{n}", "digest": f"sha256:{n:064x}" if n % 4 else None}
-            for n in range(40)
+            for n in range(min(size, 40))
         ],
         "findings": [
             {

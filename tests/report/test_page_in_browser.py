@@ -68,6 +68,16 @@ def test_no_error_no_request_and_nothing_is_cut_off(opened: Any, width: int, dar
     assert browser.problems() == []
 
 
+def test_a_fleet_without_jobs(opened: Any) -> None:
+    browser = opened(0)
+    shown = []
+    for tab in ("jobs", "findings", "images"):
+        click(browser, f"#tab-{tab}")
+        shown.append(browser.run("document.getElementById('panel').textContent"))
+    assert shown == ["No jobs.", "No findings.", "No images."]
+    assert browser.problems() == []
+
+
 def test_text_of_inputs_is_inert(opened: Any) -> None:
     browser = opened(20, text=HOSTILE)
     click(browser, "[data-job]")

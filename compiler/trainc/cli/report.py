@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from trainc.changes.phrases import counted
 from trainc.cli.command import CLEAN, Command, echo
 from trainc.cli.compiling import choose, executor_of
 from trainc.cli.options import findings_options, root_option
@@ -75,5 +76,6 @@ def command(
         return CLEAN
     target.write_text(text, encoding="utf-8", newline="\n")
     count = totals(data)
-    reporter.remark(f"{output}: {count['jobs']} jobs, {count['errors']} errors, {count['warnings']} warnings")
+    counts = ", ".join(counted(count[f"{word}s"], word) for word in ("job", "error", "warning"))
+    reporter.remark(f"{output}: {counts}")
     return CLEAN

@@ -36,7 +36,10 @@ class Numbers:
 
 
 def fleet(jobs: Mapping[str, Sequence[Job]], findings: Iterable[Finding]) -> JsonObject:
-    """Return the data of jobs by environment, and of the findings of the same run."""
+    """Return the data of jobs by environment, and of the findings of the same run.
+
+    The jobs are in the order of their names, so that the page can sort by their positions.
+    """
     listed = sorted(findings, key=sort_key)
     by_place: dict[_Place, list[int]] = {}
     for number, finding in enumerate(listed):
@@ -52,8 +55,10 @@ def fleet(jobs: Mapping[str, Sequence[Job]], findings: Iterable[Finding]) -> Jso
                 for number in by_place.get(_place(document), [])
             ],
         }
-        for environment, group in jobs.items()
-        for job in sorted(group, key=lambda job: (job.namespace, job.name))
+        for environment, job in sorted(
+            ((environment, job) for environment, group in jobs.items() for job in group),
+            key=lambda pair: (pair[1].namespace, pair[1].name, pair[0]),
+        )
     ]
     return {
         "jobs": rows,

@@ -100,7 +100,7 @@
 
   const COLUMNS = {
     jobs: [
-      { key: "name", title: "Job", class: "name", value: (job) => `${job.namespace}/${job.name}`, cell: (job) => make("button", {
+      { key: "name", title: "Job", class: "name", value: (job) => job.index, cell: (job) => make("button", {
         text: `${job.namespace}/${job.name}`, "aria-expanded": String(state.open.has(job.index)), "data-job": job.index,
         on: () => { state.open.delete(job.index) || state.open.add(job.index); draw(`[data-job="${job.index}"]`); } }) },
       environments > 1 && { key: "environment", title: "Environment", value: (job) => job.environment },
@@ -260,7 +260,7 @@
     const panel = byId("panel");
     panel.setAttribute("aria-labelledby", `tab-${state.tab}`);
     panel.replaceChildren(rows.length ? make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body)) :
-      make("p", { class: "empty", text: findings.length || state.tab !== "findings" ? "Nothing matches." : "No findings: everything is fine." }));
+      make("p", { class: "empty", text: data[state.tab].length ? "Nothing matches." : `No ${state.tab}.` }));
     const turn = (text, step, isLast) => {
       const button = make("button", { text, "data-turn": step, on: () => { state.page += step; draw(`[data-turn="${step}"]`); byId("results").scrollIntoView(); } });
       button.disabled = isLast;
