@@ -116,19 +116,16 @@ def running(program: str) -> Iterator[Browser]:
     to_read, to_write = os.pipe()
     from_read, from_write = os.pipe()
     with TemporaryDirectory() as folder:
-        command = [
-            *(program, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run"),
+        options = (
+            *("--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run"),
             *("--disable-background-networking", "--disable-dev-shm-usage", f"--user-data-dir={folder}"),
-        ]
-
-        def descriptors() -> None:
-            # Duplicates first: 3 and 4 may be in use.
-            read, write = os.dup(to_read), os.dup(from_write)
-            os.dup2(read, 3)
-            os.dup2(write, 4)
-
+        )
+        connected = f'exec "$0" "$@" 3<&{to_read} 4>&{from_write}'  # the descriptors that Chromium uses
         process = subprocess.Popen(
-            command, preexec_fn=descriptors, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            ["bash", "-c", connected, program, *options],
+            pass_fds=(to_read, from_write),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         try:
             yield Browser(from_read, to_write)

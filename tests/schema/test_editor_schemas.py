@@ -31,7 +31,7 @@ from trainc.schema.editors import (
     editor_schema,
     schema_url,
 )
-from trainc.schema.field_help import Field, find, roots
+from trainc.schema.field_help import Field, children, find, roots
 from trainc.schema.kinds import resource
 from trainc.schema.metadata import OBJECT_META
 from trainc.schema.structural import Structural
@@ -256,3 +256,9 @@ def test_what_the_schema_refuses_trainc_refuses(draw: st.DataObject) -> None:
     kind = str(as_object(changed).get("kind"))
     if kind in TRAINER and (found := refused(kind, changed)):
         assert errors(changed), (path, found)
+
+
+def test_paths_are_completed() -> None:
+    assert "trainjob.spec.trainer" in children("trainjob.spec.tr")
+    assert children("trainc.yaml.lo")[:2] == ("trainc.yaml.environments", "trainc.yaml.defaults")
+    assert children("bogus.x") == children("trainjob.bogus.x") == ()

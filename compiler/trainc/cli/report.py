@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
+from trainc.changes.phrases import counted
 from trainc.cli.command import CLEAN, Command, echo
 from trainc.cli.compiling import choose, executor_of
-from trainc.cli.options import environment_option, findings_options, root_option, workers_option
+from trainc.cli.options import environment_option, findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.pipeline.context import Keep
 from trainc.project.environments import JOBS, compile_for, load_config
@@ -39,7 +40,6 @@ Examples:
 )
 @click.option("--title", metavar="TEXT", default=TITLE, show_default=True, help="The title of the page.")
 @click.option("--note", metavar="TEXT", default="", help="A line below the title, such as a revision or a date.")
-@workers_option
 @root_option
 @findings_options(aside=True)
 def command(
@@ -48,7 +48,6 @@ def command(
     output: str,
     title: str,
     note: str,
-    workers: int | None,
     root: Path,
     reporter: Reporter,
 ) -> int:
@@ -68,7 +67,7 @@ def command(
     if reporter.fails(findings):
         return reporter.report(findings)
     inputs = merge([read_tree(root, JOBS), read_platform(root)])
-    execute = executor_of(workers, quiet=reporter.quiet)
+    execute = executor_of(1, quiet=reporter.quiet)  # other processes return files, and no objects
     outcome = compile_for(inputs, config, environments, findings, keep=Keep.OBJECTS, execute=execute)
     data = fleet(outcome.jobs, outcome.findings)
     text = page(data, title, note)
@@ -77,5 +76,6 @@ def command(
         return CLEAN
     target.write_text(text, encoding="utf-8", newline="\n")
     count = totals(data)
-    reporter.remark(f"{output}: {count['jobs']} jobs, {count['errors']} errors, {count['warnings']} warnings")
+    counts = ", ".join(counted(count[f"{word}s"], word) for word in ("job", "error", "warning"))
+    reporter.remark(f"{output}: {counts}")
     return CLEAN

@@ -36,16 +36,29 @@ class Numbers:
 
 
 def fleet(jobs: Mapping[str, Sequence[Job]], findings: Iterable[Finding]) -> JsonObject:
-    """Return the data of jobs by environment, and of the findings of the same run."""
+    """Return the data of jobs by environment, and of the findings of the same run.
+
+    The jobs are in the order of their names, so that the page can sort by their positions.
+    """
     listed = sorted(findings, key=sort_key)
     by_place: dict[_Place, list[int]] = {}
     for number, finding in enumerate(listed):
         by_place.setdefault(_place(finding.document), []).append(number)
     graphs, pictures = Numbers(), Numbers()
     rows: list[Json] = [
-        {**_job(environment, job, graphs, pictures), "findings": [*by_place.get(_place(job.document), [])]}
-        for environment, group in jobs.items()
-        for job in sorted(group, key=lambda job: (job.namespace, job.name))
+        {
+            **_job(environment, job, graphs, pictures),
+            "findings": [
+                number
+                for document in (job.document, job.runtime)
+                if document is not None
+                for number in by_place.get(_place(document), [])
+            ],
+        }
+        for environment, job in sorted(
+            ((environment, job) for environment, group in jobs.items() for job in group),
+            key=lambda pair: (pair[1].namespace, pair[1].name, pair[0]),
+        )
     ]
     return {
         "jobs": rows,
@@ -63,6 +76,7 @@ def totals(data: JsonObject) -> dict[str, int]:
     return {
         "jobs": len(jobs),
         "namespaces": len({str(job["namespace"]) for job in jobs}),
+        "environments": len({str(job["environment"]) for job in jobs}),
         "pods": sum(_number(job["pods"]) for job in jobs),
         "gpus": sum(_number(job["gpus"]) for job in jobs),
         "errors": severities.count("error"),
