@@ -28,7 +28,7 @@ _MAIN = {
 """The container that each operator looks for; without it, the first one counts."""
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _OPERATORS_LABELS = re.compile(
-    r"training\.kubeflow\.org/.*|group-name|mpi-job-.*|volcano\.sh/.*|scheduling\.(k8s|x-k8s)\.io/.*|app"
+    r"training\.kubeflow\.org/.*|group-name|mpi-job-.*|volcano\.sh/.*|scheduling\.(k8s|x-k8s)\.io/.*"
 )
 _JOBSETS_LABELS = re.compile(
     r"(alpha\.)?jobset\.sigs\.k8s\.io/.*|(batch\.kubernetes\.io/)?(job-name|controller-uid|job-completion-index)"
@@ -82,7 +82,25 @@ def old_side(document: Json, created: Iterable[Json]) -> Side:
     hosts = Hosts(namespace, {f"{name}-{role}": role for role in pods}, name, bare=kind != "Job")
     cluster = Cluster(maps, hosts, _MAIN.get(kind))
     plain = {role: _fields(*pod, cluster, _OPERATORS_LABELS) for role, pod in pods.items()}
+    if kind != "Job":
+        for role, fields in plain.items():
+            fields["restarts"] = _old_restarts(document, role, launcher)
     return Side(plain, _old_policies(document, found))
+
+
+def _old_restarts(document: Json, role: str, launcher: Json) -> Json:
+    """Return how often a pod of a role starts again: a number, or None for without limit."""
+    spec = as_object(document["spec"])
+    run = {**spec, **as_object(spec.get("runPolicy"))}
+    if launcher is not None and role == "launcher":
+        return launcher["spec"].get("backoffLimit", 6)
+    specs = next(value for key, value in spec.items() if key.lower().endswith("replicaspecs"))
+    kind = re.sub(r"-\d+$", "", role)
+    policy = next((each.get("restartPolicy") for key, each in specs.items() if key.lower() == kind), None)
+    never = "Never" if document["kind"] in ("MPIJob", "JAXJob", "XGBoostJob", "TFJob") else "OnFailure"
+    if policy == "ExitCode" and document["kind"] != "MPIJob":
+        return "by exit code"
+    return 0 if (policy or never) in ("Never", "ExitCode") else run.get("backoffLimit")
 
 
 def new_side(created: Iterable[Json], roles: Iterable[str]) -> Side:
@@ -97,6 +115,11 @@ def new_side(created: Iterable[Json], roles: Iterable[str]) -> Side:
     hosts = Hosts(namespace, {f"{name}-{own}": role for own, role in names.items()}, subdomain, bare=False)
     cluster = Cluster(maps, hosts, "node")
     plain = {role: _fields(*pods[own], cluster, _JOBSETS_LABELS) for own, role in names.items()}
+    jobs = {job["name"]: get(job, "template", "spec") for job in objects(get(jobset, "spec", "replicatedJobs"))}
+    for own, role in names.items():
+        job = as_object(jobs[own.rsplit("-", 2)[0]])
+        by_code = job.get("podFailurePolicy") is not None
+        plain[role]["restarts"] = "by exit code" if by_code else job.get("backoffLimit", 6)
     return Side(plain, _new_policies(jobset, found, of_launcher="launcher" in names.values()))
 
 
@@ -294,16 +317,13 @@ def _source(source: Json, cluster: Cluster) -> Json:
 
 
 def _old_policies(document: Json, created: list[Json]) -> dict[str, Json]:
-    """Return the policies of an old job. Without a limit, the operators of v1 jobs restart pods for ever."""
+    """Return the policies of an old job."""
     spec = as_object(document["spec"])
     run = {**spec, **as_object(spec.get("runPolicy"))}
-    launcher = next((one["spec"] for one in created if one["kind"] == "Job"), None)
-    limit = run.get("backoffLimit") if launcher is None else launcher.get("backoffLimit", 6)
     fields = {key: run.get(key) for key in ("ttlSecondsAfterFinished", "activeDeadlineSeconds")}
     clean = run.get("cleanPodPolicy") or "None"
     return {
         "suspend": run.get("suspend") is True,
-        "backoffLimit": limit,
         "cleanPodPolicy": clean,
         **fields,
         **_group(created),
@@ -311,17 +331,15 @@ def _old_policies(document: Json, created: list[Json]) -> dict[str, Json]:
 
 
 def _new_policies(jobset: Json, created: list[Json], *, of_launcher: bool) -> dict[str, Json]:
-    """Return the policies of a JobSet. ``of_launcher``: deadline and limit are those of the launcher's Job."""
+    """Return the policies of a JobSet. ``of_launcher``: the deadline is that of the launcher's Job."""
     spec = as_object(jobset["spec"])
     jobs = objects(spec.get("replicatedJobs"))
     if of_launcher:
         jobs = [job for job in jobs if job["name"] == "launcher"]
     specs = [as_object(get(job, "template", "spec")) for job in jobs]
-    limits = {spec.get("backoffLimit", 6) for spec in specs}
     deadlines = {spec.get("activeDeadlineSeconds") for spec in specs}
     return {
         "suspend": spec.get("suspend") is True,
-        "backoffLimit": _one(limits),
         "cleanPodPolicy": "Running",  # JobSet deletes the Jobs that are still active, with their pods
         "ttlSecondsAfterFinished": spec.get("ttlSecondsAfterFinished"),
         "activeDeadlineSeconds": _one(deadlines),
@@ -342,7 +360,7 @@ def _group(created: list[Json]) -> dict[str, Json]:
 
 
 def differences(kind: str, old: Side, new: Side) -> Iterator[Difference]:
-    """Yield the fields in which the two sides differ; a job's pods first."""
+    """Yield the fields in which the two sides differ; a job's pods first. Volcano restarts jobs by other rules."""
     for pod in [*old.pods, *(pod for pod in new.pods if pod not in old.pods)]:
         before, after = old.pods.get(pod), new.pods.get(pod)
         if before is None or after is None:
@@ -354,5 +372,5 @@ def differences(kind: str, old: Side, new: Side) -> Iterator[Difference]:
 
 def _compared(kind: str, pod: str, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Difference]:
     for path in [*before, *(path for path in after if path not in before)]:
-        if before.get(path) != after.get(path):
+        if before.get(path) != after.get(path) and not (kind == "Job" and path == "restarts"):
             yield Difference(kind, pod, path, before.get(path), after.get(path), before, after)

@@ -155,6 +155,16 @@ DIFFERENCES = (
         finding="nprocPerNode",
     ),
     Entry(
+        "processes-unused",
+        "PyTorchJob",
+        r"containers\[main\]\.env\[PET_NPROC_PER_NODE\]",
+        "`PET_NPROC_PER_NODE` of commands without torchrun, or with `--nproc-per-node`",
+        "Nothing reads it.",
+        lambda difference: (
+            "torchrun" not in (text := _text(difference.before)) or "nproc_per" in text.replace("-", "_")
+        ),
+    ),
+    Entry(
         "rendezvous-of-workers",
         "PyTorchJob",
         r"containers\[main\]\.env\[(PET_NODE_RANK|PET_MASTER_ADDR|PET_MASTER_PORT)\]",
@@ -267,6 +277,44 @@ DIFFERENCES = (
         "`schedulingPolicy.priorityClass` becomes `priorityClassName` of pods",
         "Trainer takes the priority of a PodGroup from there; it is equal.",
         _added,
+    ),
+    Entry(
+        "unlimited-restarts",
+        "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob",
+        r"restarts",
+        "A job without `backoffLimit` restarts a pod at most six times",
+        "Six is Kubernetes' default; the operators have no limit. Set `backoffLimit` in the runtime's Job for another.",
+        lambda difference: difference.old is None and difference.new == 6,
+    ),
+    Entry(
+        "labels-of-selectors",
+        "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob",
+        r"affinity|topologySpreadConstraints",
+        "Label `training.kubeflow.org/job-name` of selectors",
+        "It becomes `jobset.sigs.k8s.io/jobset-name`, which the pods of a JobSet have.",
+        lambda difference: (
+            str(difference.old).replace("training.kubeflow.org/job-name", "jobset.sigs.k8s.io/jobset-name")
+            == str(difference.new)
+        ),
+    ),
+    Entry(
+        "group-resources",
+        "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob",
+        r"group\.minResources",
+        "`schedulingPolicy.minResources`",
+        "Trainer computes it from the requests of the pods.",
+        pods=r"\(job\)",
+        finding="minResources",
+    ),
+    Entry(
+        "time-to-live",
+        "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob",
+        r"ttlSecondsAfterFinished",
+        "`ttlSecondsAfterFinished`",
+        "Where Argo CD or Flux sync `out/`, a job that the cluster deletes would run again.",
+        _dropped,
+        pods=r"\(job\)",
+        finding="ttlSecondsAfterFinished",
     ),
     Entry(
         "clean-pods",
