@@ -65,7 +65,9 @@ def test_the_new_files_compile(path: Path) -> None:
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_nothing_is_left_to_import(path: Path) -> None:
-    """Importing what was imported changes nothing."""
+    """Importing what was imported changes nothing; a job of today stays, and one with errors until they are mended."""
+    if has_errors(imported(path).findings):
+        return
     again = import_documents(Source(file.path, file.text) for file in imported(path).files)
     assert (again.files, again.findings, again.jobs) == ((), (), 0)
 
@@ -73,6 +75,8 @@ def test_nothing_is_left_to_import(path: Path) -> None:
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_no_comment_is_lost(path: Path) -> None:
     old = Source(path.name, path.read_text(encoding="utf-8"))
+    if imported(path).jobs == 0:
+        return
     new = "".join(file.text for file in imported(path).files)
     for _, text in comments(old, ""):
         assert text in new

@@ -11,7 +11,8 @@ from trainc.cli.command import Command, echo
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import sort_key
-from trainc.project.read import RUNTIMES, merge, read_given, read_stdin, read_tree
+from trainc.project.read import RUNTIMES, merge, name_below, read_given, read_stdin, read_tree
+from trainc.project.write import replace_file
 
 EPILOG = """\b
 Examples:
@@ -42,18 +43,21 @@ def command(*, write: bool, output: str | None, root: Path, reporter: Reporter, 
     from trainc.migrate.importing import import_documents
 
     folder = Path.cwd()
-    given = merge(
-        read_stdin(sys.stdin.buffer) if path == STDIN else read_given(root, folder, path)
-        for path in dict.fromkeys(paths)
-    )
+    read = {path: read_stdin(sys.stdin.buffer) if path == STDIN else read_given(root, folder, path) for path in paths}
+    inside = [path for path in read if path != STDIN and write and name_below(root, folder, path) is not None]
+    given = merge(read.values())
     own = read_tree(root, RUNTIMES)
-    imported = import_documents(given.sources, own.sources)
+    in_place = {source.name for path in inside for source in read[path].sources}
+    imported = import_documents(given.sources, own.sources, in_place)
     findings = tuple(sorted((*given.findings, *own.findings, *imported.findings), key=sort_key))
     status = reporter.report(findings)
     if not write and output is None:
         text = "---\n".join(f"# {file.path}\n{file.text}" for file in imported.files)
         echo(text.encode("utf-8"), nl=False)
         return status
+    for file in imported.edited:
+        replace_file(str(root / file.path), file.text.encode())
+        reporter.remark(f"edited {file.path}")
     target = root if output is None else folder / output
     for file in imported.files:
         path = target / file.path

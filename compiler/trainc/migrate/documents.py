@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +13,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document, Source
+from trainc.migrate.inplace import Addition, Edit
 from trainc.migrate.trees import Comment, comments_of, containers, read_tree
 
 NO_EQUAL, CHANGED = "TC030", "TC031"
@@ -24,13 +25,15 @@ class Converted(msgspec.Struct, frozen=True, eq=False):
     job: CommentedMap | None = None
     runtime: CommentedMap | None = None
     others: tuple[CommentedMap, ...] = ()
+    edits: tuple[Edit | Addition, ...] = ()
 
 
 class Old:
-    """A document to import. Paths are those of the old document."""
+    """A document to import. Paths are those of the old document. ``runtimes`` are those of the run."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, runtimes: Sequence[Document] = ()) -> None:
         self.document = document
+        self.runtimes = runtimes
         self.data: JsonObject = document.data
         self.findings: list[Finding] = []
         self._tree, first, last = _tree_of(document)
@@ -138,6 +141,11 @@ class Old:
         """Report anything else about a value, and mark it."""
         self.done(*path)
         self.findings.append(report(code, self.document, path, message, severity=severity, hint=hint))
+
+    @property
+    def errors(self) -> list[Finding]:
+        """The errors so far."""
+        return [finding for finding in self.findings if finding.severity == Severity.ERROR]
 
     def report_rest(self) -> None:
         """Report every value that is neither read, moved nor marked."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 import msgspec
 from ruamel.yaml.comments import CommentedMap
 
 from trainc.basics.jsonvalues import dotted
-from trainc.documents.classify import SUPERSEDED
+from trainc.documents.classify import RUNTIMES, SUPERSEDED
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report, sort_key
 from trainc.inputs.source import Document, Source
 from trainc.migrate.documents import Converted, Old
+from trainc.migrate.inplace import edited as edited_text
+from trainc.migrate.inplace import text_of
 from trainc.migrate.kinds import KINDS
 from trainc.migrate.runtimes import Runtimes
 from trainc.migrate.trees import mapping, ordered, write_tree
@@ -33,44 +35,67 @@ class NewFile(msgspec.Struct, frozen=True):
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """The new files by path, findings, and the number of jobs imported and of documents that need no import."""
+    """The new files by path, findings, and the number of jobs imported and of documents that need no import.
+
+    ``edited`` are sources of the project with fields of earlier releases of Trainer replaced.
+    """
 
     files: tuple[NewFile, ...]
+    edited: tuple[NewFile, ...]
     findings: tuple[Finding, ...]
     jobs: int
     current: int
 
 
-def import_documents(sources: Iterable[Source], runtimes: Iterable[Source] = ()) -> Imported:
-    """Import the documents of sources; ``runtimes`` are sources whose runtimes new jobs can use. Pure."""
+def import_documents(sources: Iterable[Source], runtimes: Iterable[Source] = (), own: Container[str] = ()) -> Imported:
+    """Import the documents of sources; ``runtimes`` are sources whose runtimes new jobs can use. Pure.
+
+    TrainJobs and runtimes are edited in place in sources whose names are in ``own``; from others they are copied.
+    """
     findings: list[Finding] = []
     documents: list[Document] = []
     for source in sources:
         loaded, found = load(source)
         documents += loaded
         findings += found
-    known = Runtimes(document for source in runtimes for document in load(source)[0])
+    given = [document for source in runtimes for document in load(source)[0]]
+    known = Runtimes(given)
+    all_runtimes = [document for document in (*documents, *given) if document.data["kind"] in RUNTIMES]
     files: dict[str, NewFile] = {}
+    texts: dict[str, str] = {}
     jobs = current = 0
     for document in documents:
         if (converter := KINDS.get(key_of(document))) is None:
             findings += _not_imported(document)
             current += 1
             continue
-        old = Old(document)
+        old = Old(document, all_runtimes)
         if (converted := converter(old)) is None:
             current += 1
             continue
-        old.report_rest()
+        if converted.job is not None:
+            old.report_rest()
         jobs += 1
-        for file in _files(old, converted, known):
+        for file in _copy(old, converted, texts, own) if converted.job is None else _files(old, converted, known):
             if file.path in files:
                 message = f"another document becomes {file.path} as well"
                 findings.append(report("TC009", document, ("metadata", "name"), message))
             files.setdefault(file.path, file)
         findings += old.findings
     new = tuple(file for _, file in sorted(files.items()))
-    return Imported(new, tuple(sorted(findings, key=sort_key)), jobs, current)
+    edited = tuple(NewFile(name, text) for name, text in sorted(texts.items()) if name in own)
+    return Imported(new, edited, tuple(sorted(findings, key=sort_key)), jobs, current)
+
+
+def _copy(old: Old, converted: Converted, texts: dict[str, str], own: Container[str]) -> Iterator[NewFile]:
+    """Edit a document in the text of its source; yield the file of its copy if the source is not one of the project."""
+    document = old.document
+    name = document.source.name
+    text = edited_text(texts.get(name, document.source.decoded()), document.index, old.data, converted.edits)
+    texts[name] = text
+    if name not in own:
+        folder = f"jobs/{old.namespace}" if old.kind == "TrainJob" else "runtimes"
+        yield NewFile(f"{folder}/{old.name}.yaml", text_of(text, document.index), not old.errors)
 
 
 def key_of(document: Document) -> tuple[str, str, str]:
@@ -107,8 +132,7 @@ def _files(old: Old, converted: Converted, known: Runtimes) -> Iterator[NewFile]
         ordered(job["spec"].get("trainer", mapping()), *_TRAINER)
     trees += [(f"runtimes/{tree['metadata']['name']}.yaml", tree) for tree in converted.others]
     table, head = old.comments([tree for _, tree in trees]) if trees else ({}, [])
-    errors = [finding for finding in old.findings if finding.severity is Severity.ERROR]
-    head = [f"# trainc import: {dotted(one.path)}: {one.message}" for one in errors] + head
+    head = [f"# trainc import: {dotted(one.path)}: {one.message}" for one in old.errors] + head
     for path, tree in trees:
-        yield NewFile(path, write_tree(tree, table, head), not errors)
+        yield NewFile(path, write_tree(tree, table, head), not old.errors)
         head = []

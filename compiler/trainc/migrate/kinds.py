@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from trainc.migrate import jax, mpi, pytorch, tensorflow, xgboost
+from trainc.migrate import jax, mpi, pytorch, tensorflow, trainer, volcano, xgboost
 from trainc.migrate.documents import Converted, Old
-from trainc.schema.inputs import TRAINING_OPERATOR
+from trainc.schema.inputs import TRAINING_OPERATOR, VOLCANO_GROUP
+from trainc.upstream import TRAINER_GROUP
 
 Converter = Callable[[Old], Converted | None]
 
@@ -16,6 +17,10 @@ KINDS: Final[Mapping[tuple[str, str, str], Converter]] = {
     (TRAINING_OPERATOR, "v1", "MPIJob"): mpi.convert_v1,
     (TRAINING_OPERATOR, "v1alpha2", "MPIJob"): mpi.convert_v1,
     (TRAINING_OPERATOR, "v1", "PyTorchJob"): pytorch.convert,
+    (VOLCANO_GROUP, "v1alpha1", "Job"): volcano.convert,
+    (TRAINER_GROUP, "v1alpha1", "TrainJob"): trainer.convert_job,
+    (TRAINER_GROUP, "v1alpha1", "TrainingRuntime"): trainer.convert_runtime,
+    (TRAINER_GROUP, "v1alpha1", "ClusterTrainingRuntime"): trainer.convert_runtime,
     (TRAINING_OPERATOR, "v1", "TFJob"): tensorflow.convert,
     (TRAINING_OPERATOR, "v1", "XGBoostJob"): xgboost.convert,
     (TRAINING_OPERATOR, "v1", "JAXJob"): jax.convert,

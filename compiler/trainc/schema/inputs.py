@@ -13,6 +13,7 @@ from trainc.upstream import RBAC_GROUP, TRAINER_GROUP
 
 ADMISSION: Final = "admissionregistration.k8s.io"
 TRAINING_OPERATOR: Final = "kubeflow.org"
+VOLCANO_GROUP: Final = "batch.volcano.sh"
 
 JOB: Final = "compiled into a JobSet and the objects that it needs"
 RUNTIME: Final = "used by the jobs that name it"
@@ -75,7 +76,7 @@ INPUTS: Final = (
             (TRAINING_OPERATOR, "PaddleJob", f"{_NO_RUNTIME} Paddle"),
             (TRAINING_OPERATOR, "MXJob", f"{_NO_RUNTIME} MXNet"),
             (TRAINING_OPERATOR, "MXNetJob", f"{_NO_RUNTIME} MXNet"),
-            ("batch.volcano.sh", "Job", "a TrainJob with a runtime that has podGroupPolicy.volcano"),
+            (VOLCANO_GROUP, "Job", "a TrainJob with a runtime that has podGroupPolicy.volcano"),
         )
     ),
 )

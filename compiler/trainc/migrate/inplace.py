@@ -1,0 +1,323 @@
+"""Edits of single fields in the text of a YAML document: everything else keeps its bytes.
+
+ruamel.yaml composes the document, so that its nodes tell where each field begins and ends. A field can be replaced,
+removed or added. Values that only move keep their text, with comments, quoting and block scalars, at a new indentation.
+Comments of replaced and removed fields stay, above what follows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from io import StringIO
+from typing import Any, Final, NamedTuple
+
+from ruamel.yaml import YAML
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from trainc.basics.jsonvalues import Json, JsonObject, Path, get
+
+_COMMENT: Final = re.compile(r"(?:^|(?<=\s))#.*$")
+_PLACEHOLDER: Final = re.compile(r"(?P<head>.*?)MOVED-(?P<number>\d+)-$")
+_WIDE: Final = 1_000_000
+"""A width at which ruamel.yaml does not fold lines."""
+
+
+class Moved(NamedTuple):
+    """Stands in a new value for the text of the value at ``path`` of the document before the edits."""
+
+    path: Path
+
+
+class Edit(NamedTuple):
+    """A field to replace. ``key`` is its new name; None removes the field. ``value`` may contain Moved.
+
+    ``also`` lists fields that this one absorbs: they are removed, and their comments go above it.
+    """
+
+    path: Path
+    key: str | None = None
+    value: Any = None
+    also: tuple[Path, ...] = ()
+
+
+class Addition(NamedTuple):
+    """A field to add at the end of the mapping at ``path``."""
+
+    path: Path
+    key: str
+    value: Any
+
+
+class _Span(NamedTuple):
+    """A part of the text, by offsets, and what replaces it."""
+
+    start: int
+    end: int
+    text: str
+
+
+def edited(text: str, index: int, data: JsonObject, edits: Iterable[Edit | Addition]) -> str:
+    """Return the text of a source after edits of its document number ``index``, whose data is ``data``.
+
+    Raises KeyError if the document has no such field.
+    """
+    spans = _Editor(text, index, data).spans(tuple(edits))
+    for span in sorted(spans, reverse=True):
+        text = text[: span.start] + span.text + text[span.end :]
+    return text
+
+
+def text_of(text: str, index: int) -> str:
+    """Return the text of document number ``index`` of a source, with the comments around it; of an item of a List
+    alone, without its indentation."""
+    documents = [node for node in YAML(pure=True).compose_all(text) if isinstance(node, MappingNode) and node.value]
+    if len(documents) == 1 and documents[0] is _objects(documents)[0]:
+        return text
+    node = _objects(documents)[index]
+    lines = text.splitlines(keepends=True)
+    at = node.start_mark.line
+    if node not in documents:
+        if node.flow_style:
+            return text[node.start_mark.index : node.end_mark.index] + "\n"
+        last = _last_line(text, *node.value[-1])
+        indent = node.start_mark.column
+        return "".join(line[indent:] if line.strip() else line for line in lines[at : last + 1])
+    separators = [number for number, line in enumerate(lines) if line.startswith("---")]
+    first = max((number + 1 for number in separators if number < at), default=0)
+    last = min((number for number in separators if number > at), default=len(lines))
+    return "".join(lines[first:last])
+
+
+def _objects(documents: Iterable[MappingNode]) -> list[MappingNode]:
+    """Return the objects of a source: its documents, and in place of a List its items."""
+    found: list[MappingNode] = []
+    for document in documents:
+        fields = {key.value: value for key, value in document.value}
+        items = fields.get("items")
+        if isinstance(items, SequenceNode) and str(getattr(fields.get("kind"), "value", "")).endswith("List"):
+            found += _objects(item for item in items.value if isinstance(item, MappingNode) and item.value)
+        else:
+            found.append(document)
+    return found
+
+
+def _last_line(text: str, key: Node, value: Node) -> int:
+    """Return the last line with content of a value; that of the key if the value is an alias or empty."""
+    if value.start_mark.index < key.start_mark.index:
+        return int(key.end_mark.line)
+    if isinstance(value, MappingNode | SequenceNode) and not value.flow_style and value.value:
+        last = value.value[-1]
+        return _last_line(text, *(last if isinstance(last, tuple) else (last, last)))
+    content = text[value.start_mark.index : value.end_mark.index].rstrip()
+    while isinstance(value, ScalarNode) and value.style in ("|", ">") and "\n" in content:
+        final = content[content.rfind("\n") + 1 :]
+        if final.strip() and not final.startswith("#"):
+            break
+        content = content[: content.rfind("\n")].rstrip()
+    return max(int(key.end_mark.line), int(value.start_mark.line) + content.count("\n"))
+
+
+class _Editor:
+    """One document, composed. Lines have no line end; ``starts`` are their offsets."""
+
+    def __init__(self, text: str, index: int, data: JsonObject) -> None:
+        self.text = text
+        self.data = data
+        self.lines = text.split("\n")
+        self.starts = [0]
+        for line in self.lines:
+            self.starts.append(self.starts[-1] + len(line) + 1)
+        documents = YAML(pure=True).compose_all(text)
+        self.root = _objects(node for node in documents if isinstance(node, MappingNode) and node.value)[index]
+        self.offset = 0 if self._has_flush_lists(self.root) else 2
+
+    def spans(self, edits: tuple[Edit | Addition, ...]) -> Iterator[_Span]:
+        for edit in edits:
+            if isinstance(edit, Addition):
+                yield self._added(edit)
+            elif self._parent(edit.path).flow_style:
+                yield from (self._flow_removed(path) for path in edit.also)
+                yield self._flow_removed(edit.path) if edit.key is None else self._flow_replaced(edit)
+            else:
+                yield from (self._span(*self._entry_lines(path), []) for path in edit.also)
+                first, last = self._entry_lines(edit.path)
+                yield self._span(first, last, self._replacement(edit, first, last))
+
+    # Where things are.
+
+    def _entry(self, path: Path) -> tuple[Node, Node]:
+        """Return the nodes of the key and the value of a field."""
+        parent = self._parent(path)
+        for key, value in parent.value:
+            if key.value == path[-1]:
+                return key, value
+        raise KeyError(path)
+
+    def _parent(self, path: Path) -> MappingNode:
+        node: Node = self.root
+        for step in path[:-1]:
+            node = node.value[step] if isinstance(step, int) else {key.value: value for key, value in node.value}[step]
+        assert isinstance(node, MappingNode)
+        return node
+
+    def _entry_lines(self, path: Path) -> tuple[int, int]:
+        """Return the first and last line of a field of a block mapping, with the comments directly above it."""
+        key, value = self._entry(path)
+        first = key.start_mark.line
+        while (
+            first and self.lines[first - 1].strip().startswith("#") and self._column(first - 1) >= self._column(first)
+        ):
+            first -= 1
+        return first, _last_line(self.text, key, value)
+
+    def _column(self, line: int) -> int:
+        return len(self.lines[line]) - len(self.lines[line].lstrip())
+
+    def _has_flush_lists(self, node: Node, column: int = -1) -> bool:
+        """Return whether the document's first block list is not indented."""
+        if isinstance(node, SequenceNode):
+            if not node.flow_style and node.value:
+                return bool(node.start_mark.column == column)
+            return False
+        children = node.value if isinstance(node, MappingNode) else ()
+        return any(self._has_flush_lists(value, key.start_mark.column) for key, value in children)
+
+    # New text.
+
+    def _span(self, first: int, last: int, lines: list[str]) -> _Span:
+        end = min(self.starts[last + 1], len(self.text))
+        return _Span(self.starts[first], end, "".join(f"{line}\n" for line in lines))
+
+    def _replacement(self, edit: Edit, first: int, last: int) -> list[str]:
+        key, value = self._entry(edit.path)
+        if isinstance(value, SequenceNode) and not value.flow_style and value.value:
+            self.offset = value.start_mark.column - key.start_mark.column
+        indent = " " * key.start_mark.column
+        moved: list[Path] = []
+        dumped = [] if edit.key is None else self._dumped(edit.key, edit.value, moved)
+        kept = [span for path in moved if (span := self._moved_lines(path))]
+        comments = []
+        for one in (*(self._entry_lines(path) for path in edit.also), (first, last)):
+            comments += [
+                found[0]
+                for line in range(one[0], one[1] + 1)
+                if not any(start <= line <= end for start, end in kept)
+                and (found := _COMMENT.search(self.lines[line])) is not None
+                and not self._is_moved_inline(line, moved)
+            ]
+        return [indent + comment for comment in comments] + [indent + line if line else line for line in dumped]
+
+    def _is_moved_inline(self, line: int, moved: list[Path]) -> bool:
+        """Return whether the line is the one of a key whose value moves: its comment moves, too."""
+        return any(self._entry(path)[0].start_mark.line == line for path in moved)
+
+    def _moved_lines(self, path: Path) -> tuple[int, int] | None:
+        """Return the lines of a value that moves, without that of its key; None if it has none of its own."""
+        if self._parent(path).flow_style:
+            return None
+        key, value = self._entry(path)
+        first, last = key.end_mark.line + 1, _last_line(self.text, key, value)
+        return (first, last) if first <= last else None
+
+    def _dumped(self, key: str, value: Any, moved: list[Path]) -> list[str]:
+        """Return the lines of a field; ``moved`` gets the paths of the values that it takes over."""
+        yaml = YAML(pure=True)
+        yaml.width = _WIDE
+        yaml.indent(mapping=2, sequence=self.offset + 2, offset=self.offset)
+        out = StringIO()
+        yaml.dump({key: self._marked(value, moved)}, out)
+        lines: list[str] = []
+        for line in out.getvalue().splitlines():
+            placeholder = _PLACEHOLDER.match(line)
+            lines += (
+                [line]
+                if placeholder is None
+                else self._moved_text(placeholder["head"], moved[int(placeholder["number"])])
+            )
+        return lines
+
+    def _marked(self, value: Any, moved: list[Path]) -> Any:
+        """Return a value with placeholders for what moves; aliases are spelt out."""
+        if isinstance(value, Moved):
+            key, node = self._entry(value.path)
+            if node.start_mark.index < key.start_mark.index:
+                return get(self.data, *value.path)
+            moved.append(value.path)
+            return f"MOVED-{len(moved) - 1}-"
+        if isinstance(value, dict):
+            return {key: self._marked(child, moved) for key, child in value.items()}
+        return [self._marked(child, moved) for child in value] if isinstance(value, list) else value
+
+    def _moved_text(self, head: str, path: Path) -> list[str]:
+        """Return the lines of a field whose value moves; ``head`` is its new key, with the indentation."""
+        key, node = self._entry(path)
+        column = len(head) - len(head.lstrip(" -"))
+        line = key.end_mark.line
+        if self._parent(path).flow_style:
+            return [f"{head.rstrip()} {self._flow_text(Moved(path))}"]
+        rest = self.lines[line][key.end_mark.column :].partition(":")[2]
+        span = self._moved_lines(path)
+        if isinstance(node, (MappingNode, SequenceNode)) and not node.flow_style:
+            shift = column + (self.offset if isinstance(node, SequenceNode) else 2) - node.start_mark.column
+        else:
+            shift = column - key.start_mark.column
+        following = self.lines[span[0] : span[1] + 1] if span else []
+        return [head.rstrip() + rest.rstrip(), *(_shifted(each, shift) for each in following)]
+
+    # Flow style, as in JSON.
+
+    def _flow_text(self, value: Any) -> str:
+        if isinstance(value, Moved):
+            _, node = self._entry(value.path)
+            return self.text[node.start_mark.index : node.end_mark.index]
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{self._quoted(k)}: {self._flow_text(v)}" for k, v in value.items()) + "}"
+        if isinstance(value, list):
+            return "[" + ", ".join(self._flow_text(item) for item in value) + "]"
+        return self._quoted(value)
+
+    def _quoted(self, value: Json) -> str:
+        """Return a scalar in double quotes if the document writes its keys so, as JSON does."""
+        key = self.root.value[0][0]
+        yaml = YAML(pure=True, typ="safe")
+        yaml.default_style = '"' if key.style == '"' and isinstance(value, str) else None  # type: ignore[assignment]
+        out = StringIO()
+        yaml.dump(value, out)
+        return out.getvalue().removesuffix("\n...\n").strip()
+
+    def _flow_replaced(self, edit: Edit) -> _Span:
+        key, value = self._entry(edit.path)
+        text = f"{self._quoted(edit.key)}: {self._flow_text(edit.value)}"
+        return _Span(key.start_mark.index, value.end_mark.index, text)
+
+    def _flow_removed(self, path: Path) -> _Span:
+        """Remove a field with the comma after it, or before it if it is the last one."""
+        key, value = self._entry(path)
+        start, end = key.start_mark.index, value.end_mark.index
+        if after := re.compile(r"\s*,\s*").match(self.text, end):
+            return _Span(start, after.end(), "")
+        before = re.search(r"\s*,\s*$", self.text[:start])
+        return _Span(before.start() if before else start, end, "")
+
+    def _added(self, edit: Addition) -> _Span:
+        parent = self._parent((*edit.path, edit.key))
+        if parent.flow_style:
+            end = parent.end_mark.index - 1
+            end = len(self.text[:end].rstrip())
+            comma = ", " if parent.value else ""
+            return _Span(end, end, f"{comma}{self._quoted(edit.key)}: {self._flow_text(edit.value)}")
+        key, value = parent.value[-1]
+        last = _last_line(self.text, key, value)
+        at = min(self.starts[last + 1], len(self.text))
+        newline = "" if self.text[:at].endswith("\n") else "\n"
+        indent = " " * key.start_mark.column
+        lines = [indent + line for line in self._dumped(edit.key, edit.value, [])]
+        return _Span(at, at, newline + "".join(f"{line}\n" for line in lines))
+
+
+def _shifted(line: str, by: int) -> str:
+    """Return a line with more or less indentation; an empty line stays empty."""
+    if not line.strip():
+        return line
+    return " " * by + line if by >= 0 else line[min(-by, len(line) - len(line.lstrip(" "))) :]

@@ -1,0 +1,172 @@
+"""The policies of a Volcano Job (events and actions), as policies of JobSet and of its Jobs.
+
+Facts: pkg/controllers/job of Volcano (applyPolicies, state/running.go, state/restarting.go), the Job API of Kubernetes
+1.34 (podFailurePolicy, successPolicy) and the failure policy of JobSet v0.12.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+from ruamel.yaml.comments import CommentedMap
+
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, objects
+from trainc.migrate.documents import Old
+from trainc.migrate.trees import mapping, sequence
+
+_MAX_RETRY: Final = 3
+"""Volcano's default for maxRetry. The job fails when the count of restarts reaches it."""
+_UNLIMITED: Final = 2**31 - 1
+"""A backoffLimit for containers that the kubelet restarts: Volcano does not limit those restarts."""
+
+_RESTART, _RESTART_TASK, _RESTART_POD, _COMPLETE = "RestartJob", "RestartTask", "RestartPod", "CompleteJob"
+_ENDS: Final = ("AbortJob", "TerminateJob")
+_FAILED: Final = ("PodFailed", "TaskFailed")
+_ANY: Final = "*"
+_KNOWN: Final = (*_FAILED, "PodEvicted", "TaskCompleted", _ANY)
+
+
+class Lifecycle(msgspec.Struct):
+    """What a task does when its pods end; ``never`` is whether the kubelet leaves ended containers alone.
+
+    ``codes`` has the action of an exit code; ``completes`` is whether the job completes with the task.
+    """
+
+    name: str
+    never: bool
+    failed: str | None = None
+    evicted: str | None = None
+    codes: dict[int, str] = msgspec.field(default_factory=dict)
+    completes: bool = False
+
+    @property
+    def restarts(self) -> bool:
+        """Whether something restarts the whole job."""
+        return self.never and _RESTART in (self.failed, self.evicted, *self.codes.values())
+
+    @property
+    def ends(self) -> list[int]:
+        """The exit codes that end the job although others restart it, or an empty list."""
+        return sorted(code for code, action in self.codes.items() if action in _ENDS)
+
+
+def lifecycle_of(old: Old, path: Path, name: str, *, never: bool) -> Lifecycle:
+    """Return what happens to a task by its own policies, and by those of the job where it has none."""
+    found = Lifecycle(name, never)
+    for where in ((*path, "policies"), ("spec", "policies")):
+        for index, policy in enumerate(objects(old.get(*where))):
+            _apply(old, (*where, index), policy, found)
+    return found
+
+
+def _apply(old: Old, path: Path, policy: JsonObject, found: Lifecycle) -> None:
+    """Take over one policy; earlier ones win. Findings about a policy of the job appear once."""
+    if any(finding.path[: len(path)] == path for finding in old.findings):
+        return
+    action = str(policy.get("action") or "")
+    events = [str(event) for event in (policy.get("event"), *as_list(policy.get("events"))) if event]
+    if policy.get("timeout") is not None:
+        old.warn((*path, "timeout"), f"JobSet acts at once: the delay of {policy['timeout']} is left out")
+    code = policy.get("exitCode")
+    if isinstance(code, int):
+        if action not in (_RESTART, *_ENDS):
+            old.refuse((*path, "action"), f"JobSet does not {action} for an exit code")
+        elif found.failed is None:
+            found.codes.setdefault(code, action)
+        if not found.never:
+            _report_kubelet(old, path)
+    for event in events:
+        if event not in _KNOWN:
+            old.refuse(path, f"JobSet has no policy for event {event} (action {action})")
+            return
+    if action == _COMPLETE:
+        found.completes |= "TaskCompleted" in events
+        if set(events) - {"TaskCompleted"}:
+            old.refuse((*path, "action"), "a JobSet completes when jobs succeed, not when pods fail")
+    elif "TaskCompleted" in events:
+        old.refuse((*path, "action"), f"JobSet does not {action} when a task completes")
+    elif events:
+        _apply_failures(old, path, action, events, found)
+    old.done(*path)
+
+
+def _apply_failures(old: Old, path: Path, action: str, events: list[str], found: Lifecycle) -> None:
+    if action not in (_RESTART, _RESTART_POD, *_ENDS):
+        hint = f"use {_RESTART} or {_RESTART_POD}" if action in (_RESTART_TASK, "RestartPartition") else None
+        old.refuse((*path, "action"), f"JobSet v0.12.0 does not {action}", hint)
+        return
+    if action == "AbortJob":
+        old.note(
+            (*path, "action"), "a failed JobSet cannot be resumed as an aborted Volcano Job can: run the job again"
+        )
+    if any(event in (*_FAILED, _ANY) for event in events):
+        found.failed = found.failed or action
+    if any(event in ("PodEvicted", _ANY) for event in events):
+        found.evicted = found.evicted or action
+    if not found.never and action != _RESTART_POD:
+        _report_kubelet(old, path)
+
+
+def _report_kubelet(old: Old, path: Path) -> None:
+    message = "containers with restartPolicy OnFailure restart in their pods, and a deleted pod is replaced alone"
+    old.warn(path, message, "to restart the whole job, set restartPolicy: Never in the pod template")
+
+
+def job_policies(old: Old, lifecycle: Lifecycle) -> CommentedMap:
+    """Return the fields of a Job: what it does when its pods fail."""
+    if not lifecycle.never:
+        return mapping(backoffLimit=_UNLIMITED)
+    limit = 0
+    rules = sequence()
+    if lifecycle.evicted in (None, _RESTART_POD):
+        rules.append(
+            mapping(action="Ignore", onPodConditions=sequence(mapping(type="DisruptionTarget", status="True")))
+        )
+    restarting = sorted(code for code, action in lifecycle.codes.items() if action == _RESTART)
+    if lifecycle.failed == _RESTART:
+        if lifecycle.ends:
+            rules.append(_exit_codes("In", lifecycle.ends))
+    elif lifecycle.failed == _RESTART_POD:
+        limit = max_retry(old) - 1
+    elif restarting or lifecycle.evicted == _RESTART:
+        rules.append(_exit_codes("NotIn", [0, *restarting]))
+    return mapping(backoffLimit=limit, **({"podFailurePolicy": mapping(rules=rules)} if rules else {}))
+
+
+def _exit_codes(operator: str, codes: list[int]) -> CommentedMap:
+    values = sequence(*codes)
+    values.fa.set_flow_style()
+    return mapping(action="FailJob", onExitCodes=mapping(operator=operator, values=values))
+
+
+def max_retry(old: Old) -> int:
+    """Return after how many failures the job fails."""
+    found = old.read("spec", "maxRetry")
+    return found if isinstance(found, int) and found > 0 else _MAX_RETRY
+
+
+def jobset_policies(old: Old, tasks: Sequence[Lifecycle]) -> dict[str, Any]:
+    """Return successPolicy and failurePolicy of the JobSet. maxRetry 3 allows two restarts."""
+    found: dict[str, Any] = {}
+    completing = [task.name for task in tasks if task.completes]
+    if completing:
+        targets = {} if len(completing) == len(tasks) else {"targetReplicatedJobs": sequence(*completing)}
+        operator = "All" if len(completing) == 1 else "Any"
+        if len(tasks) > 1:
+            found["successPolicy"] = mapping(operator=operator, **targets)
+    if any(task.restarts for task in tasks):
+        rules = sequence(*_failure_rules(tasks))
+        found["failurePolicy"] = mapping(maxRestarts=max_retry(old) - 1, **({"rules": rules} if rules else {}))
+    return found
+
+
+def _failure_rules(tasks: Sequence[Lifecycle]) -> Iterator[CommentedMap]:
+    """Yield the rules for what does not restart the whole JobSet, which is the default."""
+    if any(task.restarts and (task.ends or task.failed != _RESTART) for task in tasks):
+        reasons = sequence("PodFailurePolicy")
+        yield mapping(name="exitCodes", action="FailJobSet", onJobFailureReasons=reasons)
+    ending = [task.name for task in tasks if not task.restarts]
+    if ending:
+        yield mapping(name="noRestart", action="FailJobSet", targetReplicatedJobs=sequence(*ending))

@@ -1,0 +1,174 @@
+"""What the plugins of a Volcano Job add to its pods: variables, ports, host files.
+
+Facts: pkg/controllers/job/plugins (env, svc, ssh, distributed-framework/mpi and pytorch) at v1.16.0-alpha.1-42, and
+patchDefaultPlugins of the admission webhook, by which mpi implies ssh and svc, and pytorch implies svc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
+from ruamel.yaml.scalarstring import LiteralScalarString as Literal
+
+from trainc.basics.jsonvalues import JsonObject, Path, as_list
+from trainc.migrate.documents import Old
+from trainc.migrate.trees import mapping, sequence
+
+_SUPPORTED: Final = ("env", "svc", "ssh", "mpi", "pytorch")
+_PORTS: Final = {"mpi": ("mpijob-port", "22"), "pytorch": ("pytorchjob-port", "23456")}
+_NAME: Final = "$(JOBSET_NAME)"
+_FILES, _HOSTS, _SSH = "volcano-files", "volcano-hosts", "volcano-ssh"
+"""The names of the init container and of its volumes."""
+FOLDER: Final = "/etc/volcano"
+KEYS: Final = "/etc/mpi-ssh"
+"""The folder in which Trainer mounts the keys, with modes that ssh rejects."""
+_CONFIG: Final = r"StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n"
+"""What Volcano writes into the ssh configuration."""
+
+
+def host(job: str, index: int) -> str:
+    """Return the name of a pod of a replicated job. A JobSet's name is not known until it runs."""
+    return f"{_NAME}-{job}-0-{index}.{_NAME}"
+
+
+def field(name: str, path: str) -> CommentedMap:
+    """Return a variable that has a field of the pod."""
+    return mapping(name=name, valueFrom=mapping(fieldRef=mapping(fieldPath=path)))
+
+
+JOBSET_NAME: Final = ("JOBSET_NAME", "metadata.labels['jobset.sigs.k8s.io/jobset-name']")
+INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+
+
+class Plugins:
+    """The plugins of a job and their arguments. ``hosts`` are those of each task by its name, once it is arranged."""
+
+    def __init__(self, old: Old) -> None:
+        self.old = old
+        self.hosts: dict[str, list[str]] = {}
+        self.arguments: dict[str, dict[str, str]] = {}
+        for name in old.keys("spec", "plugins"):
+            path: Path = ("spec", "plugins", name)
+            if name in _SUPPORTED:
+                self.arguments[name] = _arguments(as_list(old.read(*path)))
+            else:
+                old.refuse(path, f"plugin {name} has no equal: set what it adds to the pods in their templates")
+        if "mpi" in self.arguments:
+            self.arguments.setdefault("ssh", {})
+        if "mpi" in self.arguments or "pytorch" in self.arguments:
+            self.arguments.setdefault("svc", {})
+        if "svc" in self and self.arguments["svc"].get("disable-network-policy") != "true":
+            old.note(self.path("svc"), "there is no NetworkPolicy: pods of other jobs can connect to those of this one")
+        if "svc" in self and FOLDER not in str(old.get("spec", "tasks")):
+            old.note(self.path("svc"), f"{FOLDER} is left out: no template mentions it")
+        if "pytorch" in self and self.arguments["pytorch"].get("wait-master-enabled") == "true":
+            message = "no init container waits for the master: torch.distributed tries again until it answers"
+            old.warn(("spec", "plugins", "pytorch"), message)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.arguments
+
+    def role(self, plugin: str, role: str) -> str:
+        """Return the task that is master or worker for a plugin."""
+        return self.arguments[plugin].get(role, role)
+
+    def variables(self, task: str, *, is_container: bool) -> list[CommentedMap]:
+        """Return what the plugins append to the variables of a container, or of an init container."""
+        found: list[CommentedMap] = []
+        if "svc" in self and self.arguments["svc"].get("inject-hosts-env", "true") == "true":
+            for name, hosts in self.hosts.items():
+                key = name.replace("-", "_").upper()
+                found.append(mapping(name=f"VC_{key}_HOSTS", value=",".join(hosts)))
+                found.append(mapping(name=f"VC_{key}_NUM", value=Quoted(str(len(hosts)))))
+        if "mpi" in self and task == self.role("mpi", "master") and self.role("mpi", "worker") in self.hosts:
+            found.append(mapping(name="MPI_HOST", value=",".join(self.hosts[self.role("mpi", "worker")])))
+        if "pytorch" in self and is_container:
+            found += self._pytorch(task)
+        if "env" in self:
+            found += [field(name, INDEX) for name in ("VK_TASK_INDEX", "VC_TASK_INDEX")]
+        uses_name = any(_NAME in str(each.get("value")) for each in found)
+        return [field(*JOBSET_NAME), *found] if uses_name else found
+
+    def _pytorch(self, task: str) -> Iterator[CommentedMap]:
+        master, worker = self.role("pytorch", "master"), self.role("pytorch", "worker")
+        if master not in self.hosts:
+            return
+        yield mapping(name="MASTER_ADDR", value=self.hosts[master][0])
+        yield mapping(name="MASTER_PORT", value=Quoted(self.arguments["pytorch"].get("port", _PORTS["pytorch"][1])))
+        yield mapping(name="WORLD_SIZE", value=Quoted(str(len(self.hosts[master]) + len(self.hosts.get(worker, ())))))
+        if task in (master, worker):
+            yield field("RANK", INDEX)
+
+    def ssh_path(self) -> str:
+        """Return the folder of the keys."""
+        return self.arguments["ssh"].get("ssh-key-file-path", "/root/.ssh")
+
+    def open_ports(self, container: Any) -> None:
+        """Add the ports of mpi and pytorch to a container that does not have them."""
+        for plugin in ("mpi", "pytorch"):
+            if plugin in self:
+                name, default = _PORTS[plugin]
+                number = int(self.arguments[plugin].get("port", default))
+                ports = container.setdefault("ports", sequence())
+                if all(port.get("containerPort") != number for port in ports):
+                    ports.append(mapping(name=name, containerPort=number))
+
+    def path(self, name: str) -> Path:
+        """Return where a plugin is configured, or the plugin that implies it."""
+        return (
+            "spec",
+            "plugins",
+            next(key for key in (name, "mpi", "pytorch") if key in self.old.keys("spec", "plugins")),
+        )
+
+    def add_files(self, pod: CommentedMap, container: JsonObject, *, keys: bool, hosts: bool) -> None:
+        """Let an init container write what ssh and svc mount: the files name the JobSet, and ssh is strict about modes.
+
+        The init container has the image and the security context of ``container``.
+        """
+        mounts: list[CommentedMap] = []
+        lines = "set -eu\n"
+        writer = mapping(name=_FILES, image=container.get("image"))
+        volumes = pod.get("volumes", sequence())
+        if keys:
+            port = self.arguments["ssh"].get("ssh-port", "22")
+            config = _CONFIG if port == "22" else f"{_CONFIG}Port {port}\\n"
+            files = " ".join(f"{KEYS}/{name}" for name in ("id_rsa", "id_rsa.pub", "authorized_keys"))
+            lines += f"install -d -m 0700 /ssh/.ssh\ninstall -m 0600 {files} /ssh/.ssh/\n"
+            lines += f"printf '{config}' > /ssh/.ssh/config\n"
+            mounts += [mapping(name="mpi-ssh-auth", mountPath=KEYS), mapping(name=_SSH, mountPath="/ssh")]
+            volumes.append(mapping(name=_SSH, emptyDir=mapping()))
+            for each in pod["containers"]:
+                mount = mapping(name=_SSH, mountPath=self.ssh_path(), subPath=".ssh")
+                each.setdefault("volumeMounts", sequence()).append(mount)
+        if hosts:
+            for name, names in self.hosts.items():
+                words = " ".join(names).replace(_NAME, "$JOBSET_NAME")
+                lines += f"printf '%s\\n' {words} > {FOLDER}/{name.replace('-', '_')}.host\n"
+            writer["env"] = sequence(field(*JOBSET_NAME))
+            mounts.append(mapping(name=_HOSTS, mountPath=FOLDER))
+            volumes.append(mapping(name=_HOSTS, emptyDir=mapping()))
+            for each in (*pod["containers"], *pod.get("initContainers", ())):
+                each.setdefault("volumeMounts", sequence()).append(mapping(name=_HOSTS, mountPath=FOLDER))
+        if not mounts:
+            return
+        pod["volumes"] = volumes
+        writer["command"] = sequence("sh", "-c", Literal(lines))
+        if (context := container.get("securityContext")) is not None:
+            writer["securityContext"] = msgspec.json.decode(msgspec.json.encode(context))
+        writer["volumeMounts"] = sequence(*mounts)
+        pod.setdefault("initContainers", sequence()).insert(0, writer)
+
+
+def _arguments(words: Sequence[Any]) -> dict[str, str]:
+    """Return the options among the arguments of a plugin: --name=value, or --name and its value."""
+    found: dict[str, str] = {}
+    rest = [str(word) for word in words]
+    while rest:
+        name, equals, value = rest.pop(0).lstrip("-").partition("=")
+        found[name] = value if equals else rest.pop(0) if rest and not rest[0].startswith("-") else "true"
+    return found
