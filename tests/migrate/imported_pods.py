@@ -35,6 +35,7 @@ _JOBSETS_LABELS = re.compile(
     r"|batch\.kubernetes\.io/.*|trainer\.kubeflow\.org/.*|trainc\.dev/.*|scheduling\.(k8s|x-k8s)\.io/.*|volcano\.sh/.*"
 )
 
+_QUOTAS = r"count/|pods$|limits\.|requests\."
 _ELSEWHERE = ("volumes", "containers", "initContainers", "hostname", "subdomain", "serviceAccount", "nodeName")
 """Fields of a pod that are compared in another way, or are names of the pod."""
 
@@ -126,26 +127,24 @@ def new_side(created: Iterable[Json], roles: Iterable[str]) -> Side:
 def _counterparts(roles: list[str], own: list[str]) -> dict[str, str]:
     """Return the operator's name of each pod of a JobSet.
 
-    A replicated job of the name of a role has the role's pods; all other roles share the job ``node``, in order.
+    A replicated job of the name of a role has the role's pods. Of the other roles, one with a single pod has those of
+    the job ``launcher``, and all others share the job ``node``, in order.
     """
-    names: dict[str, str] = {}
     by_job: dict[str, list[str]] = {}
     for pod in own:
         by_job.setdefault(pod.rsplit("-", 2)[0], []).append(pod)
-    shared = iter(by_job.get("node", []))
-    counts: dict[str, int] = {}
+    by_role: dict[str, list[str]] = {}
     for role in roles:
-        job = re.sub(r"-\d+$", "", role)
-        if job in by_job:
-            index = counts[job] = counts.get(job, -1) + 1
-            pod = by_job[job][index] if index < len(by_job[job]) else None
-        else:
-            pod = next(shared, None)
-        if pod is not None:
-            names[pod] = role
-    for pod in own:
-        names.setdefault(pod, f"(more) {pod}")
-    return names
+        by_role.setdefault(re.sub(r"-\d+$", "", role), []).append(role)
+    names: dict[str, str] = {}
+    for name, pods in by_role.items():
+        if name in by_job:
+            names.update(zip(by_job.pop(name), pods, strict=False))
+        elif len(pods) == 1 and "launcher" in by_job:
+            names[by_job.pop("launcher")[0]] = pods[0]
+    shared = [role for role in roles if role not in names.values()]
+    names.update(zip(by_job.get("node", []), shared, strict=False))
+    return {pod: names.get(pod, f"(more) {pod}") for pod in own}
 
 
 def _expanded(jobset: Json) -> Iterator[tuple[str, tuple[Json, Json]]]:
@@ -352,11 +351,17 @@ def _one(values: set[Json]) -> Json:
 
 
 def _group(created: list[Json]) -> dict[str, Json]:
+    """Return the fields of a PodGroup. Volcano's Jobs name their queue, and count resources as a quota does, too."""
     group = next((one for one in created if one["kind"] == "PodGroup"), None)
     if group is None:
         return {}
-    fields = {f"group.{key}": value for key, value in as_object(group["spec"]).items()}
-    return {"group": group["apiVersion"], **fields}
+    fields = dict(as_object(group["spec"]))
+    if fields.get("queue") == "default":
+        del fields["queue"]
+    least = as_object(fields.get("minResources"))
+    if isinstance(least, dict):
+        fields["minResources"] = {key: value for key, value in least.items() if not re.match(_QUOTAS, key)}
+    return {"group": group["apiVersion"], **{f"group.{key}": value for key, value in fields.items()}}
 
 
 def differences(kind: str, old: Side, new: Side) -> Iterator[Difference]:

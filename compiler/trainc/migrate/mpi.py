@@ -19,6 +19,8 @@ from trainc.upstream import LAUNCHER, NODE, TRANSPORT
 _FIELD: Final = "mpiReplicaSpecs"
 _ROLE: Final = "K_MPI_JOB_ROLE"
 _NO_GPUS: Final = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES")
+_BY_RSH: Final = (("I_MPI_HYDRA_BOOTSTRAP", "rsh"), ("I_MPI_HYDRA_BOOTSTRAP_EXEC", "/etc/mpi/kubexec.sh"))
+_DISCOVERY: Final = "discover_hosts.sh"
 _IMPLEMENTATIONS: Final = {"IntelMPI": "Intel", "Intel": "Intel", "MPICH": "MPICH"}
 _KUBECTL: Final = (
     "mpirun reaches the workers by kubectl exec, but the operator's init container that brings kubectl is not imported"
@@ -81,6 +83,9 @@ def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: 
     }
     if "Launcher" not in sets:
         return without_pods(old, _FIELD)
+    if _DISCOVERY in sets["Launcher"].text:
+        message = f"{_DISCOVERY} has no equal: nothing changes the number of pods while a job runs"
+        old.refuse(sets["Launcher"].container, message, "list the workers with --hostfile /etc/mpi/hostfile")
     job = new_job(old)
     trainer = job["spec"]["trainer"]
     run = RunPolicy(old, job)
@@ -117,8 +122,11 @@ def _launcher(
     names = () if as_worker else _NO_GPUS
     roles = () if operator.by_exec else ((_ROLE, "launcher"),)
 
+    own = {str(variable.get("name")) for variable in replicas.old.items(*replicas.container, "env")}
+    rsh = [variable for variable in _BY_RSH if operator.by_exec and variable[0] not in own]
+
     def environment() -> list[CommentedMap]:
-        return [*(literal(*role) for role in roles), *(literal(name, "") for name in names)]
+        return [literal(*variable) for variable in (*roles, *((name, "") for name in names), *rsh)]
 
     in_job = [key for key in OF_TRAINER if not (as_worker and key in ("env", "resources"))]
     pods = PodSet(
@@ -147,7 +155,7 @@ def _worker(replicas: Replicas, operator: _Operator) -> CommentedMap:
     def environment() -> list[CommentedMap]:
         return [literal(*role) for role in roles]
 
-    pods = PodSet(name=NODE, environment=environment, variables=(_ROLE,), everywhere=False, fails_fast=False)
+    pods = PodSet(name=NODE, environment=environment, variables=(_ROLE,), everywhere=False, fails_fast=operator.by_exec)
     _restart_like_pods(replicas)
     worker = replicated_job(replicas, None, pods)
     _only_host_dns(worker)
