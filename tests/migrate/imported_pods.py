@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from trainc.admission.jobset import admit_jobset
 from trainc.basics.jsonvalues import as_list, as_object, get, objects
 from trainc.checks.created_pods import created_objects
 from trainc.kube.gotypes import POD_SPEC, decode
@@ -124,6 +125,14 @@ def new_side(created: Iterable[Json], roles: Iterable[str]) -> Side:
     return Side(plain, _new_policies(jobset, found, of_launcher="launcher" in names.values()))
 
 
+def earlier_side(created: Iterable[Json]) -> Side:
+    """Return the pods of the JobSet that an earlier release of Trainer creates, and its policies."""
+    found = list(created)
+    complete = [admit_jobset(one, {})[0] if one["kind"] == "JobSet" else one for one in found]
+    jobset = next(one for one in complete if one["kind"] == "JobSet")
+    return new_side(complete, [pod for pod, _ in _expanded(jobset)])
+
+
 def _counterparts(roles: list[str], own: list[str]) -> dict[str, str]:
     """Return the operator's name of each pod of a JobSet.
 
@@ -138,8 +147,8 @@ def _counterparts(roles: list[str], own: list[str]) -> dict[str, str]:
         by_role.setdefault(re.sub(r"-\d+$", "", role), []).append(role)
     names: dict[str, str] = {}
     for name, pods in by_role.items():
-        if name in by_job:
-            names.update(zip(by_job.pop(name), pods, strict=False))
+        if name.removesuffix("-0") in by_job:  # the pods of an earlier JobSet have the number of a replica, too
+            names.update(zip(by_job.pop(name.removesuffix("-0")), pods, strict=False))
         elif len(pods) == 1 and "launcher" in by_job:
             names[by_job.pop("launcher")[0]] = pods[0]
     shared = [role for role in roles if role not in names.values()]

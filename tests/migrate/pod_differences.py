@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from imported_pods import Difference
 
+from trainc.basics.jsonvalues import get, objects
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "import-differences.md"
 _MPI_FILES = r"containers\[main\]\.volumeMounts\[/etc/mpi\]"
 
@@ -69,17 +71,25 @@ def _but_port(difference: Difference) -> bool:
 
 def _same_files(difference: Difference) -> bool:
     """Tell whether the hostfile, if there is one, is the same on both sides."""
-    before, after = difference.old["volume"]["files"], difference.new["volume"]["files"]
-    return bool(before.get("hostfile") == after.get("hostfile"))
+    before, after = (get(side, "volume", "files") for side in (difference.old, difference.new))
+    return isinstance(after, dict) and get(before, "hostfile") == get(after, "hostfile")
 
 
 def _same_keys(difference: Difference) -> bool:
     """Tell whether nothing of a Secret differs but its name and modes."""
 
     def items(value: Any) -> Any:
-        return [(item["key"], item["path"]) for item in value["volume"]["secret"]["items"]]
+        return [(item["key"], item["path"]) for item in objects(get(value, "volume", "secret", "items"))]
 
-    return bool(items(difference.old) == items(difference.new))
+    return items(difference.new) != [] and items(difference.old) == items(difference.new)
+
+
+def _image(difference: Difference) -> str:
+    return str(difference.after.get("containers[main].image"))
+
+
+def _is_torch(difference: Difference) -> bool:
+    return all("pytorch/pytorch:" in str(image) for image in (difference.old, difference.new))
 
 
 ALL = "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob|Job"
@@ -272,9 +282,9 @@ DIFFERENCES = (
     ),
     Entry(
         "priority-of-pods",
-        "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob",
+        ALL,
         r"priorityClassName",
-        "`schedulingPolicy.priorityClass` becomes `priorityClassName` of pods",
+        "The priority class of a PodGroup becomes `priorityClassName` of pods",
         "Trainer takes the priority of a PodGroup from there; it is equal.",
         _added,
     ),
@@ -386,7 +396,7 @@ DIFFERENCES = (
         r".*\.volumeMounts\[.*/(\.ssh|mpi-ssh)\]",
         "SSH keys",
         "They are Trainer's, in another Secret; the files have the same names.",
-        lambda difference: _added(difference) or difference.new["volume"] == {"emptyDir": {}},
+        lambda difference: _added(difference) or get(difference.new, "volume") == {"emptyDir": {}},
         finding="keys",
     ),
     Entry(
@@ -450,6 +460,24 @@ DIFFERENCES = (
         _added,
         pods=r"\(job\)",
     ),
+    Entry(
+        "newer-runtimes",
+        "TrainJob",
+        r"containers\[main\]\.(command|image|imagePullPolicy|volumeMounts\[/workspace\])",
+        "Images, commands and claims of the runtimes that Trainer installs",
+        "They are those of v2.3; a TrainJob with an image and a command of its own is not affected.",
+        lambda difference: (
+            difference.path.endswith("command") or "trainer" in _image(difference) or _is_torch(difference)
+        ),
+    ),
+    Entry(
+        "counted-processes",
+        "TrainJob",
+        r"containers\[main\]\.env\[PET_NPROC_PER_NODE\]",
+        "`PET_NPROC_PER_NODE` is a number instead of `auto`",
+        "Without GPUs, Trainer v2.3 counts the CPUs that a pod requests, torchrun those of the machine.",
+        lambda difference: difference.old == "auto" and str(difference.new).isdecimal(),
+    ),
 )
 
 
@@ -458,10 +486,10 @@ def page() -> str:
     rows = [f"| {entry.what} | {_kinds(entry.kinds)} | {entry.reason} |\n" for entry in DIFFERENCES]
     return (
         "# How imported jobs differ\n\n"
-        "[`trainc import`](import.md) is tested against training-operator v1.9, mpi-operator v0.8 and Volcano v1.10.\n"
-        "They create the pods of the cases in `tests/migrate/cases`, and each field is compared with the pods of the\n"
-        "compiled JobSet. Names of pods and hosts differ, and so do the labels by which controllers find objects. All\n"
-        "other differences are in this table, which the tests enforce.\n\n"
+        "[`trainc import`](import.md) is tested against training-operator v1.9, mpi-operator v0.8, Volcano v1.10 and\n"
+        "Trainer v2.0 and v2.1. They create the pods of the cases in `tests/migrate/cases`, and each field is\n"
+        "compared with the pods of the compiled JobSet. Names of pods and hosts differ, and so do the labels by which\n"
+        "controllers find objects. All other differences are in this table, which the tests enforce.\n\n"
         "| difference | kinds | reason |\n|---|---|---|\n" + "".join(rows)
     )
 
