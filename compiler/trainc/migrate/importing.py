@@ -110,5 +110,7 @@ def _files(old: Old, converted: Converted, known: Runtimes) -> Iterator[NewFile]
     errors = [finding for finding in old.findings if finding.severity is Severity.ERROR]
     head = [f"# trainc import: {dotted(one.path)}: {one.message}" for one in errors] + head
     for path, tree in trees:
+        if tree is runtime:
+            head = [f"# Imported from {old.kind} {old.namespace}/{old.name}."]
         yield NewFile(path, write_tree(tree, table, head), not errors)
         head = []
