@@ -52,7 +52,7 @@ def test_the_jobsets_are_equal(golden: Path) -> None:
     messages = [finding.message for finding in result.findings]
     beside = path.with_suffix(".runtimes.yaml")
     runtimes = [Source("runtimes/own.yaml", beside.read_text(encoding="utf-8"))] if beside.exists() else []
-    (edited,) = result.edited
+    (edited,) = result.files
     jobs = {job.name: job for job in compile([*runtimes, Source("edited.yaml", edited.text)], Options()).jobs}
     documents = [document.data for document in load(Source(path.name, text))[0]]
     names = [str(get(data, "metadata", "name")) for data in documents if data["kind"] == "TrainJob"]

@@ -317,12 +317,10 @@ def _changed_runtimes(old: Old, runtime: JsonObject) -> None:
             )
     own = as_object(old.get(*_RESOURCES))
     torch = get(runtime, *_TORCH) is not None and isinstance(old.get("spec", "trainer"), dict)
-    if torch and not own and old.get("spec", _OVERRIDES[0]) and not gpu_count(_resources_of(runtime)):
-        if old.get(*_PROCESSES) in (None, "auto") and get(runtime, *_TORCH, "numProcPerNode") in (None, "auto"):
-            message = (
-                "Trainer v2.0 started a process per GPU even if no resources were set; now it is one per CPU request"
-            )
-            old.warn(("spec", "trainer"), message, "set numProcPerNode or resourcesPerNode")
+    derived = {str(old.get(*_PROCESSES)), str(get(runtime, *_TORCH, "numProcPerNode"))} <= {"None", "auto"}
+    if torch and derived and not own and old.get("spec", _OVERRIDES[0]) and not gpu_count(_resources_of(runtime)):
+        message = "Trainer v2.0 started a process per GPU even if no resources were set; now it is one per CPU request"
+        old.warn(("spec", "trainer"), message, "set numProcPerNode or resourcesPerNode")
     if own:
         theirs = _resources_of(runtime)
         added = [
