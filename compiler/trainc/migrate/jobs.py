@@ -52,6 +52,11 @@ def new_job(old: Old) -> CommentedMap:
     return mapping(apiVersion=TRAINER_API, kind="TrainJob", metadata=metadata, spec=spec)
 
 
+def own_name(framework: str, old: Old) -> str:
+    """Return the name of a runtime that only one job can use."""
+    return old.name if old.name.startswith(framework) else f"{framework}-{old.name}"
+
+
 def new_runtime(name: str, framework: str, policy: CommentedMap | None, *jobs: CommentedMap) -> CommentedMap:
     """Return a ClusterTrainingRuntime."""
     labels = mapping()
