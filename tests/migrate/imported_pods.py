@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from trainc.admission.jobset import admit_jobset
 from trainc.basics.jsonvalues import as_list, as_object, get, objects
 from trainc.checks.created_pods import created_objects
 from trainc.kube.gotypes import POD_SPEC, decode
@@ -28,13 +29,14 @@ _MAIN = {
 """The container that each operator looks for; without it, the first one counts."""
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _OPERATORS_LABELS = re.compile(
-    r"training\.kubeflow\.org/.*|group-name|mpi-job-.*|volcano\.sh/.*|scheduling\.(k8s|x-k8s)\.io/.*|app"
+    r"training\.kubeflow\.org/.*|group-name|mpi-job-.*|volcano\.sh/.*|scheduling\.(k8s|x-k8s)\.io/.*"
 )
 _JOBSETS_LABELS = re.compile(
     r"(alpha\.)?jobset\.sigs\.k8s\.io/.*|(batch\.kubernetes\.io/)?(job-name|controller-uid|job-completion-index)"
     r"|batch\.kubernetes\.io/.*|trainer\.kubeflow\.org/.*|trainc\.dev/.*|scheduling\.(k8s|x-k8s)\.io/.*|volcano\.sh/.*"
 )
 
+_QUOTAS = r"count/|pods$|limits\.|requests\."
 _ELSEWHERE = ("volumes", "containers", "initContainers", "hostname", "subdomain", "serviceAccount", "nodeName")
 """Fields of a pod that are compared in another way, or are names of the pod."""
 
@@ -82,7 +84,25 @@ def old_side(document: Json, created: Iterable[Json]) -> Side:
     hosts = Hosts(namespace, {f"{name}-{role}": role for role in pods}, name, bare=kind != "Job")
     cluster = Cluster(maps, hosts, _MAIN.get(kind))
     plain = {role: _fields(*pod, cluster, _OPERATORS_LABELS) for role, pod in pods.items()}
+    if kind != "Job":
+        for role, fields in plain.items():
+            fields["restarts"] = _old_restarts(document, role, launcher)
     return Side(plain, _old_policies(document, found))
+
+
+def _old_restarts(document: Json, role: str, launcher: Json) -> Json:
+    """Return how often a pod of a role starts again: a number, or None for without limit."""
+    spec = as_object(document["spec"])
+    run = {**spec, **as_object(spec.get("runPolicy"))}
+    if launcher is not None and role == "launcher":
+        return launcher["spec"].get("backoffLimit", 6)
+    specs = next(value for key, value in spec.items() if key.lower().endswith("replicaspecs"))
+    kind = re.sub(r"-\d+$", "", role)
+    policy = next((each.get("restartPolicy") for key, each in specs.items() if key.lower() == kind), None)
+    never = "Never" if document["kind"] in ("MPIJob", "JAXJob", "XGBoostJob", "TFJob") else "OnFailure"
+    if policy == "ExitCode" and document["kind"] != "MPIJob":
+        return "by exit code"
+    return 0 if (policy or never) in ("Never", "ExitCode") else run.get("backoffLimit")
 
 
 def new_side(created: Iterable[Json], roles: Iterable[str]) -> Side:
@@ -97,32 +117,43 @@ def new_side(created: Iterable[Json], roles: Iterable[str]) -> Side:
     hosts = Hosts(namespace, {f"{name}-{own}": role for own, role in names.items()}, subdomain, bare=False)
     cluster = Cluster(maps, hosts, "node")
     plain = {role: _fields(*pods[own], cluster, _JOBSETS_LABELS) for own, role in names.items()}
+    jobs = {job["name"]: get(job, "template", "spec") for job in objects(get(jobset, "spec", "replicatedJobs"))}
+    for own, role in names.items():
+        job = as_object(jobs[own.rsplit("-", 2)[0]])
+        by_code = job.get("podFailurePolicy") is not None
+        plain[role]["restarts"] = "by exit code" if by_code else job.get("backoffLimit", 6)
     return Side(plain, _new_policies(jobset, found, of_launcher="launcher" in names.values()))
+
+
+def earlier_side(created: Iterable[Json]) -> Side:
+    """Return the pods of the JobSet that an earlier release of Trainer creates, and its policies."""
+    found = list(created)
+    complete = [admit_jobset(one, {})[0] if one["kind"] == "JobSet" else one for one in found]
+    jobset = next(one for one in complete if one["kind"] == "JobSet")
+    return new_side(complete, [pod for pod, _ in _expanded(jobset)])
 
 
 def _counterparts(roles: list[str], own: list[str]) -> dict[str, str]:
     """Return the operator's name of each pod of a JobSet.
 
-    A replicated job of the name of a role has the role's pods; all other roles share the job ``node``, in order.
+    A replicated job of the name of a role has the role's pods. Of the other roles, one with a single pod has those of
+    the job ``launcher``, and all others share the job ``node``, in order.
     """
-    names: dict[str, str] = {}
     by_job: dict[str, list[str]] = {}
     for pod in own:
         by_job.setdefault(pod.rsplit("-", 2)[0], []).append(pod)
-    shared = iter(by_job.get("node", []))
-    counts: dict[str, int] = {}
+    by_role: dict[str, list[str]] = {}
     for role in roles:
-        job = re.sub(r"-\d+$", "", role)
-        if job in by_job:
-            index = counts[job] = counts.get(job, -1) + 1
-            pod = by_job[job][index] if index < len(by_job[job]) else None
-        else:
-            pod = next(shared, None)
-        if pod is not None:
-            names[pod] = role
-    for pod in own:
-        names.setdefault(pod, f"(more) {pod}")
-    return names
+        by_role.setdefault(re.sub(r"-\d+$", "", role), []).append(role)
+    names: dict[str, str] = {}
+    for name, pods in by_role.items():
+        if name.removesuffix("-0") in by_job:  # the pods of an earlier JobSet have the number of a replica, too
+            names.update(zip(by_job.pop(name.removesuffix("-0")), pods, strict=False))
+        elif len(pods) == 1 and "launcher" in by_job:
+            names[by_job.pop("launcher")[0]] = pods[0]
+    shared = [role for role in roles if role not in names.values()]
+    names.update(zip(by_job.get("node", []), shared, strict=False))
+    return {pod: names.get(pod, f"(more) {pod}") for pod in own}
 
 
 def _expanded(jobset: Json) -> Iterator[tuple[str, tuple[Json, Json]]]:
@@ -294,16 +325,13 @@ def _source(source: Json, cluster: Cluster) -> Json:
 
 
 def _old_policies(document: Json, created: list[Json]) -> dict[str, Json]:
-    """Return the policies of an old job. Without a limit, the operators of v1 jobs restart pods for ever."""
+    """Return the policies of an old job."""
     spec = as_object(document["spec"])
     run = {**spec, **as_object(spec.get("runPolicy"))}
-    launcher = next((one["spec"] for one in created if one["kind"] == "Job"), None)
-    limit = run.get("backoffLimit") if launcher is None else launcher.get("backoffLimit", 6)
     fields = {key: run.get(key) for key in ("ttlSecondsAfterFinished", "activeDeadlineSeconds")}
     clean = run.get("cleanPodPolicy") or "None"
     return {
         "suspend": run.get("suspend") is True,
-        "backoffLimit": limit,
         "cleanPodPolicy": clean,
         **fields,
         **_group(created),
@@ -311,17 +339,15 @@ def _old_policies(document: Json, created: list[Json]) -> dict[str, Json]:
 
 
 def _new_policies(jobset: Json, created: list[Json], *, of_launcher: bool) -> dict[str, Json]:
-    """Return the policies of a JobSet. ``of_launcher``: deadline and limit are those of the launcher's Job."""
+    """Return the policies of a JobSet. ``of_launcher``: the deadline is that of the launcher's Job."""
     spec = as_object(jobset["spec"])
     jobs = objects(spec.get("replicatedJobs"))
     if of_launcher:
         jobs = [job for job in jobs if job["name"] == "launcher"]
     specs = [as_object(get(job, "template", "spec")) for job in jobs]
-    limits = {spec.get("backoffLimit", 6) for spec in specs}
     deadlines = {spec.get("activeDeadlineSeconds") for spec in specs}
     return {
         "suspend": spec.get("suspend") is True,
-        "backoffLimit": _one(limits),
         "cleanPodPolicy": "Running",  # JobSet deletes the Jobs that are still active, with their pods
         "ttlSecondsAfterFinished": spec.get("ttlSecondsAfterFinished"),
         "activeDeadlineSeconds": _one(deadlines),
@@ -334,15 +360,21 @@ def _one(values: set[Json]) -> Json:
 
 
 def _group(created: list[Json]) -> dict[str, Json]:
+    """Return the fields of a PodGroup. Volcano's Jobs name their queue, and count resources as a quota does, too."""
     group = next((one for one in created if one["kind"] == "PodGroup"), None)
     if group is None:
         return {}
-    fields = {f"group.{key}": value for key, value in as_object(group["spec"]).items()}
-    return {"group": group["apiVersion"], **fields}
+    fields = dict(as_object(group["spec"]))
+    if fields.get("queue") == "default":
+        del fields["queue"]
+    least = as_object(fields.get("minResources"))
+    if isinstance(least, dict):
+        fields["minResources"] = {key: value for key, value in least.items() if not re.match(_QUOTAS, key)}
+    return {"group": group["apiVersion"], **{f"group.{key}": value for key, value in fields.items()}}
 
 
 def differences(kind: str, old: Side, new: Side) -> Iterator[Difference]:
-    """Yield the fields in which the two sides differ; a job's pods first."""
+    """Yield the fields in which the two sides differ; a job's pods first. Volcano restarts jobs by other rules."""
     for pod in [*old.pods, *(pod for pod in new.pods if pod not in old.pods)]:
         before, after = old.pods.get(pod), new.pods.get(pod)
         if before is None or after is None:
@@ -354,5 +386,5 @@ def differences(kind: str, old: Side, new: Side) -> Iterator[Difference]:
 
 def _compared(kind: str, pod: str, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Difference]:
     for path in [*before, *(path for path in after if path not in before)]:
-        if before.get(path) != after.get(path):
+        if before.get(path) != after.get(path) and not (kind == "Job" and path == "restarts"):
             yield Difference(kind, pod, path, before.get(path), after.get(path), before, after)

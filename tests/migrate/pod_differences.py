@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from imported_pods import Difference
 
+from trainc.basics.jsonvalues import get, objects
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "import-differences.md"
 _MPI_FILES = r"containers\[main\]\.volumeMounts\[/etc/mpi\]"
 
@@ -69,17 +71,25 @@ def _but_port(difference: Difference) -> bool:
 
 def _same_files(difference: Difference) -> bool:
     """Tell whether the hostfile, if there is one, is the same on both sides."""
-    before, after = difference.old["volume"]["files"], difference.new["volume"]["files"]
-    return bool(before.get("hostfile") == after.get("hostfile"))
+    before, after = (get(side, "volume", "files") for side in (difference.old, difference.new))
+    return isinstance(after, dict) and get(before, "hostfile") == get(after, "hostfile")
 
 
 def _same_keys(difference: Difference) -> bool:
     """Tell whether nothing of a Secret differs but its name and modes."""
 
     def items(value: Any) -> Any:
-        return [(item["key"], item["path"]) for item in value["volume"]["secret"]["items"]]
+        return [(item["key"], item["path"]) for item in objects(get(value, "volume", "secret", "items"))]
 
-    return bool(items(difference.old) == items(difference.new))
+    return items(difference.new) != [] and items(difference.old) == items(difference.new)
+
+
+def _image(difference: Difference) -> str:
+    return str(difference.after.get("containers[main].image"))
+
+
+def _is_torch(difference: Difference) -> bool:
+    return all("pytorch/pytorch:" in str(image) for image in (difference.old, difference.new))
 
 
 ALL = "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob|Job"
@@ -153,6 +163,16 @@ DIFFERENCES = (
         "Without GPUs, Trainer counts the CPUs that a pod requests, torchrun those of the machine.",
         lambda difference: difference.old in ("auto", "cpu") and str(difference.new).isdecimal(),
         finding="nprocPerNode",
+    ),
+    Entry(
+        "processes-unused",
+        "PyTorchJob",
+        r"containers\[main\]\.env\[PET_NPROC_PER_NODE\]",
+        "`PET_NPROC_PER_NODE` of commands without torchrun, or with `--nproc-per-node`",
+        "Nothing reads it.",
+        lambda difference: (
+            "torchrun" not in (text := _text(difference.before)) or "nproc_per" in text.replace("-", "_")
+        ),
     ),
     Entry(
         "rendezvous-of-workers",
@@ -262,11 +282,58 @@ DIFFERENCES = (
     ),
     Entry(
         "priority-of-pods",
-        "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob",
+        ALL,
         r"priorityClassName",
-        "`schedulingPolicy.priorityClass` becomes `priorityClassName` of pods",
+        "The priority class of a PodGroup becomes `priorityClassName` of pods",
         "Trainer takes the priority of a PodGroup from there; it is equal.",
         _added,
+    ),
+    Entry(
+        "workers-restart",
+        "MPIJob",
+        r"restarts",
+        "A worker that fails is replaced",
+        "mpi-operator leaves it failed, and the launcher decides what becomes of the job; so it does in a JobSet.",
+        lambda difference: (difference.old, difference.new) == (0, 6),
+        pods=r"worker-\d+",
+    ),
+    Entry(
+        "unlimited-restarts",
+        "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob",
+        r"restarts",
+        "A job without `backoffLimit` restarts a pod at most six times",
+        "Six is Kubernetes' default; the operators have no limit. Set `backoffLimit` in the runtime's Job for another.",
+        lambda difference: difference.old is None and difference.new == 6,
+    ),
+    Entry(
+        "labels-of-selectors",
+        "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob",
+        r"affinity|topologySpreadConstraints",
+        "Label `training.kubeflow.org/job-name` of selectors",
+        "It becomes `jobset.sigs.k8s.io/jobset-name`, which the pods of a JobSet have.",
+        lambda difference: (
+            str(difference.old).replace("training.kubeflow.org/job-name", "jobset.sigs.k8s.io/jobset-name")
+            == str(difference.new)
+        ),
+    ),
+    Entry(
+        "group-resources",
+        "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob",
+        r"group\.minResources",
+        "`schedulingPolicy.minResources`",
+        "Trainer computes it from the requests of the pods.",
+        pods=r"\(job\)",
+        finding="minResources",
+    ),
+    Entry(
+        "time-to-live",
+        ALL,
+        r"ttlSecondsAfterFinished",
+        "`ttlSecondsAfterFinished`",
+        "Where Argo CD or Flux sync `out/`, a job that the cluster deletes would run again.",
+        _dropped,
+        pods=r"\(job\)",
+        finding="ttlSecondsAfterFinished",
     ),
     Entry(
         "clean-pods",
@@ -286,6 +353,131 @@ DIFFERENCES = (
         pods=r"\(job\)",
         finding="suspend",
     ),
+    Entry(
+        "volcano-always",
+        "Job",
+        r"restartPolicy",
+        "`restartPolicy: OnFailure` instead of `Always`",
+        "Volcano creates pods itself; the pods of a Job cannot have `Always`.",
+        lambda difference: (difference.old, difference.new) == ("Always", "OnFailure"),
+        finding="restartPolicy is OnFailure",
+    ),
+    Entry(
+        "volcano-unused-variables",
+        "Job",
+        r".*\.env\[VC_.*_(HOSTS|NUM)\]",
+        "Variables `VC_*_HOSTS` and `VC_*_NUM` of jobs that mention none",
+        "They tell the names of hosts, which a JobSet spells differently.",
+        lambda difference: _dropped(difference) and "VC_" not in _text(difference.before),
+    ),
+    Entry(
+        "volcano-files",
+        "Job",
+        r".*\.volumeMounts\[/etc/volcano\]",
+        "The files in `/etc/volcano`",
+        "An init container writes them, in the pods that mention them.",
+        lambda difference: (
+            "/etc/volcano" not in _text(difference.before)
+            if difference.new is None
+            else "volcano-files" in difference.after["initContainers"]
+        ),
+    ),
+    Entry(
+        "volcano-init",
+        "Job",
+        r"initContainers(\[volcano-files\]\..*)?",
+        "Init container `volcano-files`",
+        "It writes the files of the plugins `ssh` and `svc`, which Volcano mounts from objects of its own.",
+        lambda difference: difference.path != "initContainers" or difference.new == [*difference.old, "volcano-files"],
+    ),
+    Entry(
+        "volcano-ssh",
+        "Job",
+        r".*\.volumeMounts\[.*/(\.ssh|mpi-ssh)\]",
+        "SSH keys",
+        "They are Trainer's, in another Secret; the files have the same names.",
+        lambda difference: _added(difference) or get(difference.new, "volume") == {"emptyDir": {}},
+        finding="keys",
+    ),
+    Entry(
+        "volcano-mpi",
+        "Job",
+        r"containers\[.*\]\.(env\[OMPI_MCA_.*\]|volumeMounts\[/etc/mpi\])",
+        "A hostfile in `/etc/mpi`, and variables of Open MPI that name it",
+        "Trainer writes it. An mpirun with `--host` or `--hostfile` does not use it.",
+        _added,
+    ),
+    Entry(
+        "volcano-index",
+        "Job",
+        r".*\.env\[V[CK]_TASK_INDEX\]",
+        "`VC_TASK_INDEX` counts on after the pods of another task",
+        "Pods with one template are one replicated job.",
+        lambda difference: str(difference.new).isdecimal(),
+        finding="VC_TASK_INDEX counts from",
+    ),
+    Entry(
+        "volcano-claims",
+        "Job",
+        r".*\.volumeMounts\[.*\]",
+        "Names of claims that the job creates",
+        "JobSet names claims after the job, Volcano at random.",
+        lambda difference: "-pvc-0" in str(difference.old) and "persistentVolumeClaim" in str(difference.new),
+    ),
+    Entry(
+        "volcano-minimum",
+        "Job",
+        r"group\.(minMember|minTaskMember|minResources)",
+        "`minAvailable` of a job or a task below the number of pods",
+        "Trainer's PodGroup always waits for all pods.",
+        pods=r"\(job\)",
+        finding="always waits for all",
+    ),
+    Entry(
+        "volcano-tasks",
+        "Job",
+        r"group\.minTaskMember",
+        "`minTaskMember` of the PodGroup",
+        "Trainer's counts all pods together, which is the same if all are needed.",
+        lambda difference: difference.before.get("group.minMember") == difference.after.get("group.minMember"),
+        pods=r"\(job\)",
+    ),
+    Entry(
+        "volcano-no-gang",
+        "Job",
+        r"group(\..*)?",
+        "The PodGroup of tasks that wait for others, or of another scheduler than Volcano's",
+        "Trainer's PodGroup waits for all pods, of which some would wait for others; and only Volcano reads it.",
+        _dropped,
+        pods=r"\(job\)",
+    ),
+    Entry(
+        "volcano-topology",
+        "Job",
+        r"group\.networkTopology",
+        "`networkTopology`",
+        "It is imported; Volcano v1.10, with which jobs are compared, does not know it yet.",
+        _added,
+        pods=r"\(job\)",
+    ),
+    Entry(
+        "newer-runtimes",
+        "TrainJob",
+        r"containers\[main\]\.(command|image|imagePullPolicy|volumeMounts\[/workspace\])",
+        "Images, commands and claims of the runtimes that Trainer installs",
+        "They are those of v2.3; a TrainJob with an image and a command of its own is not affected.",
+        lambda difference: (
+            difference.path.endswith("command") or "trainer" in _image(difference) or _is_torch(difference)
+        ),
+    ),
+    Entry(
+        "counted-processes",
+        "TrainJob",
+        r"containers\[main\]\.env\[PET_NPROC_PER_NODE\]",
+        "`PET_NPROC_PER_NODE` is a number instead of `auto`",
+        "Without GPUs, Trainer v2.3 counts the CPUs that a pod requests, torchrun those of the machine.",
+        lambda difference: difference.old == "auto" and str(difference.new).isdecimal(),
+    ),
 )
 
 
@@ -294,10 +486,10 @@ def page() -> str:
     rows = [f"| {entry.what} | {_kinds(entry.kinds)} | {entry.reason} |\n" for entry in DIFFERENCES]
     return (
         "# How imported jobs differ\n\n"
-        "[`trainc import`](import.md) is tested against training-operator v1.9, mpi-operator v0.8 and Volcano v1.10.\n"
-        "They create the pods of the cases in `tests/migrate/cases`, and each field is compared with the pods of the\n"
-        "compiled JobSet. Names of pods and hosts differ, and so do the labels by which controllers find objects. All\n"
-        "other differences are in this table, which the tests enforce.\n\n"
+        "[`trainc import`](import.md) is tested against training-operator v1.9, mpi-operator v0.8, Volcano v1.10 and\n"
+        "Trainer v2.0 and v2.1. They create the pods of the cases in `tests/migrate/cases`, and each field is\n"
+        "compared with the pods of the compiled JobSet. Names of pods and hosts differ, and so do the labels by which\n"
+        "controllers find objects. All other differences are in this table, which the tests enforce.\n\n"
         "| difference | kinds | reason |\n|---|---|---|\n" + "".join(rows)
     )
 

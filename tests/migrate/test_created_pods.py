@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from imported_pods import Difference, differences, new_side, old_side
+from imported_pods import Difference, Side, differences, earlier_side, new_side, old_side
 from pod_differences import DIFFERENCES, PAGE, page
 from test_import_cases import imported
 
@@ -37,7 +37,10 @@ class Compared(NamedTuple):
 def compiled(path: Path) -> Build:
     beside = path.with_suffix(".runtimes.yaml")
     own = [Source(f"runtimes/{beside.name}", beside.read_text(encoding="utf-8"))] if beside.exists() else []
-    return compile([*own, *(Source(file.path, file.text) for file in imported(path).files)], Options())
+    new = [Source(file.path, file.text) for file in imported(path).files]
+    if not any(source.name.startswith("jobs/") for source in new):  # a TrainJob that needs no import
+        new.append(Source(path.name, path.read_text(encoding="utf-8")))
+    return compile([*own, *new], Options())
 
 
 @cache
@@ -50,20 +53,24 @@ def compared(path: Path) -> Compared:
     found: list[Difference] = []
     count = 0
     for question, answer in zip(operatorgoldens.questions(path), operatorgoldens.read(path), strict=True):
-        if "error" in answer or question.operator.folder == "trainer":
+        if "error" in answer or (created := objects_of(build, question.document)) is None:
             continue
-        created = objects_of(build, question.document)
-        old = old_side(question.document, answer["objects"])
+        if question.operator.folder == "trainer":
+            old = earlier_side(answer["objects"])
+        else:
+            old = old_side(question.document, answer["objects"])
         new = new_side(created, old.pods)
         found += differences(question.document["kind"], old, new)
         count += 1
     return Compared(found, messages, count)
 
 
-def objects_of(build: Build, document: Any) -> list[Any]:
-    """Return the objects of the job of a name."""
-    name = document["metadata"]["name"]
-    job = next(job for job in build.jobs if job.name == name)
+def objects_of(build: Build, document: Any) -> list[Any] | None:
+    """Return the objects of a job; None of a TrainJob that needs no import."""
+    job = next((job for job in build.jobs if job.name == document["metadata"]["name"]), None)
+    if job is None:
+        assert document["kind"] == "TrainJob"
+        return None
     assert job.objects, render(job.findings)
     return [each.data for each in job.objects]
 
@@ -88,6 +95,24 @@ def test_every_listed_difference_occurs() -> None:
     assert [entry.name for entry in DIFFERENCES if not counts[entry.name]] == []
 
 
+def test_a_change_of_any_field_that_users_set_is_seen() -> None:
+    """No entry explains that something of the user's is missing or different."""
+    path = operatorgoldens.CASES / "pytorch-ddp-rdma.yaml"
+    (question,), (answer,) = operatorgoldens.questions(path), operatorgoldens.read(path)
+    findings = compared(path).findings
+    old = old_side(question.document, answer["objects"])
+    new = new_side(objects_of(compiled(path), question.document) or [], old.pods)
+    known = {str(difference) for difference in differences("PyTorchJob", old, new)}
+    for field, value in new.pods["worker-1"].items():
+        for changed in (None, {"changed": value}):
+            other = {**new.pods, "worker-1": {**new.pods["worker-1"], field: changed}}
+            found = differences("PyTorchJob", old, Side(other, new.job))
+            added = [difference for difference in found if str(difference) not in known]
+            if not re.search(r"PET_|MASTER_|RANK|WORLD_SIZE|JOB_COMPLETION_INDEX|29500", field):
+                assert added, field
+                assert not any(entry.matches(one, findings) for entry in DIFFERENCES for one in added), field
+
+
 def test_enough_jobs_are_compared() -> None:
     assert sum(compared(path).count for path in CASES) >= 60
 
@@ -103,9 +128,9 @@ def test_hosts_of_imported_jobs_exist(path: Path) -> None:
     if has_errors(imported(path).findings):
         return
     for question in operatorgoldens.questions(path):
-        created = objects_of(compiled(path), question.document)
-        roles: list[str] = []
-        fields = new_side(created, roles).pods
+        if (created := objects_of(compiled(path), question.document)) is None:
+            continue
+        fields = new_side(created, []).pods
         jobset = next(one for one in created if one["kind"] == "JobSet")["metadata"]["name"]
         host = re.compile(rf"(?<![\w./<-]){re.escape(jobset)}-[a-z0-9-]*\d\.[a-z0-9.-]+")
         missing = {

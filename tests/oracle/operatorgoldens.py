@@ -1,13 +1,10 @@
 """Asks the operators of v1 jobs, and older releases of Trainer, what they create: ``make goldens``.
 
 Beside each document of ``tests/migrate/cases`` that an operator reads lies ``<case>.created.json``, a list with one
-answer per document: its objects, or the error with which the operator refuses it. Comments at the head of a case choose
-how the operator is configured:
+answer per document: its objects, or the error with which the operator refuses it.
 
-    # gang: volcano          the operator's flag for gang scheduling
-    # trainer: v2.0          the release of Trainer that a TrainJob is for
-
-A suspended job is asked about as if it ran, for its pods. Each operator is a Go module of its own below
+Operators are started with a gang scheduler for jobs that need one. A suspended job is asked about as if it ran, for its
+pods, and one exported from a cluster without what the cluster has added. Each operator is a Go module of its own below
 ``operators/``, because they need different releases of Kubernetes.
 """
 
@@ -32,6 +29,9 @@ from trainc.documents.load import load  # noqa: E402
 Json = Any
 CASES = HERE.parent / "migrate" / "cases"
 OPERATORS = HERE / "operators"
+
+
+_METADATA = ("name", "namespace", "labels", "annotations")
 
 
 class Operator(NamedTuple):
@@ -75,36 +75,54 @@ class Question(NamedTuple):
 
 def questions(path: Path) -> list[Question]:
     """Return what to ask about the documents of a case."""
-    settings = dict(re.findall(r"^# (gang|trainer): (\S+)$", path.read_text(encoding="utf-8"), re.MULTILINE))
-    loaded, _ = load(Source(path.name, path.read_text(encoding="utf-8")))
+    text = path.read_text(encoding="utf-8")
+    loaded, _ = load(Source(path.name, text))
     documents = [document.data for document in loaded]
     cluster = [*documents, *_beside(path)]
     found = []
     for document in documents:
         version, kind = str(document["apiVersion"]), str(document["kind"])
+        job = _new(document)
         if version == "kubeflow.org/v2beta1" and kind == "MPIJob":
-            operator, text = Operator("mpi"), {"job": _running(document), "gang": settings.get("gang", "")}
+            found.append(Question(Operator("mpi"), document, {"job": job, "gang": _gang(document)}))
         elif version in ("kubeflow.org/v1", "kubeflow.org/v1alpha2"):
             # v1alpha2 is the older name of the same API: training-operator reads v1 only
-            job = {**_running(document), "apiVersion": "kubeflow.org/v1"}
-            operator, text = Operator("training"), {"job": job, "gang": settings.get("gang", "")}
+            job = {**job, "apiVersion": "kubeflow.org/v1"}
+            found.append(Question(Operator("training"), document, {"job": job, "gang": _gang(document)}))
         elif version == "batch.volcano.sh/v1alpha1":
-            operator, text = Operator("volcano"), {"job": document}
-        elif kind == "TrainJob" and "trainer" in settings:
+            found.append(Question(Operator("volcano"), document, {"job": job}))
+        elif kind == "TrainJob" and not {"datasetConfig", "modelConfig"} & document["spec"].keys():  # before v2.0
             others = [one for one in cluster if one["kind"] != "TrainJob"]
-            operator, text = Operator("trainer", settings["trainer"]), {"documents": [document, *others]}
-        else:
-            continue
-        found.append(Question(operator, document, text))
+            found.append(Question(Operator("trainer", _release(document)), document, {"documents": [job, *others]}))
     return found
 
 
-def _running(document: Json) -> Json:
+def _new(document: Json) -> Json:
+    """Return a job as it was when it was created, but not suspended."""
+    metadata = {key: document["metadata"][key] for key in _METADATA if key in document["metadata"]}
     spec = document.get("spec") or {}
     policy = spec.get("runPolicy") or {}
-    return (
-        {**document, "spec": {**spec, "runPolicy": {**policy, "suspend": False}}} if policy.get("suspend") else document
-    )
+    if policy.get("suspend"):
+        spec = {**spec, "runPolicy": {**policy, "suspend": False}}
+    rest = {key: value for key, value in document.items() if key != "status"}
+    return {**rest, "metadata": metadata, "spec": spec}
+
+
+def _release(job: Json) -> str:
+    """Return the release of Trainer that a TrainJob is for: podTemplateOverrides came with v2.1."""
+    return "v2.1" if "podTemplateOverrides" in job["spec"] else "v2.0"
+
+
+def _gang(document: Json) -> str:
+    """Return the gang scheduler with which an operator has to be started for a job."""
+    policy = (document["spec"].get("runPolicy") or document["spec"]).get("schedulingPolicy")
+    schedulers = set(re.findall(r"'schedulerName': '([^']*)'", str(document["spec"])))
+    if policy is None:
+        return "volcano" if schedulers == {"volcano"} else ""
+    others = schedulers - {"volcano"}
+    if others or (not schedulers and "scheduleTimeoutSeconds" in policy):
+        return min(others, default="scheduler-plugins-scheduler")
+    return "volcano"
 
 
 def _beside(path: Path) -> list[Json]:

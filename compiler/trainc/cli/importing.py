@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from trainc.cli.command import Command, echo
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
-from trainc.findings import sort_key
+from trainc.findings import Finding, report, sort_key
+from trainc.inputs.source import Document, Source
 from trainc.project.read import RUNTIMES, merge, name_below, read_given, read_stdin, read_tree
 from trainc.project.write import replace_file
 
+if TYPE_CHECKING:
+    from trainc.migrate.importing import Imported, NewFile
+
 EPILOG = """\b
 Examples:
-  trainc import job.yaml              show the TrainJob and its runtime
+  trainc import old.yaml              print the TrainJob and its runtime
   trainc import --write old/          write jobs/ and runtimes/ of the project
   trainc import -o new old/           write new/jobs/ and new/runtimes/
+  trainc import --write jobs runtimes update TrainJobs of Trainer v2.0 to v2.2
   helm template chart | trainc import -
 """
 
 STDIN = "-"
+NOTHING = "nothing to import: no document is a job of another operator or of an older release"
 
 
 @click.command("import", cls=Command, epilog=EPILOG)
@@ -30,41 +38,79 @@ STDIN = "-"
 @click.option(
     "-o", "--output", "output", metavar="DIR", type=click.Path(file_okay=False), help="Write the files into DIR."
 )
+@click.option(
+    "--incomplete",
+    is_flag=True,
+    help="Also write jobs of which something cannot be imported, with comments that say what.",
+)
 @root_option
 @findings_options(aside=True)
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True))
-def command(*, write: bool, output: str | None, root: Path, reporter: Reporter, paths: tuple[str, ...]) -> int:
+def command(
+    *, write: bool, output: str | None, incomplete: bool, root: Path, reporter: Reporter, paths: tuple[str, ...]
+) -> int:
     """Turn jobs of other operators in FILEs into TrainJobs and runtimes.
 
     FILE is a file, a folder with all its YAML and JSON files, or - for standard
-    input. Without --write or -o, the new documents are only printed. What has no
-    equal is a finding. An existing file is never overwritten.
+    input. Reads MPIJobs, PyTorchJobs, TFJobs, XGBoostJobs, JAXJobs and Volcano
+    Jobs, and uses the runtimes of the project and the built-in ones where they
+    fit. Comments are kept. Without --write or -o, the new files are printed. No
+    file is overwritten, except that TrainJobs and runtimes of Trainer v2.0 to v2.2
+    in the project are edited in place.
     """
     from trainc.migrate.importing import import_documents
 
     folder = Path.cwd()
-    read = {path: read_stdin(sys.stdin.buffer) if path == STDIN else read_given(root, folder, path) for path in paths}
-    inside = [path for path in read if path != STDIN and write and name_below(root, folder, path) is not None]
+    names = tuple(dict.fromkeys(paths))  # standard input can be read only once
+    read = {path: read_stdin(sys.stdin.buffer) if path == STDIN else read_given(root, folder, path) for path in names}
     given = merge(read.values())
     own = read_tree(root, RUNTIMES)
+    inside = [path for path in names if output is None and path != STDIN and name_below(root, folder, path) is not None]
     in_place = {source.name for path in inside for source in read[path].sources}
     imported = import_documents(given.sources, own.sources, in_place)
-    findings = tuple(sorted((*given.findings, *own.findings, *imported.findings), key=sort_key))
-    status = reporter.report(findings)
+    findings = [*given.findings, *own.findings, *imported.findings]
+    if not imported.files and not reporter.fails(findings):
+        reporter.remark(NOTHING)
     if not write and output is None:
+        status = reporter.report(sorted(findings, key=sort_key))
         text = "---\n".join(f"# {file.path}\n{file.text}" for file in imported.files)
         echo(text.encode("utf-8"), nl=False)
+        if text:
+            reporter.remark(f"{_counted(imported)}; to write the files, add --write or -o DIR")
         return status
-    for file in imported.edited:
-        replace_file(str(root / file.path), file.text.encode())
-        reporter.remark(f"edited {file.path}")
     target = root if output is None else folder / output
-    for file in imported.files:
+    in_the_way = [_in_the_way(file) for file in imported.files if not file.replaces and (target / file.path).exists()]
+    status = reporter.report(sorted((*findings, *in_the_way), key=sort_key))
+    if in_the_way or (reporter.fails(findings) and not incomplete):
+        reporter.remark("nothing was written" if in_the_way else "nothing was written: see --incomplete")
+        return status
+    _write(target, imported.files, reporter)
+    if imported.files:
+        reporter.remark(f"wrote {_counted(imported)}")
+    return status
+
+
+def _write(target: Path, files: Iterable[NewFile], reporter: Reporter) -> None:
+    for file in files:
         path = target / file.path
-        if path.exists():
-            reporter.result(f"{file.path} exists, and is not overwritten")
+        if file.replaces:
+            replace_file(str(path), file.text.encode("utf-8"))
+            reporter.detail(f"edited {file.path}")
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(file.text, encoding="utf-8", newline="")
-        reporter.remark(f"wrote {file.path}")
-    return status
+        with path.open("x", encoding="utf-8", newline="") as stream:  # fails if the file has come up meanwhile
+            stream.write(file.text)
+        reporter.detail(f"wrote {file.path}")
+
+
+def _in_the_way(file: NewFile) -> Finding:
+    hint = "move it away, or write to another folder with -o DIR"
+    return report(
+        "TC901", Document(Source(file.path, b""), {}), (), "the file exists, and is not overwritten", hint=hint
+    )
+
+
+def _counted(imported: Imported) -> str:
+    jobs = sum(file.path.startswith("jobs/") for file in imported.files)
+    runtimes = len(imported.files) - jobs
+    return f"{jobs} TrainJob{'s' * (jobs != 1)} and {runtimes} new runtime{'s' * (runtimes != 1)}"

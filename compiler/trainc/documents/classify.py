@@ -20,8 +20,8 @@ POLICIES = kinds_of(POLICY)
 CLUSTER_SCOPED = tuple(row.kind for row in INPUTS if not row.namespaced and row.role != DEFINITION)
 COMPANIONS = kinds_of(COMPANION)
 """The kinds that a runtime's file may contain because its jobs need them."""
-SUPERSEDED = {(row.group, row.kind): row.instead for row in INPUTS if row.role == REPLACED}
-"""Jobs that TrainJob replaces, by group and kind in any version, and the replacement."""
+SUPERSEDED = {(row.group, row.kind): row for row in INPUTS if row.role == REPLACED}
+"""Jobs that TrainJob replaces, by group and kind in any version."""
 JOBS = "jobs/"
 CLAIM = ("v1", "PersistentVolumeClaim")
 CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
@@ -88,10 +88,13 @@ def superseded(documents: Iterable[Document], *, faithful: bool) -> Iterator[Fin
     """Yield a finding for each job of Training Operator v1 or Volcano: nothing is compiled from it."""
     for document in documents:
         group, kind = key = _group_and_kind(document)
-        if (instead := SUPERSEDED.get(key)) is not None:
+        if (row := SUPERSEDED.get(key)) is not None:
             severity = Severity.WARNING if faithful else None
             message = f"{kind} of {group} is not compiled"
-            hint = f"replace it with {instead}"
+            hint = f"replace it with {row.instead}"
+            if row.imports:
+                file = "-" if document.source.name == "<stdin>" else document.source.name
+                hint = f"run 'trainc import {file}', or {hint}"
             path = ("kind",)
             yield report("TC019", document, path, message, severity=severity, found=kind, expected=TRAINJOB, hint=hint)
 

@@ -39,6 +39,7 @@ class Old:
         self._tree, first, last = _tree_of(document)
         self._comments, self._end = comments_of(document, first, last)
         self._moved: dict[Path, tuple[Any, Any]] = {}
+        self._remarks: list[tuple[tuple[int, Any], str]] = []
         self._same: dict[Path, Path] = {}
         self._anchors: dict[Path, tuple[Any, Any]] = {}
         self._done: set[Path] = set()
@@ -116,6 +117,10 @@ class Old:
         self._moved[path] = (target, key)
         self.done(*path)
 
+    def remark(self, target: Any, key: Any, text: str) -> None:
+        """Add a comment of our own above a new value."""
+        self._remarks.append(((id(target), key), f"# {text}"))
+
     def anchor(self, target: Any, key: Any, *path: str | int) -> None:
         """Attach the comments of a mapping, whose parts are moved one by one, to a new value."""
         self._anchors[path] = (target, key)
@@ -187,6 +192,8 @@ class Old:
                 entry.beside = comment.beside
             elif comment.beside:
                 entry.above.append(comment.beside)
+        for place, text in self._remarks:
+            table.setdefault(place, Comment()).above.append(text)
         if self._end:
             table[id(trees[0]), None] = Comment(self._end)
         kept = {line for comment in table.values() for line in (*comment.above, comment.beside)}

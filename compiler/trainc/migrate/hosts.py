@@ -12,7 +12,14 @@ from trainc.basics.jsonvalues import Json, Path
 from trainc.migrate.jobs import Replicas
 
 JOBSET_LABEL: Final = "jobset.sigs.k8s.io/jobset-name"
-OF_JOBS: Final = ("training.kubeflow.org/job-name", "pytorch-job-name", "tf-job-name", "mpi-job-name", "mpi_job_name")
+OF_JOBS: Final = (
+    "training.kubeflow.org/job-name",
+    "pytorch-job-name",
+    "tf-job-name",
+    "mpi-job-name",
+    "mpi_job_name",
+    "volcano.sh/job-name",
+)
 _OLD_LABELS: Final = re.compile(r"training\.kubeflow\.org/[a-z-]+")
 _HOST: Final = r"(?<![A-Za-z0-9-]){}-(?:(?:master|worker|chief|ps|evaluator)-[0-9]+|launcher)(?![A-Za-z0-9-])"
 

@@ -27,21 +27,19 @@ class NewFile(msgspec.Struct, frozen=True):
     """A file to write: a path from the root of the project, and its text.
 
     ``complete`` says whether nothing of the old document is lost; if not, comments at the top say what.
+    ``replaces`` says whether it is a file of the project that is edited in place.
     """
 
     path: str
     text: str
     complete: bool = True
+    replaces: bool = False
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """The new files by path, findings, and the number of jobs imported and of documents that need no import.
-
-    ``edited`` are sources of the project with fields of earlier releases of Trainer replaced.
-    """
+    """The new files by path, findings, and the number of jobs imported and of documents that need no import."""
 
     files: tuple[NewFile, ...]
-    edited: tuple[NewFile, ...]
     findings: tuple[Finding, ...]
     jobs: int
     current: int
@@ -76,24 +74,27 @@ def import_documents(sources: Iterable[Source], runtimes: Iterable[Source] = (),
         if converted.job is not None:
             old.report_rest()
         jobs += 1
-        for file in _copy(old, converted, texts, own) if converted.job is None else _files(old, converted, known):
-            if file.path in files:
+        for file in _edited(old, converted, texts, own) if converted.job is None else _files(old, converted, known):
+            if file.replaces:
+                files[file.path] = file
+            elif file.path in files:
                 message = f"another document becomes {file.path} as well"
                 findings.append(report("TC009", document, ("metadata", "name"), message))
             files.setdefault(file.path, file)
         findings += old.findings
     new = tuple(file for _, file in sorted(files.items()))
-    edited = tuple(NewFile(name, text) for name, text in sorted(texts.items()) if name in own)
-    return Imported(new, edited, tuple(sorted(findings, key=sort_key)), jobs, current)
+    return Imported(new, tuple(sorted(findings, key=sort_key)), jobs, current)
 
 
-def _copy(old: Old, converted: Converted, texts: dict[str, str], own: Container[str]) -> Iterator[NewFile]:
-    """Edit a document in the text of its source; yield the file of its copy if the source is not one of the project."""
+def _edited(old: Old, converted: Converted, texts: dict[str, str], own: Container[str]) -> Iterator[NewFile]:
+    """Yield the source of a document with its edits, and those of documents before it; or a copy of the document."""
     document = old.document
     name = document.source.name
     text = edited_text(texts.get(name, document.source.decoded()), document.index, old.data, converted.edits)
     texts[name] = text
-    if name not in own:
+    if name in own:
+        yield NewFile(name, text, not old.errors, replaces=True)
+    else:
         folder = f"jobs/{old.namespace}" if old.kind == "TrainJob" else "runtimes"
         yield NewFile(f"{folder}/{old.name}.yaml", text_of(text, document.index), not old.errors)
 
@@ -134,5 +135,7 @@ def _files(old: Old, converted: Converted, known: Runtimes) -> Iterator[NewFile]
     table, head = old.comments([tree for _, tree in trees]) if trees else ({}, [])
     head = [f"# trainc import: {dotted(one.path)}: {one.message}" for one in old.errors] + head
     for path, tree in trees:
+        if tree is runtime:
+            head = [f"# Imported from {old.kind} {old.namespace}/{old.name}."]
         yield NewFile(path, write_tree(tree, table, head), not old.errors)
         head = []

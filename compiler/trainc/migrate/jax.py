@@ -40,7 +40,8 @@ def convert(old: Old) -> Converted:
             literal("COORDINATOR_PORT", port),
         ]
 
-    pods = replicated_job(worker, policy.backoff_limit, PodSet(job=job, environment=environment, variables=_VARIABLES))
+    pod_set = PodSet(job=job, environment=environment, variables=_VARIABLES, everywhere=False)
+    pods = replicated_job(worker, policy.backoff_limit, pod_set)
     runtime = new_runtime("jax-env", "jax", mapping(numNodes=1, jax=mapping()), pods)
     schedule_together(old, policy, sets, runtime, [pods])
     return Converted(job, runtime)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from ruamel.yaml.comments import CommentedMap
 
-from trainc.basics.jsonvalues import Path, get
+from trainc.basics.jsonvalues import Json, Path, get
 from trainc.migrate.documents import Converted, Old
 from trainc.migrate.trees import mapping, sequence
 from trainc.upstream import QUEUE_LABEL, TRAINER_API
@@ -52,6 +52,11 @@ def new_job(old: Old) -> CommentedMap:
     return mapping(apiVersion=TRAINER_API, kind="TrainJob", metadata=metadata, spec=spec)
 
 
+def own_name(framework: str, old: Old) -> str:
+    """Return the name of a runtime that only one job can use."""
+    return old.name if old.name.startswith(framework) else f"{framework}-{old.name}"
+
+
 def new_runtime(name: str, framework: str, policy: CommentedMap | None, *jobs: CommentedMap) -> CommentedMap:
     """Return a ClusterTrainingRuntime."""
     labels = mapping()
@@ -93,13 +98,26 @@ class Replicas:
     def text(self) -> str:
         """Command, arguments and variables of the main container."""
         keys = ("command", "args", "env")
-        return " ".join(str(self.old.get(*self.container, key) or "") for key in keys)
+        return " ".join(text for key in keys for text in _texts(self.old.get(*self.container, key)))
 
     def port(self, name: str, default: int) -> int:
         """Return the port of the main container that has a name."""
         ports = self.old.items(*self.container, "ports")
         found = next((port.get("containerPort") for port in ports if port.get("name") == name), default)
         return found if isinstance(found, int) else default
+
+
+def _texts(value: Json) -> Iterator[str]:
+    """Yield the texts of a value as they are, and the keys of its mappings."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif value is not None:
+        yield str(value)
 
 
 def replicas_of(

@@ -11,14 +11,25 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from trainc.basics.jsonvalues import as_object
 from trainc.migrate.documents import Converted, Old
 from trainc.migrate.gang import schedule_together
-from trainc.migrate.jobs import Replicas, RunPolicy, new_job, new_runtime, replicas_of, succeed_with, without_pods
+from trainc.migrate.jobs import (
+    Replicas,
+    RunPolicy,
+    new_job,
+    new_runtime,
+    own_name,
+    replicas_of,
+    succeed_with,
+    without_pods,
+)
 from trainc.migrate.pods import OF_TRAINER, PodSet, literal, replicated_job
-from trainc.migrate.trees import mapping, sequence
+from trainc.migrate.trees import mapping, ordered, sequence
 from trainc.upstream import LAUNCHER, NODE, TRANSPORT
 
 _FIELD: Final = "mpiReplicaSpecs"
 _ROLE: Final = "K_MPI_JOB_ROLE"
 _NO_GPUS: Final = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES")
+_BY_RSH: Final = (("I_MPI_HYDRA_BOOTSTRAP", "rsh"), ("I_MPI_HYDRA_BOOTSTRAP_EXEC", "/etc/mpi/kubexec.sh"))
+_DISCOVERY: Final = "discover_hosts.sh"
 _IMPLEMENTATIONS: Final = {"IntelMPI": "Intel", "Intel": "Intel", "MPICH": "MPICH"}
 _KUBECTL: Final = (
     "mpirun reaches the workers by kubectl exec, but the operator's init container that brings kubectl is not imported"
@@ -81,6 +92,9 @@ def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: 
     }
     if "Launcher" not in sets:
         return without_pods(old, _FIELD)
+    if _DISCOVERY in sets["Launcher"].text:
+        message = f"{_DISCOVERY} has no equal: nothing changes the number of pods while a job runs"
+        old.refuse(sets["Launcher"].container, message, "list the workers with --hostfile /etc/mpi/hostfile")
     job = new_job(old)
     trainer = job["spec"]["trainer"]
     run = RunPolicy(old, job)
@@ -101,7 +115,7 @@ def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: 
         old.refuse(("spec", _FIELD), "an MPIJob without workers has no equal: its hostfile is empty")
     if as_worker:
         policy["runLauncherAsNode"] = True
-    runtime = new_runtime(f"mpi-{old.name}", "mpi", mapping(numNodes=1, mpi=policy), *jobs)
+    runtime = new_runtime(own_name("mpi", old), "mpi", mapping(numNodes=1, mpi=policy), *jobs)
     if operator.by_exec:
         runtime["metadata"]["annotations"] = annotations = mapping()
         annotations[TRANSPORT] = "kubexec"
@@ -117,8 +131,11 @@ def _launcher(
     names = () if as_worker else _NO_GPUS
     roles = () if operator.by_exec else ((_ROLE, "launcher"),)
 
+    own = {str(variable.get("name")) for variable in replicas.old.items(*replicas.container, "env")}
+    rsh = [variable for variable in _BY_RSH if operator.by_exec and variable[0] not in own]
+
     def environment() -> list[CommentedMap]:
-        return [*(literal(*role) for role in roles), *(literal(name, "") for name in names)]
+        return [literal(*variable) for variable in (*roles, *((name, "") for name in names), *rsh)]
 
     in_job = [key for key in OF_TRAINER if not (as_worker and key in ("env", "resources"))]
     pods = PodSet(
@@ -132,7 +149,8 @@ def _launcher(
     )
     _restart_like_pods(replicas)
     launcher = replicated_job(replicas, run.backoff_limit, pods)
-    _only_host_dns(launcher)
+    if not operator.by_exec:
+        _resolve_in_host_network(launcher)
     if "activeDeadlineSeconds" in job["spec"]:
         # As MPI Operator does. That of the TrainJob counts from the start of all Jobs.
         spec = launcher["template"]["spec"]
@@ -147,16 +165,18 @@ def _worker(replicas: Replicas, operator: _Operator) -> CommentedMap:
     def environment() -> list[CommentedMap]:
         return [literal(*role) for role in roles]
 
-    pods = PodSet(name=NODE, environment=environment, variables=(_ROLE,), everywhere=False, fails_fast=False)
+    pods = PodSet(name=NODE, environment=environment, variables=(_ROLE,), everywhere=False, fails_fast=operator.by_exec)
     _restart_like_pods(replicas)
     worker = replicated_job(replicas, None, pods)
-    _only_host_dns(worker)
+    if not operator.by_exec:
+        _resolve_in_host_network(worker)
     containers: CommentedSeq = worker["template"]["spec"]["template"]["spec"]["containers"]
     container = next(one for one in containers if one["name"] == NODE)
     if not container.get("command") and (operator.by_exec or not container.get("args")):
         container["command"] = _words(operator.command)
         if operator.args:
             container["args"] = _words(operator.args)
+        ordered(container, "name", "image", "command", "args")
     return worker
 
 
@@ -173,7 +193,7 @@ def _restart_like_pods(replicas: Replicas) -> None:
         replicas.restart = "Never"
 
 
-def _only_host_dns(job: CommentedMap) -> None:
+def _resolve_in_host_network(job: CommentedMap) -> None:
     """Resolve the names of other pods in the host network, as MPI Operator does."""
     pod = job["template"]["spec"]["template"]["spec"]
     if pod.get("hostNetwork") is True:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from trainc.migrate.documents import Old
 from trainc.migrate.hosts import check_hosts, with_new_labels
-from trainc.migrate.jobs import Replicas
+from trainc.migrate.jobs import Replicas, RunPolicy, new_runtime, own_name, succeed_with
 from trainc.migrate.trees import mapping, ordered, sequence
 from trainc.upstream import ANCESTOR_LABEL, JOB_COMPLETION_INDEX, NODE, TRAINER
 
@@ -105,7 +107,12 @@ def replicated_job(replicas: Replicas, limit: int | None, pods: PodSet) -> Comme
         template.insert(0, "metadata", mapping(labels=labels))
     _restart(replicas, limit if replicas.restart != "Never" or not pods.fails_fast else 0, pods, job_spec, pod)
     patch = mapping(), mapping()  # of the pod, and of its container
-    uses_patch = pods.job is not None and len(replicas.names) == 1 and not old.get(*replicas.pod, "initContainers")
+    uses_patch = (
+        pods.job is not None
+        and pods.name == NODE
+        and len(replicas.names) == 1
+        and not old.get(*replicas.pod, "initContainers")
+    )
     metadata = mapping()
     for key in ("labels", "annotations"):
         old.put(metadata, key, *replicas.template, "metadata", key)
@@ -123,6 +130,28 @@ def replicated_job(replicas: Replicas, limit: int | None, pods: PodSet) -> Comme
         with_new_labels(replicas, tree)
     check_hosts(replicas, pods.name)
     return mapping(name=pods.name, template=template)
+
+
+def separate(
+    old: Old, job: CommentedMap, policy: RunPolicy, sets: Mapping[str, Replicas], pods: PodSet
+) -> tuple[CommentedMap, list[CommentedMap]]:
+    """Return a runtime with a replicated job per type of replicas, and with a Job per pod, whose index is the rank.
+
+    All of the pods is in the runtime, which no other job can use. The job succeeds with its master.
+    """
+    del job["spec"]["trainer"]
+    jobs = []
+    for kind, replicas in sets.items():
+        one = replicated_job(replicas, policy.backoff_limit, replace(pods, name=kind.lower()))
+        old.anchor(one, "name", *replicas.path)
+        if replicas.count != 1:
+            one.insert(1, "replicas", replicas.count)
+            old.moved(one, "replicas", *replicas.path, "replicas")
+        jobs.append(one)
+    framework = "torch" if pods.container == "pytorch" else pods.container
+    runtime = new_runtime(own_name(framework, old), framework, None, *jobs)
+    succeed_with(runtime, "master")
+    return runtime, jobs
 
 
 def _pod_field(replicas: Replicas, key: str, target: CommentedMap) -> None:
@@ -265,3 +294,10 @@ def add_env(job: CommentedMap, *variables: CommentedMap) -> None:
     """Add variables to the trainer of a TrainJob."""
     trainer: Any = job["spec"]["trainer"]
     trainer.setdefault("env", sequence()).extend(variables)
+
+
+def add_env_of_all(old: Old, job: CommentedMap, *variables: CommentedMap) -> None:
+    """Add variables that depend on the number of pods to the trainer of a TrainJob."""
+    add_env(job, *variables)
+    env: Any = job["spec"]["trainer"]["env"]
+    old.remark(env, len(env) - len(variables), "Depends on numNodes: change both.")

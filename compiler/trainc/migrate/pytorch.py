@@ -20,20 +20,22 @@ from trainc.migrate.jobs import (
     new_job,
     new_runtime,
     replicas_of,
-    succeed_with,
     without_pods,
 )
 from trainc.migrate.pods import (
     Environment,
     PodSet,
     add_env,
+    add_env_of_all,
     global_index,
     host,
     jobset_name,
     literal,
     replicated_job,
+    separate,
 )
-from trainc.migrate.trees import mapping
+from trainc.migrate.trees import mapping, sequence
+from trainc.upstream import NODE
 
 _FIELD: Final = "pytorchReplicaSpecs"
 _CONTAINER: Final = "pytorch"
@@ -84,11 +86,14 @@ def _fixed(old: Old, job: CommentedMap, sets: Mapping[str, Replicas]) -> tuple[P
     else:
         environment, name, variables = _variables_of_ranks, "torch-env", _VARIABLES
     pods = PodSet(job=job, environment=environment, variables=variables, port=_PORT_NAME)
-    runtime = new_runtime(name, "torch", mapping(numNodes=1, torch=mapping()))
+    others = [one for index, one in enumerate(first.names) if index != first.main]
+    targets = sequence(mapping(jobName=NODE, containerNames=sequence(*others)))
+    torch = mapping(envInjection=mapping(targets=targets)) if others else mapping()
+    runtime = new_runtime(name, "torch", mapping(numNodes=1, torch=torch))
     if environment is list:
         add_env(job, literal("PYTHONUNBUFFERED", 1))
     elif processes > 1:
-        add_env(job, literal("WORLD_SIZE", nodes * processes))
+        add_env_of_all(old, job, literal("WORLD_SIZE", nodes * processes))
     return pods, runtime
 
 
@@ -171,7 +176,6 @@ def _separate(
     old: Old, job: CommentedMap, policy: RunPolicy, sets: Mapping[str, Replicas]
 ) -> tuple[CommentedMap, list[CommentedMap]]:
     """Return a runtime with a replicated job of one master, and one with a Job per worker, so that all have a rank."""
-    del job["spec"]["trainer"]
     if old.get("spec", "elasticPolicy") is not None:
         old.refuse(("spec", "elasticPolicy"), "an elastic job whose master and workers differ has no equal")
     port = sets["Master"].port(_PORT_NAME, _PORT)
@@ -191,13 +195,5 @@ def _separate(
             literal("PET_NNODES", total),
         ]
 
-    jobs = []
-    for kind, replicas in sets.items():
-        pods = PodSet(name=kind.lower(), container=_CONTAINER, environment=environment, variables=_VARIABLES)
-        jobs.append(replicated_job(replicas, policy.backoff_limit, pods))
-        if replicas.count != 1:
-            jobs[-1].insert(1, "replicas", replicas.count)
-            old.moved(jobs[-1], "replicas", *replicas.path, "replicas")
-    runtime = new_runtime(f"torch-{old.name}", "torch", None, *jobs)
-    succeed_with(runtime, "master")
-    return runtime, jobs
+    pods = PodSet(container=_CONTAINER, environment=environment, variables=_VARIABLES)
+    return separate(old, job, policy, sets, pods)

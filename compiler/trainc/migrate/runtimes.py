@@ -51,7 +51,8 @@ class Runtimes:
             name, parts = max(fitting, key=lambda one: len(one[1]))
             _remove(job, pod, {key for key, _ in parts - own})
             return name, False
-        name = self._free(f"{runtime['metadata']['name']}{_variant(shape)}", str(job["metadata"]["name"]))
+        name, job_name = str(runtime["metadata"]["name"]), str(job["metadata"]["name"])
+        name = self._free(name if name.endswith(job_name) else name + _variant(shape), job_name)
         runtime["metadata"]["name"] = name
         self._taken.add(name)
         self._known.append((name, shape, own))

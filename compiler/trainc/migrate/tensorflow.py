@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ruamel.yaml.comments import CommentedMap
-from ruamel.yaml.scalarstring import SingleQuotedScalarString
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString, SingleQuotedScalarString
 
 from trainc.migrate.documents import Converted, Old
 from trainc.migrate.gang import schedule_together
@@ -17,11 +17,12 @@ from trainc.migrate.jobs import (
     count_nodes,
     new_job,
     new_runtime,
+    own_name,
     replicas_of,
     succeed_with,
     without_pods,
 )
-from trainc.migrate.pods import PodSet, add_env, completion_index, host, jobset_name, replicated_job
+from trainc.migrate.pods import PodSet, add_env_of_all, completion_index, host, jobset_name, replicated_job
 from trainc.migrate.trees import mapping, sequence
 from trainc.upstream import NODE
 
@@ -69,7 +70,7 @@ def _runtime(
 ) -> CommentedMap:
     if len(sets) > 1:
         del job["spec"]["trainer"]
-        return new_runtime(f"tensorflow-{old.name}", "tensorflow", None, *jobs)
+        return new_runtime(own_name("tensorflow", old), "tensorflow", None, *jobs)
     return new_runtime("tensorflow-env" if is_distributed else "tensorflow", "tensorflow", mapping(numNodes=1), *jobs)
 
 
@@ -91,7 +92,7 @@ def _pods(
 
     container = own
     if job is not None:
-        add_env(job, config())
+        add_env_of_all(replicas.old, job, config())
         container = NODE
     return PodSet(
         name=name, job=job, container=container, environment=environment, variables=(_CONFIG,), everywhere=False
@@ -124,6 +125,6 @@ def _success(old: Old, sets: Mapping[str, Replicas], runtime: CommentedMap, jobs
     if len(sets) > 1:
         succeed_with(runtime, str((chief or by_name["Worker"])["name"]))
     if chief is None and not every and sets["Worker"].count > 1:
-        rules = sequence(mapping(succeededIndexes="0"))
+        rules = sequence(mapping(succeededIndexes=DoubleQuotedScalarString("0")))
         spec = by_name["Worker"]["template"]["spec"]
         spec.insert(list(spec).index("template"), "successPolicy", mapping(rules=rules))

@@ -316,6 +316,11 @@ def _changed_runtimes(old: Old, runtime: JsonObject) -> None:
                 path, "the image of the runtime has changed", f"to keep it, set spec.trainer.image: {_TORCH_IMAGE}"
             )
     own = as_object(old.get(*_RESOURCES))
+    torch = get(runtime, *_TORCH) is not None and isinstance(old.get("spec", "trainer"), dict)
+    derived = {str(old.get(*_PROCESSES)), str(get(runtime, *_TORCH, "numProcPerNode"))} <= {"None", "auto"}
+    if torch and derived and not own and old.get("spec", _OVERRIDES[0]) and not gpu_count(_resources_of(runtime)):
+        message = "Trainer v2.0 started a process per GPU even if no resources were set; now it is one per CPU request"
+        old.warn(("spec", "trainer"), message, "set numProcPerNode or resourcesPerNode")
     if own:
         theirs = _resources_of(runtime)
         added = [

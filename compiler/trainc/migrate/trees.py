@@ -62,22 +62,25 @@ def _yaml() -> YAML:
 
 
 def read_tree(text: str) -> Any:
-    """Return the tree of one document, without comments."""
-    tree = _yaml().load(text)
-    _clear(tree, is_json=text.lstrip().startswith("{"))
-    return tree
+    """Return the tree of one document, without comments; each alias becomes a copy."""
+    return _plain(_yaml().load(text), is_json=text.lstrip().startswith("{"))
 
 
-def _clear(tree: Any, *, is_json: bool) -> None:
-    """Remove comments, and the braces of a document in JSON."""
+def _plain(tree: Any, *, is_json: bool) -> Any:
+    """Return a tree without comments, anchors and merge keys, and without the braces of a document in JSON."""
     if not isinstance(tree, CommentedMap | CommentedSeq):
-        return
-    if hasattr(tree, "_yaml_comment"):
-        delattr(tree, "_yaml_comment")
-    if is_json and tree:
-        tree.fa.set_block_style()
-    for value in tree.values() if isinstance(tree, CommentedMap) else tree:
-        _clear(value, is_json=is_json)
+        return tree
+    new: Any = CommentedMap() if isinstance(tree, CommentedMap) else CommentedSeq()
+    for key, value in tree.items() if isinstance(tree, CommentedMap) else enumerate(tree):
+        child = _plain(value, is_json=is_json)
+        if isinstance(new, CommentedMap):
+            new[str(key) if is_json else key] = child
+        else:
+            new.append(child)
+    if not is_json and tree.fa.flow_style():
+        new.fa.set_flow_style()
+    new.lc.line, new.lc.col = tree.lc.line, tree.lc.col
+    return new
 
 
 def write_tree(tree: CommentedMap, table: Comments = MappingProxyType({}), head: Iterable[str] = ()) -> str:

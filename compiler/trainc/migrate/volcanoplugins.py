@@ -11,16 +11,19 @@ from typing import Any, Final
 
 import msgspec
 from ruamel.yaml.comments import CommentedMap
-from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 from ruamel.yaml.scalarstring import LiteralScalarString as Literal
 
 from trainc.basics.jsonvalues import JsonObject, Path, as_list
 from trainc.migrate.documents import Old
+from trainc.migrate.pods import JOBSET_NAME, completion_index, from_field, global_index, jobset_name, literal
 from trainc.migrate.trees import mapping, sequence
+from trainc.upstream import JOB_COMPLETION_INDEX
 
 _SUPPORTED: Final = ("env", "svc", "ssh", "mpi", "pytorch")
 _PORTS: Final = {"mpi": ("mpijob-port", "22"), "pytorch": ("pytorchjob-port", "23456")}
-_NAME: Final = "$(JOBSET_NAME)"
+_NAME: Final = f"$({JOBSET_NAME})"
+_JOB_INDEX: Final = "metadata.labels['jobset.sigs.k8s.io/job-index']"
+"""The index of a Job in its replicated job."""
 _FILES, _HOSTS, _SSH = "volcano-files", "volcano-hosts", "volcano-ssh"
 """The names of the init container and of its volumes."""
 FOLDER: Final = "/etc/volcano"
@@ -30,25 +33,13 @@ _CONFIG: Final = r"StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n"
 """What Volcano writes into the ssh configuration."""
 
 
-def host(job: str, index: int) -> str:
-    """Return the name of a pod of a replicated job. A JobSet's name is not known until it runs."""
-    return f"{_NAME}-{job}-0-{index}.{_NAME}"
-
-
-def field(name: str, path: str) -> CommentedMap:
-    """Return a variable that has a field of the pod."""
-    return mapping(name=name, valueFrom=mapping(fieldRef=mapping(fieldPath=path)))
-
-
-JOBSET_NAME: Final = ("JOBSET_NAME", "metadata.labels['jobset.sigs.k8s.io/jobset-name']")
-INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
-
-
 class Plugins:
-    """The plugins of a job and their arguments. ``hosts`` are those of each task by its name, once it is arranged."""
+    """The plugins of a job and their arguments. ``hosts`` are those of each task by its name, and ``has_keys`` says
+    whether Trainer makes ssh keys, once the tasks are arranged."""
 
     def __init__(self, old: Old) -> None:
         self.old = old
+        self.has_keys = False
         self.hosts: dict[str, list[str]] = {}
         self.arguments: dict[str, dict[str, str]] = {}
         for name in old.keys("spec", "plugins"):
@@ -76,32 +67,36 @@ class Plugins:
         """Return the task that is master or worker for a plugin."""
         return self.arguments[plugin].get(role, role)
 
-    def variables(self, task: str, *, is_container: bool) -> list[CommentedMap]:
-        """Return what the plugins append to the variables of a container, or of an init container."""
+    def variables(self, task: str, *, alone: bool, is_container: bool = True) -> list[CommentedMap]:
+        """Return what the plugins set in a container, or in an init container; ``alone``: each pod has its own Job."""
+        index = _JOB_INDEX if alone else JOB_COMPLETION_INDEX
         found: list[CommentedMap] = []
         if "svc" in self and self.arguments["svc"].get("inject-hosts-env", "true") == "true":
             for name, hosts in self.hosts.items():
                 key = name.replace("-", "_").upper()
-                found.append(mapping(name=f"VC_{key}_HOSTS", value=",".join(hosts)))
-                found.append(mapping(name=f"VC_{key}_NUM", value=Quoted(str(len(hosts)))))
+                found += [literal(f"VC_{key}_HOSTS", ",".join(hosts)), literal(f"VC_{key}_NUM", len(hosts))]
         if "mpi" in self and task == self.role("mpi", "master") and self.role("mpi", "worker") in self.hosts:
-            found.append(mapping(name="MPI_HOST", value=",".join(self.hosts[self.role("mpi", "worker")])))
+            found.append(literal("MPI_HOST", ",".join(self.hosts[self.role("mpi", "worker")])))
         if "pytorch" in self and is_container:
-            found += self._pytorch(task)
+            found += self._pytorch(task, alone=alone)
         if "env" in self:
-            found += [field(name, INDEX) for name in ("VK_TASK_INDEX", "VC_TASK_INDEX")]
+            found += [from_field(name, index) for name in ("VK_TASK_INDEX", "VC_TASK_INDEX")]
         uses_name = any(_NAME in str(each.get("value")) for each in found)
-        return [field(*JOBSET_NAME), *found] if uses_name else found
+        return [jobset_name(), *found] if uses_name else found
 
-    def _pytorch(self, task: str) -> Iterator[CommentedMap]:
+    def names(self, task: str) -> list[str]:
+        """Return the names of the variables that the plugins set."""
+        return [str(each["name"]) for each in self.variables(task, alone=False)]
+
+    def _pytorch(self, task: str, *, alone: bool) -> Iterator[CommentedMap]:
         master, worker = self.role("pytorch", "master"), self.role("pytorch", "worker")
         if master not in self.hosts:
             return
-        yield mapping(name="MASTER_ADDR", value=self.hosts[master][0])
-        yield mapping(name="MASTER_PORT", value=Quoted(self.arguments["pytorch"].get("port", _PORTS["pytorch"][1])))
-        yield mapping(name="WORLD_SIZE", value=Quoted(str(len(self.hosts[master]) + len(self.hosts.get(worker, ())))))
+        yield literal("MASTER_ADDR", self.hosts[master][0])
+        yield literal("MASTER_PORT", self.arguments["pytorch"].get("port", _PORTS["pytorch"][1]))
+        yield literal("WORLD_SIZE", len(self.hosts[master]) + len(self.hosts.get(worker, ())))
         if task in (master, worker):
-            yield field("RANK", INDEX)
+            yield global_index("RANK") if alone else completion_index("RANK")
 
     def ssh_path(self) -> str:
         """Return the folder of the keys."""
@@ -125,7 +120,7 @@ class Plugins:
             next(key for key in (name, "mpi", "pytorch") if key in self.old.keys("spec", "plugins")),
         )
 
-    def add_files(self, pod: CommentedMap, container: JsonObject, *, keys: bool, hosts: bool) -> None:
+    def add_files(self, pod: CommentedMap, container: JsonObject, *, hosts: bool) -> None:
         """Let an init container write what ssh and svc mount: the files name the JobSet, and ssh is strict about modes.
 
         The init container has the image and the security context of ``container``.
@@ -134,7 +129,7 @@ class Plugins:
         lines = "set -eu\n"
         writer = mapping(name=_FILES, image=container.get("image"))
         volumes = pod.get("volumes", sequence())
-        if keys:
+        if self.has_keys:
             port = self.arguments["ssh"].get("ssh-port", "22")
             config = _CONFIG if port == "22" else f"{_CONFIG}Port {port}\\n"
             files = " ".join(f"{KEYS}/{name}" for name in ("id_rsa", "id_rsa.pub", "authorized_keys"))
@@ -149,7 +144,7 @@ class Plugins:
             for name, names in self.hosts.items():
                 words = " ".join(names).replace(_NAME, "$JOBSET_NAME")
                 lines += f"printf '%s\\n' {words} > {FOLDER}/{name.replace('-', '_')}.host\n"
-            writer["env"] = sequence(field(*JOBSET_NAME))
+            writer["env"] = sequence(jobset_name())
             mounts.append(mapping(name=_HOSTS, mountPath=FOLDER))
             volumes.append(mapping(name=_HOSTS, emptyDir=mapping()))
             for each in (*pod["containers"], *pod.get("initContainers", ())):

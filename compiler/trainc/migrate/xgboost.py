@@ -15,18 +15,18 @@ from trainc.migrate.jobs import (
     new_job,
     new_runtime,
     replicas_of,
-    succeed_with,
     without_pods,
 )
 from trainc.migrate.pods import (
     PodSet,
-    add_env,
+    add_env_of_all,
     completion_index,
     global_index,
     host,
     jobset_name,
     literal,
     replicated_job,
+    separate,
 )
 from trainc.migrate.trees import mapping
 
@@ -73,19 +73,11 @@ def convert(old: Old) -> Converted:
 
     if in_one:
         pods = PodSet(job=job, environment=environment, variables=_VARIABLES)
-        add_env(job, *cluster())
+        add_env_of_all(old, job, *cluster())
         jobs = [replicated_job(count_nodes(old, job, sets), policy.backoff_limit, pods)]
         runtime = new_runtime("xgboost-env", "xgboost", mapping(numNodes=1), *jobs)
     else:
-        del job["spec"]["trainer"]
-        jobs = []
-        for kind, replicas in sets.items():
-            pods = PodSet(name=kind.lower(), container=_CONTAINER, environment=environment, variables=_VARIABLES)
-            jobs.append(replicated_job(replicas, policy.backoff_limit, pods))
-            if replicas.count != 1:
-                jobs[-1].insert(1, "replicas", replicas.count)
-                old.moved(jobs[-1], "replicas", *replicas.path, "replicas")
-        runtime = new_runtime(f"xgboost-{old.name}", "xgboost", None, *jobs)
-        succeed_with(runtime, "master")
+        pods = PodSet(container=_CONTAINER, environment=environment, variables=_VARIABLES)
+        runtime, jobs = separate(old, job, policy, sets, pods)
     schedule_together(old, policy, sets, runtime, jobs)
     return Converted(job, runtime)

@@ -23,6 +23,7 @@ DEFINITION: Final = "defines a kind"
 CLUSTER: Final = "represents an object in the cluster"
 REPLACED: Final = "not compiled: TrainJob has replaced it"
 
+_NOT_IMPORTED = ("PaddleJob", "MXJob", "MXNetJob")
 _NO_RUNTIME = "a TrainJob with a TrainingRuntime of your own; Trainer ships none for"
 
 
@@ -30,7 +31,8 @@ class InputKind(msgspec.Struct, frozen=True):
     """A kind of input. ``role`` is one of the constants above.
 
     ``go_type``: the type into which Trainer's webhook decodes it. ``stage``: the stage at which the API server refuses
-    an object that violates its schema. ``instead``: the replacement of a kind that TrainJob has replaced.
+    an object that violates its schema. ``instead``: the replacement of a kind that TrainJob has replaced; ``imports``:
+    whether trainc import makes it.
     """
 
     group: str
@@ -40,6 +42,7 @@ class InputKind(msgspec.Struct, frozen=True):
     go_type: str = ""
     stage: str = ""
     instead: str = ""
+    imports: bool = False
 
 
 INPUTS: Final = (
@@ -62,7 +65,7 @@ INPUTS: Final = (
     InputKind("", "Namespace", CLUSTER, False),
     InputKind("", "Node", CLUSTER, False),
     *(
-        InputKind(group, kind, REPLACED, instead=instead)
+        InputKind(group, kind, REPLACED, instead=instead, imports=kind not in _NOT_IMPORTED)
         for group, kind, instead in (
             (TRAINING_OPERATOR, "PyTorchJob", "a TrainJob with runtime torch-distributed"),
             (

@@ -18,6 +18,7 @@ import (
 	"reflect"
 	goruntime "runtime"
 	"slices"
+	"strings"
 
 	"github.com/go-logr/logr"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -92,12 +93,46 @@ func must(err error) {
 	}
 }
 
-// load returns the kind and the schema of a CRD in Trainer's module.
-func load(plural string) (string, *schema.Structural, error) {
+// manifests returns the folder of a release's manifests, which its module has.
+func manifests() string {
 	pointer := reflect.ValueOf(core.New).Pointer()
 	file, _ := goruntime.FuncForPC(pointer).FileLine(pointer)
-	root := filepath.Join(filepath.Dir(file), "..", "..", "..")
-	text, err := os.ReadFile(filepath.Join(root, "manifests", "base", "crds", "trainer.kubeflow.org_"+plural+".yaml"))
+	return filepath.Join(filepath.Dir(file), "..", "..", "..", "manifests", "base")
+}
+
+// complete returns documents with the runtimes that the release installs, but for those of the same name.
+func complete(documents []map[string]any) []map[string]any {
+	names := map[string]bool{}
+	for _, document := range documents {
+		if document["kind"] == "ClusterTrainingRuntime" {
+			names[fmt.Sprint(document["metadata"].(map[string]any)["name"])] = true
+		}
+	}
+	must(filepath.WalkDir(filepath.Join(manifests(), "runtimes"), func(path string, entry os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, part := range strings.Split(string(text), "\n---\n") {
+			var document map[string]any
+			if err := yaml.Unmarshal([]byte(part), &document); err != nil {
+				return err
+			}
+			if document["kind"] == "ClusterTrainingRuntime" && !names[fmt.Sprint(document["metadata"].(map[string]any)["name"])] {
+				documents = append(documents, document)
+			}
+		}
+		return nil
+	}))
+	return documents
+}
+
+// load returns the kind and the schema of a CRD in Trainer's module.
+func load(plural string) (string, *schema.Structural, error) {
+	text, err := os.ReadFile(filepath.Join(manifests(), "crds", "trainer.kubeflow.org_"+plural+".yaml"))
 	if err != nil {
 		return "", nil, err
 	}
@@ -122,7 +157,7 @@ func reply(asked question) (found answer) {
 	}()
 	var job *trainer.TrainJob
 	objects := []client.Object{}
-	for _, document := range asked.Documents {
+	for _, document := range complete(asked.Documents) {
 		object, err := decode(document)
 		if err != nil {
 			return answer{Error: err.Error()}
@@ -145,7 +180,10 @@ func reply(asked question) (found answer) {
 	}
 	warnings, failures := chosen.ValidateObjects(context.Background(), nil, job)
 	if len(failures) > 0 {
-		return answer{Warnings: warnings, Error: failures.ToAggregate().Error()}
+		for _, failure := range failures { // without the value, which can hold addresses in memory
+			found.Error += fmt.Sprintf("%s: %s: %s\n", failure.Field, failure.Type, failure.Detail)
+		}
+		return found
 	}
 	made, err := chosen.NewObjects(context.Background(), job.DeepCopy())
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"regexp"
 	"sort"
 	"unsafe"
 
@@ -70,6 +71,9 @@ var kinds = []schema.GroupVersionKind{
 	networking.SchemeGroupVersion.WithKind("NetworkPolicy"),
 	scheduling.SchemeGroupVersion.WithKind("PodGroup"),
 }
+
+// claim is the random end of the name of a claim that the controller creates.
+var claim = regexp.MustCompile(`-pvc-[a-z0-9]{12}"`)
 
 //go:linkname addJob volcano.sh/volcano/pkg/controllers/job.(*jobcontroller).addJob
 func addJob(controller unsafe.Pointer, job any)
@@ -184,7 +188,14 @@ func run(job *batch.Job) ([]map[string]any, error) {
 	for _, client := range []*clienttesting.Fake{&kube.Fake, &jobs.Fake} {
 		client.AddReactor("*", "*", clienttesting.ObjectReaction(tracker))
 	}
-	for _, object := range []runtime.Object{job, newQueue(job.Spec.Queue)} {
+	inputs := []runtime.Object{job, newQueue(job.Spec.Queue)}
+	for _, volume := range job.Spec.Volumes {
+		if volume.VolumeClaim == nil { // a claim that the job expects
+			metadata := metav1.ObjectMeta{Name: volume.VolumeClaimName, Namespace: job.Namespace}
+			inputs = append(inputs, &corev1.PersistentVolumeClaim{ObjectMeta: metadata})
+		}
+	}
+	for _, object := range inputs {
 		if err := tracker.Add(object); err != nil {
 			return nil, err
 		}
@@ -342,12 +353,15 @@ func list(tracker clienttesting.ObjectTracker, job *batch.Job) ([]map[string]any
 				return nil, err
 			}
 			var read map[string]any
-			if err := json.Unmarshal(text, &read); err != nil {
+			if err := json.Unmarshal(claim.ReplaceAll(text, []byte(`-pvc-0"`)), &read); err != nil {
 				return nil, err
 			}
 			read["apiVersion"], read["kind"] = kind.ToAPIVersionAndKind()
 			delete(read, "status")
 			metadata := read["metadata"].(map[string]any)
+			if metadata["ownerReferences"] == nil {
+				continue // an input
+			}
 			delete(metadata, "creationTimestamp")
 			delete(metadata, "resourceVersion")
 			if data, ok := read["data"].(map[string]any); ok && kind.Kind == "Secret" {
