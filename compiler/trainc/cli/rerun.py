@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import click
 
+from trainc.basics.about import docs_page
 from trainc.basics.jsonvalues import get
 from trainc.cli.command import CLEAN, Command, echo
 from trainc.cli.compiling import executor_of
@@ -44,7 +45,7 @@ Examples:
 
 AFTER = (
     "Next: run 'trainc render' and commit. The sync then deletes the objects of the old run and creates those of the"
-    " new one, and the job starts from the beginning (docs/lifecycle.md)."
+    f" new one, and the job starts from the beginning: {docs_page('lifecycle')}"
 )
 
 
