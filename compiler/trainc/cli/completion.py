@@ -1,4 +1,4 @@
-"""What the shell completes: environments, jobs, runtimes, fixes and more, from the repository around the user.
+"""What the shell completes: environments, jobs, images and revisions, from the repository around the user.
 
 A user is in the middle of a line, so a completion is quick, prints nothing and never fails: a repository that is broken
 completes less.
@@ -19,7 +19,6 @@ from click.shell_completion import CompletionItem
 from trainc.basics.jsonvalues import as_object, get
 from trainc.basics.regex import lazy
 from trainc.inputs.source import Source
-from trainc.upstream import FIXES
 
 Words: TypeAlias = Callable[[Path, str], Iterable[str | CompletionItem]]
 """Takes the project root and the word before the cursor, and returns the words that may stand there."""
@@ -115,13 +114,6 @@ def _images(root: Path, _incomplete: str) -> Iterable[str]:
     return sorted(path.parent.name for path in (root / "images").glob("*/image.yaml"))
 
 
-def _runtimes(root: Path, incomplete: str) -> Iterable[str]:
-    from trainc.pipeline.runtimes import builtin_names
-
-    kinds = {"ClusterTrainingRuntime", "TrainingRuntime"}
-    return sorted({*builtin_names(), *_names(root, "runtimes", kinds, incomplete)})
-
-
 def _revisions(root: Path, _incomplete: str) -> Iterable[str]:
     from trainc.project.revisions import branches_and_tags
 
@@ -152,6 +144,4 @@ complete_code_or_job = _completer(lambda root, incomplete: [*_codes(root, incomp
 complete_job_path = _completer(_paths)
 complete_file = _completer(_files)
 complete_image = _completer(_images)
-complete_runtime = _completer(_runtimes)
-complete_fix = _completer(lambda _root, _incomplete: ["recommended", *FIXES])
 complete_revision = _completer(_revisions)
