@@ -36,7 +36,7 @@ Examples:
 """
 
 
-@click.group("new")
+@click.group("new", epilog=f"{EPILOG}  trainc new runtime --from torch-distributed my-torch\n")
 def command() -> None:
     """Write a new job, with a comment on every field, or a copy of a runtime."""
 
