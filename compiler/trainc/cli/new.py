@@ -27,7 +27,6 @@ Examples:
   trainc new job --runtime torch-distributed mnist
   trainc new job --runtime torch-distributed -n team-vision mnist
   trainc new job --runtime torch-distributed -o - mnist    print it only
-  trainc runtimes                                          the runtimes there are
 """
 
 RUNTIME_EPILOG = """\b
