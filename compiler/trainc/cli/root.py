@@ -20,7 +20,7 @@ COMMANDS = {
     "validate": "Check jobs/ and runtimes/ without writing anything.",
     "diff": "Show what a change to out/ does, and what the cluster will do.",
     "explain": "Explain a code, a field, or where a job's fields came from.",
-    "schema": "Print the JSON schemas of jobs, runtimes and trainc.yaml for editors.",
+    "schema": "Print JSON schemas of jobs, runtimes and trainc.yaml for editors.",
     "report": "Write one HTML page of all jobs, their resources and findings.",
     "policy": "Test the admission policies in policies/.",
     "cel": "Evaluate a Kubernetes CEL expression.",
