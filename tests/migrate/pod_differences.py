@@ -75,6 +75,13 @@ def _same_files(difference: Difference) -> bool:
     return isinstance(after, dict) and get(before, "hostfile") == get(after, "hostfile")
 
 
+def _hosts(side: Any) -> list[str]:
+    """Return the lines of a hostfile in the format of Open MPI, sorted."""
+    found = get(side, "volume", "files", "hostfile")
+    text = str(found[0]) if isinstance(found, list) else ""
+    return sorted(text.replace(":", " slots=").splitlines())
+
+
 def _same_keys(difference: Difference) -> bool:
     """Tell whether nothing of a Secret differs but its name and modes."""
 
@@ -236,6 +243,40 @@ DIFFERENCES = (
         "`discover_hosts.sh` is missing, because nothing changes the number of pods while a job runs; a job that uses "
         "it is refused.",
         _same_files,
+    ),
+    Entry(
+        "last-host",
+        "MPIJob",
+        _MPI_FILES,
+        "A launcher that computes is the last host if it waits for the workers",
+        "Trainer lists hosts in the order in which Jobs start.",
+        lambda difference: _hosts(difference.new) != [] and _hosts(difference.old) == _hosts(difference.new),
+        finding="is the last host",
+    ),
+    Entry(
+        "intel-of-v1",
+        "MPIJob",
+        rf"containers\[main\]\.env\[(OMPI_MCA|I_MPI)_.*\]|{_MPI_FILES}",
+        "Variables and the format of the hostfile of Intel MPI",
+        "The operator of v1 sets Open MPI's for all jobs. Trainer sets Intel MPI's for jobs with its variables.",
+        lambda difference: (
+            "containers[main].env[I_MPI_HYDRA_HOST_FILE]" in difference.after
+            and "containers[main].env[I_MPI_HYDRA_HOST_FILE]" not in difference.before
+            and (_dropped(difference) or _added(difference) or _hosts(difference.old) == _hosts(difference.new))
+        ),
+        pods="launcher",
+    ),
+    Entry(
+        "sleep-of-main",
+        "MPIJob",
+        r"containers\[.*\]\.(command|args|volumeMounts\[/etc/mpi\])",
+        "The container of a worker that sleeps, if `mainContainer` is not the first one",
+        "The operator lets the first container sleep, and calls processes in the main container.",
+        lambda difference: (
+            difference.before["containers"][0] != "main"
+            and any(word in str((difference.old, difference.new)) for word in ("'sleep'", "'365d'", "kubexec.sh"))
+        ),
+        pods=r"worker-\d+",
     ),
     Entry(
         "mpi-variables",

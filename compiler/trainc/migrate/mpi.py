@@ -105,7 +105,8 @@ def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: 
         old.moved(trainer, "numNodes", *sets["Worker"].path, "replicas")
     if old.get("spec", "slotsPerWorker") is not None:
         old.put(trainer, "numProcPerNode", "spec", "slotsPerWorker")
-    launcher = _launcher(sets["Launcher"], run, job, operator, as_worker=as_worker)
+    is_intel = policy["mpiImplementation"] == "Intel"
+    launcher = _launcher(sets["Launcher"], run, job, operator, as_worker=as_worker, is_intel=is_intel)
     jobs = [launcher]
     if workers:
         jobs.insert(1 if as_worker and not waits else 0, _worker(sets["Worker"], operator))
@@ -115,6 +116,10 @@ def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: 
         old.refuse(("spec", _FIELD), "an MPIJob without workers has no equal: its hostfile is empty")
     if as_worker:
         policy["runLauncherAsNode"] = True
+        if workers and waits:
+            old.warn(
+                sets["Launcher"].path, "the launcher, which waits for the workers, is the last host, not the first"
+            )
     runtime = new_runtime(own_name("mpi", old), "mpi", mapping(numNodes=1, mpi=policy), *jobs)
     if operator.by_exec:
         runtime["metadata"]["annotations"] = annotations = mapping()
@@ -125,17 +130,21 @@ def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: 
 
 
 def _launcher(
-    replicas: Replicas, run: RunPolicy, job: CommentedMap, operator: _Operator, *, as_worker: bool
+    replicas: Replicas, run: RunPolicy, job: CommentedMap, operator: _Operator, *, as_worker: bool, is_intel: bool
 ) -> CommentedMap:
-    """Return the launcher. Trainer gives variables and resources of a TrainJob to nodes too if the launcher is one."""
+    """Return the launcher. Trainer gives variables and resources of a TrainJob to nodes too if the launcher is one.
+
+    The operator of v1 sets variables of Intel MPI in any launcher. Transport kubexec does so for Intel MPI.
+    """
     names = () if as_worker else _NO_GPUS
     roles = () if operator.by_exec else ((_ROLE, "launcher"),)
 
     own = {str(variable.get("name")) for variable in replicas.old.items(*replicas.container, "env")}
-    rsh = [variable for variable in _BY_RSH if operator.by_exec and variable[0] not in own]
+    added = [variable for variable in _BY_RSH if operator.by_exec and not is_intel and variable[0] not in own]
+    replaced = [name for name, _ in (*roles, *(_BY_RSH if operator.by_exec and is_intel else ()))]
 
     def environment() -> list[CommentedMap]:
-        return [literal(*variable) for variable in (*roles, *((name, "") for name in names), *rsh)]
+        return [literal(*variable) for variable in (*roles, *((name, "") for name in names), *added)]
 
     in_job = [key for key in OF_TRAINER if not (as_worker and key in ("env", "resources"))]
     pods = PodSet(
@@ -143,7 +152,7 @@ def _launcher(
         job=job,
         in_job=in_job,
         environment=environment,
-        variables=(*names, *(name for name, _ in roles)),
+        variables=(*names, *replaced),
         everywhere=False,
         fails_fast=operator.by_exec,
     )
