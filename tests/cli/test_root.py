@@ -46,7 +46,7 @@ def test_help_of_a_command(run: Run, name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_of_the_help_can_be_parsed(name: str, repository: Path) -> None:
-    folders = ("cluster/x.yaml", "crds/x.yaml", "policies/tests/gpus.yaml")
+    folders = ("cluster/x.yaml", "crds/x.yaml", "policies/tests/gpus.yaml", "old/x.yaml")
     for path in ("job.yaml", "jobset.yaml", "a.yaml", "b.yaml", "runtime.yaml", "jobs/team-a/job.yaml", *folders):
         put(repository, path, job())
     lines = [line.strip() for line in (command(name).epilog or "").splitlines() if line.strip().startswith("trainc ")]

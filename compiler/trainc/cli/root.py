@@ -17,8 +17,8 @@ from trainc.upstream import JOBSET_VERSION, TRAINER_VERSION
 COMMANDS = {
     "render": "Compile jobs/ to out/.",
     "build": "Compile the given documents and print the objects.",
-    "import": "Turn PyTorchJobs, MPIJobs and other jobs into TrainJobs.",
     "validate": "Check jobs/ and runtimes/ without writing anything.",
+    "import": "Turn PyTorchJobs, MPIJobs and other jobs into TrainJobs.",
     "diff": "Show what a change to out/ does, and what the cluster will do.",
     "explain": "Explain a code, or where a job's fields came from.",
     "policy": "Test the admission policies in policies/.",
