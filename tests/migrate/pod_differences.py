@@ -126,6 +126,15 @@ DIFFERENCES = (
         lambda difference: _dropped(difference) and "job-port" in str(difference.old.get("name")),
     ),
     Entry(
+        "port-names",
+        ALL,
+        r".*\.ports\[.*\]",
+        "Names of ports",
+        "Trainer changes the numbers of ports without names.",
+        lambda difference: {**(difference.old or {}), "name": get(difference.new, "name")} == difference.new,
+        finding="the port gets a name",
+    ),
+    Entry(
         "trainers-port",
         "PyTorchJob|JAXJob|XGBoostJob",
         r"containers\[main\]\.ports\[29500/TCP\]",
@@ -193,9 +202,8 @@ DIFFERENCES = (
         "variables-of-sidecars",
         "PyTorchJob",
         r"(containers\[(?!main\]).*|initContainers\[.*)\.env\[(PYTHONUNBUFFERED|PET_.*|MASTER_.*|WORLD_SIZE|RANK)\]",
-        "The operator's variables in other containers than `pytorch`",
-        "Trainer sets variables in the container that trains only.",
-        _dropped,
+        "Variables of torchrun in other containers than `pytorch`",
+        "The operator sets all in each container, Trainer those that the runtime names there.",
     ),
     Entry(
         "jax-variables",
@@ -348,12 +356,14 @@ DIFFERENCES = (
     ),
     Entry(
         "labels-of-selectors",
-        "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob",
+        ALL,
         r"affinity|topologySpreadConstraints",
-        "Label `training.kubeflow.org/job-name` of selectors",
-        "It becomes `jobset.sigs.k8s.io/jobset-name`, which the pods of a JobSet have.",
+        "Labels `training.kubeflow.org/job-name` and `volcano.sh/job-name` of selectors",
+        "They become `jobset.sigs.k8s.io/jobset-name`, which the pods of a JobSet have.",
         lambda difference: (
-            str(difference.old).replace("training.kubeflow.org/job-name", "jobset.sigs.k8s.io/jobset-name")
+            re.sub(
+                r"(training\.kubeflow\.org|volcano\.sh)/job-name", "jobset.sigs.k8s.io/jobset-name", str(difference.old)
+            )
             == str(difference.new)
         ),
     ),
@@ -395,13 +405,13 @@ DIFFERENCES = (
         finding="suspend",
     ),
     Entry(
-        "volcano-always",
-        "Job",
+        "no-always",
+        ALL,
         r"restartPolicy",
         "`restartPolicy: OnFailure` instead of `Always`",
-        "Volcano creates pods itself; the pods of a Job cannot have `Always`.",
+        "The operators create pods themselves; the pods of a Job cannot have `Always`.",
         lambda difference: (difference.old, difference.new) == ("Always", "OnFailure"),
-        finding="restartPolicy is OnFailure",
+        finding="restartPolicy",
     ),
     Entry(
         "volcano-unused-variables",
@@ -472,7 +482,7 @@ DIFFERENCES = (
         "`minAvailable` of a job or a task below the number of pods",
         "Trainer's PodGroup always waits for all pods.",
         pods=r"\(job\)",
-        finding="always waits for all",
+        finding="Trainer waits for all",
     ),
     Entry(
         "volcano-tasks",
@@ -510,6 +520,15 @@ DIFFERENCES = (
         lambda difference: (
             difference.path.endswith("command") or "trainer" in _image(difference) or _is_torch(difference)
         ),
+    ),
+    Entry(
+        "added-resources",
+        "TrainJob",
+        r".*\.resources\..*",
+        "Resources of a runtime that a TrainJob does not name",
+        "From v2.2 on, Trainer adds them to those of the job.",
+        _added,
+        finding="adds resources of the runtime",
     ),
     Entry(
         "counted-processes",
