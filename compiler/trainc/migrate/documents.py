@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -9,6 +10,7 @@ from typing import Any
 
 import msgspec
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import YAMLError
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.findings import Finding, Severity, report
@@ -219,20 +221,27 @@ def _lines(source: Source) -> list[str]:
 
 @lru_cache(maxsize=4)
 def _tree(source: Source, first: int, last: int) -> Any:
-    return read_tree("\n".join(_lines(source)[first - 1 : last]) + "\n")
+    """Return the tree of some lines; None if ruamel.yaml cannot read what kubectl can."""
+    try:
+        return read_tree("\n".join(_lines(source)[first - 1 : last]) + "\n")
+    except YAMLError:
+        return None
 
 
 def _tree_of(document: Document) -> tuple[Any, int, int]:
-    """Return the tree of a document, and its first and last line. An item of a List begins after the one before it."""
-    lines, line = _lines(document.source), document.locate(()).line
+    """Return the tree of a document, and its first and last line."""
+    lines, (line, column) = _lines(document.source), document.locate(())
     cuts = [0, *(number for number, text in enumerate(lines, 1) if text.startswith("---")), len(lines) + 1]
     place = bisect_left(cuts, line + (line in cuts)) - 1
     first, last = cuts[place] + 1, cuts[place + 1] - 1
-    tree = _tree(document.source, first, last)
-    found = next((node for node in _objects(tree) if node.lc.line + first == line), tree)
-    if found is not tree:
+    whole = _tree(document.source, first, last)
+    found = [one for one in _objects(whole) if (one.lc.line + first, one.lc.col + 1) == (line, column)]
+    tree = found[0] if found else read_tree(json.dumps(document.data))
+    if tree is not whole:
         first, last = line, max(mark.line for mark in document.marks().values())
-    return found, first, last
+        while lines[first - 2].lstrip().startswith("#"):
+            first -= 1
+    return tree, first, last
 
 
 def _objects(tree: Any) -> Iterator[CommentedMap]:
