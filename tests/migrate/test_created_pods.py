@@ -34,6 +34,7 @@ class Compared(NamedTuple):
     count: int
 
 
+@cache
 def compiled(path: Path) -> Build:
     beside = path.with_suffix(".runtimes.yaml")
     own = [Source(f"runtimes/{beside.name}", beside.read_text(encoding="utf-8"))] if beside.exists() else []

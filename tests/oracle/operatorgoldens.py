@@ -74,6 +74,7 @@ class Question(NamedTuple):
     text: Json
 
 
+@cache
 def questions(path: Path) -> list[Question]:
     """Return what to ask about the documents of a case."""
     text = path.read_text(encoding="utf-8")

@@ -92,9 +92,7 @@ def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: 
     }
     if "Launcher" not in sets:
         return without_pods(old, _FIELD)
-    if _DISCOVERY in sets["Launcher"].text:
-        message = f"{_DISCOVERY} has no equal: nothing changes the number of pods while a job runs"
-        old.refuse(sets["Launcher"].container, message, "list the workers with --hostfile /etc/mpi/hostfile")
+    _refuse_discovery(sets["Launcher"])
     job = new_job(old)
     trainer = job["spec"]["trainer"]
     run = RunPolicy(old, job)
@@ -127,6 +125,17 @@ def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: 
     succeed_with(runtime, LAUNCHER)
     schedule_together(old, run, sets, runtime, jobs)
     return Converted(job, runtime)
+
+
+def _refuse_discovery(launcher: Replicas) -> None:
+    """Report the use of the operator's script that prints the workers that run now."""
+    for key in ("command", "args"):
+        words = launcher.old.get(*launcher.container, key)
+        for index, word in enumerate(words if isinstance(words, list) else ()):
+            if _DISCOVERY in str(word):
+                message = f"{_DISCOVERY} has no equal: nothing changes the number of pods while a job runs"
+                hint = "list the workers with --hostfile /etc/mpi/hostfile"
+                launcher.old.refuse((*launcher.container, key, index), message, hint)
 
 
 def _launcher(
