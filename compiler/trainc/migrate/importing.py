@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -19,6 +20,7 @@ from trainc.migrate.trees import mapping, ordered, write_tree
 
 _TRAINER = ("numNodes", "numProcPerNode", "image", "command", "args", "env", "resourcesPerNode")
 _SPEC = ("runtimeRef", "suspend", "managedBy", "activeDeadlineSeconds", "initializer", "trainer", "runtimePatches")
+_FILE_NAME = re.compile(r"[A-Za-z0-9][-.A-Za-z0-9]*")
 
 
 class NewFile(msgspec.Struct, frozen=True):
@@ -41,8 +43,13 @@ class Imported(msgspec.Struct, frozen=True):
     current: int
 
 
-def import_documents(sources: Iterable[Source], runtimes: Iterable[Source] = ()) -> Imported:
-    """Import the documents of sources; ``runtimes`` are sources whose runtimes new jobs can use. Pure."""
+def import_documents(
+    sources: Iterable[Source], runtimes: Iterable[Source] = (), namespace: str = "default"
+) -> Imported:
+    """Import the documents of sources. Pure.
+
+    ``runtimes`` are sources whose runtimes new jobs can use, and ``namespace`` is for jobs without one.
+    """
     findings: list[Finding] = []
     documents: list[Document] = []
     for source in sources:
@@ -57,7 +64,7 @@ def import_documents(sources: Iterable[Source], runtimes: Iterable[Source] = ())
             findings += _not_imported(document)
             current += 1
             continue
-        old = Old(document)
+        old = Old(document, namespace)
         if (converted := converter(old)) is None:
             current += 1
             continue
@@ -106,6 +113,11 @@ def _files(old: Old, converted: Converted, known: Runtimes) -> Iterator[NewFile]
         ordered(job["spec"], *_SPEC)
         ordered(job["spec"].get("trainer", mapping()), *_TRAINER)
     trees += [(f"runtimes/{tree['metadata']['name']}.yaml", tree) for tree in converted.others]
+    names = [old.namespace, old.name, *(str(tree["metadata"]["name"]) for tree in converted.others)]
+    if not all(map(_FILE_NAME.fullmatch, names)):
+        message = "name and namespace cannot be names of files"
+        old.refuse(("metadata", "name"), message, "use lower case letters, digits and dashes")
+        return
     table, head = old.comments([tree for _, tree in trees]) if trees else ({}, [])
     errors = [finding for finding in old.findings if finding.severity is Severity.ERROR]
     head = [f"# trainc import: {dotted(one.path)}: {one.message}" for one in errors] + head
