@@ -163,7 +163,7 @@ def _worker(replicas: Replicas, operator: _Operator) -> CommentedMap:
     if not operator.by_exec:
         _resolve_in_host_network(worker)
     containers: CommentedSeq = worker["template"]["spec"]["template"]["spec"]["containers"]
-    container = next(one for one in containers if one["name"] == NODE)
+    container = next(one for one in containers if one.get("name") == NODE)
     if not container.get("command") and (operator.by_exec or not container.get("args")):
         container["command"] = _words(operator.command)
         if operator.args:
