@@ -13,10 +13,11 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import YAMLError
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
+from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document, Source
 from trainc.migrate.inplace import Addition, Edit
-from trainc.migrate.trees import Comment, comments_of, containers, read_tree
+from trainc.migrate.trees import Comment, comments_of, containers, read_tree, write_tree
 
 NO_EQUAL, CHANGED = "TC030", "TC031"
 
@@ -33,9 +34,11 @@ class Converted(msgspec.Struct, frozen=True, eq=False):
 class Old:
     """A document to import. Paths are those of the old document. ``runtimes`` are those of the run."""
 
-    def __init__(self, document: Document, runtimes: Sequence[Document] = ()) -> None:
+    def __init__(self, document: Document, namespace: str = "default", runtimes: Sequence[Document] = ()) -> None:
+        """Read a document; ``namespace`` is for one without."""
         self.document = document
         self.runtimes = runtimes
+        self._namespace = namespace
         self.data: JsonObject = document.data
         self.findings: list[Finding] = []
         self._tree, first, last = _tree_of(document)
@@ -53,8 +56,8 @@ class Old:
 
     @property
     def namespace(self) -> str:
-        """The namespace of the object; default if it has none."""
-        return str(get(self.data, "metadata", "namespace") or "default")
+        """The namespace of the object, or the one for objects without."""
+        return str(get(self.data, "metadata", "namespace") or self._namespace)
 
     @property
     def kind(self) -> str:
@@ -229,19 +232,28 @@ def _tree(source: Source, first: int, last: int) -> Any:
 
 
 def _tree_of(document: Document) -> tuple[Any, int, int]:
-    """Return the tree of a document, and its first and last line."""
+    """Return the tree of a document, and its first and last line.
+
+    What ruamel.yaml reads in another way than kubectl is read from the data, without its layout.
+    """
     lines, (line, column) = _lines(document.source), document.locate(())
     cuts = [0, *(number for number, text in enumerate(lines, 1) if text.startswith("---")), len(lines) + 1]
     place = bisect_left(cuts, line + (line in cuts)) - 1
     first, last = cuts[place] + 1, cuts[place + 1] - 1
     whole = _tree(document.source, first, last)
     found = [one for one in _objects(whole) if (one.lc.line + first, one.lc.col + 1) == (line, column)]
-    tree = found[0] if found else read_tree(json.dumps(document.data))
+    tree = found[0] if found and _data(found[0]) == document.data else read_tree(json.dumps(document.data))
     if tree is not whole:
         first, last = line, max(mark.line for mark in document.marks().values())
         while lines[first - 2].lstrip().startswith("#"):
             first -= 1
     return tree, first, last
+
+
+def _data(tree: Any) -> Json:
+    """Return a tree as kubectl reads its text."""
+    documents, _ = load(Source("", write_tree(tree)))
+    return documents[0].data if documents else None
 
 
 def _objects(tree: Any) -> Iterator[CommentedMap]:
