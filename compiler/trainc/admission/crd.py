@@ -148,11 +148,9 @@ def violation_finding(document: Document, violation: Violation, stage: str | Non
 # Source: the CRDs of v2alpha1 and v2.0.0 to v2.2.0, compared with those of v2.3.0.
 
 
-_PATCHES = (
-    "use spec.runtimePatches: one item per manager, whose trainingRuntimeSpec.template.spec.replicatedJobs names the"
-    " jobs to change"
-)
-_PATCHED_METADATA = "use spec.runtimePatches, in trainingRuntimeSpec.template.metadata"
+_IMPORT = "'trainc import --write' with the names of the files updates this field"
+_PATCHES = f"{_IMPORT} to spec.runtimePatches, whose replicatedJobs name the jobs to change"
+_PATCHED_METADATA = f"{_IMPORT} to spec.runtimePatches, in trainingRuntimeSpec.template.metadata"
 _POD: Path = ("spec", "template", "spec", "replicatedJobs", "[]", "template", "spec", "template", "spec")
 
 _TRAINJOB: dict[Path, str] = {
@@ -160,12 +158,12 @@ _TRAINJOB: dict[Path, str] = {
     ("spec", "podTemplateOverrides"): f"removed in Trainer v2.2: {_PATCHES}",
     ("spec", "labels"): f"removed in Trainer v2.2: {_PATCHED_METADATA}.labels",
     ("spec", "annotations"): f"removed in Trainer v2.2: {_PATCHED_METADATA}.annotations",
-    ("spec", "datasetConfig"): "removed in Trainer v2.0: use spec.initializer.dataset",
+    ("spec", "datasetConfig"): f"removed in Trainer v2.0: {_IMPORT} to spec.initializer.dataset",
     ("spec", "modelConfig"): (
-        "removed in Trainer v2.0: use spec.initializer.model for the input; the training code saves the output"
+        f"removed in Trainer v2.0: {_IMPORT} to spec.initializer.model; the training code saves the output"
     ),
     ("spec", "trainer", "numProcPerNode"): (
-        "write a number, or leave it out: Trainer then derives it from the resources"
+        "write a number, or leave it out: Trainer then derives it from the resources ('trainc import' replaces auto)"
     ),
     ("spec", "trainer", "resourcesPerNode", "auto"): (
         "write resources below limits or requests, or leave resourcesPerNode out for those of the runtime"
@@ -174,11 +172,11 @@ _TRAINJOB: dict[Path, str] = {
 _RUNTIME: dict[Path, str] = {
     ("spec", "mlPolicy", "torch", "numProcPerNode"): (
         "removed in Trainer v2.2: set spec.trainer.numProcPerNode in the TrainJob, or leave it out: Trainer derives it"
-        " from the resources"
+        " from the resources; 'trainc import --write' with the names of runtimes and jobs does so"
     ),
     ("spec", "mlPolicy", "torch", "elasticPolicy"): (
         "removed in Trainer v2.2, which has no elastic training: the number of nodes is fixed; for maxRestarts set the"
-        " variable PET_MAX_RESTARTS in the container"
+        " variable PET_MAX_RESTARTS in the container; 'trainc import --write' removes the field"
     ),
     (*_POD, "workloadRef"): "removed in Trainer v2.3: use schedulingGroup.podGroupName",
 }

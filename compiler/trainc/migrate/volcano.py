@@ -338,6 +338,7 @@ def _gang(old: Old, runtime: CommentedMap, tasks: list[Task]) -> None:
         return
     policy = mapping()
     for key in ("mode", "highestTierAllowed"):
+        old.done("spec", "networkTopology", key)
         old.put(policy, key, "spec", "networkTopology", key)
     waits = [task for task in tasks if old.get(*task.pods.path, "dependsOn") is not None]
     alone = [task for task in tasks if task.alone]
