@@ -194,8 +194,6 @@ def field_hint(kind: str, path: Path, similar: str | None = None) -> str | None:
         return similar
     table = _TRAINJOB if kind == TRAINJOB else _RUNTIME
     found = table.get(tuple("[]" if isinstance(step, int) else step for step in path))
-    if found is not None and found.startswith("removed in "):
-        return f"{found}; trainc import converts the document"
     return found or similar or _ADVICE.get(path) or _ADVICE.get(path[:-1])
 
 
