@@ -27,6 +27,7 @@ SCALARS = (
     *("yes", "off", "y", "0o14", "0777", "010", "1e3", "1.50", "+5", "1_000", "~", "2024-01-01", "12:30", "0x1F", "5."),
     *("'single'", '"dq\\n"', "'it''s'", '"\\u00e9"', "é", "!!str 5", "123456789012345678901234567890", '""', "TRUE"),
     *("|\n  line\n   more\n", "|-\n  x\n", "|+\n  x\n\n", ">\n  folded\n  text\n\n  para\n", "multi\n  line plain"),
+    *('"x\\u2028y"', '"x\\u0085y\\fz"'),
     *("{a: b, 'c': \"d\"}", "[a, b,c]", '"a\\\n   b"'),
 )
 
@@ -89,3 +90,22 @@ def test_comments_of_items_of_a_list_stay_with_their_item() -> None:
         "jobs/default/a.yaml": "# About a.",
         "jobs/default/b.yaml": "# About b.",
     }
+
+
+def test_comments_above_and_beside_the_first_line_of_an_item() -> None:
+    text = JOB.format(name="a", more="").replace(
+        "          - {name", "          # Above.\n          - # Inside.\n            {name"
+    )
+    text = text.replace("[torchrun, --nproc-per-node=1]}", "[torchrun, --nproc-per-node=1]}  # Beside.")
+    (job,) = files(text).values()
+    lines = job.splitlines()
+    for comment in ("# Above.", "# Inside.", "# Beside."):
+        assert sum(comment in line for line in lines) == 1
+    (again, *_), findings = load(Source("new.yaml", job))
+    assert findings == ()
+    assert again.data["spec"]["trainer"]["command"] == ["torchrun", "--nproc-per-node=1"]  # type: ignore[index, call-overload]
+
+
+def test_lines_may_end_as_on_windows() -> None:
+    text = "# A comment.\n" + JOB.format(name="a", more="")
+    assert files(text.replace("\n", "\r\n")) == files(text)

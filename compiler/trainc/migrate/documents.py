@@ -219,7 +219,7 @@ class Old:
 
 @lru_cache(maxsize=4)
 def _lines(source: Source) -> list[str]:
-    return source.decoded().splitlines()
+    return source.decoded().split("\n")  # str.splitlines would also split at other characters
 
 
 @lru_cache(maxsize=4)

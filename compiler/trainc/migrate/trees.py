@@ -10,6 +10,7 @@ import io
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -95,16 +96,15 @@ def write_tree(tree: CommentedMap, table: Comments = MappingProxyType({}), head:
     _yaml().dump(tree, stream)
     text = stream.getvalue()
     found = {path: table[key] for path, key in _keys(tree, ()) if key in table}
-    lines = text.splitlines()
+    lines = text.removesuffix("\n").split("\n")  # str.splitlines would also split at other characters
     if found:
         (document,), _ = load(Source("", text))
-        for path, comment in sorted(found.items(), key=lambda item: document.locate(item[0]), reverse=True):
-            mark = document.locate(path)
-            if comment.beside is not None:
-                lines[mark.line - 1] += f"  {comment.beside}"
-            line = lines[mark.line - 1]
-            indent = line[: len(line) - len(line.lstrip())]
-            lines[mark.line - 1 : mark.line - 1] = [indent + above for above in comment.above]
+        places = sorted(((document.locate(path).line - 1, entry) for path, entry in found.items()), key=itemgetter(0))
+        for line, entry in places:
+            lines[line] += f"  {entry.beside}" if entry.beside is not None else ""
+        for line, entry in reversed(places):  # from the end, as lines are added
+            indent = lines[line][: len(lines[line]) - len(lines[line].lstrip())]
+            lines[line:line] = [indent + above for above in entry.above]
     end = table.get((id(tree), None))
     return "\n".join([*head, *lines, *(end.above if end else ())]) + "\n"
 
@@ -142,7 +142,7 @@ def comments_of(document: Document, first: int, last: int) -> tuple[dict[Path, C
     found = [mark for mark in _comments(document.source) if first <= mark.line <= last]
     if not found:
         return {}, []
-    lines = document.source.decoded().splitlines()
+    lines = document.source.decoded().split("\n")
     nodes = sorted(((mark, len(path), path) for path, mark in document.marks().items()), key=lambda node: node[:2])
     table: dict[Path, Comment] = {}
     end: list[str] = []
