@@ -14,8 +14,8 @@ from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report, sort_key
 from trainc.inputs.source import Document, Source
 from trainc.migrate.documents import Converted, Old
+from trainc.migrate.inplace import EditError, text_of
 from trainc.migrate.inplace import edited as edited_text
-from trainc.migrate.inplace import text_of
 from trainc.migrate.kinds import KINDS
 from trainc.migrate.runtimes import Runtimes
 from trainc.migrate.trees import mapping, ordered, write_tree
@@ -99,7 +99,12 @@ def _edited(old: Old, converted: Converted, texts: dict[str, str], own: Containe
     """Yield the source of a document with its edits, and those of documents before it; or a copy of the document."""
     document = old.document
     name = document.source.name
-    text = edited_text(texts.get(name, document.source.decoded()), document.index, old.data, converted.edits)
+    try:
+        text = edited_text(texts.get(name, document.source.decoded()), document.index, old.data, converted.edits)
+    except EditError:
+        hint = "write it in block style with spaces, without anchors, and import again"
+        old.refuse((), "the document has fields of an earlier release, but its layout cannot be edited", hint)
+        return
     texts[name] = text
     if name in own:
         yield NewFile(name, text, not old.errors, replaces=True)

@@ -104,6 +104,9 @@ def _tasks(old: Old) -> list[Task]:
         if pods.count < 1:
             old.warn(path, f"task {name} has no pods and is left out")
             continue
+        if not pods.names:
+            old.refuse(path, f"task {name} has no container")
+            continue
         old.done(*pods.pod, "restartPolicy")
         if policy not in ("Never", "OnFailure"):
             old.note(pods.pod, "restartPolicy is OnFailure: a Job has no Always, the default of a pod in a Volcano Job")
