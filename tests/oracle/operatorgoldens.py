@@ -49,14 +49,12 @@ class Operator(NamedTuple):
     @property
     def modules(self) -> list[str]:
         """Flags of go that choose the modules to build with."""
-        if self.release == "v2.2":
-            return ["-tags=configured"]
-        return [f"-modfile={self.release}.mod"] if self.release else []
+        return [f"-modfile={self.release}.mod"] if self.release == "v2.0" else []
 
-    @cache  # noqa: B019 - there are six operators
+    @cache  # noqa: B019 - there are five operators
     def missing(self) -> str | None:
         """Say why the operator cannot be built on this machine, or None if it can."""
-        return gotools.missing(OPERATORS / self.folder, *(flag for flag in self.modules if "modfile" in flag))
+        return gotools.missing(OPERATORS / self.folder, *self.modules)
 
     def ask(self, questions: Iterable[Json]) -> list[Json]:
         """Build the operator and ask it. Raises OracleError."""

@@ -26,7 +26,7 @@ from trainc.findings.text import render
 
 CASES = operatorgoldens.cases()
 SOME = CASES if THOROUGH else CASES[::3]
-thorough = pytest.mark.skipif(not THOROUGH, reason="compares all cases: only in CI, or with TRAINC_THOROUGH=1")
+thorough = pytest.mark.skipif(not THOROUGH, reason="takes long: only in CI, or with TRAINC_THOROUGH=1")
 
 
 class Compared(NamedTuple):
@@ -149,9 +149,10 @@ def test_hosts_of_imported_jobs_exist(path: Path) -> None:
         assert missing == set()
 
 
+@thorough
 @pytest.mark.go
 def test_goldens_are_what_operators_create() -> None:
-    """The pods of the operators that can be built here. Building all takes ten minutes the first time."""
+    """Where all operators can be built; that takes ten minutes the first time."""
     if reasons := [reason for operator in operatorgoldens.operators() if (reason := operator.missing())]:
         pytest.skip("; ".join(reasons))
     try:
