@@ -29,6 +29,9 @@ _QUANTITY = "quantit"
 
 _WHY_SHORT = "shorten it: it becomes part of the names of pods, which are host names (DNS labels)"
 
+_ONE_POLICY = "Only one of the policy can be configured"
+"""The message of the rule of a runtime's mlPolicy."""
+
 UNCHECKED = "TC110"
 """The code of the note that the server does not evaluate the rules."""
 
@@ -221,7 +224,9 @@ def undeclared(expression: str, position: int, message: str) -> tuple[int, str, 
 
 
 def rule_hint(rule: str, message: str) -> str | None:
-    """Return a hint if the error of a CRD's rule is an unknown function with a similar name."""
+    """Return a hint on a rule of a CRD: what to do, or a function with a name similar to one that does not exist."""
+    if message == _ONE_POLICY:
+        return "keep one of flux, jax, mpi, torch and xgboost, and remove the others"
     found = _UNDECLARED.search(message)
     return _function_hint(found[1]) if found is not None and f"{found[1]}(" in rule else None
 
