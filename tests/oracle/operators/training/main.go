@@ -320,4 +320,3 @@ func list(objects client.Client) ([]any, error) {
 func key(object map[string]any) string {
 	return fmt.Sprint(object["kind"], " ", object["metadata"].(map[string]any)["name"])
 }
-
