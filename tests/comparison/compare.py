@@ -10,6 +10,7 @@ the same job. ``mistakes/`` has the files that differ, a folder per mistake, and
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import json
 import os
@@ -25,17 +26,19 @@ from typing import Any
 
 import jinja2
 import yaml
+from click.testing import CliRunner
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent))
 sys.path.insert(0, str(HERE.parent / "bench"))
 
-import peerinputs
-import peers
+import peerinputs  # noqa: E402
+import peers  # noqa: E402
 
-from gitrepo import commit
-from trainc.schema.kinds import BUILT_IN, resource
+from gitrepo import commit  # noqa: E402
+from trainc.cli.root import trainc  # noqa: E402
+from trainc.schema.kinds import BUILT_IN, resource  # noqa: E402
 
 PAGE = ROOT / "docs" / "comparison.md"
 NAMES = ("helm", "kustomize", "kubectl", "kubeconform", "conftest")
@@ -49,6 +52,12 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 }
 PRINTS = {"helm": "the JobSet", "kustomize": "the JobSet"}
 """What a tool prints without an error; the page shortens it."""
+KINDS = {
+    "missed": "not found",
+    "cluster": "needs a cluster",
+    "accepted": "accepted by a cluster",
+    "other": "not its work",
+}
 CHAIN = ("helm", "kubeconform", "conftest")
 NO_CLUSTER = "connection refused"
 FINDING = re.compile(r"(?m)^(\S+:\d+:\d+): (?:error|warning|note)\[(TC\d+)\]: ")
@@ -83,7 +92,10 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a tool makes of a mistake: ``found`` it, ``missed`` it, ``cluster`` (needs one) or ``other`` (work)."""
+    """What a tool makes of a mistake.
+
+    It has ``found`` or ``missed`` it, needs a ``cluster``, which may have ``accepted`` it, or does ``other`` work.
+    """
 
     kind: str
     why: str = ""
@@ -97,7 +109,7 @@ class Verdict:
     def summary(self) -> str:
         """The cell of the table of all mistakes."""
         if self.kind != "found":
-            return {"missed": "not found", "cluster": "needs a cluster", "other": "not its work"}[self.kind]
+            return KINDS[self.kind]
         parts = [name for name in ("file", "line", "column", "field", "advice") if getattr(self, name)]
         return ", ".join(parts) or "found"
 
@@ -120,11 +132,6 @@ class Case:
     def command(self) -> str:
         return str(self.data.get("command", "trainc validate"))
 
-    @property
-    def has_field(self) -> bool:
-        """Whether the mistake is in a field: the text of broken YAML and a whole file have none."""
-        return self.name not in ("broken-yaml", "foreign-file")
-
     def arguments(self, tool: str) -> tuple[str, ...]:
         return (*COMMANDS[tool], self.place.file) if tool == "kubectl" else COMMANDS[tool]
 
@@ -137,21 +144,33 @@ class Case:
         if "missed" in told:
             assert output.status == 0, (self.name, tool, output)
             return Verdict("missed", told["missed"])
-        if "cluster" in told:
-            assert NO_CLUSTER in output.text, (self.name, tool, output)
-            return Verdict("cluster", told["cluster"])
+        for kind in ("cluster", "accepted"):
+            if kind in told:
+                assert NO_CLUSTER in output.text, (self.name, tool, output)
+                return Verdict(kind, told[kind])
+        assert output.status != 0, (self.name, tool, output)
+        assert told["found"] in output.text, (self.name, tool, output)
+        return self._found(told, output.text)
+
+    def own_verdict(self, output: Output) -> Verdict:
+        """Return what trainc makes of the mistake. AssertionError if that is not one finding, at its position."""
+        assert FINDING.findall(output.text) == [(self.data["at"], self.data["code"])], (self.name, output)
+        advice = self.data.get("advice") or bool(re.search(r"(?m)^ *= (?:hint|expected): ", output.text))
+        return self._found({**self.data, "advice": advice}, output.text)
+
+    def _found(self, told: Mapping[str, Any], text: str) -> Verdict:
         place = Place.of(told.get("at", self.data["at"]))
-        text = output.text
-        assert output.status != 0, (self.name, tool, text)
-        assert told["found"] in text and told.get("field", "") in text, (self.name, tool, text)
+        field, advice = told.get("field"), told.get("advice", False)
+        for part in (field, advice):
+            assert not isinstance(part, str) or part in text, (self.name, part, text)
         return Verdict(
             "found",
             told.get("why", ""),
             file=Path(place.file).name in text,
             line=re.search(rf"(?:\bline |:){place.line}\b", text) is not None,
             column=f":{place.line}:{place.column}" in text,
-            field="field" in told,
-            advice=told.get("advice", False),
+            field=bool(field),
+            advice=bool(advice),
         )
 
     def shortened(self, tool: str, output: Output) -> Output:
@@ -221,20 +240,14 @@ def peer_outputs(case: Case, scratch: Path, binaries: Mapping[str, Path]) -> dic
     }
 
 
-def trainc_output(case: Case, root: Path) -> Output:
-    """Run trainc in a process of its own on a mistake."""
+def trainc_output(case: Case | None, root: Path, command: str = "") -> Output:
+    """Run trainc, by default the command of the case, in this process. Changes the working folder for that time."""
     lay_out(root, case)
-    environment = {**os.environ, "TRAINC_CACHE_DIR": ""}
-    done = subprocess.run(
-        [sys.executable, "-m", *case.command.split()],
-        cwd=root,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    return Output(case.command, done.stdout, done.returncode)
+    command = case.command if case is not None else command
+    with contextlib.chdir(root):
+        result = CliRunner().invoke(trainc, command.split()[1:], prog_name="trainc")
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return Output(command, result.output, result.exit_code)
 
 
 def difference(case: Case) -> str:
@@ -271,9 +284,10 @@ def page(ours: Mapping[str, Output], theirs: Mapping[str, Mapping[str, Output]],
         shown = {
             name: case.shortened(name, output).shown
             for name, output in outputs.items()
-            if verdicts[name].kind != "cluster"
+            if verdicts[name].kind not in ("cluster", "accepted")
         }
         section = {"case": case, "ours": ours[case.name], "verdicts": verdicts, "outputs": shown, "all": outputs}
+        section["own"] = case.own_verdict(ours[case.name])
         anchor = re.sub(r"[^\w -]", "", case.data["title"].lower()).replace(" ", "-")
         sections.append({**section, "difference": difference(case), "anchor": anchor})
     found = {name: [each["verdicts"][name].kind == "found" for each in sections] for name in NAMES}
@@ -293,6 +307,7 @@ def main() -> None:
     binaries = peers.pinned(parser.parse_args().folder)
     if missing := [name for name in NAMES if name not in binaries]:
         sys.exit(f"not found in the pinned version: {', '.join(missing)} (python tests/bench/peers.py)")
+    os.environ["TRAINC_CACHE_DIR"] = ""
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name).resolve()
         tools = {tool: binaries[tool] for tool in NAMES}
