@@ -152,7 +152,7 @@ def test_hosts_of_imported_jobs_exist(path: Path) -> None:
 
 @pytest.mark.skipif(
     not os.environ.get("TRAINC_THOROUGH"),
-    reason="builds four releases of Kubernetes, which takes ten minutes: only with TRAINC_THOROUGH=1, as CI once a week",
+    reason="builds four releases of Kubernetes in ten minutes: only with TRAINC_THOROUGH=1, as CI does weekly",
 )
 @pytest.mark.go
 def test_goldens_are_what_operators_create() -> None:
