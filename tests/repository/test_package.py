@@ -17,7 +17,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "compiler" / "trainc"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
-IN_REPOSITORY = re.compile(r"(?<![\w./-])(?:docs/(?!CODEOWNERS)[\w.-]+|compiler/[\w./-]+|tests/[\w./-]+|(?:README|CONTRIBUTING)\.md)")
+IN_REPOSITORY = re.compile(
+    r"(?<![\w./-])(?:docs/(?!CODEOWNERS)[\w.-]+|compiler/[\w./-]+|tests/[\w./-]+|(?:README|CONTRIBUTING)\.md)"
+)
 """What only a clone of this repository has."""
 
 ADDRESS = re.compile(re.escape(REPOSITORY) + r"/[^\s'\"`),]*")

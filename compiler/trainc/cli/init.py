@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -101,7 +102,7 @@ def command(
     if not setup.whole and setup.ci != "none":
         what = "CI, CODEOWNERS and pre-commit are set up at the top of the git repository"
         echo_line(f"note: {what}, which is {top_of(existing)}", err=True)
-    where = "" if root == Path.cwd() else f"cd {folder} && "
+    where = "" if root == Path.cwd() else f"cd {shlex.quote(os.fspath(folder))} && "
     echo_line(f"next: {where}trainc new job --runtime torch-distributed first && {setup.command}", err=True)
     return CLEAN
 

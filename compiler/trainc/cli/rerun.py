@@ -149,7 +149,7 @@ def _raised(files: Files, targets: Iterable[Target]) -> dict[str, Source]:
         new[name], applied = apply(new[name], tuple(titles), read_documents)
         for edit in titles.keys() - {*applied}:
             line = f'{RUN}: "{edit.fix.value}"'
-            raise EditError(name, f"annotations of {titles[edit]} in an unusual form; write {line} yourself")
+            raise EditError(name, f"trainc cannot edit the annotations of {titles[edit]}: add {line} by hand")
     return new
 
 

@@ -243,7 +243,7 @@ class GitTrainerClient(TrainerClient):
     def __init__(
         self, root: str | os.PathLike[str] = ".", namespace: str = "default", *, base: str | None = "HEAD"
     ) -> None:
-        self.backend = GitBackend(find_own_root(Path(root).resolve())[0], namespace, base)
+        self.backend = GitBackend(find_own_root(Path(root).resolve(strict=True))[0], namespace, base)
 
     def train(
         self,
