@@ -16,8 +16,7 @@ from trainc import __version__
 from trainc.cli.command import CLEAN, Command, echo, echo_line, is_terminal
 from trainc.cli.options import check_name, project_root
 from trainc.kube.names import is_dns1123_label
-from trainc.project.files import read_regular
-from trainc.project.newfiles import create
+from trainc.project.files import create, read_regular
 from trainc.project.read import CONFIG, has_config
 from trainc.project.revisions import remote_and_branch, top_of
 from trainc.project.scaffold import NewFile, Setup, init_files

@@ -18,7 +18,7 @@ from trainc.inputs.source import Source
 from trainc.kube.names import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
 from trainc.project.catalog import Catalog, read_catalog
 from trainc.project.environments import JOBS, compile_for, load_config
-from trainc.project.newfiles import create
+from trainc.project.files import create
 from trainc.project.planning import settings
 from trainc.project.read import RUNTIMES, Inputs, merge, read_platform
 from trainc.project.scaffold import job_text, runtime_text
