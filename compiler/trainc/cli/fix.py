@@ -9,6 +9,7 @@ import click
 from msgspec.structs import replace
 
 from trainc.basics.about import docs_page
+from trainc.basics.jsonvalues import dotted
 from trainc.cli.command import CLEAN, STALE, Command, echo
 from trainc.cli.compiling import executor_of, read_paths, revision_of, with_project
 from trainc.cli.options import base_option, crds_option, findings_options, root_option, workers_option
@@ -162,7 +163,8 @@ _DONE = {
 
 def _line(fixed: Fixed) -> str:
     finding, document, fix = fixed
-    name = "".join(map(str, fix.path[-1:]))
+    is_item = bool(fix.path) and isinstance(fix.path[-1], int)
+    name = dotted(fix.path[-2:] if is_item else fix.path[-1:])
     text = _DONE[fix.action].format(name=one_line(name), value=one_line(fix.value or ""))
     path = ("metadata",) if fix.action is Action.SET_RUN else finding.path
     return f"{position(document, path)}: fixed[{finding.code}]: {text}"

@@ -143,8 +143,10 @@ def _ambiguous(finding: Finding) -> Fix | None:
 
 
 def _setting(finding: Finding) -> Fix | None:
-    is_key = finding.message.startswith(("unknown key ", "unknown code "))
-    return _similar_field(finding) if is_key else _similar_value(finding)
+    if finding.message.startswith("unknown code "):  # a code with a similar number means something else
+        fix = _similar_field(finding)
+        return fix if fix is not None and fix.value == str(finding.path[-1]).upper() else None
+    return _similar_field(finding) if finding.message.startswith("unknown key ") else _similar_value(finding)
 
 
 def _comment(finding: Finding) -> Fix | None:
