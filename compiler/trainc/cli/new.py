@@ -121,7 +121,7 @@ def runtime(*, base: str, root: Path, name: str) -> int:
 def _create(root: Path, file: str, text: str) -> None:
     """Create a file. Raises UsageError if it exists."""
     if not create(root, file, text):
-        raise click.UsageError(f"{file} exists, and is not changed")
+        raise click.UsageError(f"{file} already exists, and is not overwritten")
 
 
 def _namespace(root: Path) -> str:
