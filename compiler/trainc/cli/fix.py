@@ -12,6 +12,7 @@ from trainc.basics.about import docs_page
 from trainc.basics.jsonvalues import dotted
 from trainc.cli.command import CLEAN, STALE, Command, echo
 from trainc.cli.compiling import executor_of, read_paths, revision_of, with_project
+from trainc.cli.completion import complete_fixable
 from trainc.cli.options import base_option, crds_option, findings_options, root_option, workers_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import CODES, Finding
@@ -48,7 +49,14 @@ Examples:
 @click.option("--diff", is_flag=True, help="Print the changes as a unified diff, and write nothing.")
 @click.option("--check", is_flag=True, help="Write nothing, and exit 3 if a file would change.")
 @click.option("--unsafe", is_flag=True, help="Also apply fixes that may change the meaning of a document.")
-@click.option("--code", "codes", metavar="CODE", multiple=True, help="Fix only findings of this code. May be repeated.")
+@click.option(
+    "--code",
+    "codes",
+    metavar="CODE",
+    multiple=True,
+    shell_complete=complete_fixable,
+    help="Fix only findings of this code. May be repeated.",
+)
 @root_option
 @crds_option
 @base_option
