@@ -16,7 +16,7 @@ from trainc import __version__
 from trainc.cli.command import CLEAN, Command, echo, echo_line, is_terminal
 from trainc.cli.options import check_name, project_root
 from trainc.kube.names import is_dns1123_label
-from trainc.project.files import create, read_regular
+from trainc.project.files import create, parents, read_regular
 from trainc.project.read import CONFIG, has_config
 from trainc.project.revisions import remote_and_branch, top_of
 from trainc.project.scaffold import NewFile, Setup, init_files
@@ -90,6 +90,9 @@ def command(
     names = {file.name: (file.name, *OTHER_NAMES.get(file.name, ())) for file in files}
     kept = {name: there for name in names for there in names[name] if os.path.lexists(root / there)}
     new = [file for file in files if file.name not in kept]
+    for name in (above for file in new for above in parents(file.name)):
+        if os.path.lexists(root / name) and not (root / name).is_dir():
+            raise click.UsageError(f"{folder / name} is a file, and a project needs a folder of this name")
     _show(folder, files, kept)
     if dry_run or not new:
         return CLEAN
