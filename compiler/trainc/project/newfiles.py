@@ -1,4 +1,7 @@
-"""Creates files for ``trainc new`` and ``trainc init``; never changes one that exists."""
+"""Creates files for ``trainc new`` and ``trainc init``, never changing one that exists, and writes those of ``-o``.
+
+A pull request may bring links: no file is written through a link of the project to a place outside of it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import os
 from pathlib import Path
 
 from trainc.project.files import leads_out
+from trainc.project.read import name_below
+from trainc.project.write import replace_file
 
 
 def create(root: Path, name: str, text: str) -> bool:
@@ -14,8 +19,7 @@ def create(root: Path, name: str, text: str) -> bool:
     A file that cannot be written completely is removed again. Raises OSError.
     """
     path = root / name
-    if leads_out(root, path.parent):
-        raise OSError(None, "symbolic link that leads out of the project, not followed", name)
+    check_folder(root, path.parent)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
@@ -28,3 +32,22 @@ def create(root: Path, name: str, text: str) -> bool:
         path.unlink(missing_ok=True)
         raise
     return True
+
+
+def check_folder(root: Path, folder: Path) -> None:
+    """Refuse a folder that is named as one of the project, but that links lead out of it. Raises OSError."""
+    if name_below(root, Path.cwd(), os.fspath(folder)) is not None and leads_out(root, folder):
+        message = "symbolic link that leads out of the project, not followed"
+        raise OSError(None, message, os.fspath(folder))
+
+
+def write_output(root: Path, path: Path, text: str) -> None:
+    """Write the file that an option names, completely or not at all; a link in its place is replaced. Raises OSError.
+
+    A pipe or device is written to.
+    """
+    check_folder(root, path.parent)
+    if path.exists() and not path.is_symlink() and not path.is_file():
+        path.write_text(text, encoding="utf-8", newline="\n")
+    else:
+        replace_file(os.path.abspath(path), text.encode())
