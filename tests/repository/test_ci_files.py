@@ -199,6 +199,13 @@ def test_the_action_is_pinned_and_its_scripts_contain_no_expressions() -> None:
         assert "github.event.pull_request.head.repo.full_name == github.repository" in step["if"], "not for forks"
 
 
+def test_no_module_of_a_pull_request_is_run() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / ".github/workflows").iterdir())]
+    scripts = "".join([*texts, (ROOT / "action.yml").read_text(encoding="utf-8"), TEMPLATE])
+    options = re.findall(r"\bpython3 (.*?)-m ", scripts)
+    assert options == ["-I "] * 2, "python3 -m imports modules from the working directory, which is the checkout"
+
+
 def test_every_input_is_described_and_used() -> None:
     text = (ROOT / "action.yml").read_text(encoding="utf-8")
     used = set(re.findall(r"inputs\.([\w-]+)", text))

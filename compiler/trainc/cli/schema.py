@@ -47,10 +47,10 @@ def command(*, every: bool, output: str | None, vscode: bool, kind: str | None) 
     if kind is not None and (every or vscode):
         raise click.UsageError("KIND cannot be combined with --all or --vscode")
     if output is not None:
+        from trainc.project.write import write_output
+
         for name, schema in catalog().items():
-            target = Path(output, name)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(_text(schema), encoding="utf-8", newline="\n")
+            write_output(Path.cwd(), Path(output, name), _text(schema))
     if vscode:
         folder = None if output is None else f"./{Path(output).as_posix()}/"
         urls = {name: schema_url(name) if folder is None else folder + catalog_names()[name] for name in GLOBS}

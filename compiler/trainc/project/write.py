@@ -27,9 +27,11 @@ from trainc.project.files import (
     foreign,
     is_own,
     is_placed,
+    leads_out,
     parents,
     read_regular,
 )
+from trainc.project.read import name_below
 
 OUT = "out"
 
@@ -319,3 +321,25 @@ def _sync(folder: str) -> None:
         os.sync()
     finally:
         os.close(handle)
+
+
+def check_folder(root: Path, folder: Path) -> None:
+    """Refuse a folder that is named as one of the project, but that links lead out of it. Raises OSError.
+
+    A pull request may bring links.
+    """
+    if name_below(root, Path.cwd(), os.fspath(folder)) is not None and leads_out(root, folder):
+        message = "symbolic link that leads out of the project, not followed"
+        raise OSError(None, message, os.fspath(folder))
+
+
+def write_output(root: Path, path: Path, text: str) -> None:
+    """Write the file that an option names, completely or not at all; a link in its place is replaced. Raises OSError.
+
+    A pipe or device is written to.
+    """
+    check_folder(root, path.parent)
+    if path.exists() and not path.is_symlink() and not path.is_file():
+        path.write_text(text, encoding="utf-8", newline="\n")
+    else:
+        replace_file(os.path.abspath(path), text.encode())
