@@ -8,6 +8,7 @@ from typing import Final
 from ruamel.yaml.comments import CommentedMap
 
 from trainc.basics.jsonvalues import Json, Path, get
+from trainc.checks.jobs import MAX_INDEXED
 from trainc.migrate.documents import Converted, Old
 from trainc.migrate.trees import mapping, sequence
 from trainc.upstream import QUEUE_LABEL, TRAINER_API
@@ -82,12 +83,11 @@ class Replicas:
         self.path = path
         self.template: Path = (*path, "template")
         self.pod: Path = (*self.template, "spec")
-        number = old.get(*path, "replicas")
-        self.count = number if isinstance(number, int) else count
+        number = old.count(*path, "replicas", most=MAX_INDEXED)
+        self.count = number if number is not None else count
         self.restart = str(old.read(*path, "restartPolicy") or restart)
         self.names = [str(item.get("name")) for item in old.items(*self.pod, "containers")]
         self.main = self.names.index(container) if container in self.names else 0
-        old.read(*path, "replicas")
 
     @property
     def container(self) -> Path:
@@ -209,8 +209,7 @@ class RunPolicy:
             self.old.done(*path)
 
     def _backoff(self, path: Path) -> None:
-        limit = self.old.read(*path)
-        self.backoff_limit = limit if isinstance(limit, int) else None
+        self.backoff_limit = self.old.count(*path)
 
     def _scheduling(self, path: Path) -> None:
         self.gang = path

@@ -213,8 +213,8 @@ def _main(replicas: Replicas, pods: PodSet, patch: CommentedMap | None) -> Comme
     in_job = {} if trainer is None else {key: name for key, name in OF_TRAINER.items() if key in pods.in_job}
     if old.get(*at, "resources", "claims"):
         in_job.pop("resources", None)  # Trainer drops the claims of a TrainJob
-    if "image" in in_job:
-        container["image"] = str(old.get(*at, "image"))  # required in a runtime
+    if "image" in in_job and isinstance(image := old.get(*at, "image"), str):
+        container["image"] = image  # required in a runtime
     if added := pods.environment():
         container["env"] = sequence(*added)
     old.done(*at, "name")
@@ -257,7 +257,7 @@ def _ports(replicas: Replicas, pods: PodSet, target: CommentedMap) -> None:
             old.note((*path, index), f"port {pods.port} is left out: the runtime sets its own")
             continue
         old.put(ports, None, *path, index)
-        if port.get("name") is None:
+        if port and port.get("name") is None:
             ports[-1].insert(0, "name", f"port-{port.get('containerPort')}")
             old.note((*path, index), "the port gets a name: Trainer changes the numbers of ports without names")
     if ports:
