@@ -269,6 +269,7 @@ _MEMORY: Final = 64 << 20
 _ANY_BYTE = lazy(r"(?:[^\\]|\\[^CQ])*?(\\C)", re.S)
 """``\\C``, which RE2 supports and Go does not; not searched after ``\\Q``."""
 
+
 @cache
 def matcher(pattern: str) -> Callable[[str], bool] | None:
     """Return a function that matches a text as Go's MatchString does.
