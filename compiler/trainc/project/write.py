@@ -20,11 +20,12 @@ import msgspec
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
 from trainc.inputs.source import Document, Source
-from trainc.pipeline.content import Content, bytes_of, digest_of
+from trainc.pipeline.content import Content, bytes_of
 from trainc.project.files import (
     OWNED,
     Kind,
     foreign,
+    has_content,
     is_own,
     is_placed,
     leads_out,
@@ -241,12 +242,6 @@ def _same_but_for_case(wanted: Iterable[str], kept: Iterable[str]) -> dict[str, 
         if (other := seen.get(name.casefold(), name)) != name:
             clashes[name] = f"differs only in case from {other}"
     return clashes
-
-
-def has_content(root: Path, name: str, content: Content) -> bool:
-    """Return whether a file has a content."""
-    old = read_regular(root / name)
-    return old is not None and (old == content if isinstance(content, bytes) else digest_of(old) == content.value)
 
 
 def _remove_empty(root: Path, folder: PurePosixPath, tops: Collection[str]) -> None:
