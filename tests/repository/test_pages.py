@@ -1,0 +1,173 @@
+"""Every page is tried: its commands run, its documents are read, its outputs are real, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import click
+import pytest
+from example import ROOT
+from reading import Reader, blocks
+
+from gitrepo import needs_git
+from trainc.cli.root import trainc
+
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"))
+)
+STARTS = {
+    "README.md": "empty",
+    "docs/explain.md": "example",
+    "docs/policies.md": "example",
+    "docs/runtimes.md": "example",
+    "docs/getting-started.md": "empty",
+    "docs/install.md": "empty",
+    "docs/package.md": "empty",
+}
+"""What a page starts with: a copy of this repository, an empty folder, or else the repository of pages/reader.txt."""
+
+MOVES = {("README.md", "make render"): "example"}
+"""Where on a page its reader goes on with something else."""
+
+REGISTRY = "installs from a package registry"
+IMAGES = "builds images: needs Linux, root and mmdebstrap, and has tests in tests/images/"
+EXCEPTIONS = {
+    "pip ": REGISTRY,
+    "pipx ": REGISTRY,
+    "uv ": REGISTRY,
+    "python3 -m venv .venv": "tests/install/ installs the wheel in an environment of its own",
+    ".venv/bin/pip ": REGISTRY,
+    "gh attestation verify": "needs a release on GitHub",
+    'eval "$(_TRAINC_COMPLETE=zsh_source': "for zsh; tests/cli/test_completion.py",
+    "_TRAINC_COMPLETE=fish_source": "for fish; tests/cli/test_completion.py",
+    "kubectl ": "needs a cluster",
+    "argocd ": "needs Argo CD",
+    "skopeo ": "needs a container registry",
+    "docker ": "needs a container engine; make containerfiles builds them",
+    "kubeconform ": "another tool; tests/schema/test_editor_schemas.py reads the folder as it does",
+    "mpiexec ": "needs an MPI library; tests/executors/test_mpi.py",
+    "mpirun ": "runs in an image; tests/e2e/",
+    "ssh-keygen ": "needs ssh, and the Secret goes to a cluster",
+    "make test": "runs these tests",
+    "make setup": "measures for hours",
+    "make bench": "measures for hours",
+    "make e2e": "needs Linux and root; CI runs it",
+    "python -m tests.e2e.simulator": "needs Linux and root; tests/e2e/",
+    "make image": IMAGES,
+    "trainc image build": IMAGES,
+    "trainc image update": IMAGES,
+    "trainc image verify": IMAGES,
+    "trainc image lock build/images": IMAGES,
+    "jobs/team-vision/mnist.yaml:9:5: error[TC101]": "test_readme.py: test_the_error_is_real",
+    "images/mpi4py/packages.lock:62:1": "a matter of Debian's archive; tests/images/test_debian.py",
+    "docs/architecture.md text": "a picture; tests/architecture/test_layers.py",
+    "docs/fixes.md diff": "tests/fixes/test_parts.py",
+    "source:": "a part of an Application, of which there is no schema here",
+    "# Written by trainc.sdk": "tests/sdk runs the page, where the SDK is installed",
+    "docs/sdk.md python": "tests/sdk runs the page, where the SDK is installed",
+    "docs/sdk.md text": "tests/sdk runs the page, where the SDK is installed",
+    "docs/diff.md diff": "an excerpt; tests/diff/cases/",
+}
+"""What is not tried, by the beginning of a command, of the first line of a block or of its kind, and why."""
+
+STATUSES: dict[tuple[str, str], int] = {
+    ("docs/findings.md", "trainc render --check --format github"): 1,  # the example of the page is a mistake
+    ("docs/findings.md", "trainc validate --format junit > trainc.xml"): 1,
+    ("docs/findings.md", "trainc validate --format sarif > trainc.sarif"): 1,
+    ("docs/fix.md", "trainc fix --diff"): 3,
+    ("docs/runtimes.md", "trainc new job --runtime torch-distributed -n team-vision my-job"): 1,
+}
+"""Commands of pages that exit with another status than 0."""
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of what pages start with."""
+    return tmp_path_factory.mktemp("starts")
+
+
+@needs_git
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)])
+def test_a_page_does_what_it_says(page: str, tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    reader = Reader(tmp_path, shared, page, STARTS.get(page, "reader"), lambda line: exception(line) is not None)
+    reader.moves = {command: start for (name, command), start in MOVES.items() if name == page}
+    reader.read()
+    assert reader.statuses == {command: status for (name, command), status in STATUSES.items() if name == page}
+
+
+def exception(line: str) -> str | None:
+    """Return the exception that covers a command, or a block by its first line."""
+    return next((start for start in EXCEPTIONS if line.startswith(start)), None)
+
+
+def test_every_exception_occurs() -> None:
+    found = {
+        exception(line)
+        for page in PAGES
+        for block in blocks(page)
+        for line in (block.commands() if block.language == "sh" else (block.first_line, f"{page} {block.language}"))
+    }
+    assert found - {None} == set(EXCEPTIONS)
+
+
+@cache
+def command(*words: str) -> tuple[click.Command, int]:
+    """Return the command that words begin with, and of how many words its name is."""
+    found: click.Command = trainc
+    for count, word in enumerate(words):
+        below = found.get_command(click.Context(found), word) if isinstance(found, click.Group) else None
+        if below is None:
+            return found, count
+        found = below
+    return found, len(words)
+
+
+def named_commands(page: str) -> Iterator[list[str]]:
+    """Yield the words of each command in text and in all blocks."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    prose = re.sub(r"(?ms)^ *```.*?^ *```$", "", text)
+    yield from (words.split() for words in re.findall(r"`(?:\.venv/bin/)?trainc ([a-z][^`|]*)", prose))
+    for block in blocks(page):
+        starts = r"(?m)(?:^|run: |- |\$ |sh '|&& |RUN )(?:\.venv/bin/)?trainc ([a-z][^|>#;'&\n]*)"
+        yield from (words.split() for words in re.findall(starts, block.content))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_have_the_options_that_are_named(page: str) -> None:
+    for words in named_commands(page):
+        found, length = command(*words)
+        assert length or "," in words[0], words
+        options = {name for option in found.params if isinstance(option, click.Option) for name in option.opts}
+        options |= {name for option in found.params for name in option.secondary_opts} | {"--help", "--version"}
+        used = {re.split(r"[=,.)]", word)[0] for word in words[length:] if re.match(r"--?[a-z]", word)}
+        assert used <= options, f"trainc {' '.join(words)}"
+
+
+def slugs(path: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"(?ms)^ *```.*?^ *```$", "", path.read_text(encoding="utf-8"))
+    headings = [re.sub(r"[`*]|\]\([^)]*\)|\[", "", line) for line in re.findall(r"(?m)^#+ (.*)$", text)]
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def markdown_files() -> list[str]:
+    """Return every page of the repository."""
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [name for name in listed.split() if (ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize("page", sorted({*PAGES, *markdown_files()}))
+def test_links_lead_to_pages_and_headings(page: str) -> None:
+    text = re.sub(r"(?ms)^ *```.*?^ *```$", "", (ROOT / page).read_text(encoding="utf-8"))
+    text = re.sub(r"`[^`\n]+`", "", text)
+    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text):
+        name, _, anchor = link.partition("#")
+        target = (ROOT / page).parent / name if name else ROOT / page
+        assert target.exists(), link
+        assert not anchor or anchor in slugs(target), link
