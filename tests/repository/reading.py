@@ -141,14 +141,16 @@ class Reader:
         if session.is_file():
             replay(self.root, session.read_text(encoding="utf-8"))
 
-    def read(self) -> None:
+    def read(self, *, only_documents: bool) -> None:
         """Do what the page says."""
         for block in blocks(self.page):
-            if block.language in NOT_READ or (block.language != "sh" and self.excepted(block)):
-                continue
-            {"sh": self.shell, "yaml": self.document, "python": self.program, "json": self.json}.get(
-                block.language, self.output
-            )(block)
+            if only_documents:
+                if block.language == "yaml":
+                    read_document(block.content, self.root)
+            elif block.language == "sh" or not (block.language in NOT_READ or self.excepted(block)):
+                {"sh": self.shell, "yaml": self.document, "python": self.program, "json": self.json}.get(
+                    block.language, self.output
+                )(block)
 
     def excepted(self, block: Block) -> bool:
         return self.skipped(block.first_line) or self.skipped(f"{self.page} {block.language}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ from example import ROOT
 from reading import Reader, blocks
 
 from gitrepo import needs_git
-from trainc.cli.root import trainc
+from trainc.cli.root import COMMANDS, trainc
+from trainc.data import load_json
 
 PAGES = sorted(
     path.relative_to(ROOT).as_posix()
@@ -28,6 +30,7 @@ STARTS = {
     "docs/getting-started.md": "empty",
     "docs/install.md": "empty",
     "docs/package.md": "empty",
+    "docs/tutorial-argocd.md": "empty",
 }
 """What a page starts with: a copy of this repository, an empty folder, or else the repository of pages/reader.txt."""
 
@@ -36,6 +39,15 @@ MOVES = {("README.md", "make render"): "example"}
 
 REGISTRY = "installs from a package registry"
 IMAGES = "builds images: needs Linux, root and mmdebstrap, and has tests in tests/images/"
+ELSEWHERE = {
+    "docs/architecture.md": "a picture; tests/architecture/test_layers.py",
+    "docs/commands.md": "the examples of the help, whose options are checked below",
+    "docs/comparison.md": "generated with the real outputs; tests/comparison/",
+    "docs/fixes.md": "tests/fixes/test_parts.py",
+    "docs/sdk.md": "tests/sdk/ runs the page where the SDK is installed",
+}
+"""The pages of which only the documents are read here, and why."""
+
 EXCEPTIONS = {
     "pip ": REGISTRY,
     "pipx ": REGISTRY,
@@ -46,6 +58,7 @@ EXCEPTIONS = {
     'eval "$(_TRAINC_COMPLETE=zsh_source': "for zsh; tests/cli/test_completion.py",
     "_TRAINC_COMPLETE=fish_source": "for fish; tests/cli/test_completion.py",
     "kubectl ": "needs a cluster",
+    "trainc argocd | kubectl": "needs a cluster",
     "argocd ": "needs Argo CD",
     "skopeo ": "needs a container registry",
     "docker ": "needs a container engine; make containerfiles builds them",
@@ -65,12 +78,7 @@ EXCEPTIONS = {
     "trainc image lock build/images": IMAGES,
     "jobs/team-vision/mnist.yaml:9:5: error[TC101]": "test_readme.py: test_the_error_is_real",
     "images/mpi4py/packages.lock:62:1": "a matter of Debian's archive; tests/images/test_debian.py",
-    "docs/architecture.md text": "a picture; tests/architecture/test_layers.py",
-    "docs/fixes.md diff": "tests/fixes/test_parts.py",
     "source:": "a part of an Application, of which there is no schema here",
-    "# Written by trainc.sdk": "tests/sdk runs the page, where the SDK is installed",
-    "docs/sdk.md python": "tests/sdk runs the page, where the SDK is installed",
-    "docs/sdk.md text": "tests/sdk runs the page, where the SDK is installed",
     "docs/diff.md diff": "an excerpt; tests/diff/cases/",
 }
 """What is not tried, by the beginning of a command, of the first line of a block or of its kind, and why."""
@@ -80,6 +88,7 @@ STATUSES: dict[tuple[str, str], int] = {
     ("docs/findings.md", "trainc validate --format junit > trainc.xml"): 1,
     ("docs/findings.md", "trainc validate --format sarif > trainc.sarif"): 1,
     ("docs/fix.md", "trainc fix --diff"): 3,
+    ("docs/tutorial-argocd.md", "trainc validate --base HEAD"): 1,
     ("docs/runtimes.md", "trainc new job --runtime torch-distributed -n team-vision my-job"): 1,
 }
 """Commands of pages that exit with another status than 0."""
@@ -97,7 +106,7 @@ def test_a_page_does_what_it_says(page: str, tmp_path: Path, shared: Path, monke
     monkeypatch.chdir(tmp_path)
     reader = Reader(tmp_path, shared, page, STARTS.get(page, "reader"), lambda line: exception(line) is not None)
     reader.moves = {command: start for (name, command), start in MOVES.items() if name == page}
-    reader.read()
+    reader.read(only_documents=page in ELSEWHERE)
     assert reader.statuses == {command: status for (name, command), status in STATUSES.items() if name == page}
 
 
@@ -110,10 +119,36 @@ def test_every_exception_occurs() -> None:
     found = {
         exception(line)
         for page in PAGES
+        if page not in ELSEWHERE
         for block in blocks(page)
         for line in (block.commands() if block.language == "sh" else (block.first_line, f"{page} {block.language}"))
     }
     assert found - {None} == set(EXCEPTIONS)
+
+
+def test_every_page_is_in_the_index_once() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    listed = [name for name in re.findall(r"\]\(([\w-]+\.md)\)", index)]
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md", "package.md"}
+    assert sorted(listed) == sorted(pages), "docs/package.md is for the package registry"
+    assert "docs/README.md" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["commands", "configuration"])
+def test_generated_pages_are_current(name: str) -> None:
+    spec = importlib.util.spec_from_file_location(f"{name}_page", ROOT / "compiler" / "tools" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert tool.TARGET.read_text(encoding="utf-8") == tool.markdown(), f"run compiler/tools/{name}.py (make schemas)"
+
+
+def test_the_reference_has_every_command_and_every_key() -> None:
+    commands = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert set(COMMANDS) == {words[7:].split()[0] for words in re.findall(r"(?m)^## (trainc .+)$", commands)}
+    keys = re.findall(r"(?m)^\| `(\w+)` \|", (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8"))
+    schemas = load_json("config.schema.json")["$defs"]
+    assert set(keys) == {key for schema in schemas.values() for key in schema["properties"]}
 
 
 @cache
