@@ -78,7 +78,7 @@ lock: $(READY) ## resolve the dependencies of pyproject.toml again (use the olde
 	  --output-file requirements.lock $(ARGS) pyproject.toml
 
 clean: ## remove .venv, caches and build products, but not out/
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis compiler/*.egg-info tests/oracle/oracle tests/oracle/argocd/argocd tests/oracle/cel/cel
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis compiler/*.egg-info tests/oracle/oracle tests/oracle/argocd/argocd tests/oracle/cel/cel tests/oracle/operators/*/{mpi,training,volcano,trainerv2.*}
 	find compiler tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The lock holds the build backend too, so the package itself needs no index.

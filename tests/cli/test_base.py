@@ -17,7 +17,7 @@ def test_sarif_names_files_of_a_revision(repository: Path, run: Run) -> None:
     assert run("render").exit_code == 0
     commit(repository)
     put(repository, "jobs/a/one.yaml", job("one").replace("trainer: {}", "trainer: {numNodes: 4}"))
-    located = json.loads(run("validate", "--base", "HEAD", "--format", "sarif").stdout)["runs"][0]["results"][1]
+    located = json.loads(run("validate", "--base", "HEAD", "--format", "sarif").stdout)["runs"][0]["results"][0]
     names = [place["logicalLocations"][0]["fullyQualifiedName"] for place in located["relatedLocations"]]
     assert names == ["HEAD:jobs/a/one.yaml", "HEAD:out/prod/a/one/jobset-one.yaml"]
 

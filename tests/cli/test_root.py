@@ -52,7 +52,7 @@ def test_examples_of_the_help_can_be_parsed(name: str, repository: Path) -> None
     lines = [line.strip() for line in (command(name).epilog or "").splitlines() if line.strip().startswith("trainc ")]
     assert lines
     for line in lines:
-        words = shlex.split(re.split(r"  | <| > (?=\.)", line)[0].rpartition("trainc ")[2])[1:]
+        words = shlex.split(re.split("  | <", line)[0].rpartition("trainc ")[2])[1:]
         found = command(name)
         if isinstance(found, click.Group):
             found = found.commands[words.pop(0)]

@@ -82,7 +82,7 @@ def old_side(document: Json, created: Iterable[Json]) -> Side:
         pods = {"launcher": (template["metadata"], template["spec"]), **pods}
     maps = {one["metadata"]["name"]: one.get("data") or {} for one in found if one["kind"] == "ConfigMap"}
     hosts = Hosts(namespace, {f"{name}-{role}": role for role in pods}, name, bare=kind != "Job")
-    cluster = Cluster(maps, hosts, _MAIN.get(kind))
+    cluster = Cluster(maps, hosts, (str(get(document, "spec", "mainContainer")), _MAIN.get(kind, "")))
     plain = {role: _fields(*pod, cluster, _OPERATORS_LABELS) for role, pod in pods.items()}
     if kind != "Job":
         for role, fields in plain.items():
@@ -115,7 +115,7 @@ def new_side(created: Iterable[Json], roles: Iterable[str]) -> Side:
     names = _counterparts(list(roles), list(pods))
     maps = {one["metadata"]["name"]: one.get("data") or {} for one in found if one["kind"] == "ConfigMap"}
     hosts = Hosts(namespace, {f"{name}-{own}": role for own, role in names.items()}, subdomain, bare=False)
-    cluster = Cluster(maps, hosts, "node")
+    cluster = Cluster(maps, hosts, ("node", *_MAIN.values()))
     plain = {role: _fields(*pods[own], cluster, _JOBSETS_LABELS) for own, role in names.items()}
     jobs = {job["name"]: get(job, "template", "spec") for job in objects(get(jobset, "spec", "replicatedJobs"))}
     for own, role in names.items():
@@ -210,11 +210,11 @@ class Hosts:
 
 
 class Cluster(NamedTuple):
-    """What the fields of pods refer to: ConfigMaps by name, and hosts; and the name of the main container."""
+    """What the fields of pods refer to: ConfigMaps by name, and hosts; and names that a main container has."""
 
     maps: Mapping[str, Json]
     hosts: Hosts
-    main: str | None
+    main: tuple[str, ...]
 
 
 def _fields(metadata: Json, spec: Json, cluster: Cluster, own: re.Pattern[str]) -> dict[str, Json]:
@@ -243,7 +243,7 @@ def _fields(metadata: Json, spec: Json, cluster: Cluster, own: re.Pattern[str]) 
         if name not in mounted:
             found[f"volumes[{name}]"] = source
     names = [container["name"] for container in objects(complete.get("containers"))]
-    chosen = cluster.main if cluster.main in names else names[0]
+    chosen = next((name for name in cluster.main if name in names), names[0])
     found["containers"] = ["main" if name == chosen else name for name in names]
     found["initContainers"] = [container["name"] for container in objects(complete.get("initContainers"))]
     for kind in ("containers", "initContainers"):

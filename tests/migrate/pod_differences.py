@@ -75,6 +75,13 @@ def _same_files(difference: Difference) -> bool:
     return isinstance(after, dict) and get(before, "hostfile") == get(after, "hostfile")
 
 
+def _hosts(side: Any) -> list[str]:
+    """Return the lines of a hostfile in the format of Open MPI, sorted."""
+    found = get(side, "volume", "files", "hostfile")
+    text = str(found[0]) if isinstance(found, list) else ""
+    return sorted(text.replace(":", " slots=").splitlines())
+
+
 def _same_keys(difference: Difference) -> bool:
     """Tell whether nothing of a Secret differs but its name and modes."""
 
@@ -117,6 +124,15 @@ DIFFERENCES = (
         "The operator's port among a container's `ports`",
         "The operator's Service needs it. A JobSet's Service has no ports; a container may listen on any.",
         lambda difference: _dropped(difference) and "job-port" in str(difference.old.get("name")),
+    ),
+    Entry(
+        "port-names",
+        ALL,
+        r".*\.ports\[.*\]",
+        "Names of ports",
+        "Trainer changes the numbers of ports without names.",
+        lambda difference: {**(difference.old or {}), "name": get(difference.new, "name")} == difference.new,
+        finding="the port gets a name",
     ),
     Entry(
         "trainers-port",
@@ -186,9 +202,8 @@ DIFFERENCES = (
         "variables-of-sidecars",
         "PyTorchJob",
         r"(containers\[(?!main\]).*|initContainers\[.*)\.env\[(PYTHONUNBUFFERED|PET_.*|MASTER_.*|WORLD_SIZE|RANK)\]",
-        "The operator's variables in other containers than `pytorch`",
-        "Trainer sets variables in the container that trains only.",
-        _dropped,
+        "Variables of torchrun in other containers than `pytorch`",
+        "The operator sets all in each container, Trainer those that the runtime names there.",
     ),
     Entry(
         "jax-variables",
@@ -236,6 +251,40 @@ DIFFERENCES = (
         "`discover_hosts.sh` is missing, because nothing changes the number of pods while a job runs; a job that uses "
         "it is refused.",
         _same_files,
+    ),
+    Entry(
+        "last-host",
+        "MPIJob",
+        _MPI_FILES,
+        "A launcher that computes is the last host if it waits for the workers",
+        "Trainer lists hosts in the order in which Jobs start.",
+        lambda difference: _hosts(difference.new) != [] and _hosts(difference.old) == _hosts(difference.new),
+        finding="is the last host",
+    ),
+    Entry(
+        "intel-of-v1",
+        "MPIJob",
+        rf"containers\[main\]\.env\[(OMPI_MCA|I_MPI)_.*\]|{_MPI_FILES}",
+        "Variables and the format of the hostfile of Intel MPI",
+        "The operator of v1 sets Open MPI's for all jobs. Trainer sets Intel MPI's for jobs with its variables.",
+        lambda difference: (
+            "containers[main].env[I_MPI_HYDRA_HOST_FILE]" in difference.after
+            and "containers[main].env[I_MPI_HYDRA_HOST_FILE]" not in difference.before
+            and (_dropped(difference) or _added(difference) or _hosts(difference.old) == _hosts(difference.new))
+        ),
+        pods="launcher",
+    ),
+    Entry(
+        "sleep-of-main",
+        "MPIJob",
+        r"containers\[.*\]\.(command|args|volumeMounts\[/etc/mpi\])",
+        "The container of a worker that sleeps, if `mainContainer` is not the first one",
+        "The operator lets the first container sleep, and calls processes in the main container.",
+        lambda difference: (
+            difference.before["containers"][0] != "main"
+            and any(word in str((difference.old, difference.new)) for word in ("'sleep'", "'365d'", "kubexec.sh"))
+        ),
+        pods=r"worker-\d+",
     ),
     Entry(
         "mpi-variables",
@@ -307,12 +356,14 @@ DIFFERENCES = (
     ),
     Entry(
         "labels-of-selectors",
-        "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob",
+        ALL,
         r"affinity|topologySpreadConstraints",
-        "Label `training.kubeflow.org/job-name` of selectors",
-        "It becomes `jobset.sigs.k8s.io/jobset-name`, which the pods of a JobSet have.",
+        "Labels `training.kubeflow.org/job-name` and `volcano.sh/job-name` of selectors",
+        "They become `jobset.sigs.k8s.io/jobset-name`, which the pods of a JobSet have.",
         lambda difference: (
-            str(difference.old).replace("training.kubeflow.org/job-name", "jobset.sigs.k8s.io/jobset-name")
+            re.sub(
+                r"(training\.kubeflow\.org|volcano\.sh)/job-name", "jobset.sigs.k8s.io/jobset-name", str(difference.old)
+            )
             == str(difference.new)
         ),
     ),
@@ -354,13 +405,13 @@ DIFFERENCES = (
         finding="suspend",
     ),
     Entry(
-        "volcano-always",
-        "Job",
+        "no-always",
+        ALL,
         r"restartPolicy",
         "`restartPolicy: OnFailure` instead of `Always`",
-        "Volcano creates pods itself; the pods of a Job cannot have `Always`.",
+        "The operators create pods themselves; the pods of a Job cannot have `Always`.",
         lambda difference: (difference.old, difference.new) == ("Always", "OnFailure"),
-        finding="restartPolicy is OnFailure",
+        finding="restartPolicy",
     ),
     Entry(
         "volcano-unused-variables",
@@ -431,7 +482,7 @@ DIFFERENCES = (
         "`minAvailable` of a job or a task below the number of pods",
         "Trainer's PodGroup always waits for all pods.",
         pods=r"\(job\)",
-        finding="always waits for all",
+        finding="Trainer waits for all",
     ),
     Entry(
         "volcano-tasks",
@@ -469,6 +520,15 @@ DIFFERENCES = (
         lambda difference: (
             difference.path.endswith("command") or "trainer" in _image(difference) or _is_torch(difference)
         ),
+    ),
+    Entry(
+        "added-resources",
+        "TrainJob",
+        r".*\.resources\..*",
+        "Resources of a runtime that a TrainJob does not name",
+        "From v2.2 on, Trainer adds them to those of the job.",
+        _added,
+        finding="adds resources of the runtime",
     ),
     Entry(
         "counted-processes",

@@ -21,6 +21,17 @@ KINDS = {
     "PyTorchJob": ("v1", "pytorch", "{pytorchReplicaSpecs: {Master: PODS, Worker: PODS}}"),
     "TFJob": ("v1", "tensorflow", "{tfReplicaSpecs: {PS: PODS, Worker: PODS}}"),
     "MPIJob": ("v2beta1", "main", "{mpiReplicaSpecs: {Launcher: PODS, Worker: {replicas: 2, PODS}}}"),
+    "Job": (
+        "batch.volcano.sh/v1alpha1",
+        "main",
+        "{tasks: [{name: a, replicas: 2, template: {spec:"
+        " {restartPolicy: Never, containers: [{name: NAME, image: a}]}}}]}",
+    ),
+    "TrainJob": (
+        "trainer.kubeflow.org/v1alpha1",
+        "",
+        "{runtimeRef: {name: torch-distributed}, trainer: {image: 'registry.example.com/a:1'}}",
+    ),
 }
 
 
@@ -28,6 +39,7 @@ def rows() -> list[tuple[str, str, str, str]]:
     """Return kind, field, value and severity of each row."""
     parts = re.split(r"(?m)^## ", PAGE)
     titles = {"Fields of all kinds": "PyTorchJob", "PyTorchJob": "PyTorchJob", "TFJob": "TFJob", "MPIJob": "MPIJob"}
+    titles |= {"Volcano Job": "Job", "TrainJobs of Trainer": "TrainJob"}
     return [
         (next(kind for title, kind in titles.items() if part.startswith(title)), *row)
         for part in parts
@@ -49,7 +61,10 @@ def test_a_row_says_what_becomes_of_a_field(kind: str, field: str, value: str, s
     place[last] = YAML(typ="safe").load(value)
     if "minAvailable" in field:
         place[last] = 1
-    document = {"apiVersion": f"kubeflow.org/{version}", "kind": kind, "metadata": {"name": "a"}, "spec": data}
+    if field == "trainer.numProcPerNode":
+        place[last] = value.strip('"')
+    api_version = version if "/" in version else f"kubeflow.org/{version}"
+    document = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}, "spec": data}
     found = import_documents([Source("old.yaml", json.dumps(document))])
     path = ("spec", *field.split("."))
     severities = {str(one.severity) for one in found.findings if one.path[: len(path)] == path}

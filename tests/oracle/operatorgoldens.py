@@ -1,7 +1,8 @@
 """Asks the operators of v1 jobs, and older releases of Trainer, what they create: ``make goldens``.
 
 Beside each document of ``tests/migrate/cases`` that an operator reads lies ``<case>.created.json``, a list with one
-answer per document: its objects, or the error with which the operator refuses it.
+answer per document: its objects, or the error with which the operator refuses it. A comment ``# trainer: v2.1`` says
+which release of Trainer a TrainJob is for, if its fields do not.
 
 Operators are started with a gang scheduler for jobs that need one. A suspended job is asked about as if it ran, for its
 pods, and one exported from a cluster without what the cluster has added. Each operator is a Go module of its own below
@@ -48,14 +49,12 @@ class Operator(NamedTuple):
     @property
     def modules(self) -> list[str]:
         """Flags of go that choose the modules to build with."""
-        if self.release == "v2.2":
-            return ["-tags=configured"]
-        return [f"-modfile={self.release}.mod"] if self.release else []
+        return [f"-modfile={self.release}.mod"] if self.release == "v2.0" else []
 
-    @cache  # noqa: B019 - there are six operators
+    @cache  # noqa: B019 - there are five operators
     def missing(self) -> str | None:
         """Say why the operator cannot be built on this machine, or None if it can."""
-        return gotools.missing(OPERATORS / self.folder, *(flag for flag in self.modules if "modfile" in flag))
+        return gotools.missing(OPERATORS / self.folder, *self.modules)
 
     def ask(self, questions: Iterable[Json]) -> list[Json]:
         """Build the operator and ask it. Raises OracleError."""
@@ -73,9 +72,11 @@ class Question(NamedTuple):
     text: Json
 
 
+@cache
 def questions(path: Path) -> list[Question]:
     """Return what to ask about the documents of a case."""
     text = path.read_text(encoding="utf-8")
+    release = re.search(r"^# trainer: (\S+)$", text, re.MULTILINE)
     loaded, _ = load(Source(path.name, text))
     documents = [document.data for document in loaded]
     cluster = [*documents, *_beside(path)]
@@ -93,7 +94,13 @@ def questions(path: Path) -> list[Question]:
             found.append(Question(Operator("volcano"), document, {"job": job}))
         elif kind == "TrainJob" and not {"datasetConfig", "modelConfig"} & document["spec"].keys():  # before v2.0
             others = [one for one in cluster if one["kind"] != "TrainJob"]
-            found.append(Question(Operator("trainer", _release(document)), document, {"documents": [job, *others]}))
+            found.append(
+                Question(
+                    Operator("trainer", release[1] if release else _release(document)),
+                    document,
+                    {"documents": [job, *others]},
+                )
+            )
     return found
 
 

@@ -9,7 +9,6 @@ import os
 import select
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +36,7 @@ class Browser:
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network", "Performance"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Call a method of the DevTools protocol, and return its result."""
@@ -67,12 +67,13 @@ class Browser:
     def load(self, path: Path) -> None:
         """Load a file, and wait until it is drawn."""
         self.events.clear()
-        self.call("Page.navigate", url=path.as_uri())
-        end = time.monotonic() + LIMIT
-        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
-            assert time.monotonic() < end, "the page does not load"
-            self.run("1")
-            time.sleep(0.02)
+        loader = self.call("Page.navigate", url=path.as_uri())["loaderId"]
+        loaded = {"name": "load", "loaderId": loader}
+        while not any(
+            event.get("method") == "Page.lifecycleEvent" and loaded.items() <= event["params"].items()
+            for event in self.events
+        ):
+            self.events.append(self._next())
 
     def run(self, expression: str) -> Any:
         """Return the value of a JavaScript expression; a promise is awaited."""

@@ -37,7 +37,7 @@ def fleet_of(size: int, *, text: str = "") -> JsonObject:
         "graphs": [[*graph] for graph in GRAPHS],
         "images": [
             {"name": f"registry.example.com/train/image{text}:{n}", "digest": f"sha256:{n:064x}" if n % 4 else None}
-            for n in range(min(size, 40))
+            for n in range(40 if size else 0)
         ],
         "findings": [
             {

@@ -110,13 +110,15 @@ class Sandbox:
         """Run a step of the action; its expressions are inputs with their defaults, or ``contexts`` by their names."""
         (step,) = (each for each in STEPS if each.get("id") == name)
         values = {f"inputs.{name}": about.get("default", "") for name, about in ACTION["inputs"].items()}
+        values |= {"steps.base.outputs.base": ""}
         values |= {key.replace("__", "."): value for key, value in contexts.items()}
+        events = {key: value for key, value in contexts.items() if key == "GITHUB_EVENT_NAME"}
 
         def value(match: re.Match[str]) -> str:
             return values[match[1]]
 
         variables = {key: re.sub(r"\$\{\{ ([\w.-]+) \}\}", value, text) for key, text in step.get("env", {}).items()}
-        return self.shell(step["run"], **variables)
+        return self.shell(step["run"], **variables, **events)
 
     def outputs(self) -> dict[str, str]:
         lines = self.files["GITHUB_OUTPUT"].read_text(encoding="utf-8").splitlines()
@@ -129,9 +131,13 @@ class Sandbox:
 def test_a_pull_request_is_checked_compared_and_commented(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path)
     sandbox.merge(JOB.replace("numNodes: 2", "numNodes: 4"))
-    done = sandbox.step("check")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert sandbox.step("diff").returncode == 0
+    assert sandbox.step("base", GITHUB_EVENT_NAME="pull_request").returncode == 0
+    assert sandbox.outputs() == {"base": "HEAD^1"}
+    based = {"steps__base__outputs__base": "HEAD^1"}
+    done = sandbox.step("check", **based)
+    assert done.returncode == 1
+    assert "\n::error file=jobs/team-a/bert.yaml,line=8," in done.stdout, "a cluster refuses it"
+    assert sandbox.step("diff", **based).returncode == 0
     comment = Path(sandbox.outputs()["file"])
     text = comment.read_text(encoding="utf-8")
     assert text.startswith(f"{MARK}\n### trainc: 1 of 1 directory changes: 1 refused as immutable\n")
@@ -154,7 +160,7 @@ def test_mistakes_fail_with_paths_from_the_root_of_the_repository(tmp_path: Path
     done = sandbox.step("check")
     assert done.returncode == 1
     assert done.stdout.startswith("::error file=ml/train#ing/jobs/team-a/bert.yaml,line=8,col=")
-    assert sandbox.step("diff").returncode == 1
+    assert sandbox.step("diff", steps__base__outputs__base="HEAD^1").returncode == 1
     sandbox.files["GITHUB_OUTPUT"].unlink()
     assert sandbox.step("sarif").returncode == 0
     log = json.loads(Path(sandbox.outputs()["file"]).read_text(encoding="utf-8"))
@@ -165,27 +171,31 @@ def test_mistakes_fail_with_paths_from_the_root_of_the_repository(tmp_path: Path
 
 def test_a_checkout_without_the_base_says_what_to_do(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path)
-    done = sandbox.step("diff")
-    assert done.returncode == 2
+    done = sandbox.step("base", GITHUB_EVENT_NAME="pull_request")
+    assert (done.returncode, sandbox.outputs()) == (2, {})
     assert done.stdout == (
         "::error title=trainc::no merge commit to compare with: use actions/checkout with fetch-depth: 2\n"
     )
-    assert sandbox.outputs() == {}
+    assert sandbox.step("base", GITHUB_EVENT_NAME="push").returncode == 0
+    assert sandbox.outputs() == {"base": ""}
     sandbox.write("jobs/team-a/bert.yaml", JOB.replace("numNodes: 2", "numNodes: 4"))
-    assert sandbox.step("diff", inputs__base="HEAD").returncode == 3
+    stale = sandbox.step("check")
+    assert stale.returncode == 3
+    assert stale.stdout.splitlines()[-1].startswith("::error title=trainc::out/ is stale: ")
+    assert sandbox.step("diff", steps__base__outputs__base="HEAD").returncode == 3
     assert "stale" in Path(sandbox.outputs()["file"]).read_text(encoding="utf-8")
 
 
 def test_the_action_is_pinned_and_its_scripts_contain_no_expressions() -> None:
-    assert [step["id"] for step in STEPS if "run" in step] == ["install", "check", "diff", "comment", "sarif"]
+    assert [step["id"] for step in STEPS if "run" in step] == ["install", "base", "check", "diff", "comment", "sarif"]
     for step in STEPS:
         assert ("uses" in step) != ("run" in step)
         assert "uses" not in step or re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", step["uses"])
         assert "run" not in step or step["shell"] == "bash"
         assert "${{" not in step.get("run", "")
-    for condition in (step["if"] for step in STEPS[3:]):
+    for condition in (step["if"] for step in STEPS[4:]):
         assert "!cancelled()" in condition, "the comment says what is wrong"
-    for step in (STEPS[5], STEPS[6]):
+    for step in (STEPS[6], STEPS[7]):
         assert "github.event.pull_request.head.repo.full_name == github.repository" in step["if"], "not for forks"
 
 
@@ -263,7 +273,7 @@ def test_the_commands_for_any_other_ci(tmp_path: Path) -> None:
     policy = "policy test"
     assert block.splitlines()[-1] == f"trainc {policy}", "which needs policies"
     done = sandbox.shell(block.replace(f"trainc {policy}", f"trainc {policy} --help"))
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, "1 TrainJob is valid\n")
     assert (sandbox.repository / "diff.md").read_text(encoding="utf-8").startswith(MARK)
 
 
@@ -299,10 +309,11 @@ def test_the_template_of_gitlab(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "jobs/team-a/bert.yaml:8:" in done.stdout
     reports = job["artifacts"]["reports"]
-    (issue,) = json.loads((sandbox.runner / reports["codequality"]).read_text(encoding="utf-8"))
+    issues = json.loads((sandbox.runner / reports["codequality"]).read_text(encoding="utf-8"))
+    (issue,) = (each for each in issues if each["check_name"] == "TC101")
     assert issue["location"] == {"path": "ml/jobs/team-a/bert.yaml", "lines": {"begin": 8}}
     report = (sandbox.runner / reports["junit"]).read_text(encoding="utf-8")
-    assert 'failures="1"' in report
+    assert ' name="TC101 ' in report
     assert ' file="ml/jobs/team-a/bert.yaml"' in report
     (page,) = job["artifacts"]["paths"]
     assert (sandbox.runner / page).read_text(encoding="utf-8").startswith(MARK)

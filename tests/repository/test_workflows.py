@@ -152,3 +152,35 @@ def test_nothing_is_posted(tmp_path: Path, comment: str, number: str, status: in
     ended, made = post(tmp_path, comment, number=number)
     assert (ended, len(made)) == (status, calls)
     assert not any("POST" in call or "PATCH" in call for call in made)
+
+
+@pytest.mark.parametrize(
+    ("tag", "date", "problem"),
+    [
+        ("v1.2.3", "2026-01-31", ""),
+        ("v1.2.4", "2026-01-31", "::error::the tag is v1.2.4, but the version is 1.2.3\n"),
+        ("v1.2.3", "not released yet", "::error::CHANGELOG.md has no entry '## [1.2.3] - YYYY-MM-DD'\n"),
+    ],
+)
+def test_a_release_needs_its_tag_and_a_dated_entry(tmp_path: Path, tag: str, date: str, problem: str) -> None:
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\necho 1.2.3\n", encoding="utf-8")
+    python.chmod(0o755)
+    entries = (
+        f"## [Unreleased]\n\nnext\n\n## [1.2.3] - {date}\n\nthis\n\n## [1.2.2] - 2025-01-01\n\nold\n\n[1.2.2]: x\n"
+    )
+    (tmp_path / "CHANGELOG.md").write_text(f"# Changelog\n\n{entries}", encoding="utf-8")
+    release = next(path for path in WORKFLOWS if path.name == RELEASE)
+    (script,) = (step["run"] for step in steps(release) if "TAG" in step.get("env", {}) and "CHANGELOG" in step["run"])
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "TAG": tag},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (bool(problem), problem)
+    if not problem:
+        assert (tmp_path / "notes.md").read_text(encoding="utf-8").strip() == "this"

@@ -29,6 +29,9 @@ _QUANTITY = "quantit"
 
 _WHY_SHORT = "shorten it: it becomes part of the names of pods, which are host names (DNS labels)"
 
+_ONE_POLICY = "Only one of the policy can be configured"
+"""The message of the rule of a runtime's mlPolicy."""
+
 UNCHECKED = "TC110"
 """The code of the note that the server does not evaluate the rules."""
 
@@ -148,11 +151,9 @@ def violation_finding(document: Document, violation: Violation, stage: str | Non
 # Source: the CRDs of v2alpha1 and v2.0.0 to v2.2.0, compared with those of v2.3.0.
 
 
-_PATCHES = (
-    "use spec.runtimePatches: one item per manager, whose trainingRuntimeSpec.template.spec.replicatedJobs names the"
-    " jobs to change"
-)
-_PATCHED_METADATA = "use spec.runtimePatches, in trainingRuntimeSpec.template.metadata"
+_IMPORT = "'trainc import --write' with the names of the files updates this field"
+_PATCHES = f"{_IMPORT} to spec.runtimePatches, whose replicatedJobs name the jobs to change"
+_PATCHED_METADATA = f"{_IMPORT} to spec.runtimePatches, in trainingRuntimeSpec.template.metadata"
 _POD: Path = ("spec", "template", "spec", "replicatedJobs", "[]", "template", "spec", "template", "spec")
 
 _TRAINJOB: dict[Path, str] = {
@@ -160,12 +161,12 @@ _TRAINJOB: dict[Path, str] = {
     ("spec", "podTemplateOverrides"): f"removed in Trainer v2.2: {_PATCHES}",
     ("spec", "labels"): f"removed in Trainer v2.2: {_PATCHED_METADATA}.labels",
     ("spec", "annotations"): f"removed in Trainer v2.2: {_PATCHED_METADATA}.annotations",
-    ("spec", "datasetConfig"): "removed in Trainer v2.0: use spec.initializer.dataset",
+    ("spec", "datasetConfig"): f"removed in Trainer v2.0: {_IMPORT} to spec.initializer.dataset",
     ("spec", "modelConfig"): (
-        "removed in Trainer v2.0: use spec.initializer.model for the input; the training code saves the output"
+        f"removed in Trainer v2.0: {_IMPORT} to spec.initializer.model; the training code saves the output"
     ),
     ("spec", "trainer", "numProcPerNode"): (
-        "write a number, or leave it out: Trainer then derives it from the resources"
+        "write a number, or leave it out: Trainer then derives it from the resources ('trainc import' replaces auto)"
     ),
     ("spec", "trainer", "resourcesPerNode", "auto"): (
         "write resources below limits or requests, or leave resourcesPerNode out for those of the runtime"
@@ -174,11 +175,11 @@ _TRAINJOB: dict[Path, str] = {
 _RUNTIME: dict[Path, str] = {
     ("spec", "mlPolicy", "torch", "numProcPerNode"): (
         "removed in Trainer v2.2: set spec.trainer.numProcPerNode in the TrainJob, or leave it out: Trainer derives it"
-        " from the resources"
+        " from the resources; 'trainc import --write' with the names of runtimes and jobs does so"
     ),
     ("spec", "mlPolicy", "torch", "elasticPolicy"): (
         "removed in Trainer v2.2, which has no elastic training: the number of nodes is fixed; for maxRestarts set the"
-        " variable PET_MAX_RESTARTS in the container"
+        " variable PET_MAX_RESTARTS in the container; 'trainc import --write' removes the field"
     ),
     (*_POD, "workloadRef"): "removed in Trainer v2.3: use schedulingGroup.podGroupName",
 }
@@ -196,8 +197,6 @@ def field_hint(kind: str, path: Path, similar: str | None = None) -> str | None:
         return similar
     table = _TRAINJOB if kind == TRAINJOB else _RUNTIME
     found = table.get(tuple("[]" if isinstance(step, int) else step for step in path))
-    if found is not None and found.startswith("removed in "):
-        return f"{found}; trainc import converts the document"
     return found or similar or _ADVICE.get(path) or _ADVICE.get(path[:-1])
 
 
@@ -225,7 +224,9 @@ def undeclared(expression: str, position: int, message: str) -> tuple[int, str, 
 
 
 def rule_hint(rule: str, message: str) -> str | None:
-    """Return a hint if the error of a CRD's rule is an unknown function with a similar name."""
+    """Return a hint on a rule of a CRD: what to do, or a function with a name similar to one that does not exist."""
+    if message == _ONE_POLICY:
+        return "keep one of flux, jax, mpi, torch and xgboost, and remove the others"
     found = _UNDECLARED.search(message)
     return _function_hint(found[1]) if found is not None and f"{found[1]}(" in rule else None
 

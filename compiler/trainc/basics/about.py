@@ -11,6 +11,9 @@ REPOSITORY: Final = "https://github.com/trainc/trainc"
 DOCUMENTATION: Final = f"{REPOSITORY}/blob/main/docs"
 """The project URLs Repository and Documentation of pyproject.toml."""
 
+SCHEMAS: Final = "https://raw.githubusercontent.com/trainc/trainc/main/docs/schemas"
+"""The address of the JSON schemas for editors: the folder docs/schemas/."""
+
 
 def docs_page(name: str, anchor: str = "") -> str:
     """Return the address of a page of docs/: ``docs_page("fixes")`` is that of docs/fixes.md."""

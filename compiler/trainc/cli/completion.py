@@ -1,4 +1,4 @@
-"""What the shell completes: environments, jobs, runtimes, fixes and more, from the repository around the user.
+"""What the shell completes: environments, jobs, runtimes, images and revisions, from the repository around the user.
 
 A user is in the middle of a line, so a completion is quick, prints nothing and never fails: a repository that is broken
 completes less.
@@ -19,7 +19,6 @@ from click.shell_completion import CompletionItem
 from trainc.basics.jsonvalues import as_object, get
 from trainc.basics.regex import lazy
 from trainc.inputs.source import Source
-from trainc.upstream import FIXES
 
 Words: TypeAlias = Callable[[Path, str], Iterable[str | CompletionItem]]
 """Takes the project root and the word before the cursor, and returns the words that may stand there."""
@@ -160,6 +159,5 @@ complete_explained = _completer(
 complete_job_path = _completer(_paths)
 complete_file = _completer(_files)
 complete_image = _completer(_images)
-complete_runtime = _completer(_runtimes)
-complete_fix = _completer(lambda _root, _incomplete: ["recommended", *FIXES])
 complete_revision = _completer(_revisions)
+complete_runtime = _completer(_runtimes)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
+from trainc.basics.about import docs_page
 from trainc.cli.command import CLEAN, STALE, Command, echo
 from trainc.cli.compiling import executor_of, read_paths, revision_of, with_project
 from trainc.cli.options import base_option, crds_option, findings_options, root_option, workers_option
@@ -117,7 +118,7 @@ def _check(root: Path, codes: Iterable[str], paths: Iterable[str]) -> None:
     """Raise BadParameter for a code without a fix, and a path outside of the project."""
     for code in codes:
         if code not in FIXABLE and code not in NEW_RUN:
-            reason = "has no fix: see docs/fix.md" if code in CODES else "is not a code"
+            reason = f"has no fix: see {docs_page('fix')}" if code in CODES else "is not a code"
             raise click.BadParameter(f"{code!r} {reason}", param_hint="'--code'")
     for path in paths:
         if name_below(root, Path.cwd(), path) is None:

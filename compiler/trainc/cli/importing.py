@@ -43,11 +43,19 @@ NOTHING = "nothing to import: no document is a job of another operator or of an 
     is_flag=True,
     help="Also write jobs of which something cannot be imported, with comments that say what.",
 )
+@click.option("-n", "--namespace", default="default", show_default=True, help="The namespace of jobs without one.")
 @root_option
 @findings_options(aside=True)
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True))
 def command(
-    *, write: bool, output: str | None, incomplete: bool, root: Path, reporter: Reporter, paths: tuple[str, ...]
+    *,
+    write: bool,
+    output: str | None,
+    incomplete: bool,
+    namespace: str,
+    root: Path,
+    reporter: Reporter,
+    paths: tuple[str, ...],
 ) -> int:
     """Turn jobs of other operators in FILEs into TrainJobs and runtimes.
 
@@ -67,7 +75,7 @@ def command(
     own = read_tree(root, RUNTIMES)
     inside = [path for path in names if output is None and path != STDIN and name_below(root, folder, path) is not None]
     in_place = {source.name for path in inside for source in read[path].sources}
-    imported = import_documents(given.sources, own.sources, in_place)
+    imported = import_documents(given.sources, own.sources, namespace, in_place)
     findings = [*given.findings, *own.findings, *imported.findings]
     if not imported.files and not reporter.fails(findings):
         reporter.remark(NOTHING)

@@ -36,14 +36,7 @@ Examples:
 """
 
 
-GROUP_EPILOG = """\b
-Examples:
-  trainc new job --runtime torch-distributed mnist
-  trainc new runtime --from torch-distributed my-torch
-"""
-
-
-@click.group("new", epilog=GROUP_EPILOG)
+@click.group("new", epilog=f"{EPILOG}  trainc new runtime --from torch-distributed my-torch\n")
 def command() -> None:
     """Write a new job, with a comment on every field, or a copy of a runtime."""
 

@@ -12,8 +12,9 @@ from trainc.cli.command import CLEAN, Command, echo
 from trainc.cli.compiling import choose, executor_of
 from trainc.cli.options import environment_option, findings_options, root_option
 from trainc.cli.reporter import Reporter
+from trainc.findings import has_errors
 from trainc.pipeline.context import Keep
-from trainc.project.environments import JOBS, compile_for, load_config
+from trainc.project.environments import JOBS, compile_for, load_config, with_empty
 from trainc.project.read import merge, read_platform, read_tree
 from trainc.project.write import OUT
 from trainc.report.fleet import fleet, totals
@@ -57,7 +58,8 @@ def command(
     images and their digests, findings, and for each job what its parts wait for. It
     loads nothing from elsewhere, so you can mail it or publish it as an artifact of
     CI. The same inputs give the same bytes. Jobs with errors are on the page too, so
-    findings do not change the exit status, unless trainc.yaml cannot be read.
+    findings do not change the exit status, unless trainc.yaml cannot be read or
+    there is nothing to read.
     """
     target = None if output == "-" else Path(output)
     if target is not None and Path(os.path.realpath(target)).is_relative_to(os.path.realpath(root / OUT)):
@@ -69,6 +71,8 @@ def command(
     inputs = merge([read_tree(root, JOBS), read_platform(root)])
     execute = executor_of(1, quiet=reporter.quiet)  # other processes return files, and no objects
     outcome = compile_for(inputs, config, environments, findings, keep=Keep.OBJECTS, execute=execute)
+    if not outcome.job_count and has_errors(found := with_empty(outcome, root, [JOBS])):
+        return reporter.report(found)  # most likely the wrong folder
     data = fleet(outcome.jobs, outcome.findings)
     text = page(data, title, note)
     if target is None:

@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import click
 
+from trainc.basics.about import docs_page
 from trainc.basics.jsonvalues import get
 from trainc.cli.command import CLEAN, Command, echo
 from trainc.cli.compiling import executor_of
+from trainc.cli.completion import complete_job
 from trainc.cli.options import root_option
 from trainc.cli.reporter import Reporter
 from trainc.documents.classify import TRAINJOB, with_namespace
@@ -44,7 +46,7 @@ Examples:
 
 AFTER = (
     "Next: run 'trainc render' and commit. The sync then deletes the objects of the old run and creates those of the"
-    " new one, and the job starts from the beginning (docs/lifecycle.md)."
+    f" new one, and the job starts from the beginning: {docs_page('lifecycle')}"
 )
 
 
@@ -58,7 +60,7 @@ class Target(NamedTuple):
 @click.command("rerun", cls=Command, epilog=EPILOG)
 @click.option("--diff", is_flag=True, help="Print the changes as a unified diff, and write nothing.")
 @root_option
-@click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
+@click.argument("jobs", metavar="JOB...", nargs=-1, required=True, shell_complete=complete_job)
 def command(*, diff: bool, root: Path, jobs: tuple[str, ...]) -> int:
     """Run jobs again: raise the run number of their TrainJobs.
 

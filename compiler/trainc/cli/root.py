@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -40,6 +41,9 @@ COMMANDS = {
     "cmp": "Print objects as an Argo CD config management plugin.",
 }
 """The commands, in the order of --help, with their short help."""
+
+COMPLETE = "_TRAINC_COMPLETE"
+"""The variable with which a shell asks for completions: a message would end up in the user's line."""
 
 MODULES = {"argocd": "gitops", "flux": "gitops", "import": "importing"}
 """The modules that do not have the name of their command, or have several."""
@@ -115,7 +119,7 @@ class Root(click.Group):
         except click.Abort:
             status = INTERRUPTED
         except Exception as error:  # noqa: BLE001 - nothing else catches it
-            status = failure(error, verbose=False)
+            status = 0 if COMPLETE in os.environ else failure(error, verbose=False)
         sys.exit(status or 0)
 
 

@@ -14,11 +14,11 @@ from trainc.schema.editors import RUNTIMES, catalog, catalog_names, editor_schem
 
 EPILOG: Final = """\b
 Examples:
-  trainc schema                       the kinds and files with a schema
-  trainc schema trainjob              the schema of TrainJobs
-  trainc schema --all -o schemas      all schemas, as files below schemas/
-  trainc schema --vscode              settings for VS Code
-  trainc schema --all -o schemas --vscode > .vscode/settings.json
+  trainc schema                                 all kinds with a schema
+  trainc schema trainjob                        the schema of TrainJobs
+  trainc schema --all -o schemas                all schemas, as files
+  trainc schema --vscode                        settings for VS Code
+  trainc schema --all -o schemas --vscode       settings that use these files
 """
 
 GLOBS: Final = {

@@ -175,6 +175,14 @@ _TEXT = lazy(r"""\"[^"]*\"|'[^']*'|#.*""")
 
 _INDENTATION = "keys of one mapping need the same indentation"
 
+_NOT_CLOSED = {
+    "did not find expected ',' or ']'": ("list", "]"),
+    "did not find expected ',' or '}'": ("mapping", "}"),
+}
+
+_OPENED = lazy(r"((?: |- )*)[\w./-]+: +")
+"""What precedes a bracket in its line: its key, without quotes, unlike in JSON."""
+
 _NO_SPACE = lazy(r"\s*(?:- )*[\w.-]+:[^\s/][^\s:]*$")
 """A line such as ``numNodes:2``."""
 
@@ -196,6 +204,9 @@ def _explained(error: Any, text: str) -> tuple[str, int, str | None, str | None]
     if error.context == "while scanning a quoted scalar" and error.problem == "found unexpected end of stream":
         start = error.context_mark.index
         return "string is never closed", start, None, f"add the closing {text[start]}"
+    if error.problem in _NOT_CLOSED and _is_never_closed(text, error.context_mark.index, line_start):
+        start, (name, bracket) = error.context_mark.index, _NOT_CLOSED[error.problem]
+        return f"{name} is never closed", start, None, f"add the closing {bracket}"
     begin = end = 0
     with suppress(Refused, *ERRORS):
         for scalar in scalar_events(text):
@@ -207,6 +218,14 @@ def _explained(error: Any, text: str) -> tuple[str, int, str | None, str | None]
         return message, begin, None, f"add the closing {text[begin]} to this line"
     message = f"{error.problem} {error.context}" if error.context else error.problem
     return message, offset, None, _hint(error.problem, text[offset : offset + 1], line, before)
+
+
+def _is_never_closed(text: str, bracket: int, line_start: int) -> bool:
+    """Return whether the line of an error cannot be inside the bracket before it: by its indentation, or at the end."""
+    rest = text[line_start:]
+    key = _OPENED.fullmatch(text, text.rfind("\n", 0, bracket) + 1, bracket)
+    is_outside = key is not None and bracket < line_start and len(rest) - len(rest.lstrip(" ")) <= len(key[1])
+    return is_outside or not rest.strip()
 
 
 def _hint(problem: str, character: str, line: str, before: str) -> str | None:

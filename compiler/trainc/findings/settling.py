@@ -7,7 +7,7 @@ TrainJob that uses it, in every environment, and reported once.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from itertools import chain
 from typing import Final
 
@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from trainc.basics.regex import lazy
-from trainc.findings.finding import Finding, Silenced, has_errors, sort_key
+from trainc.findings.finding import Finding, Severity, Silenced, has_errors, sort_key
 from trainc.findings.severities import KEY, LEVELS, Severities, apply, locked, read
 from trainc.findings.suppression import ReadComments, Suppressions
 from trainc.inputs.options import Options
@@ -140,13 +140,15 @@ def collapse(of_inputs: Iterable[Finding], jobs: Iterable[JobFindings]) -> list[
     name. Its message then counts the jobs and environments. A finding in ``of_inputs`` is not counted.
     """
     groups: dict[Hashable, _Group] = {}
-    jobs = [*jobs]
-    for finding in _without_ambiguous_types(of_inputs, jobs):
-        groups.setdefault((_position(finding), finding.message), _Group(finding))
+    of_inputs, jobs = [*of_inputs], [*jobs]
+    explained = _explained([*of_inputs, *chain.from_iterable(job.findings for job in jobs)])
+    for finding in of_inputs:
+        if not explained(finding):
+            groups.setdefault((_position(finding), finding.message), _Group(finding))
     reported = frozenset(groups)
     for job in jobs:
         for finding in job.findings:
-            if (_position(finding), finding.message) not in reported:
+            if (_position(finding), finding.message) not in reported and not explained(finding):
                 key = (_position(finding), finding.message, finding.hint)
                 group = groups.setdefault(key, _Group(finding))
                 group.jobs.setdefault(job.name if job.key is None else job.key, job.name)
@@ -154,18 +156,29 @@ def collapse(of_inputs: Iterable[Finding], jobs: Iterable[JobFindings]) -> list[
     return [_counted(group) for group in _joined(groups.values())]
 
 
-def _without_ambiguous_types(own: Iterable[Finding], jobs: Iterable[JobFindings]) -> Iterable[Finding]:
-    """Remove findings on ambiguous scalars of the wrong type, since the finding on the type explains what to write."""
-    own = [*own]
-    if not any(finding.code == _AMBIGUOUS for finding in own):
-        return own
-    found = chain(own, *(job.findings for job in jobs))
-    wrong = {(each.document.source, each.document.index, each.path) for each in found if each.code in _WRONG_TYPE}
-    return [
-        finding
-        for finding in own
-        if finding.code != _AMBIGUOUS or (finding.document.source, finding.document.index, finding.path) not in wrong
-    ]
+def _explained(found: Iterable[Finding]) -> Callable[[Finding], bool]:
+    """Return whether another finding on the same field explains a finding better, so that it is not reported.
+
+    Of an ambiguous scalar, the finding on its wrong type says what to write. Of a change that Trainer would refuse, a
+    warning, the error on the JobSet that the cluster refuses says how to run the job again.
+    """
+    wrong, refused = set(), set()
+    for each in found:
+        if each.code in _WRONG_TYPE:
+            wrong.add(_field(each))
+        elif each.code in OF_CHANGES and each.severity is Severity.ERROR:
+            refused.add(_field(each))
+
+    def explained(finding: Finding) -> bool:
+        if finding.code == _AMBIGUOUS:
+            return _field(finding) in wrong
+        return finding.code in OF_CHANGES and finding.severity is not Severity.ERROR and _field(finding) in refused
+
+    return explained
+
+
+def _field(finding: Finding) -> Hashable:
+    return finding.document.source, finding.document.index, finding.path
 
 
 def _position(finding: Finding) -> Hashable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -9,12 +10,14 @@ from typing import Any
 
 import msgspec
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import YAMLError
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
+from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document, Source
 from trainc.migrate.inplace import Addition, Edit
-from trainc.migrate.trees import Comment, comments_of, containers, read_tree
+from trainc.migrate.trees import Comment, comments_of, containers, read_tree, write_tree
 
 NO_EQUAL, CHANGED = "TC030", "TC031"
 
@@ -31,9 +34,11 @@ class Converted(msgspec.Struct, frozen=True, eq=False):
 class Old:
     """A document to import. Paths are those of the old document. ``runtimes`` are those of the run."""
 
-    def __init__(self, document: Document, runtimes: Sequence[Document] = ()) -> None:
+    def __init__(self, document: Document, namespace: str = "default", runtimes: Sequence[Document] = ()) -> None:
+        """Read a document; ``namespace`` is for one without."""
         self.document = document
         self.runtimes = runtimes
+        self._namespace = namespace
         self.data: JsonObject = document.data
         self.findings: list[Finding] = []
         self._tree, first, last = _tree_of(document)
@@ -51,8 +56,8 @@ class Old:
 
     @property
     def namespace(self) -> str:
-        """The namespace of the object; default if it has none."""
-        return str(get(self.data, "metadata", "namespace") or "default")
+        """The namespace of the object, or the one for objects without."""
+        return str(get(self.data, "metadata", "namespace") or self._namespace)
 
     @property
     def kind(self) -> str:
@@ -214,25 +219,41 @@ class Old:
 
 @lru_cache(maxsize=4)
 def _lines(source: Source) -> list[str]:
-    return source.decoded().splitlines()
+    return source.decoded().split("\n")  # str.splitlines would also split at other characters
 
 
 @lru_cache(maxsize=4)
 def _tree(source: Source, first: int, last: int) -> Any:
-    return read_tree("\n".join(_lines(source)[first - 1 : last]) + "\n")
+    """Return the tree of some lines; None if ruamel.yaml cannot read what kubectl can."""
+    try:
+        return read_tree("\n".join(_lines(source)[first - 1 : last]) + "\n")
+    except YAMLError:
+        return None
 
 
 def _tree_of(document: Document) -> tuple[Any, int, int]:
-    """Return the tree of a document, and its first and last line. An item of a List begins after the one before it."""
-    lines, line = _lines(document.source), document.locate(()).line
+    """Return the tree of a document, and its first and last line.
+
+    What ruamel.yaml reads in another way than kubectl is read from the data, without its layout.
+    """
+    lines, (line, column) = _lines(document.source), document.locate(())
     cuts = [0, *(number for number, text in enumerate(lines, 1) if text.startswith("---")), len(lines) + 1]
     place = bisect_left(cuts, line + (line in cuts)) - 1
     first, last = cuts[place] + 1, cuts[place + 1] - 1
-    tree = _tree(document.source, first, last)
-    found = next((node for node in _objects(tree) if node.lc.line + first == line), tree)
-    if found is not tree:
+    whole = _tree(document.source, first, last)
+    found = [one for one in _objects(whole) if (one.lc.line + first, one.lc.col + 1) == (line, column)]
+    tree = found[0] if found and _data(found[0]) == document.data else read_tree(json.dumps(document.data))
+    if tree is not whole:
         first, last = line, max(mark.line for mark in document.marks().values())
-    return found, first, last
+        while lines[first - 2].lstrip().startswith("#"):
+            first -= 1
+    return tree, first, last
+
+
+def _data(tree: Any) -> Json:
+    """Return a tree as kubectl reads its text."""
+    documents, _ = load(Source("", write_tree(tree)))
+    return documents[0].data if documents else None
 
 
 def _objects(tree: Any) -> Iterator[CommentedMap]:

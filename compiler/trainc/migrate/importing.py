@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator
 
 import msgspec
@@ -13,14 +14,16 @@ from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report, sort_key
 from trainc.inputs.source import Document, Source
 from trainc.migrate.documents import Converted, Old
+from trainc.migrate.inplace import EditError, text_of
 from trainc.migrate.inplace import edited as edited_text
-from trainc.migrate.inplace import text_of
 from trainc.migrate.kinds import KINDS
 from trainc.migrate.runtimes import Runtimes
 from trainc.migrate.trees import mapping, ordered, write_tree
 
 _TRAINER = ("numNodes", "numProcPerNode", "image", "command", "args", "env", "resourcesPerNode")
 _SPEC = ("runtimeRef", "suspend", "managedBy", "activeDeadlineSeconds", "initializer", "trainer", "runtimePatches")
+_FILE_NAME = re.compile(r"[A-Za-z0-9][-.A-Za-z0-9]*")
+_NO_FILE = "name and namespace cannot be names of files", "use lower case letters, digits and dashes"
 
 
 class NewFile(msgspec.Struct, frozen=True):
@@ -45,10 +48,16 @@ class Imported(msgspec.Struct, frozen=True):
     current: int
 
 
-def import_documents(sources: Iterable[Source], runtimes: Iterable[Source] = (), own: Container[str] = ()) -> Imported:
-    """Import the documents of sources; ``runtimes`` are sources whose runtimes new jobs can use. Pure.
+def import_documents(
+    sources: Iterable[Source],
+    runtimes: Iterable[Source] = (),
+    namespace: str = "default",
+    own: Container[str] = (),
+) -> Imported:
+    """Import the documents of sources. Pure.
 
-    TrainJobs and runtimes are edited in place in sources whose names are in ``own``; from others they are copied.
+    ``runtimes`` are sources whose runtimes new jobs can use, and ``namespace`` is for jobs without one. TrainJobs and
+    runtimes are edited in place in sources whose names are in ``own``; from others they are copied.
     """
     findings: list[Finding] = []
     documents: list[Document] = []
@@ -67,7 +76,7 @@ def import_documents(sources: Iterable[Source], runtimes: Iterable[Source] = (),
             findings += _not_imported(document)
             current += 1
             continue
-        old = Old(document, all_runtimes)
+        old = Old(document, namespace, all_runtimes)
         if (converted := converter(old)) is None:
             current += 1
             continue
@@ -90,10 +99,17 @@ def _edited(old: Old, converted: Converted, texts: dict[str, str], own: Containe
     """Yield the source of a document with its edits, and those of documents before it; or a copy of the document."""
     document = old.document
     name = document.source.name
-    text = edited_text(texts.get(name, document.source.decoded()), document.index, old.data, converted.edits)
+    try:
+        text = edited_text(texts.get(name, document.source.decoded()), document.index, old.data, converted.edits)
+    except EditError:
+        hint = "write it in block style with spaces, without anchors, and import again"
+        old.refuse((), "the document has fields of an earlier release, but its layout cannot be edited", hint)
+        return
     texts[name] = text
     if name in own:
         yield NewFile(name, text, not old.errors, replaces=True)
+    elif not all(map(_FILE_NAME.fullmatch, (old.namespace, old.name))):
+        old.refuse(("metadata", "name"), *_NO_FILE)
     else:
         folder = f"jobs/{old.namespace}" if old.kind == "TrainJob" else "runtimes"
         yield NewFile(f"{folder}/{old.name}.yaml", text_of(text, document.index), not old.errors)
@@ -132,6 +148,10 @@ def _files(old: Old, converted: Converted, known: Runtimes) -> Iterator[NewFile]
         ordered(job["spec"], *_SPEC)
         ordered(job["spec"].get("trainer", mapping()), *_TRAINER)
     trees += [(f"runtimes/{tree['metadata']['name']}.yaml", tree) for tree in converted.others]
+    names = [old.namespace, old.name, *(str(tree["metadata"]["name"]) for tree in converted.others)]
+    if not all(map(_FILE_NAME.fullmatch, names)):
+        old.refuse(("metadata", "name"), *_NO_FILE)
+        return
     table, head = old.comments([tree for _, tree in trees]) if trees else ({}, [])
     head = [f"# trainc import: {dotted(one.path)}: {one.message}" for one in old.errors] + head
     for path, tree in trees:

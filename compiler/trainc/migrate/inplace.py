@@ -13,9 +13,12 @@ from io import StringIO
 from typing import Any, Final, NamedTuple
 
 from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, get
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, copied, get
+from trainc.documents.load import load
+from trainc.inputs.source import Source
 
 _COMMENT: Final = re.compile(r"(?:^|(?<=\s))#.*$")
 _PLACEHOLDER: Final = re.compile(r"(?P<head>.*?)MOVED-(?P<number>\d+)-$")
@@ -60,12 +63,44 @@ class _Span(NamedTuple):
 def edited(text: str, index: int, data: JsonObject, edits: Iterable[Edit | Addition]) -> str:
     """Return the text of a source after edits of its document number ``index``, whose data is ``data``.
 
-    Raises KeyError if the document has no such field.
+    Raises EditError if the result would not have exactly the new values, as with tabs or some anchors.
     """
-    spans = _Editor(text, index, data).spans(tuple(edits))
-    for span in sorted(spans, reverse=True):
-        text = text[: span.start] + span.text + text[span.end :]
-    return text
+    wanted, new = tuple(edits), text.replace("\r\n", "\n")
+    try:
+        for span in sorted(_Editor(new, index, data).spans(wanted), reverse=True):
+            new = new[: span.start] + span.text + new[span.end :]
+        found = load(Source("", new))[0][index].data
+    except (YAMLError, KeyError, IndexError) as error:
+        raise EditError from error
+    if found != _applied(data, wanted):
+        raise EditError
+    return new.replace("\n", "\r\n") if "\r\n" in text else new
+
+
+class EditError(ValueError):
+    """The layout of a document cannot be edited."""
+
+
+def _applied(data: JsonObject, edits: Iterable[Edit | Addition]) -> JsonObject:
+    """Return the data of a document after edits."""
+
+    def resolved(value: Any) -> Any:
+        if isinstance(value, Moved):
+            return get(data, *value.path)
+        if isinstance(value, dict):
+            return {key: resolved(child) for key, child in value.items()}
+        return [resolved(child) for child in value] if isinstance(value, list) else value
+
+    new = copied(data)
+    for edit in edits:
+        removed = () if isinstance(edit, Addition) else (edit.path, *edit.also)
+        for path in removed:
+            as_object(get(new, *path[:-1])).pop(str(path[-1]))
+        if edit.key is not None:
+            as_object(get(new, *(edit.path if isinstance(edit, Addition) else edit.path[:-1])))[edit.key] = resolved(
+                edit.value
+            )
+    return as_object(new)
 
 
 def text_of(text: str, index: int) -> str:
@@ -259,7 +294,8 @@ class _Editor:
         rest = self.lines[line][key.end_mark.column :].partition(":")[2]
         span = self._moved_lines(path)
         if isinstance(node, (MappingNode, SequenceNode)) and not node.flow_style:
-            shift = column + (self.offset if isinstance(node, SequenceNode) else 2) - node.start_mark.column
+            first = node.value[0][0] if isinstance(node, MappingNode) else node  # a mapping may begin with an anchor
+            shift = column + (self.offset if isinstance(node, SequenceNode) else 2) - first.start_mark.column
         else:
             shift = column - key.start_mark.column
         following = self.lines[span[0] : span[1] + 1] if span else []

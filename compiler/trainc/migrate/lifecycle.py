@@ -150,6 +150,7 @@ def max_retry(old: Old) -> int:
 def jobset_policies(old: Old, tasks: Sequence[Lifecycle]) -> dict[str, Any]:
     """Return successPolicy and failurePolicy of the JobSet. maxRetry 3 allows two restarts."""
     found: dict[str, Any] = {}
+    old.done("spec", "maxRetry")  # it counts restarts, so without a policy that restarts it has no effect
     completing = [task.name for task in tasks if task.completes]
     if completing:
         targets = {} if len(completing) == len(tasks) else {"targetReplicatedJobs": sequence(*completing)}

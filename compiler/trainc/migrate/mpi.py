@@ -92,9 +92,7 @@ def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: 
     }
     if "Launcher" not in sets:
         return without_pods(old, _FIELD)
-    if _DISCOVERY in sets["Launcher"].text:
-        message = f"{_DISCOVERY} has no equal: nothing changes the number of pods while a job runs"
-        old.refuse(sets["Launcher"].container, message, "list the workers with --hostfile /etc/mpi/hostfile")
+    _refuse_discovery(sets["Launcher"])
     job = new_job(old)
     trainer = job["spec"]["trainer"]
     run = RunPolicy(old, job)
@@ -105,7 +103,8 @@ def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: 
         old.moved(trainer, "numNodes", *sets["Worker"].path, "replicas")
     if old.get("spec", "slotsPerWorker") is not None:
         old.put(trainer, "numProcPerNode", "spec", "slotsPerWorker")
-    launcher = _launcher(sets["Launcher"], run, job, operator, as_worker=as_worker)
+    is_intel = policy["mpiImplementation"] == "Intel"
+    launcher = _launcher(sets["Launcher"], run, job, operator, as_worker=as_worker, is_intel=is_intel)
     jobs = [launcher]
     if workers:
         jobs.insert(1 if as_worker and not waits else 0, _worker(sets["Worker"], operator))
@@ -115,6 +114,10 @@ def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: 
         old.refuse(("spec", _FIELD), "an MPIJob without workers has no equal: its hostfile is empty")
     if as_worker:
         policy["runLauncherAsNode"] = True
+        if workers and waits:
+            old.warn(
+                sets["Launcher"].path, "the launcher, which waits for the workers, is the last host, not the first"
+            )
     runtime = new_runtime(own_name("mpi", old), "mpi", mapping(numNodes=1, mpi=policy), *jobs)
     if operator.by_exec:
         runtime["metadata"]["annotations"] = annotations = mapping()
@@ -124,18 +127,33 @@ def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: 
     return Converted(job, runtime)
 
 
+def _refuse_discovery(launcher: Replicas) -> None:
+    """Report the use of the operator's script that prints the workers that run now."""
+    for key in ("command", "args"):
+        words = launcher.old.get(*launcher.container, key)
+        for index, word in enumerate(words if isinstance(words, list) else ()):
+            if _DISCOVERY in str(word):
+                message = f"{_DISCOVERY} has no equal: nothing changes the number of pods while a job runs"
+                hint = "list the workers with --hostfile /etc/mpi/hostfile"
+                launcher.old.refuse((*launcher.container, key, index), message, hint)
+
+
 def _launcher(
-    replicas: Replicas, run: RunPolicy, job: CommentedMap, operator: _Operator, *, as_worker: bool
+    replicas: Replicas, run: RunPolicy, job: CommentedMap, operator: _Operator, *, as_worker: bool, is_intel: bool
 ) -> CommentedMap:
-    """Return the launcher. Trainer gives variables and resources of a TrainJob to nodes too if the launcher is one."""
+    """Return the launcher. Trainer gives variables and resources of a TrainJob to nodes too if the launcher is one.
+
+    The operator of v1 sets variables of Intel MPI in any launcher. Transport kubexec does so for Intel MPI.
+    """
     names = () if as_worker else _NO_GPUS
     roles = () if operator.by_exec else ((_ROLE, "launcher"),)
 
     own = {str(variable.get("name")) for variable in replicas.old.items(*replicas.container, "env")}
-    rsh = [variable for variable in _BY_RSH if operator.by_exec and variable[0] not in own]
+    added = [variable for variable in _BY_RSH if operator.by_exec and not is_intel and variable[0] not in own]
+    replaced = [name for name, _ in (*roles, *(_BY_RSH if operator.by_exec and is_intel else ()))]
 
     def environment() -> list[CommentedMap]:
-        return [literal(*variable) for variable in (*roles, *((name, "") for name in names), *rsh)]
+        return [literal(*variable) for variable in (*roles, *((name, "") for name in names), *added)]
 
     in_job = [key for key in OF_TRAINER if not (as_worker and key in ("env", "resources"))]
     pods = PodSet(
@@ -143,7 +161,7 @@ def _launcher(
         job=job,
         in_job=in_job,
         environment=environment,
-        variables=(*names, *(name for name, _ in roles)),
+        variables=(*names, *replaced),
         everywhere=False,
         fails_fast=operator.by_exec,
     )
@@ -171,7 +189,7 @@ def _worker(replicas: Replicas, operator: _Operator) -> CommentedMap:
     if not operator.by_exec:
         _resolve_in_host_network(worker)
     containers: CommentedSeq = worker["template"]["spec"]["template"]["spec"]["containers"]
-    container = next(one for one in containers if one["name"] == NODE)
+    container = next(one for one in containers if one.get("name") == NODE)
     if not container.get("command") and (operator.by_exec or not container.get("args")):
         container["command"] = _words(operator.command)
         if operator.args:

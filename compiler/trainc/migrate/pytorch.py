@@ -155,7 +155,8 @@ def _elastic(old: Old, job: CommentedMap, sets: Mapping[str, Replicas]) -> tuple
         env.append(literal("PET_RDZV_CONF", ",".join(pairs)))
     if get("standalone") is True:
         env.append(literal("PET_STANDALONE", ""))
-    if (processes := old.read("spec", "nprocPerNode")) is not None:
+    processes = old.read("spec", "nprocPerNode") or "auto"
+    if old.get(*path, "nProcPerNode") is None:
         env.append(literal("PET_NPROC_PER_NODE", str(processes)))
     if old.get(*path, "metrics") is not None:
         message = "metrics have no equal: nothing scales a TrainJob, which starts with numNodes pods"

@@ -10,10 +10,8 @@ from ruamel.yaml.comments import CommentedMap
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
 from trainc.documents.classify import RUNTIMES
-from trainc.documents.load import load
-from trainc.inputs.source import Document, Source
+from trainc.inputs.source import Document
 from trainc.migrate.pods import PATCHABLE, PATCHABLE_OF_CONTAINERS
-from trainc.migrate.trees import write_tree
 from trainc.pipeline.runtimes import builtin_names, builtin_object
 from trainc.upstream import ANCESTOR_LABEL, NODE, TRAINER, TRANSPORT
 
@@ -78,10 +76,15 @@ class Runtimes:
         return next(one for one in candidates if one not in self._taken)
 
 
-def plain(tree: Any) -> JsonObject:
-    """Return the data of a tree, as kubectl reads it."""
-    (document,), _ = load(Source("", write_tree(tree)))
-    return document.data
+def plain(tree: Any) -> Any:
+    """Return a tree as data."""
+    if isinstance(tree, dict):
+        return {str(key): plain(value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [plain(value) for value in tree]
+    return next(
+        (kind(tree) for kind in (bool, int, float) if isinstance(tree, kind)), None if tree is None else str(tree)
+    )
 
 
 def _name(data: JsonObject) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
+from trainc.kube.quantity import QuantityError
 from trainc.migrate.documents import Converted, Old
 from trainc.migrate.inplace import Addition, Edit, Moved
 from trainc.migrate.pods import MANAGER
@@ -88,8 +89,8 @@ def _runtime_of(old: Old) -> JsonObject:
     )
     for document in old.runtimes:
         data = document.data
-        namespace = get(data, "metadata", "namespace") or old.namespace
-        is_visible = kind == CLUSTER_WIDE or namespace == old.namespace
+        namespaces = {get(each, "metadata", "namespace") or old.namespace for each in (data, old.data)}
+        is_visible = kind == CLUSTER_WIDE or len(namespaces) == 1 or old.get("metadata", "namespace") is None
         if is_visible and data.get("kind") == kind and get(data, "metadata", "name") == name:
             return data
     built_in = kind == CLUSTER_WIDE and name in builtin_names()
@@ -241,8 +242,11 @@ def _processes(old: Old, runtime: JsonObject) -> Iterator[Edit | Addition]:
     if effective is None or not isinstance(trainer, dict) or isinstance(value, int):
         return
     number = _number(old, effective, _resources(old, runtime))
-    if value is not None:
-        yield Edit(_PROCESSES) if number is None else Edit(_PROCESSES, "numProcPerNode", number)
+    if value is not None and number is None:
+        alone = len(trainer) == 1  # without a trainer at all, Trainer sets no variables
+        yield Edit(_PROCESSES[:-1], "trainer", {}) if alone else Edit(_PROCESSES)
+    elif value is not None:
+        yield Edit(_PROCESSES, "numProcPerNode", number)
     elif number is not None:
         message = f"numProcPerNode of the runtime is now that of its jobs: {number}"
         old.note(("spec", "trainer"), message)
@@ -257,7 +261,7 @@ def _number(old: Old, value: Json, resources: JsonObject) -> Json:
     if str(value).isdecimal():
         old.note(path, f"numProcPerNode is a number, {value}: Trainer v2.0 and v2.1 refused the text")
         return int(str(value))
-    gpus = gpu_count(resources)
+    gpus = _gpus(resources)
     if value == "cpu" and gpus:
         request, limit = (quantities(resources, kind).get("cpu") for kind in ("requests", "limits"))
         cpus = limit if request is None or request.is_zero() else request
@@ -278,6 +282,14 @@ def _resources(old: Old, runtime: JsonObject) -> JsonObject:
     """Return the resources that count: those of the job, else those of the runtime's container."""
     own = old.get(*_RESOURCES)
     return own if isinstance(own, dict) else _resources_of(runtime)
+
+
+def _gpus(resources: JsonObject) -> int:
+    """Return the number of GPUs; none where an amount is not valid, which today's CRD reports."""
+    try:
+        return gpu_count(resources)
+    except QuantityError:
+        return 0
 
 
 def _resources_of(runtime: JsonObject) -> JsonObject:
@@ -304,9 +316,9 @@ def _report_processes(old: Old) -> None:
 def _changed_runtimes(old: Old, runtime: JsonObject) -> None:
     """Report what a job of v2.0 or v2.1 gets from its runtime today that it did not get then."""
     path: Path = ("spec", "runtimeRef", "name")
-    name = old.get(*path)
+    name = str(old.get(*path))
     if not runtime and name in _REMOVED:
-        old.refuse(path, f"no runtime {name} is built in", _REMOVED[str(name)])
+        old.refuse(path, f"no runtime {name} is built in", _REMOVED[name])
     if _is_built_in(old, runtime):
         if name in _CLAIMS:
             message = f"the pods used claim {name}; the runtime now creates a claim of 20Gi for each job"
@@ -318,7 +330,7 @@ def _changed_runtimes(old: Old, runtime: JsonObject) -> None:
     own = as_object(old.get(*_RESOURCES))
     torch = get(runtime, *_TORCH) is not None and isinstance(old.get("spec", "trainer"), dict)
     derived = {str(old.get(*_PROCESSES)), str(get(runtime, *_TORCH, "numProcPerNode"))} <= {"None", "auto"}
-    if torch and derived and not own and old.get("spec", _OVERRIDES[0]) and not gpu_count(_resources_of(runtime)):
+    if torch and derived and not own and old.get("spec", _OVERRIDES[0]) and not _gpus(_resources_of(runtime)):
         message = "Trainer v2.0 started a process per GPU even if no resources were set; now it is one per CPU request"
         old.warn(("spec", "trainer"), message, "set numProcPerNode or resourcesPerNode")
     if own:

@@ -7,17 +7,21 @@ the trees have no comments; they are read from the text, and inserted into the n
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import ReusedAnchorWarning
 
 from trainc.basics.jsonvalues import Path
 from trainc.documents.load import comments, load
-from trainc.inputs.source import Document, Source
+from trainc.inputs.source import Document, Mark, Source
 
 _WIDTH: Final = 1 << 16
 """Lines are not folded."""
@@ -63,7 +67,10 @@ def _yaml() -> YAML:
 
 def read_tree(text: str) -> Any:
     """Return the tree of one document, without comments; each alias becomes a copy."""
-    return _plain(_yaml().load(text), is_json=text.lstrip().startswith("{"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReusedAnchorWarning)
+        tree = _yaml().load(text)
+    return _plain(tree, is_json=text.lstrip().startswith("{"))
 
 
 def _plain(tree: Any, *, is_json: bool) -> Any:
@@ -89,16 +96,15 @@ def write_tree(tree: CommentedMap, table: Comments = MappingProxyType({}), head:
     _yaml().dump(tree, stream)
     text = stream.getvalue()
     found = {path: table[key] for path, key in _keys(tree, ()) if key in table}
-    lines = text.splitlines()
+    lines = text.removesuffix("\n").split("\n")  # str.splitlines would also split at other characters
     if found:
         (document,), _ = load(Source("", text))
-        for path, comment in sorted(found.items(), key=lambda item: document.locate(item[0]), reverse=True):
-            mark = document.locate(path)
-            if comment.beside is not None:
-                lines[mark.line - 1] += f"  {comment.beside}"
-            line = lines[mark.line - 1]
-            indent = line[: len(line) - len(line.lstrip())]
-            lines[mark.line - 1 : mark.line - 1] = [indent + above for above in comment.above]
+        places = sorted(((document.locate(path).line - 1, entry) for path, entry in found.items()), key=itemgetter(0))
+        for line, entry in places:
+            lines[line] += f"  {entry.beside}" if entry.beside is not None else ""
+        for line, entry in reversed(places):  # from the end, as lines are added
+            indent = lines[line][: len(lines[line]) - len(lines[line].lstrip())]
+            lines[line:line] = [indent + above for above in entry.above]
     end = table.get((id(tree), None))
     return "\n".join([*head, *lines, *(end.above if end else ())]) + "\n"
 
@@ -123,19 +129,24 @@ def _keys(tree: Any, path: Path) -> Iterator[tuple[Path, tuple[int, Any]]]:
         yield from _keys(value, (*path, key))
 
 
+@lru_cache(maxsize=4)
+def _comments(source: Source) -> tuple[Mark, ...]:
+    return tuple(mark for mark, _ in comments(source, ""))
+
+
 def comments_of(document: Document, first: int, last: int) -> tuple[dict[Path, Comment], list[str]]:
     """Return the comments in some lines of a document by path, and those after its last node.
 
     A comment on a line of its own belongs to the next node, any other to the node before it.
     """
-    found = [(mark, text) for mark, text in comments(document.source, "") if first <= mark.line <= last]
+    found = [mark for mark in _comments(document.source) if first <= mark.line <= last]
     if not found:
         return {}, []
-    lines = document.source.decoded().splitlines()
+    lines = document.source.decoded().split("\n")
     nodes = sorted(((mark, len(path), path) for path, mark in document.marks().items()), key=lambda node: node[:2])
     table: dict[Path, Comment] = {}
     end: list[str] = []
-    for mark, _ in found:
+    for mark in found:
         line = lines[mark.line - 1]
         text = line[mark.column - 1 :].rstrip()
         if line[: mark.column - 1].strip():

@@ -104,6 +104,9 @@ def _tasks(old: Old) -> list[Task]:
         if pods.count < 1:
             old.warn(path, f"task {name} has no pods and is left out")
             continue
+        if not pods.names:
+            old.refuse(path, f"task {name} has no container")
+            continue
         old.done(*pods.pod, "restartPolicy")
         if policy not in ("Never", "OnFailure"):
             old.note(pods.pod, "restartPolicy is OnFailure: a Job has no Always, the default of a pod in a Volcano Job")
@@ -338,6 +341,7 @@ def _gang(old: Old, runtime: CommentedMap, tasks: list[Task]) -> None:
         return
     policy = mapping()
     for key in ("mode", "highestTierAllowed"):
+        old.done("spec", "networkTopology", key)
         old.put(policy, key, "spec", "networkTopology", key)
     waits = [task for task in tasks if old.get(*task.pods.path, "dependsOn") is not None]
     alone = [task for task in tasks if task.alone]

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from trainc.basics.about import DOCUMENTATION, SCHEMAS
 from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get
 from trainc.data import load_text
 from trainc.documents.emit import emit
@@ -26,11 +27,6 @@ from trainc.upstream import (
     TRAINER_GROUP,
     VALIDATION_LABEL,
 )
-
-DOCS: Final = "https://github.com/trainc/trainc/blob/main/docs"
-"""The address of docs/."""
-SCHEMAS: Final = "https://raw.githubusercontent.com/trainc/trainc/main/docs/schemas"
-"""The address of the JSON schemas for editors."""
 
 EXAMPLES: Final = {
     DATASET_INITIALIZER: ("dataset", "hf://tatsu-lab/alpaca"),
@@ -183,5 +179,5 @@ def init_files(setup: Setup) -> tuple[NewFile, ...]:
         rows[_CI[setup.ci]] = "checks every change"
     for policy in POLICIES if setup.policies else ():
         rows |= {f"policies/{policy}.yaml": "a policy", f"policies/tests/{policy}.yaml": "its tests"}
-    values = {**asdict(setup), "docs": DOCS, "schemas": SCHEMAS}
+    values = {**asdict(setup), "docs": DOCUMENTATION, "schemas": SCHEMAS}
     return tuple(NewFile(name, purpose, fill(f"init/{name.lstrip('.')}", values)) for name, purpose in rows.items())

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
+from trainc.basics.about import SCHEMAS
 from trainc.basics.jsonvalues import Json, JsonObject, as_object
 from trainc.data import load_json, load_text
 from trainc.kube.gotypes import fields
@@ -21,8 +22,6 @@ from trainc.upstream import TRAINER_API
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 TRAINER: Final = ("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime")
-URL: Final = "https://raw.githubusercontent.com/trainc/trainc/main/docs/schemas/"
-"""Where the schemas are published: the folder docs/schemas/ of the repository of trainc."""
 
 FILES: Final = {
     "trainc.yaml": "config.schema.json",
@@ -204,4 +203,4 @@ def catalog() -> dict[str, JsonObject]:
 
 def schema_url(name: str) -> str:
     """Return the URL of a published schema, for the modeline of a file. Raises KeyError for an unknown name."""
-    return URL + catalog_names()[name]
+    return f"{SCHEMAS}/" + catalog_names()[name]

@@ -2,8 +2,8 @@
 // {"documents": [...]}, gives one line on standard output, {"objects": [...], "error": ""}.
 //
 // The documents are a TrainJob, its runtime and what else lies in the cluster. They get the defaults of that release's
-// CRDs, and that release's own webhook and plugins do the rest. Releases are built from this one source:
-// go build -modfile=v2.0.mod.
+// CRDs, and that release's own webhook and plugins do the rest. This one source is built for v2.1 with go.mod, and
+// for v2.0 with go build -modfile=v2.0.mod.
 package main
 
 import (
@@ -170,7 +170,7 @@ func reply(asked question) (found answer) {
 	}
 	job.UID = "0"
 	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
-	runtimes, err := newRuntimes(cluster)
+	runtimes, err := core.New(context.Background(), cluster, indexer{})
 	if err != nil {
 		return answer{Error: err.Error()}
 	}

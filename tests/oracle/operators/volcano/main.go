@@ -16,6 +16,7 @@ import (
 	"reflect"
 	"regexp"
 	"sort"
+	"strings"
 	"unsafe"
 
 	jsonpatch "github.com/evanphx/json-patch"
@@ -116,8 +117,9 @@ func reply(text []byte) (found answer) {
 	}
 	job.UID, job.ResourceVersion = "00000000-0000-0000-0000-000000000001", "1"
 	job, err := admit(job)
-	if err != nil {
-		return answer{Error: err.Error()}
+	if err != nil { // what is valid follows, in random order
+		message, _, _ := strings.Cut(err.Error(), "\n\n")
+		return answer{Error: message}
 	}
 	objects, err := run(job)
 	if err != nil {
