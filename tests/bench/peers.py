@@ -23,17 +23,27 @@ FOLDER = ROOT / "build" / "peers"
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A program: its name, the Go package it is built from, and the module and version that this is in."""
+    """A program: its name, the Go package it is built from, and the module and version that this is in.
+
+    ``source`` is a folder of this repository with a main package, for a module that go install cannot build.
+    """
 
     name: str
     package: str
     module: str
     version: str
+    source: Path | None = None
 
     @property
     def target(self) -> str:
-        """What go install takes."""
+        """What is built, in the form that go install takes."""
         return f"{self.package}@{self.version}"
+
+    def command(self, folder: Path) -> tuple[str | Path, ...]:
+        """Return the command that builds it into a folder; go install takes the folder from GOBIN."""
+        if self.source is None:
+            return "go", "install", self.target
+        return "go", "build", "-C", self.source, "-o", folder.resolve() / self.name, "."
 
 
 PEERS = (
@@ -41,6 +51,8 @@ PEERS = (
     Peer("kustomize", "sigs.k8s.io/kustomize/kustomize/v5", "sigs.k8s.io/kustomize/kustomize/v5", "v5.8.1"),
     Peer("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform", "github.com/yannh/kubeconform", "v0.8.0"),
     Peer("conftest", "github.com/open-policy-agent/conftest", "github.com/open-policy-agent/conftest", "v0.71.1"),
+    # The module of Kubernetes, which has the main package, has replace directives; tests/e2e/kubectl is that package.
+    Peer("kubectl", "k8s.io/kubectl/pkg/cmd", "k8s.io/kubectl", "v0.34.4", ROOT / "tests" / "e2e" / "kubectl"),
     Peer("kubectl-validate", "sigs.k8s.io/kubectl-validate", "sigs.k8s.io/kubectl-validate", "v0.0.4"),
 )
 
@@ -49,6 +61,12 @@ def present(folder: Path) -> Mapping[str, Path]:
     """Return the programs of ``PEERS`` in a folder, or else on the PATH, by name."""
     found = {peer.name: shutil.which(peer.name, path=folder) or shutil.which(peer.name) for peer in PEERS}
     return {name: Path(path).resolve() for name, path in found.items() if path is not None}
+
+
+def pinned(folder: Path) -> Mapping[str, Path]:
+    """Return the programs that ``present`` finds in exactly the versions of ``PEERS``."""
+    found, versions = present(folder), {peer.name: (peer.module, peer.version) for peer in PEERS}
+    return {name: path for name, path in found.items() if version(path, versions[name][0]) == versions[name][1]}
 
 
 def version(binary: Path, module: str) -> str:
@@ -78,7 +96,7 @@ def install(folder: Path) -> int:
             continue
         print(f"building {peer.target}", flush=True)
         environment = {**os.environ, "GOBIN": str(folder.resolve()), "CGO_ENABLED": "0"}
-        failed += subprocess.run(["go", "install", peer.target], env=environment, check=False).returncode != 0
+        failed += subprocess.run(peer.command(folder), env=environment, check=False).returncode != 0
     return failed
 
 
