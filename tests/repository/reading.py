@@ -124,6 +124,7 @@ class Reader:
         self.status = 0
         self.statuses: dict[str, int] = {}
         self.names: dict[str, Any] = {"__name__": "__main__"}
+        self.variables: list[str] = []
         self.moves: dict[str, str] = {}
         self.programs = folder / "bin"
         put_program(self.programs)
@@ -221,6 +222,9 @@ class Reader:
         if command in self.moves:
             self.begin(self.moves[command])
         for part in re.split(" && ", command):
+            if re.match(r"[a-z]+=", part):
+                self.variables.append(part)
+                continue
             assert part.split()[0] in PROGRAMS, f"{part}: runs only where the table of exceptions has a reason not to"
             words = re.fullmatch(r"(?:\.venv/bin/)?trainc (.*?)(?: > (\S+))?", part)
             if words and "|" not in part:
@@ -253,7 +257,7 @@ class Reader:
 
     def execute(self, script: str) -> str:
         done = subprocess.run(
-            ["bash", "-euc", script], cwd=self.folder, env=self.environment,
+            ["bash", "-euc", "\n".join((*self.variables, script))], cwd=self.folder, env=self.environment,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
         )  # fmt: skip
         self.status = done.returncode

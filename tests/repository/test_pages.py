@@ -128,7 +128,7 @@ def test_every_exception_occurs() -> None:
 
 def test_every_page_is_in_the_index_once() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    listed = [name for name in re.findall(r"\]\(([\w-]+\.md)\)", index)]
+    listed: list[str] = re.findall(r"\]\(([\w-]+\.md)\)", index)
     pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md", "package.md"}
     assert sorted(listed) == sorted(pages), "docs/package.md is for the package registry"
     assert "docs/README.md" in (ROOT / "README.md").read_text(encoding="utf-8")
