@@ -10,10 +10,12 @@ import pytest
 from example import ROOT
 from ruamel.yaml import YAML
 
-from trainc.schema.editors import TRAINER, URL, catalog_names
+from trainc.basics.about import SCHEMAS
+from trainc.schema.editors import TRAINER, catalog_names
 from transcripts import replay
 
 PAGE = (ROOT / "docs" / "editors.md").read_text(encoding="utf-8")
+URL = f"{SCHEMAS}/"
 NOT_OURS = ("kubeconform", "mkdir")
 
 

@@ -17,6 +17,7 @@ from reading import Reader, blocks
 from gitrepo import needs_git
 from trainc.cli.root import COMMANDS, trainc
 from trainc.data import load_json
+from trainc.findings import CODES
 
 PAGES = sorted(
     path.relative_to(ROOT).as_posix()
@@ -141,6 +142,12 @@ def test_generated_pages_are_current(name: str) -> None:
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     assert tool.TARGET.read_text(encoding="utf-8") == tool.markdown(), f"run compiler/tools/{name}.py (make schemas)"
+
+
+def test_the_page_on_checks_has_every_check_of_jobs() -> None:
+    page = (ROOT / "docs" / "checks.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"(?m)^\| (TC8\d\d) (\w+) \|", page))
+    assert rows == {code: CODES[code].severity for code in CODES if code.startswith("TC8") and code > "TC802"}
 
 
 def test_the_reference_has_every_command_and_every_key() -> None:
