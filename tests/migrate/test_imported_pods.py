@@ -6,6 +6,7 @@ that the import or the operator refuses has no pods to compare. `make test` comp
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from functools import cache
@@ -24,7 +25,7 @@ from trainc import Build, Options, Source, compile
 from trainc.findings import has_errors
 from trainc.findings.text import render
 
-CASES = operatorgoldens.cases()
+CASES = [path for path in operatorgoldens.cases() if operatorgoldens.golden(path).exists()]
 SOME = CASES if THOROUGH else CASES[::3]
 thorough = pytest.mark.skipif(not THOROUGH, reason="takes long: only in CI, or with TRAINC_THOROUGH=1")
 
@@ -149,14 +150,18 @@ def test_hosts_of_imported_jobs_exist(path: Path) -> None:
         assert missing == set()
 
 
-@thorough
+@pytest.mark.skipif(
+    not os.environ.get("TRAINC_THOROUGH"),
+    reason="builds four releases of Kubernetes in ten minutes: only with TRAINC_THOROUGH=1, as CI does weekly",
+)
 @pytest.mark.go
 def test_goldens_are_what_operators_create() -> None:
-    """Where all operators can be built; that takes ten minutes the first time."""
+    """Where all operators can be built."""
     if reasons := [reason for operator in operatorgoldens.operators() if (reason := operator.missing())]:
         pytest.skip("; ".join(reasons))
     try:
         fresh = operatorgoldens.fresh()
     except OracleError as error:
         pytest.fail(str(error))
-    assert [path.name for path, text in fresh.items() if path.read_text(encoding="utf-8") != text] == []
+    stale = [path.name for path, text in fresh.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    assert stale == []

@@ -34,18 +34,20 @@ def test_the_commands_write_settings_that_name_files(tmp_path: Path, monkeypatch
         if target:
             settings = json.loads(re.sub(r"(?m)^[+~] .*\n", "", shown))["yaml.schemas"]
             local = "schemas --vscode" in words
-            assert all((tmp_path / name).is_file() if local else name.startswith(URL) for name in settings), settings
+            assert all((tmp_path / name).is_file() if local else name.startswith(SCHEMAS) for name in settings), (
+                settings
+            )
 
 
 def test_the_table_has_every_schema() -> None:
     rows = re.findall(r"(?m)^\| .* \| `([^`]+\.json)` \|$", PAGE)
     assert rows == list(catalog_names().values())
-    assert f"`{URL}`" in PAGE
+    assert f"`{SCHEMAS}/`" in PAGE
 
 
 def test_the_modeline_names_a_schema() -> None:
     first, second = blocks("yaml")
     addresses = [re.findall(r"\$schema=(\S+)", text)[0] for text in (first, second)]
-    assert addresses[0] == URL + catalog_names()["TrainJob"]
+    assert addresses[0] == f"{SCHEMAS}/" + catalog_names()["TrainJob"]
     assert addresses[1].endswith(catalog_names()["TrainJob"])
     assert YAML(typ="safe").load(first)["kind"] in TRAINER

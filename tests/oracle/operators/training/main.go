@@ -36,7 +36,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	rbac "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	kubefake "k8s.io/client-go/kubernetes/fake"
@@ -121,13 +120,27 @@ func reply(asked question) (found answer) {
 	job.SetUID("00000000-0000-0000-0000-000000000001")
 	warnings, err := validate(job)
 	if err != nil {
-		return answer{Error: err.Error(), Warnings: warnings}
+		return answer{Error: sorted(err), Warnings: warnings}
 	}
 	objects, err := run(job, asked.Gang)
 	if err != nil {
 		return answer{Error: err.Error(), Warnings: warnings}
 	}
 	return answer{Objects: objects, Warnings: warnings}
+}
+
+// sorted returns the text of an error; the operator looks at types of replicas in random order.
+func sorted(err error) string {
+	several, ok := err.(interface{ Errors() []error })
+	if !ok {
+		return err.Error()
+	}
+	var texts []string
+	for _, one := range several.Errors() {
+		texts = append(texts, one.Error())
+	}
+	sort.Strings(texts)
+	return strings.Join(texts, "\n")
 }
 
 // validate returns what the operator's webhook says when a job is created.
@@ -288,19 +301,22 @@ func list(objects client.Client) ([]any, error) {
 			metadata := object["metadata"].(map[string]any)
 			delete(metadata, "creationTimestamp")
 			delete(metadata, "resourceVersion")
+			if spec, ok := object["spec"].(map[string]any); ok {
+				if ports, ok := spec["ports"].([]any); ok { // of a Service, in random order
+					sort.SliceStable(ports, func(i, j int) bool { return fmt.Sprint(ports[i]) < fmt.Sprint(ports[j]) })
+				}
+			}
 			found = append(found, object)
 		}
 	}
 	sort.SliceStable(found, func(i, j int) bool { return key(found[i]) < key(found[j]) })
-	sorted := make([]any, len(found))
+	all := make([]any, len(found))
 	for i := range found {
-		sorted[i] = found[i]
+		all[i] = found[i]
 	}
-	return sorted, nil
+	return all, nil
 }
 
 func key(object map[string]any) string {
 	return fmt.Sprint(object["kind"], " ", object["metadata"].(map[string]any)["name"])
 }
-
-var _ metav1.Object = &kubeflow.MPIJob{}
