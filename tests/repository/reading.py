@@ -130,13 +130,13 @@ class Reader:
         put_program(self.programs)
         self.environment = {
             **os.environ, **PEOPLE, **ALONE, "TRAINC_CACHE_DIR": str(folder / "cache"),
-            "PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}", "GITHUB_SHA": "0" * 40,
+            "PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}", "GITHUB_SHA": "0" * 40, "SHA": "0" * 40,
         }  # fmt: skip
         self.begin(start)
 
     def begin(self, kind: str) -> None:
         """Go on with another start."""
-        self.folder = self.root = self.root.with_name(kind)
+        self.folder = self.root = self.root.with_name(f"{kind}-{len(list(self.root.parent.iterdir()))}")
         shutil.copytree(starts(kind, self.shared), self.root)
         session = STARTS / f"{Path(self.page).stem}.txt"
         if session.is_file():
@@ -227,7 +227,7 @@ class Reader:
                 continue
             assert part.split()[0] in PROGRAMS, f"{part}: runs only where the table of exceptions has a reason not to"
             words = re.fullmatch(r"(?:\.venv/bin/)?trainc (.*?)(?: > (\S+))?", part)
-            if words and "|" not in part:
+            if words and not re.search(r" (\|\|?|<) ", part):
                 self.trainc(self.expand(words[1]), words[2], stdin)
             else:
                 self.bash(part)
