@@ -44,10 +44,12 @@ image: $(READY) ## build images/ as OCI layouts in build/images/ and print their
 containerfiles: $(READY) ## build the Containerfiles of images/ with buildah and run the results (needs mmdebstrap, buildah, root)
 	$(BIN)/python -m pytest -m containerfile -rs $(ARGS) tests/images
 
-schemas: $(READY) ## regenerate data and pages: runtimes, codes, fixes, CRD schemas, CEL functions, Go types (needs Go)
+schemas: $(READY) ## regenerate data and pages: runtimes, codes, commands, fixes, CRD schemas, CEL functions, Go types (needs Go)
 	$(BIN)/python compiler/tools/builtins.py
 	$(BIN)/python compiler/tools/codes.py
+	$(BIN)/python compiler/tools/commands.py
 	$(BIN)/python compiler/tools/fileschemas.py
+	$(BIN)/python compiler/tools/configuration.py
 	$(BIN)/python compiler/tools/fixes.py
 	$(BIN)/python compiler/tools/grammar.py
 	$(BIN)/python compiler/tools/schemas.py

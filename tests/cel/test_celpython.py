@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 from typing import Any
 
 import celpy
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 
 from trainc.cel import KubernetesEnvironment, KubernetesRunner
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "cel.md"
 FAILED = "failed"
 CONTEXT = {
     "n": celtypes.IntType(3),
@@ -38,12 +36,6 @@ def result(environment: celpy.Environment, text: str, context: Any = CONTEXT) ->
 def fresh_parser(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a process in which nobody has made a celpy.Environment yet."""
     monkeypatch.setattr(CELParser, "CEL_PARSER", None)
-
-
-def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
-    [code, shown] = re.findall(r"```(?:python|text)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    exec(compile(code, str(PAGE), "exec"), {})
-    assert capsys.readouterr().out == shown
 
 
 VALUES = [

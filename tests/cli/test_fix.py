@@ -219,25 +219,3 @@ def test_the_page_decides_for_every_code_with_a_hint() -> None:
     assert codes_of(fixes) == {*FIXABLE, *NEW_RUN}
     assert codes_of(fixes) & codes_of(reasons) == set()
     assert hinted() - codes_of(fixes) == codes_of(reasons)
-
-
-def test_the_example_of_the_page(repository: Path, run: Run) -> None:
-    example, rerun = PAGE.split("## An example")[1], PAGE.split("trainc rerun team-a/train")[1]
-    blocks = dict(re.findall(r"(?ms)^```(yaml|diff|text)\n(.*?)^```", example.split("## What it does")[0]))
-    path = put(repository, "jobs/team-a/train.yaml", blocks["yaml"])
-    result = run("fix", "--diff")
-    assert (result.exit_code, result.stdout) == (3, blocks["diff"])
-    result = run("fix")
-    assert (result.exit_code, result.stderr) == (0, blocks["text"])
-    result = run("rerun", "team-a/train")
-    assert result.output == re.findall(r"(?ms)^```text\n(.*?)^```", rerun)[0]
-    assert run("validate").exit_code == 0
-    assert 'trainc.dev/run: "2"' in path.read_text(encoding="utf-8")
-
-
-def test_the_commands_of_the_page_have_these_options(repository: Path, run: Run) -> None:
-    named = re.findall(r"(?m)^trainc (fix|rerun)(.*?)(?:  +#.*)?$", PAGE)
-    assert len(named) >= 8
-    for command, arguments in named:
-        offered = run(command, "--help").output
-        assert all(option in offered for option in re.findall(r"--[a-z]+", arguments)), arguments

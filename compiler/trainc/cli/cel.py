@@ -39,7 +39,7 @@ EPILOG = """\b
 Examples:
   trainc cel '1 + 2'
   trainc cel 'object.spec.replicatedJobs.map(j, j.name)' --object jobset.yaml
-  trainc cel 'variables.n > 8' --object job.yaml --variable n=object.spec.n
+  trainc cel 'variables.n > 8' --object a.yaml --variable n=object.spec.n
   trainc cel --env crd 'self != oldSelf' --object a.yaml --old-object b.yaml
   trainc build job.yaml | trainc cel 'size(object.spec)' --object -
   trainc cel --jsonl < expressions.jsonl > results.jsonl

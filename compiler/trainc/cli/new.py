@@ -53,7 +53,7 @@ def command() -> None:
     "-n",
     "--namespace",
     metavar="NAMESPACE",
-    help="The namespace: a folder of jobs/.  [default: the only folder of jobs/, else default]",
+    help="The namespace: a folder of jobs/.  [default: the only folder of jobs/, or default if there is none]",
 )
 @click.option("-o", "output", type=click.Choice(("-",)), help="Write to standard output instead of jobs/.")
 @root_option
