@@ -10,10 +10,11 @@ import pytest
 from example import ROOT, copied
 from ruamel.yaml import YAML
 
-from trainc.schema.editors import TRAINER, URL, catalog_names
+from trainc.schema.editors import TRAINER, catalog_names, schema_url
 from transcripts import replay
 
 PAGE = (ROOT / "docs" / "editors.md").read_text(encoding="utf-8")
+URL = schema_url("TrainJob").removesuffix(catalog_names()["TrainJob"])
 NOT_OURS = ("kubeconform", "mkdir")
 
 
