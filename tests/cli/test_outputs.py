@@ -66,6 +66,7 @@ def test_a_page_is_written_completely_or_not_at_all(project: Path, run: Run) -> 
         project.chmod(0o700)
     if os.geteuid():
         assert (result.exit_code, (project / "report.html").read_text(encoding="utf-8")) == (2, "the old one")
+        assert result.stderr == "trainc: error: report.html: Permission denied\n"
     full = run("report", "-o", "/dev/full")
     assert full.exit_code == 2
     assert "No space left on device" in full.stderr

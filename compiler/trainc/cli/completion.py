@@ -113,6 +113,12 @@ def _fields(_root: Path, incomplete: str) -> Iterable[str]:
     return (*roots(), *(children(incomplete) if "." in incomplete else ()))
 
 
+def _kinds(_root: Path, _incomplete: str) -> Iterable[str]:
+    from trainc.schema.editors import catalog_names
+
+    return catalog_names()
+
+
 def _paths(root: Path, incomplete: str) -> Iterable[str | CompletionItem]:
     """Return files of jobs/ as paths from the working directory, or let the shell complete any file."""
     top = os.path.relpath(root / JOBS)
@@ -172,6 +178,7 @@ complete_explained = _completer(
 )
 complete_job_or_file = _completer(lambda root, incomplete: [*_jobs(root, incomplete)] or _files(root, incomplete))
 complete_fixable = _completer(_fixable)
+complete_kind = _completer(_kinds)
 complete_job_path = _completer(_paths)
 complete_file = _completer(_files)
 complete_image = _completer(_images)

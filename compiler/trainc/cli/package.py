@@ -91,6 +91,7 @@ def command(
         echo_line(f"trainc: error: {error}", err=True)
         return ENVIRONMENT
     echo_line(f"{name}: {documents.digest}")
+    reporter.remark(f"written to {output or OUTPUT}; nothing is pushed")
     return status
 
 

@@ -10,6 +10,7 @@ import click
 
 from trainc.basics.jsonvalues import JsonObject
 from trainc.cli.command import CLEAN, Command, echo
+from trainc.cli.completion import complete_kind
 from trainc.schema.editors import RUNTIMES, catalog, catalog_names, editor_schema, schema_url
 
 EPILOG: Final = """\b
@@ -35,7 +36,7 @@ GLOBS: Final = {
 @click.option("--all", "every", is_flag=True, help="Write all schemas to the folder of -o.")
 @click.option("-o", "--output", metavar="DIR", type=click.Path(file_okay=False), help="The folder for --all.")
 @click.option("--vscode", is_flag=True, help="Print settings for VS Code that select a schema for each file.")
-@click.argument("kind", required=False)
+@click.argument("kind", required=False, shell_complete=complete_kind)
 def command(*, every: bool, output: str | None, vscode: bool, kind: str | None) -> int:
     """Print the JSON schema of a KIND, for editors: completion, descriptions and checks as you type.
 

@@ -336,5 +336,8 @@ def write_output(root: Path, path: Path, text: str) -> None:
     check_folder(root, path.parent)
     if path.exists() and not path.is_symlink() and not path.is_file():
         path.write_text(text, encoding="utf-8", newline="\n")
-    else:
+        return
+    try:
         replace_file(os.path.abspath(path), text.encode())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None  # not the name of a temporary file
