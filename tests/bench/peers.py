@@ -43,7 +43,7 @@ class Peer:
         """Return the command that builds it into a folder; go install takes the folder from GOBIN."""
         if self.source is None:
             return "go", "install", self.target
-        return "go", "build", "-C", self.source, "-o", folder.resolve() / self.name, "."
+        return "go", "build", "-C", self.source, "-trimpath", "-o", folder.resolve() / self.name, "."
 
 
 PEERS = (

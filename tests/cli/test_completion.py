@@ -15,6 +15,7 @@ from small import Process, job, put
 from gitrepo import commit, needs_git
 from trainc.cli.root import COMMANDS, trainc
 from trainc.findings import CODES
+from trainc.findings.fixes import NEW_RUN
 from trainc.schema.field_help import roots
 
 
@@ -36,6 +37,15 @@ def test_jobs(repository: Path) -> None:
     assert complete("explain", "") == [*sorted(CODES), *roots(), "a/", "b/"]
     assert complete("explain", "tc90") == [code for code in sorted(CODES) if code.startswith("TC90")]
     assert complete("explain", "x") == []
+
+
+def test_jobs_to_run_again_and_codes_to_fix(repository: Path) -> None:
+    assert complete("rerun", "a/one", "a/t") == ["a/two"]
+    (other,) = items("rerun", "jobs/")
+    assert other.type == "file"
+    assert complete("fix", "--code", "TC20") == list(NEW_RUN)
+    assert complete("fix", "--code", "tc101") == ["TC101"]
+    assert complete("fix", "--code", "TC409") == [], "it has no fix"
 
 
 def test_names_of_jobs_are_those_of_the_documents(repository: Path) -> None:

@@ -127,6 +127,15 @@ def test_an_edit_that_would_change_more_is_refused() -> None:
     assert load(edited)[1] == ()
 
 
+def test_a_colon_in_a_flow_collection_hides_nothing_below_it() -> None:
+    head = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
+    texts = [f"{head}metadata: {{name: a{number}}}\nspec: {{image: a:1, x: 2}}\n" for number in range(3)]
+    source = Source("a.yaml", "---\n".join(texts))
+    edit = Edit(2, Fix(Action.QUOTE, ("spec", "x")))
+    edited, done = apply(source, (edit,), read_documents)
+    assert (edited.text, done) == ('x: "2"'.join(source.text.rsplit("x: 2", 1)), (edit,))  # type: ignore[arg-type]
+
+
 # Files.
 
 

@@ -33,6 +33,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent))
 sys.path.insert(0, str(HERE.parent / "bench"))
 
+import contest  # noqa: E402
 import peerinputs  # noqa: E402
 import peers  # noqa: E402
 
@@ -41,13 +42,14 @@ from trainc.cli.root import trainc  # noqa: E402
 from trainc.schema.kinds import BUILT_IN, resource  # noqa: E402
 
 PAGE = ROOT / "docs" / "comparison.md"
-NAMES = ("helm", "kustomize", "kubectl", "kubeconform", "conftest")
+NAMES = ("helm", "kustomize", "kubectl", "kubeconform", "kubectl-validate", "conftest")
 SCHEMAS = "schemas/{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json"
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "helm": ("template", "train", "helm/chart", "-f", "helm/train.yaml"),
     "kustomize": ("build", "kustomize/train"),
     "kubectl": ("create", "--dry-run=client", "--validate=strict", "-f"),  # and the file
     "kubeconform": ("-strict", "-n", "1", "-schema-location", SCHEMAS, "jobs", "runtimes", "out"),
+    "kubectl-validate": ("--local-crds", "crds", "jobs", "runtimes", "out"),
     "conftest": ("test", "--no-color", "--policy", "rego", "jobs", "runtimes", "out"),
 }
 PRINTS = {"helm": "the JobSet", "kustomize": "the JobSet"}
@@ -58,8 +60,9 @@ KINDS = {
     "accepted": "accepted by a cluster",
     "other": "not its work",
 }
-CHAIN = ("helm", "kubeconform", "conftest")
+CHAIN = ("helm", "kubectl-validate", "conftest")
 NO_CLUSTER = "connection refused"
+COLOUR = re.compile(r"\x1b\[\d*m")
 FINDING = re.compile(r"(?m)^(\S+:\d+:\d+): (?:error|warning|note)\[(TC\d+)\]: ")
 
 
@@ -212,6 +215,16 @@ def write_schemas(root: Path) -> None:
         path.write_text(json.dumps(schema), encoding="utf-8")
 
 
+def write_crds(root: Path) -> None:
+    """Write the CRDs of Trainer and JobSet, which are in the Go module cache, for kubectl-validate."""
+    (root / "crds").mkdir()
+    (root / "crds" / "jobset.yaml").write_text(contest.crd(), encoding="utf-8")
+    words = ["go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2"]
+    done = subprocess.run(words, cwd=contest.ORACLE, capture_output=True, text=True, check=True)
+    for path in (Path(done.stdout.strip()) / "manifests" / "base" / "crds").glob("trainer.*.yaml"):
+        shutil.copyfile(path, root / "crds" / path.name)
+
+
 def run(root: Path, tool: str, binary: Path, arguments: tuple[str, ...]) -> Output:
     """Run another tool in a folder, without a cluster, settings and colours."""
     environment = {"HOME": str(root.parent), "KUBECONFIG": os.devnull, "PATH": os.environ["PATH"], "NO_COLOR": "1"}
@@ -225,7 +238,9 @@ def run(root: Path, tool: str, binary: Path, arguments: tuple[str, ...]) -> Outp
         check=False,
     )
     shown = (f"'{word}'" if "{" in word else word for word in arguments)
-    return Output(f"{tool} {' '.join(shown)}", done.stdout.replace(str(root), "/repository"), done.returncode)
+    return Output(
+        f"{tool} {' '.join(shown)}", COLOUR.sub("", done.stdout).replace(str(root), "/repository"), done.returncode
+    )
 
 
 def peer_outputs(case: Case, scratch: Path, binaries: Mapping[str, Path]) -> dict[str, Output]:
@@ -233,6 +248,7 @@ def peer_outputs(case: Case, scratch: Path, binaries: Mapping[str, Path]) -> dic
     root = scratch / case.name
     lay_out(root, case)
     write_schemas(root)
+    write_crds(root)
     return {
         name: run(root, name, binary, case.arguments(name))
         for name, binary in binaries.items()
@@ -266,6 +282,7 @@ def accepted(scratch: Path, binaries: Mapping[str, Path]) -> Output:
     root = scratch / "correct"
     lay_out(root, None)
     write_schemas(root)
+    write_crds(root)
     job = ("jobs/team-a/train.yaml",)
     arguments = {name: (*COMMANDS[name], *(job if name == "kubectl" else ())) for name in NAMES}
     outputs = {name: run(root, name, binaries[name], arguments[name]) for name in NAMES}

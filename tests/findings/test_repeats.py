@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inputs import with_runtime
 
-from trainc import Finding
+from trainc import Finding, Severity
 from trainc.findings import report
 from trainc.findings.formats import FORMATS
 from trainc.findings.settling import JobFindings, collapse, without_count
@@ -105,3 +105,14 @@ def test_nothing_gets_lost(jobs: list[tuple[str, list[str]]]) -> None:
     assert {without_count(finding.message) for finding in found} <= given_messages
     assert len(found) <= len(given_messages)
     assert bool(found) == bool(given_messages)
+
+
+@pytest.mark.parametrize("code", ["TC202", "TC204"])
+def test_a_change_that_the_jobset_does_not_allow_is_not_a_warning_as_well(code: str) -> None:
+    advice = report("TC202", RT, ("a",), "has changed", severity=Severity.WARNING)
+    elsewhere = report("TC202", RT, (), "has changed", severity=Severity.WARNING)
+    error = report(code, RT, ("a",), "the JobSet is refused", severity=Severity.ERROR)
+    assert collapse([advice, elsewhere], [JobFindings("t/a", [error])]) == [elsewhere, error]
+    assert collapse([], [JobFindings("t/a", [advice, error]), JobFindings("t/b", [advice])]) == [error]
+    milder = report(code, RT, ("a",), "the JobSet is refused", severity=Severity.WARNING)
+    assert collapse([advice], [JobFindings("t/a", [milder])]) == [advice, milder]

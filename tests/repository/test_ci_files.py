@@ -136,7 +136,7 @@ def test_a_pull_request_is_checked_compared_and_commented(tmp_path: Path) -> Non
     based = {"steps__base__outputs__base": "HEAD^1"}
     done = sandbox.step("check", **based)
     assert done.returncode == 1
-    assert "\n::error file=jobs/team-a/bert.yaml,line=8," in f"\n{done.stdout}", "a cluster refuses it"
+    assert "::error file=jobs/team-a/bert.yaml,line=8," in done.stdout, "a cluster refuses it"
     assert sandbox.step("diff", **based).returncode == 0
     comment = Path(sandbox.outputs()["file"])
     text = comment.read_text(encoding="utf-8")

@@ -34,9 +34,7 @@ def test_the_commands_write_settings_that_name_files(tmp_path: Path, monkeypatch
         if target:
             settings = json.loads(re.sub(r"(?m)^[+~] .*\n", "", shown))["yaml.schemas"]
             local = "schemas --vscode" in words
-            assert all((tmp_path / name).is_file() if local else name.startswith(SCHEMAS) for name in settings), (
-                settings
-            )
+            assert all((tmp_path / name).is_file() if local else name.startswith(SCHEMAS) for name in settings)
 
 
 def test_the_table_has_every_schema() -> None:

@@ -95,6 +95,12 @@ def _codes(_root: Path, incomplete: str) -> Iterator[CompletionItem]:
     return (CompletionItem(code, help=CODES[code].title) for code in CODES if code.startswith(start))
 
 
+def _fixable(root: Path, incomplete: str) -> Iterator[CompletionItem]:
+    from trainc.findings.fixes import FIXABLE, NEW_RUN
+
+    return (item for item in _codes(root, incomplete) if item.value in FIXABLE or item.value in NEW_RUN)
+
+
 def _fields(_root: Path, incomplete: str) -> Iterable[str]:
     from trainc.schema.field_help import children, roots
 
@@ -156,6 +162,8 @@ complete_job = _completer(_jobs)
 complete_explained = _completer(
     lambda root, incomplete: [*_codes(root, incomplete), *_fields(root, incomplete), *_jobs(root, incomplete)]
 )
+complete_job_or_file = _completer(lambda root, incomplete: [*_jobs(root, incomplete)] or _files(root, incomplete))
+complete_fixable = _completer(_fixable)
 complete_job_path = _completer(_paths)
 complete_file = _completer(_files)
 complete_image = _completer(_images)

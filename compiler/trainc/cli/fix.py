@@ -9,8 +9,10 @@ import click
 from msgspec.structs import replace
 
 from trainc.basics.about import docs_page
+from trainc.basics.jsonvalues import dotted
 from trainc.cli.command import CLEAN, STALE, Command, echo
 from trainc.cli.compiling import executor_of, read_paths, revision_of, with_project
+from trainc.cli.completion import complete_fixable
 from trainc.cli.options import base_option, crds_option, findings_options, root_option, workers_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import CODES, Finding
@@ -47,7 +49,14 @@ Examples:
 @click.option("--diff", is_flag=True, help="Print the changes as a unified diff, and write nothing.")
 @click.option("--check", is_flag=True, help="Write nothing, and exit 3 if a file would change.")
 @click.option("--unsafe", is_flag=True, help="Also apply fixes that may change the meaning of a document.")
-@click.option("--code", "codes", metavar="CODE", multiple=True, help="Fix only findings of this code. May be repeated.")
+@click.option(
+    "--code",
+    "codes",
+    metavar="CODE",
+    multiple=True,
+    shell_complete=complete_fixable,
+    help="Fix only findings of this code. May be repeated.",
+)
 @root_option
 @crds_option
 @base_option
@@ -162,7 +171,8 @@ _DONE = {
 
 def _line(fixed: Fixed) -> str:
     finding, document, fix = fixed
-    name = "".join(map(str, fix.path[-1:]))
+    is_item = bool(fix.path) and isinstance(fix.path[-1], int)
+    name = dotted(fix.path[-2:] if is_item else fix.path[-1:])
     text = _DONE[fix.action].format(name=one_line(name), value=one_line(fix.value or ""))
     path = ("metadata",) if fix.action is Action.SET_RUN else finding.path
     return f"{position(document, path)}: fixed[{finding.code}]: {text}"

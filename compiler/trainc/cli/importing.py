@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,6 +16,7 @@ from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import Finding, report, sort_key
 from trainc.inputs.source import Document, Source
+from trainc.project.files import create
 from trainc.project.read import RUNTIMES, merge, name_below, read_given, read_stdin, read_tree
 from trainc.project.write import replace_file
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Examples:
   trainc import job.yaml               print the TrainJob and its runtime
-  trainc import --write old/           write jobs/ and runtimes/ of the project
+  trainc import --write old/           write files into jobs/ and runtimes/
   trainc import -o new old/            write new/jobs/ and new/runtimes/
   trainc import --write jobs runtimes  TrainJobs of Trainer v2.0 to v2.2
   helm template chart | trainc import -
@@ -100,15 +103,11 @@ def command(
 
 def _write(target: Path, files: Iterable[NewFile], reporter: Reporter) -> None:
     for file in files:
-        path = target / file.path
         if file.replaces:
-            replace_file(str(path), file.text.encode("utf-8"))
-            reporter.detail(f"edited {file.path}")
-            continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8", newline="") as stream:  # fails if the file has come up meanwhile
-            stream.write(file.text)
-        reporter.detail(f"wrote {file.path}")
+            replace_file(str(target / file.path), file.text.encode("utf-8"))
+        elif not create(target, file.path, file.text):  # it was created meanwhile
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.path)
+        reporter.detail(f"{'edited' if file.replaces else 'wrote'} {file.path}")
 
 
 def _in_the_way(file: NewFile) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,8 +16,7 @@ from trainc import __version__
 from trainc.cli.command import CLEAN, Command, echo, echo_line, is_terminal
 from trainc.cli.options import check_name, project_root
 from trainc.kube.names import is_dns1123_label
-from trainc.project.files import read_regular
-from trainc.project.newfiles import create
+from trainc.project.files import create, parents, read_regular
 from trainc.project.read import CONFIG, has_config
 from trainc.project.revisions import remote_and_branch, top_of
 from trainc.project.scaffold import NewFile, Setup, init_files
@@ -45,14 +45,14 @@ _BRANCH: Final = re.compile(r"[\w./-]+")
 @click.option(
     "--ci",
     type=click.Choice(("github", "gitlab", "none")),
-    help="The CI to write a workflow for.  [default: that of the remote origin, else github]",
+    help="The CI system to write a workflow for.  [default: that of the remote origin, else github]",
 )
 @click.option(
-    "--env", "environments", metavar="NAME", multiple=True, help="An environment; repeatable.  [default: prod]"
+    "--env", "environments", metavar="NAME", multiple=True, help="An environment. May be repeated.  [default: prod]"
 )
 @click.option("--policies", is_flag=True, help="Write admission policies to start from, with tests.")
 @click.option("--owner", metavar="OWNER", help="Who approves changes, for CODEOWNERS, such as @my-org/platform.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask on a terminal.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 @click.option("--print", "printed", metavar="FILE", help="Print one of the files, and write nothing.")
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(file_okay=False, path_type=Path))
@@ -70,8 +70,8 @@ def command(
     """Set up a repository of your own in DIR, which may exist and contain files.
 
     Writes trainc.yaml, the folders jobs/, runtimes/ and policies/, a Makefile, CI,
-    and settings of git, pre-commit and code owners. What it writes is shown first,
-    and on a terminal you are asked. A file that exists is never changed.
+    and settings of git, pre-commit and code owners. The files are listed first, and
+    on a terminal you are asked to confirm. A file that exists is never changed.
     """
     for environment in environments:
         check_name(is_dns1123_label(environment), environment, "'--env'")
@@ -90,6 +90,9 @@ def command(
     names = {file.name: (file.name, *OTHER_NAMES.get(file.name, ())) for file in files}
     kept = {name: there for name in names for there in names[name] if os.path.lexists(root / there)}
     new = [file for file in files if file.name not in kept]
+    for name in (above for file in new for above in parents(file.name)):
+        if os.path.lexists(root / name) and not (root / name).is_dir():
+            raise click.UsageError(f"{folder / name} is a file, and a project needs a folder of this name")
     _show(folder, files, kept)
     if dry_run or not new:
         return CLEAN
@@ -99,9 +102,9 @@ def command(
     written = [file for file in new if create(root, file.name, file.text)]
     echo_line(f"created {_count(written)}", err=True)
     if not setup.whole and setup.ci != "none":
-        what = "CI, CODEOWNERS and pre-commit are set up at the top of the git repository"
-        echo_line(f"note: {what}, which is {top_of(existing)}", err=True)
-    where = "" if root == Path.cwd() else f"cd {folder} && "
+        what = "CI, CODEOWNERS and pre-commit belong at the top of the git repository"
+        echo_line(f"note: {what}: {top_of(existing)}", err=True)
+    where = "" if root == Path.cwd() else f"cd {shlex.quote(os.fspath(folder))} && "
     echo_line(f"next: {where}trainc new job --runtime torch-distributed first && {setup.command}", err=True)
     return CLEAN
 
@@ -111,10 +114,10 @@ def _refuse(root: Path, existing: Path) -> None:
     if not existing.is_dir():
         raise click.UsageError(f"{existing} is a file")
     if ".git" in (step.lower() for step in root.parts):
-        raise click.UsageError(f"{root} is in the folder of git")
+        raise click.UsageError(f"{root} is inside a .git folder")
     parent = root if has_config(root) else project_root(existing, None)
     if parent != root and has_config(parent):
-        where = f"{root} is in a project already, that of {parent / CONFIG}"
+        where = f"{root} is already inside the project of {parent / CONFIG}"
         raise click.UsageError(f"{where}; to add what is missing there: trainc init {os.path.relpath(parent)}")
     if not os.access(existing, os.W_OK | os.X_OK):
         raise click.UsageError(f"{existing} is not writable")

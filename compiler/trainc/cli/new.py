@@ -17,10 +17,10 @@ from trainc.findings.display import one_line
 from trainc.inputs.source import Source
 from trainc.kube.names import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
 from trainc.project.catalog import Catalog, read_catalog
-from trainc.project.environments import JOBS, compile_for, load_config
-from trainc.project.newfiles import create
+from trainc.project.environments import JOBS, check_file, load_config
+from trainc.project.files import create
 from trainc.project.planning import settings
-from trainc.project.read import RUNTIMES, Inputs, merge, read_platform
+from trainc.project.read import RUNTIMES
 from trainc.project.scaffold import job_text, runtime_text
 
 EPILOG = """\b
@@ -88,9 +88,7 @@ def job(
     file = f"{JOBS}/{namespace}/{name}.yaml"
     _create(root, file, text)
     reporter.remark(f"created {file}")
-    platform = read_platform(root)
-    inputs = merge([Inputs((Source(file, text),)), platform])
-    return reporter.report(compile_for(inputs, config, config.environments, (), partly=platform.sources).findings)
+    return reporter.report(check_file(root, Source(file, text), config))
 
 
 @command.command("runtime", cls=Command, epilog=RUNTIME_EPILOG)
@@ -116,7 +114,7 @@ def runtime(*, base: str, root: Path, name: str) -> int:
 def _create(root: Path, file: str, text: str) -> None:
     """Create a file. Raises UsageError if it exists."""
     if not create(root, file, text):
-        raise click.UsageError(f"{file} exists, and is not changed")
+        raise click.UsageError(f"{file} already exists, and is not overwritten")
 
 
 def _namespace(root: Path) -> str:

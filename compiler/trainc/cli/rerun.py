@@ -13,7 +13,7 @@ from trainc.basics.about import docs_page
 from trainc.basics.jsonvalues import get
 from trainc.cli.command import CLEAN, Command, echo
 from trainc.cli.compiling import executor_of
-from trainc.cli.completion import complete_job
+from trainc.cli.completion import complete_job_or_file
 from trainc.cli.options import root_option
 from trainc.cli.reporter import Reporter
 from trainc.documents.classify import TRAINJOB, with_namespace
@@ -60,7 +60,7 @@ class Target(NamedTuple):
 @click.command("rerun", cls=Command, epilog=EPILOG)
 @click.option("--diff", is_flag=True, help="Print the changes as a unified diff, and write nothing.")
 @root_option
-@click.argument("jobs", metavar="JOB...", nargs=-1, required=True, shell_complete=complete_job)
+@click.argument("jobs", metavar="JOB...", nargs=-1, required=True, shell_complete=complete_job_or_file)
 def command(*, diff: bool, root: Path, jobs: tuple[str, ...]) -> int:
     """Run jobs again: raise the run number of their TrainJobs.
 
@@ -150,7 +150,7 @@ def _raised(files: Files, targets: Iterable[Target]) -> dict[str, Source]:
         new[name], applied = apply(new[name], tuple(titles), read_documents)
         for edit in titles.keys() - {*applied}:
             line = f'{RUN}: "{edit.fix.value}"'
-            raise EditError(name, f"annotations of {titles[edit]} in an unusual form; write {line} yourself")
+            raise EditError(name, f"trainc cannot edit the annotations of {titles[edit]}: add {line} by hand")
     return new
 
 

@@ -253,10 +253,8 @@ def _first_entry(document: Document, child: tuple[Lines, Any] | None, key: str, 
     if parent is None or child is None:
         return None
     text, begin = child[0].text, child[1].begin
-    if opening := _FLOW.match(text, parent[1].end):
-        space = text[opening.end() : begin]
-        after = space if "\n" in space and not space.strip() else " "
-        return _Span(begin, begin, f"{_key(child, key)}: {value},{after}")
+    if _FLOW.match(text, parent[1].end):
+        return _before(text, begin, f"{_key(child, key)}: {value}")
     indent = text[text.rfind("\n", 0, begin) + 1 : begin]
     return None if indent.strip() else _new_lines(text, parent[1].end, [f"{indent}{_key(child, key)}: {value}"])
 
@@ -273,21 +271,27 @@ def _only_entry(document: Document, key: str, value: str) -> _Span | None:
 
 
 def _beside_name(document: Document, key: str, value: str) -> _Span | None:
-    """Return the span for annotations after the name."""
+    """Return the span for annotations at the name."""
     parent, name = key_of_path(document, ("metadata",)), key_of_path(document, ("metadata", "name"))
     token = value_of_path(document, ("metadata", "name"))
     if parent is None or name is None or token is None:
         return None
     text, begin, end = name[0].text, name[1].begin, token[1].end
-    start = text.rfind("\n", 0, begin) + 1
-    indent = text[start:begin]
+    indent = text[text.rfind("\n", 0, begin) + 1 : begin]
     if _FLOW.match(text, parent[1].end):
-        space = f"{chr(13) * text[:start].endswith(chr(13) + chr(10))}\n{indent}" if not indent.strip() else " "
-        return _Span(end, end, f",{space}{_key(name, 'annotations')}: {{{_key(name, key)}: {value}}}")
+        entry = f"{_key(name, 'annotations')}: {{{_key(name, key)}: {value}}}"
+        # A comment after the name stays on its line.
+        return _Span(end, end, f", {entry}") if indent.strip() else _before(text, begin, entry)
     step = len(indent) - (parent[1].begin - text.rfind("\n", 0, parent[1].begin) - 1)
     if indent.strip() or step < 1 or _REST.match(text, end) is None:
         return None
     return _new_lines(text, end, [f"{indent}annotations:", f"{indent}{' ' * step}{key}: {value}"])
+
+
+def _before(text: str, at: int, entry: str) -> _Span:
+    """Return the span for an entry of a flow mapping before the key at an offset, on a line of its own as that is."""
+    space = text[len(text[:at].rstrip()) : at]
+    return _Span(at, at, f"{entry},{space if chr(10) in space else ' '}")
 
 
 def _key(sibling: tuple[Lines, Any], key: str) -> str:

@@ -175,13 +175,15 @@ _TEXT = lazy(r"""\"[^"]*\"|'[^']*'|#.*""")
 
 _INDENTATION = "keys of one mapping need the same indentation"
 
-_NOT_CLOSED = {
-    "did not find expected ',' or ']'": ("list", "]"),
-    "did not find expected ',' or '}'": ("mapping", "}"),
-}
+_NOT_CLOSED = {"did not find expected ',' or ']'": "list", "did not find expected ',' or '}'": "mapping"}
+
+_CLOSING = {"[": "]", "{": "}"}
 
 _OPENED = lazy(r"((?: |- )*)[\w./-]+: +")
 """What precedes a bracket in its line: its key, without quotes, unlike in JSON."""
+
+_NEXT_KEY = lazy(r"( *)(?:- |[\w./-]+:(?: |$)|---|\.\.\.)")
+"""How a line begins that has a key, an item or the end of a document."""
 
 _NO_SPACE = lazy(r"\s*(?:- )*[\w.-]+:[^\s/][^\s:]*$")
 """A line such as ``numNodes:2``."""
@@ -205,8 +207,8 @@ def _explained(error: Any, text: str) -> tuple[str, int, str | None, str | None]
         start = error.context_mark.index
         return "string is never closed", start, None, f"add the closing {text[start]}"
     if error.problem in _NOT_CLOSED and _is_never_closed(text, error.context_mark.index, line_start):
-        start, (name, bracket) = error.context_mark.index, _NOT_CLOSED[error.problem]
-        return f"{name} is never closed", start, None, f"add the closing {bracket}"
+        start, name = error.context_mark.index, _NOT_CLOSED[error.problem]
+        return f"{name} is never closed", start, None, f"add the closing {_CLOSING[text[start]]}"
     begin = end = 0
     with suppress(Refused, *ERRORS):
         for scalar in scalar_events(text):
@@ -221,11 +223,17 @@ def _explained(error: Any, text: str) -> tuple[str, int, str | None, str | None]
 
 
 def _is_never_closed(text: str, bracket: int, line_start: int) -> bool:
-    """Return whether the line of an error cannot be inside the bracket before it: by its indentation, or at the end."""
-    rest = text[line_start:]
+    """Return whether the line of an error follows the collection that a bracket before it opens, instead of ending it.
+
+    It does if it is a key or an item that is not indented more than the bracket's key, or the end of the text.
+    """
+    line = text[line_start:].split("\n", 1)[0]
     key = _OPENED.fullmatch(text, text.rfind("\n", 0, bracket) + 1, bracket)
-    is_outside = key is not None and bracket < line_start and len(rest) - len(rest.lstrip(" ")) <= len(key[1])
-    return is_outside or not rest.strip()
+    next_key = _NEXT_KEY.match(line)
+    if key is None or next_key is None or bracket >= line_start:
+        return not text[line_start:].strip()
+    opening, closing = text[bracket], _CLOSING[text[bracket]]
+    return len(next_key[1]) <= len(key[1]) and line.count(closing) <= line.count(opening)
 
 
 def _hint(problem: str, character: str, line: str, before: str) -> str | None:

@@ -145,11 +145,16 @@ def _scalar(document: Document, path: Path, *, is_key: bool = False) -> tuple[Li
 @lru_cache(maxsize=4)
 def _scalars(text: str) -> tuple[Lines, list[Scalar]]:
     """Return the lines of a text, and its scalars in order as far as it can be read."""
-    from trainc.documents.libyaml import ERRORS, scalar_events
+    from trainc.documents.libyaml import scalar_events, with_masks
 
     found: list[Scalar] = []
-    with suppress(Refused, *ERRORS):
-        found.extend(scalar_events(text))
+
+    def parse(masked: str, masks: str) -> None:
+        found.clear()
+        found.extend(scalar_events(masked, masks))
+
+    with suppress(Refused):
+        with_masks(text, parse)
     return Lines(text), found
 
 

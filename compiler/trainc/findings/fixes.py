@@ -142,20 +142,11 @@ def _ambiguous(finding: Finding) -> Fix | None:
     return Fix(Action.QUOTE, finding.path) if hint.startswith('write "') else None
 
 
-def _quantity(finding: Finding) -> Fix | None:
-    found = _QUANTITY.match(finding.hint or "")
-    if found is None or _value_of(finding) is None:
-        return None
-    return Fix(Action.REPLACE, finding.path, found[1], safe=found[2] is None)
-
-
 def _setting(finding: Finding) -> Fix | None:
-    is_key = finding.message.startswith(("unknown key ", "unknown code "))
-    return _similar_field(finding) if is_key else _similar_value(finding)
-
-
-def _annotation(finding: Finding) -> Fix | None:
-    return _similar_field(finding) if finding.message.startswith("unknown annotation ") else None
+    if finding.message.startswith("unknown code "):  # a code with a similar number means something else
+        fix = _similar_field(finding)
+        return fix if fix is not None and fix.value == str(finding.path[-1]).upper() else None
+    return _similar_field(finding) if finding.message.startswith("unknown key ") else _similar_value(finding)
 
 
 def _comment(finding: Finding) -> Fix | None:
@@ -204,22 +195,22 @@ def _runtime(finding: Finding) -> Fix | None:
 
 
 def _written(form: re.Pattern[str], *, safe: bool) -> Rule:
-    """Return the rule that replaces a value by the text in a hint of this form."""
+    """Return the rule that replaces a value by the text in a hint of this form; a second text makes it unsafe."""
 
     def rule(finding: Finding) -> Fix | None:
         found = form.match(finding.hint or "")
         if found is None or _value_of(finding) is None:
             return None
-        return Fix(Action.REPLACE, finding.path, found[1], safe)
+        return Fix(Action.REPLACE, finding.path, found[1], safe and found.lastindex == 1)
 
     return rule
 
 
-def _remove(*names: str, hint: str = "") -> Rule:
-    """Return the rule that removes a field of one of the names, or of any name; ``hint`` begins the finding's hint."""
+def _remove(name: str = "", hint: str = "") -> Rule:
+    """Return the rule that removes a field of a name, or of any name; ``hint`` begins the finding's hint."""
 
     def rule(finding: Finding) -> Fix | None:
-        is_named = bool(finding.path) and (not names or finding.path[-1] in names)
+        is_named = finding.path[-1:] == (name,) if name else bool(finding.path)
         is_fix = is_named and (finding.hint or "").startswith(hint)
         return Fix(Action.REMOVE, finding.path, safe=False) if is_fix else None
 
@@ -246,7 +237,7 @@ FIXABLE: Final[dict[str, Rule]] = {
     "TC102": _other_type,
     "TC103": _required,
     "TC104": _similar_value,
-    "TC106": _quantity,
+    "TC106": _written(_QUANTITY, safe=True),
     "TC108": _other_type,
     "TC301": _runtime,
     "TC304": _write("replicas", "1"),
@@ -254,9 +245,9 @@ FIXABLE: Final[dict[str, Rule]] = {
     "TC514": _similar_value,
     "TC516": _written(_PLURAL, safe=False),
     "TC601": _remove("suspend"),
-    "TC609": _annotation,
+    "TC609": _similar_field,
     "TC610": _remove("ttlSecondsAfterFinished"),
-    "TC620": _annotation,
+    "TC620": _similar_field,
     "TC622": _remove("automountServiceAccountToken"),
     "TC701": _full_name,
     "TC704": _remove(),

@@ -205,9 +205,7 @@ def masked_line(document: Document, lines: Sequence[str], mark: Mark) -> tuple[s
     at = max(mark.column - 1, 0)
     first, last = max(at - NEAR, 0), at + NEAR
     near = line[first:last]
-    spans = [*_secret_by_itself(near), *occurrences(near, known(document))]
-    for start, end in (*_by_regions(document, line, mark.line, (first, last)), *_in_unreadable(document, lines, mark)):
-        spans.append((max(start - first, 0), max(min(end, last) - first, 0)))
+    spans = _on_line(document, lines, mark, (first, last))
     at -= first
     column = at
     for start, end in reversed(merged(spans)):
@@ -217,6 +215,30 @@ def masked_line(document: Document, lines: Sequence[str], mark: Mark) -> tuple[s
         elif start < at:
             column = start
     return line[:first] + near + line[last:], first + column + 1
+
+
+def masked_lines(documents: Iterable[Document], lines: Sequence[str]) -> list[str]:
+    """Return the lines of the source of some documents with MASK instead of secrets."""
+    found = []
+    each = tuple(documents)
+    for number, line in enumerate(lines, 1):
+        near = (0, len(line))
+        spans = [span for document in each for span in _on_line(document, lines, Mark(number, 1), near)]
+        for start, end in reversed(merged(spans)):
+            line = line[:start] + MASK + line[end:]  # noqa: PLW2901
+        found.append(line)
+    return found
+
+
+def _on_line(document: Document, lines: Sequence[str], mark: Mark, part: Span) -> list[Span]:
+    """Return the spans of secrets in a part of the line of a mark, relative to the part."""
+    line = lines[mark.line - 1] if 0 < mark.line <= len(lines) else ""
+    first, last = part
+    near = line[first:last]
+    spans = [*_secret_by_itself(near), *occurrences(near, known(document))]
+    for start, end in (*_by_regions(document, line, mark.line, part), *_in_unreadable(document, lines, mark)):
+        spans.append((max(start - first, 0), max(min(end, last) - first, 0)))
+    return spans
 
 
 @lru_cache(maxsize=64)

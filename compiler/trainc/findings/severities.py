@@ -64,7 +64,7 @@ def check(document: Document) -> Iterator[Finding]:
         path: Path = (KEY, code)
         level, level_path = (entry.get(LEVEL), (*path, LEVEL)) if isinstance(entry, dict) else (entry, path)
         if code not in CODES:
-            yield report("TC013", document, path, f"unknown code {code!r}", hint=suggest(code, CODES))
+            yield report("TC013", document, path, f"unknown code {code!r}", hint=suggest(code.replace("O", "0"), CODES))
         elif entry == {}:
             yield report(
                 "TC013", document, path, f"no severity for {code}", expected=f"{{{LEVEL}: error, {LOCKED}: true}}"

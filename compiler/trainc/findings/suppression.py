@@ -67,7 +67,8 @@ def read(source: Source, comments: ReadComments) -> tuple[tuple[Ignore, ...], tu
         for code, at in codes.items():
             document = _document(source, mark._replace(column=at + 1))
             if code not in CODES:
-                findings.append(report(POWERLESS, document, (), f"unknown code {code!r}", hint=suggest(code, CODES)))
+                hint = suggest(code.replace("O", "0"), CODES)
+                findings.append(report(POWERLESS, document, (), f"unknown code {code!r}", hint=hint))
             elif (cause := "it reports such comments" if code in (POWERLESS, UNUSED) else immovable(code)) is not None:
                 findings.append(report(POWERLESS, document, (), f"{code} cannot be silenced: {cause}"))
             else:

@@ -35,6 +35,7 @@ from trainc.project.read import (
     read_file,
     read_given,
     read_lock,
+    read_platform,
 )
 from trainc.project.write import has_content
 
@@ -168,6 +169,16 @@ def compile_for(
         made={name: build.summaries for name, (_, build) in builds.items()},
         silenced=tuple(silenced.values()),
     )
+
+
+def check_file(
+    root: Path, source: Source, config: Config, findings: Iterable[Finding] = (), base: Revision | None = None
+) -> tuple[Finding, ...]:
+    """Compile a file of jobs/ for all environments, and return the findings, as ``trainc validate FILE`` does."""
+    platform = read_platform(root)
+    inputs, partly = merge([Inputs((source,)), platform]), platform.sources
+    names, kept = config.environments, Keep.SUMMARIES
+    return compile_for(inputs, config, names, findings, partly=partly, base=base, keep=kept).findings
 
 
 def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> Iterator[Finding]:

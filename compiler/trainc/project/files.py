@@ -1,4 +1,4 @@
-"""Opens files, and reports files below out/ that trainc did not write.
+"""Opens and creates files, and reports files below out/ that trainc did not write.
 
 Files must be regular: a pipe could block forever, a device never end. Symbolic links are followed only within the
 project, so that no pull request makes trainc quote a file of the machine that it runs on.
@@ -63,6 +63,28 @@ def is_outside(home: str, real: str) -> bool:
         return False
     start = home.rstrip(os.sep) + os.sep
     return not real.startswith(start) or _GIT in real[len(start) :].lower().split(os.sep)
+
+
+def create(root: Path, name: str, text: str) -> bool:
+    """Create a file below ``root``, and return whether it did: False if anything exists there, even a broken link.
+
+    A file that cannot be written completely is removed again. Raises OSError.
+    """
+    path = root / name
+    if leads_out(root, path.parent):
+        raise OSError(None, "symbolic link that leads out of the project, not followed", name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except FileExistsError:
+        return False
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
+    return True
 
 
 OWNED: Final = f"# {HEADER}".encode()

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import difflib
 import errno
-import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,8 +21,7 @@ from trainc.documents.load import load
 from trainc.documents.positions import BOM
 from trainc.findings import Finding, Severity, sort_key
 from trainc.findings.fixes import Action, Fix, fix_of, moved, new_run
-from trainc.findings.redaction import MASK
-from trainc.findings.secrets import hidden
+from trainc.findings.redaction import masked_lines
 from trainc.inputs.source import Document, Source
 from trainc.project.config import read_document
 from trainc.project.environments import Outcome
@@ -228,16 +225,12 @@ def diff_text(old: Files, new: Files) -> str:
     """Return the changes as a unified diff for people: with secrets masked, and without the carriage returns of DOS."""
     lines: list[str] = []
     for name in sorted(name for name in new if new[name] != old[name]):
-        before, after = (each[name].decoded().removeprefix(BOM).splitlines() for each in (old, new))
-        masked = _masking(old[name])
-        changes = difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")
-        lines += (masked.sub(MASK, line) for line in changes)
+        texts, masks = list[list[str]](), dict[str, str]()
+        for source in (old[name], new[name]):
+            text = [line.rstrip("\r") for line in source.decoded().removeprefix(BOM).removesuffix("\n").split("\n")]
+            masked = masked_lines(read_documents(source)[0], text)
+            masks |= {line: shown for line, shown in zip(text, masked, strict=True) if shown != line}
+            texts.append(text)
+        changes = difflib.unified_diff(texts[0], texts[1], f"a/{name}", f"b/{name}", lineterm="")
+        lines += (line[:1] + masks.get(line[1:], line[1:]) for line in changes)
     return "".join(f"{line}\n" for line in lines)
-
-
-def _masking(source: Source) -> re.Pattern[str]:
-    """Return the pattern of the lines of all secrets in the documents of a source, also as they are quoted."""
-    values = (each for document in read_documents(source)[0] for found in hidden(document).values() for each in found)
-    texts = {line.strip() for value in values for line in value.text.splitlines() if line.strip()}
-    forms = sorted({form for text in texts for form in (text, json.dumps(text)[1:-1])}, key=len, reverse=True)
-    return re.compile("|".join(rf"(?<!\w){re.escape(form)}(?!\w)" for form in forms) or r"(?!)")

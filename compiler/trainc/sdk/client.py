@@ -121,7 +121,7 @@ class GitBackend(KubernetesBackend):
         if (job is None and (self.repository.root / file).exists()) or (job is not None and not job.alone):
             raise FileExistsError(f"{job.file if job else file} has other documents: change TrainJob {name!r} there")
         if job is not None and not job.is_written and not overwrite:
-            message = "was not written by this client: replace=True overwrites it, with its comments"
+            message = "was not written by this client: replace=True overwrites it, including its comments"
             raise FileExistsError(f"{job.file} {message}")
         return job
 
@@ -243,7 +243,7 @@ class GitTrainerClient(TrainerClient):
     def __init__(
         self, root: str | os.PathLike[str] = ".", namespace: str = "default", *, base: str | None = "HEAD"
     ) -> None:
-        self.backend = GitBackend(find_own_root(Path(root).resolve())[0], namespace, base)
+        self.backend = GitBackend(find_own_root(Path(root).resolve(strict=True))[0], namespace, base)
 
     def train(
         self,

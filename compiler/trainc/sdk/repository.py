@@ -13,11 +13,10 @@ from trainc.findings import Finding, severities
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import load_all
-from trainc.pipeline.context import Keep
 from trainc.pipeline.runtimes import Runtimes, admit_builtin, builtin_names
-from trainc.project.environments import JOBS, compile_for, load_config
+from trainc.project.environments import JOBS, check_file, load_config
 from trainc.project.files import leads_out
-from trainc.project.read import Inputs, merge, read_platform, read_tree
+from trainc.project.read import read_platform, read_tree
 from trainc.project.revisions import RevisionError, read_revision
 from trainc.project.write import replace_file
 
@@ -86,13 +85,8 @@ class Repository:
             raise
 
     def check(self, source: Source, base: Revision | None) -> tuple[Finding, ...]:
-        """Compile a file of jobs/ for all environments, and return the findings, as ``trainc validate FILE`` does."""
-        config, of_config = load_config(self.root)
-        platform = read_platform(self.root)
-        inputs = merge([Inputs((source,)), platform])
-        names, partly = config.environments, platform.sources
-        kept = Keep.SUMMARIES
-        return compile_for(inputs, config, names, of_config, partly=partly, base=base, keep=kept).findings
+        """Return the findings on a file of jobs/, also those on changes since a revision."""
+        return check_file(self.root, source, *load_config(self.root), base)
 
     def not_ignored(self, findings: Iterable[Finding]) -> list[Finding]:
         """Return findings whose code trainc.yaml does not ignore."""
