@@ -154,7 +154,8 @@ def _without_repository(document: Document, data: JsonObject, name: str) -> Iter
     if not isinstance(get(options_of(data, name), "argocd", "repoURL"), str):
         message = f"environment {name} has no argocd.repoURL, which Argo CD's objects require"
         expected = "the URL from which Argo CD clones this repository"
-        yield report(CODE, document, _position(data, name, "argocd"), message, expected=expected)
+        hint = f"set argocd.repoURL below environments.{name}, or below defaults for all environments"
+        yield report(CODE, document, _position(data, name, "argocd"), message, expected=expected, hint=hint)
 
 
 def _folders(document: Document, name: str) -> Iterator[Finding]:
