@@ -208,10 +208,13 @@ class Reader:
         self.compare(block.content)
 
     def compare(self, expected: str) -> None:
-        pattern = "".join(
-            "(?:.*\n)*?" if line == "..." else re.escape(line).replace("\\ \\.\\.\\.", ".*") + "\n"
+        lines = (
+            (re.escape(line.removesuffix(" ...")) + r".*\n" if line.endswith(" ...") else re.escape(f"{line}\n"))
+            if line != "..."
+            else r"(?:.*\n)*?"
             for line in expected.splitlines()
         )
+        pattern = "".join(lines)
         matches = any(re.fullmatch(pattern, text) for text in (self.printed, self.errorless))
         assert matches, f"{self.page} shows\n{expected}\nprinted is\n{self.printed}"
 
