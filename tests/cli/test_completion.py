@@ -67,6 +67,10 @@ def test_paths_of_jobs(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (other.type, other.value) == ("file", "plain"), "the shell completes other files"
 
 
+def test_kinds_with_a_schema(repository: Path) -> None:
+    assert complete("schema", "t") == ["TrainJob", "TrainingRuntime", "trainc.yaml"]
+
+
 def test_environments(repository: Path) -> None:
     for command in ("render", "build", "explain", "argocd", "flux"):
         assert complete(command, "--env", "") == ["prod"]

@@ -174,3 +174,8 @@ def test_a_very_long_line() -> None:
     (document,), findings = read(HEAD + "data: " + "x" * 3_000_000 + "\nlast: [1, 2]\n")
     assert findings == ()
     assert document.locate(("last", 1)) == Mark(6, 11)
+
+
+def test_a_kind_that_is_a_list() -> None:
+    _, findings = read("apiVersion: v1\nkind: [a]\nmetadata: {}\n")
+    assert [finding.message for finding in findings] == ["kind is not a string", "metadata.name is missing"]

@@ -7,7 +7,7 @@ Each entry matches as little as can be, and must occur in a case. ``docs/import-
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -147,7 +147,7 @@ DIFFERENCES = (
         "PyTorchJob",
         r"containers\[main\]\.(env\[(PET_)?MASTER_PORT\]|env\[.*\]|command|args)",
         "`MASTER_PORT` is 29500",
-        "Trainer chooses the port; commands and variables that use `$(MASTER_PORT)` follow.",
+        "Trainer chooses the port; commands that use `$(MASTER_PORT)` follow. Change a command with 23456 in it.",
         _but_port,
     ),
     Entry(
@@ -176,7 +176,8 @@ DIFFERENCES = (
         "PyTorchJob",
         r"containers\[main\]\.env\[PET_NPROC_PER_NODE\]",
         "`PET_NPROC_PER_NODE` is a number instead of `auto`",
-        "Without GPUs, Trainer counts the CPUs that a pod requests, torchrun those of the machine.",
+        "Without GPUs, Trainer counts the CPUs that a pod requests, torchrun those of the machine. Set "
+        "`numProcPerNode`.",
         lambda difference: difference.old in ("auto", "cpu") and str(difference.new).isdecimal(),
         finding="nprocPerNode",
     ),
@@ -195,7 +196,8 @@ DIFFERENCES = (
         "PyTorchJob",
         r"containers\[main\]\.env\[(PET_NODE_RANK|PET_MASTER_ADDR|PET_MASTER_PORT)\]",
         "Variables `PET_NODE_RANK`, `PET_MASTER_ADDR` and `PET_MASTER_PORT` of jobs without a master",
-        "Trainer lets torchrun meet at the first pod. The operator sets nothing, so that each worker is on its own.",
+        "The pods train together: torchrun meets at the first one. The operator sets nothing, and each pod trains "
+        "alone.",
         lambda difference: _added(difference) and "containers[main].env[MASTER_ADDR]" not in difference.before,
     ),
     Entry(
@@ -203,7 +205,7 @@ DIFFERENCES = (
         "PyTorchJob",
         r"(containers\[(?!main\]).*|initContainers\[.*)\.env\[(PYTHONUNBUFFERED|PET_.*|MASTER_.*|WORLD_SIZE|RANK)\]",
         "Variables of torchrun in other containers than `pytorch`",
-        "The operator sets all in each container, Trainer those that the runtime names there.",
+        "The operator sets all of them in each container, the runtime only some. Add others to its container.",
     ),
     Entry(
         "jax-variables",
@@ -334,7 +336,8 @@ DIFFERENCES = (
         ALL,
         r"priorityClassName",
         "The priority class of a PodGroup becomes `priorityClassName` of pods",
-        "Trainer takes the priority of a PodGroup from there; it is equal.",
+        "Trainer takes the priority of a PodGroup from its pods, which now have it too. Add the PriorityClass to "
+        "`runtimes/`.",
         _added,
     ),
     Entry(
@@ -351,7 +354,7 @@ DIFFERENCES = (
         "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob",
         r"restarts",
         "A job without `backoffLimit` restarts a pod at most six times",
-        "Six is Kubernetes' default; the operators have no limit. Set `backoffLimit` in the runtime's Job for another.",
+        "Six is Kubernetes' default; the operators have no limit. Set `backoffLimit` of the runtime's Job.",
         lambda difference: difference.old is None and difference.new == 6,
     ),
     Entry(
@@ -381,7 +384,7 @@ DIFFERENCES = (
         ALL,
         r"ttlSecondsAfterFinished",
         "`ttlSecondsAfterFinished`",
-        "Where Argo CD or Flux sync `out/`, a job that the cluster deletes would run again.",
+        "Where Argo CD or Flux sync `out/`, a job that the cluster deletes would run again. Delete its file instead.",
         _dropped,
         pods=r"\(job\)",
         finding="ttlSecondsAfterFinished",
@@ -390,8 +393,8 @@ DIFFERENCES = (
         "clean-pods",
         ALL,
         r"cleanPodPolicy",
-        "`cleanPodPolicy`",
-        "JobSet deletes the pods that still run when a job has finished, and keeps the others.",
+        "`cleanPodPolicy: None` and `cleanPodPolicy: All`",
+        "When a job ends, a JobSet deletes the pods that still run and keeps the others; save logs elsewhere.",
         pods=r"\(job\)",
     ),
     Entry(
@@ -480,7 +483,7 @@ DIFFERENCES = (
         "Job",
         r"group\.(minMember|minTaskMember|minResources)",
         "`minAvailable` of a job or a task below the number of pods",
-        "Trainer's PodGroup always waits for all pods.",
+        "Trainer's PodGroup always waits for all pods. Lower the number of nodes if the job can do with fewer.",
         pods=r"\(job\)",
         finding="Trainer waits for all",
     ),
@@ -535,23 +538,48 @@ DIFFERENCES = (
         "TrainJob",
         r"containers\[main\]\.env\[PET_NPROC_PER_NODE\]",
         "`PET_NPROC_PER_NODE` is a number instead of `auto`",
-        "Without GPUs, Trainer v2.3 counts the CPUs that a pod requests, torchrun those of the machine.",
+        "Without GPUs, Trainer v2.3 counts the CPUs that a pod requests, torchrun those of the machine. Set "
+        "`numProcPerNode`.",
         lambda difference: difference.old == "auto" and str(difference.new).isdecimal(),
     ),
 )
 
 
+BEHAVIOUR = (
+    *("clean-pods", "time-to-live", "unlimited-restarts", "workers-restart", "no-always", "priority-of-pods"),
+    *("master-port", "rendezvous-of-workers", "processes-auto", "variables-of-sidecars"),
+    *("kubectl-delivery", "mpi-files", "last-host", "sleep-of-main"),
+    *("volcano-minimum", "volcano-no-gang", "volcano-index", "volcano-claims"),
+    *("newer-runtimes", "added-resources", "counted-processes"),
+)
+"""The names of the differences that can change what a job does."""
+
+
 def page() -> str:
     """Return the page of docs with this list."""
-    rows = [f"| {entry.what} | {_kinds(entry.kinds)} | {entry.reason} |\n" for entry in DIFFERENCES]
+    named = {entry.name: entry for entry in DIFFERENCES}
+    others = [entry for entry in DIFFERENCES if entry.name not in BEHAVIOUR]
     return (
         "# How imported jobs differ\n\n"
-        "[`trainc import`](import.md) is tested against training-operator v1.9, mpi-operator v0.8, Volcano v1.10 and\n"
-        "Trainer v2.0 and v2.1. They create the pods of the cases in `tests/migrate/cases`, and each field is\n"
-        "compared with the pods of the compiled JobSet. Names of pods and hosts differ, and so do the labels by which\n"
-        "controllers find objects. All other differences are in this table, which the tests enforce.\n\n"
-        "| difference | kinds | reason |\n|---|---|---|\n" + "".join(rows)
+        "Before you run an imported job, look for its kind in the first table: these differences can change what the\n"
+        "job does. Those in the second table do not: the same result is reached in another way. In both, names\n"
+        "of pods and hosts differ, and so do the labels by which controllers find objects;\n"
+        "[import.md](import.md#what-stays-different) says what follows from that.\n\n"
+        "## What can change the behavior of a job\n\n"
+        f"{_table(named[name] for name in BEHAVIOUR)}\n"
+        "## What has the same result\n\n"
+        f"{_table(others)}\n"
+        "## How this is tested\n\n"
+        "training-operator v1.9, mpi-operator v0.8, Volcano v1.10 and Trainer v2.0 and v2.1 create the pods of the "
+        "jobs\n"
+        "in `tests/migrate/cases`. Each field of those pods is compared with the pods of the compiled JobSet. A\n"
+        "difference that is not in these tables fails the test, and so does a row that no job needs.\n"
     )
+
+
+def _table(entries: Iterable[Entry]) -> str:
+    rows = [f"| {entry.what} | {_kinds(entry.kinds)} | {entry.reason} |\n" for entry in entries]
+    return "| difference | kinds | why, and what to do |\n|---|---|---|\n" + "".join(rows)
 
 
 def _kinds(kinds: str) -> str:

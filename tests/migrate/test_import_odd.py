@@ -109,3 +109,58 @@ def test_comments_above_and_beside_the_first_line_of_an_item() -> None:
 def test_lines_may_end_as_on_windows() -> None:
     text = "# A comment.\n" + JOB.format(name="a", more="")
     assert files(text.replace("\n", "\r\n")) == files(text)
+
+
+VOLCANO = """\
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: relay}
+spec:
+  tasks:
+  - name: worker
+    replicas: 2
+    template: {spec: {restartPolicy: Never, containers: [{name: a, image: "r/a:1", command: [run, relay-worker-0]}]}}
+"""
+
+
+def messages(text: str) -> list[str]:
+    return [finding.message for finding in import_documents([Source("old.yaml", text)]).findings]
+
+
+def test_a_host_of_the_old_job_is_reported_once() -> None:
+    message = "host relay-worker-0 does not exist: the pods of a JobSet have other names"
+    assert messages(VOLCANO).count(message) == 1
+
+
+@pytest.mark.parametrize("count", ['"3"', "-1", "1.5", "true", "100001", "1000000000000"])
+def test_a_number_of_pods_that_is_none_is_an_error(count: str) -> None:
+    text = JOB.format(name="a", more="").replace("Master:", f"Master:\n      replicas: {count}")
+    assert messages(text) == ["replicas must be a whole number from 0 to 100000"]
+
+
+def test_a_container_without_an_image_gets_none() -> None:
+    found = files(JOB.format(name="a", more="").replace('image: "registry.example.com/a:1", ', ""))
+    assert "image" not in "".join(found.values())
+
+
+def test_items_that_are_no_mappings_are_passed_over() -> None:
+    ports = ", ports: [0, {containerPort: 80}], env: [1]"
+    text = JOB.format(name="a", more="").replace("=1]", f"=1]{ports}")
+    assert list(files(text)) == ["jobs/default/a.yaml", "runtimes/torch.yaml"]
+
+
+def test_a_byte_order_mark_is_kept_where_a_file_is_edited_only() -> None:
+    mark = "\ufeff# first\n"
+    assert files(mark + JOB.format(name="a", more=""))["jobs/default/a.yaml"].startswith("# first\napiVersion:")
+    text = (
+        mark
+        + "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n  labels: {a: b}\n"
+    )
+    copied, edited = (import_documents([Source("a.yaml", text)], own=own).files[0].text for own in ((), ("a.yaml",)))
+    assert (copied, edited[0]) == (edited[1:], "\ufeff")
+
+
+def test_the_comments_after_the_last_item_of_a_list_are_kept() -> None:
+    item = "".join(f"  {line}\n" for line in JOB.format(name="a", more="").splitlines())
+    text = f"apiVersion: v1\nkind: List\nitems:\n-{item[1:]}  # the end\n"
+    assert files(text)["jobs/default/a.yaml"].endswith("# the end\n")

@@ -136,7 +136,7 @@ def test_a_pull_request_is_checked_compared_and_commented(tmp_path: Path) -> Non
     based = {"steps__base__outputs__base": "HEAD^1"}
     done = sandbox.step("check", **based)
     assert done.returncode == 1
-    assert "::error file=jobs/team-a/bert.yaml,line=8," in done.stdout, "a cluster refuses it"
+    assert "\n::error file=jobs/team-a/bert.yaml,line=8," in f"\n{done.stdout}", "a cluster refuses it"
     assert sandbox.step("diff", **based).returncode == 0
     comment = Path(sandbox.outputs()["file"])
     text = comment.read_text(encoding="utf-8")
@@ -197,6 +197,13 @@ def test_the_action_is_pinned_and_its_scripts_contain_no_expressions() -> None:
         assert "!cancelled()" in condition, "the comment says what is wrong"
     for step in (STEPS[6], STEPS[7]):
         assert "github.event.pull_request.head.repo.full_name == github.repository" in step["if"], "not for forks"
+
+
+def test_no_module_of_a_pull_request_is_run() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / ".github/workflows").iterdir())]
+    scripts = "".join([*texts, (ROOT / "action.yml").read_text(encoding="utf-8"), TEMPLATE])
+    options = re.findall(r"\bpython3 (.*?)-m ", scripts)
+    assert options == ["-I "] * 2, "python3 -m imports modules from the working directory, which is the checkout"
 
 
 def test_every_input_is_described_and_used() -> None:

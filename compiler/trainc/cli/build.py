@@ -142,7 +142,6 @@ def _compile(
 
 def _options(read: Read, faithful: bool, environment: str | None) -> tuple[Options, tuple[Finding, ...]]:
     """Return the options that trainc.yaml sets, and its findings."""
-    from trainc.cli.compiling import choose
     from trainc.inputs.options import Options
     from trainc.inputs.settings import of_every_job
     from trainc.project.environments import parse_config
@@ -150,7 +149,12 @@ def _options(read: Read, faithful: bool, environment: str | None) -> tuple[Optio
     if faithful or read.config is None:
         return Options(faithful=faithful), ()
     config, findings = parse_config(read.config, read.lock)
-    environment = config.environments[0] if environment is None else choose(config, environment)[0]
+    if environment is None:
+        environment = config.environments[0]
+    else:
+        from trainc.cli.compiling import choose
+
+        environment = choose(config, environment)[0]
     return replace(config, data=of_every_job(config.data, environment)).options(environment), findings
 
 

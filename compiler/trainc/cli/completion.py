@@ -11,19 +11,21 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import redirect_stderr
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
-from click.shell_completion import CompletionItem
 
 from trainc.basics.jsonvalues import as_object, get
 from trainc.basics.regex import lazy
 from trainc.inputs.source import Source
 
-Words: TypeAlias = Callable[[Path, str], Iterable[str | CompletionItem]]
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem  # every command imports this module
+
+Words: TypeAlias = "Callable[[Path, str], Iterable[str | CompletionItem]]"
 """Takes the project root and the word before the cursor, and returns the words that may stand there."""
 
-Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+Completer: TypeAlias = "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]"
 
 JOBS: Final = "jobs"
 
@@ -36,6 +38,8 @@ _PLAIN: Final = lazy(r"[A-Za-z0-9@%+=:,./_-]+")
 
 def _completer(words: Words) -> Completer:
     def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
         from trainc.cli.options import project_root
 
         with redirect_stderr(io.StringIO()):
@@ -89,6 +93,8 @@ def _jobs(root: Path, incomplete: str) -> Iterable[str]:
 
 
 def _codes(_root: Path, incomplete: str) -> Iterator[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
     from trainc.findings.codes import CODES
 
     start = incomplete.upper()  # the shell replaces the word
@@ -107,6 +113,12 @@ def _fields(_root: Path, incomplete: str) -> Iterable[str]:
     return (*roots(), *(children(incomplete) if "." in incomplete else ()))
 
 
+def _kinds(_root: Path, _incomplete: str) -> Iterable[str]:
+    from trainc.schema.editors import catalog_names
+
+    return catalog_names()
+
+
 def _paths(root: Path, incomplete: str) -> Iterable[str | CompletionItem]:
     """Return files of jobs/ as paths from the working directory, or let the shell complete any file."""
     top = os.path.relpath(root / JOBS)
@@ -119,6 +131,8 @@ def _paths(root: Path, incomplete: str) -> Iterable[str | CompletionItem]:
 
 
 def _files(_root: Path, incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
     return [CompletionItem(incomplete, type="file")]
 
 
@@ -164,6 +178,7 @@ complete_explained = _completer(
 )
 complete_job_or_file = _completer(lambda root, incomplete: [*_jobs(root, incomplete)] or _files(root, incomplete))
 complete_fixable = _completer(_fixable)
+complete_kind = _completer(_kinds)
 complete_job_path = _completer(_paths)
 complete_file = _completer(_files)
 complete_image = _completer(_images)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ import click
 from trainc.cli.command import Command, echo
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
+from trainc.documents.load import load
 from trainc.findings import Finding, report, sort_key
 from trainc.inputs.source import Document, Source
 from trainc.project.files import create
@@ -21,12 +22,12 @@ from trainc.project.read import RUNTIMES, merge, name_below, read_given, read_st
 from trainc.project.write import replace_file
 
 if TYPE_CHECKING:
-    from trainc.migrate.importing import Imported, NewFile
+    from trainc.migrate.importing import NewFile
 
 EPILOG = """\b
 Examples:
   trainc import job.yaml               print the TrainJob and its runtime
-  trainc import --write old/           write files into jobs/ and runtimes/
+  trainc import --write old/           write to jobs/ and runtimes/
   trainc import -o new old/            write new/jobs/ and new/runtimes/
   trainc import --write jobs runtimes  TrainJobs of Trainer v2.0 to v2.2
   helm template chart | trainc import -
@@ -34,6 +35,7 @@ Examples:
 
 STDIN = "-"
 NOTHING = "nothing to import: no document is a job of another operator or of an older release"
+EXISTS = "nothing to write: every file exists with the same content"
 
 
 @click.command("import", cls=Command, epilog=EPILOG)
@@ -87,21 +89,34 @@ def command(
         text = "---\n".join(f"# {file.path}\n{file.text}" for file in imported.files)
         echo(text.encode("utf-8"), nl=False)
         if text:
-            reporter.remark(f"{_counted(imported)}; to write the files, add --write or -o DIR")
+            reporter.remark(f"{_counted(imported.files)}; to write the files, add --write or -o DIR")
         return status
     target = root if output is None else folder / output
-    in_the_way = [_in_the_way(file) for file in imported.files if not file.replaces and (target / file.path).exists()]
+    new = [file for file in imported.files if file.replaces or not _exists(target / file.path, file)]
+    in_the_way = [_in_the_way(file) for file in new if not file.replaces and (target / file.path).exists()]
     status = reporter.report(sorted((*findings, *in_the_way), key=sort_key))
     if in_the_way or (reporter.fails(findings) and not incomplete):
         reporter.remark("nothing was written" if in_the_way else "nothing was written: see --incomplete")
         return status
-    _write(target, imported.files, reporter)
-    if imported.files:
-        reporter.remark(f"wrote {_counted(imported)}")
+    _write(target, new, reporter)
+    if new:
+        reporter.remark(f"wrote {_counted(new)}")
+    elif imported.files:
+        reporter.remark(EXISTS)
     return status
 
 
-def _write(target: Path, files: Iterable[NewFile], reporter: Reporter) -> None:
+def _exists(path: Path, file: NewFile) -> bool:
+    """Return whether a file exists with the same documents; the comments may differ."""
+    if not path.is_file():
+        return False
+    present, new = (
+        [document.data for document in load(Source(file.path, text))[0]] for text in (path.read_bytes(), file.text)
+    )
+    return present == new
+
+
+def _write(target: Path, files: Sequence[NewFile], reporter: Reporter) -> None:
     for file in files:
         if file.replaces:
             replace_file(str(target / file.path), file.text.encode("utf-8"))
@@ -117,7 +132,7 @@ def _in_the_way(file: NewFile) -> Finding:
     )
 
 
-def _counted(imported: Imported) -> str:
-    jobs = sum(file.path.startswith("jobs/") for file in imported.files)
-    runtimes = len(imported.files) - jobs
+def _counted(files: Sequence[NewFile]) -> str:
+    jobs = sum(file.path.startswith("jobs/") for file in files)
+    runtimes = len(files) - jobs
     return f"{jobs} TrainJob{'s' * (jobs != 1)} and {runtimes} new runtime{'s' * (runtimes != 1)}"

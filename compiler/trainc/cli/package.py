@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from trainc.checks.images import reference_error
 from trainc.cli.command import ENVIRONMENT, Command, echo_line
 from trainc.cli.compiling import choose
 from trainc.cli.options import environment_option, findings_options, root_option
@@ -16,7 +17,7 @@ from trainc.images.package import package as package_files
 from trainc.pipeline.content import bytes_of
 from trainc.project.environments import JOBS, compile_for, load_config, nothing
 from trainc.project.read import merge, name_below, read_platform, read_tree
-from trainc.project.write import OUT
+from trainc.project.write import OUT, check_folder
 
 EPILOG = """\b
 Examples:
@@ -60,6 +61,10 @@ def command(
     folder = output or root / OUTPUT
     if (below := name_below(root, Path.cwd(), str(folder))) is not None and below.partition("/")[0] == OUT:
         raise click.BadParameter(f"{folder} is below {OUT}/, which Argo CD reads", param_hint="'--output'")
+    if wrong := reference_error(name if "/" in name or ":" in name else f"tag:{name}"):
+        raise click.BadParameter(
+            f"{name!r} is neither a tag nor the name of an image: {wrong.message}", param_hint="NAME"
+        )
     texts = dict(_annotation(text) for text in annotations)
     config, findings = load_config(root)
     if reporter.fails(findings):
@@ -79,12 +84,14 @@ def command(
         {path.removeprefix(prefix): bytes_of(data) for path, data in outcome.files.items()}, name, texts
     )
     try:
+        check_folder(root, folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         write_layout(documents, [layer], folder)
     except BuildError as error:
         echo_line(f"trainc: error: {error}", err=True)
         return ENVIRONMENT
     echo_line(f"{name}: {documents.digest}")
+    reporter.remark(f"written to {output or OUTPUT}; nothing is pushed")
     return status
 
 

@@ -16,7 +16,7 @@ from trainc.findings import has_errors
 from trainc.pipeline.context import Keep
 from trainc.project.environments import JOBS, compile_for, load_config, with_empty
 from trainc.project.read import merge, read_platform, read_tree
-from trainc.project.write import OUT
+from trainc.project.write import OUT, write_output
 from trainc.report.fleet import fleet, totals
 from trainc.report.page import TITLE, page
 
@@ -78,7 +78,7 @@ def command(
     if target is None:
         echo(text.encode(), nl=False)
         return CLEAN
-    target.write_text(text, encoding="utf-8", newline="\n")
+    write_output(root, target, text)
     count = totals(data)
     counts = ", ".join(counted(count[f"{word}s"], word) for word in ("job", "error", "warning"))
     reporter.remark(f"{output}: {counts}")

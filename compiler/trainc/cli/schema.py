@@ -10,6 +10,7 @@ import click
 
 from trainc.basics.jsonvalues import JsonObject
 from trainc.cli.command import CLEAN, Command, echo
+from trainc.cli.completion import complete_kind
 from trainc.schema.editors import RUNTIMES, catalog, catalog_names, editor_schema, schema_url
 
 EPILOG: Final = """\b
@@ -35,7 +36,7 @@ GLOBS: Final = {
 @click.option("--all", "every", is_flag=True, help="Write all schemas to the folder of -o.")
 @click.option("-o", "--output", metavar="DIR", type=click.Path(file_okay=False), help="The folder for --all.")
 @click.option("--vscode", is_flag=True, help="Print settings for VS Code that select a schema for each file.")
-@click.argument("kind", required=False)
+@click.argument("kind", required=False, shell_complete=complete_kind)
 def command(*, every: bool, output: str | None, vscode: bool, kind: str | None) -> int:
     """Print the JSON schema of a KIND, for editors: completion, descriptions and checks as you type.
 
@@ -47,10 +48,10 @@ def command(*, every: bool, output: str | None, vscode: bool, kind: str | None) 
     if kind is not None and (every or vscode):
         raise click.UsageError("KIND cannot be combined with --all or --vscode")
     if output is not None:
+        from trainc.project.write import write_output
+
         for name, schema in catalog().items():
-            target = Path(output, name)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(_text(schema), encoding="utf-8", newline="\n")
+            write_output(Path.cwd(), Path(output, name), _text(schema))
     if vscode:
         folder = None if output is None else f"./{Path(output).as_posix()}/"
         urls = {name: schema_url(name) if folder is None else folder + catalog_names()[name] for name in GLOBS}

@@ -135,7 +135,7 @@ def _identity(data: Json) -> list[Problem]:
     version, kind, name = data.get("apiVersion"), data.get("kind"), (metadata or {}).get("name")
     if all(isinstance(value, str) and value for value in (version, kind, name)):
         return []
-    if name == "" and kind in NAMELESS:  # a server sees no difference
+    if name == "" and str(kind) in NAMELESS:  # a server sees no difference
         name = None
     values: dict[Path, Json] = {("apiVersion",): version, ("kind",): kind, ("metadata", "name"): name}
     wrong = [
@@ -150,7 +150,7 @@ def _identity(data: Json) -> list[Problem]:
     upstream = "resource name may not be empty" if is_name else None
     if "generateName" in (metadata or {}) and "metadata.name" in missing:
         hint = "set metadata.name: with generateName, every apply creates another object"
-    elif is_name and kind in NAMELESS:
+    elif is_name and str(kind) in NAMELESS:
         upstream = "metadata.name: Required value: name or generateName is required"
         stage = NAMELESS[str(kind)]
     message = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"

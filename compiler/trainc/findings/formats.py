@@ -15,7 +15,6 @@ from trainc.findings import text
 from trainc.findings.codes import CODES, Code, anchor, page
 from trainc.findings.display import HINT_WIDTH, VALUE_WIDTH, is_in_file, one_line, shown_name
 from trainc.findings.finding import Finding, Severity, Silenced, sort_key
-from trainc.findings.fixes import fix_of
 from trainc.findings.settling import without_count
 from trainc.inputs.source import Document
 
@@ -40,6 +39,8 @@ def _json_position(document: Document, path: Path) -> JsonObject:
 
 
 def _json_finding(finding: Finding) -> Json:
+    from trainc.findings.fixes import fix_of  # no other format needs it
+
     related = [{**_json_position(other.document, other.path), "message": other.message} for other in finding.related]
     fix = fix_of(finding)
     edit: JsonObject = {}

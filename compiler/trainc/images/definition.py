@@ -33,7 +33,7 @@ PIP: Final = "python3-pip-whl"
 """The Debian package whose pip installs wheels, without a network."""
 
 
-Package = Annotated[str, form("[a-z0-9][a-z0-9+.-]+", "the name of a Debian package")]
+Package = Annotated[str, form("[a-z0-9][a-z0-9+.-]+", "the name of a Debian package: a name such as git")]
 Requirement = Annotated[
     str,
     form(

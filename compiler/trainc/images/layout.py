@@ -90,6 +90,8 @@ def write_layout(documents: Documents, layers: Iterable[Path | bytes], folder: P
     if folder.exists() and not (folder / "oci-layout").is_file() and any(folder.iterdir()):
         raise BuildError(f"{folder} is neither empty nor an image layout: it is not overwritten")
     making = folder.with_name(f".{folder.name}.making")
+    if making.is_symlink():  # never written through
+        making.unlink()
     shutil.rmtree(making, ignore_errors=True)
     blobs = making / "blobs" / "sha256"
     blobs.mkdir(parents=True)

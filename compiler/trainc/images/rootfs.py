@@ -264,7 +264,7 @@ def build_wheel(project: Path, epoch: int, cache: Path, scratch: Path) -> tuple[
     """
     copy, folder = scratch / "project", scratch / "built"
     shutil.copytree(project, copy, ignore=_NOT_BUILT, copy_function=shutil.copyfile, symlinks=True)
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "wheel"]
+    pip = [sys.executable, "-P", "-m", "pip", "--quiet", "--disable-pip-version-check", "wheel"]
     options = ["--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", str(folder)]
     run([*pip, *options, str(copy)], environment={"SOURCE_DATE_EPOCH": str(epoch)})
     (file,) = folder.iterdir()
@@ -300,7 +300,7 @@ def _download(what: list[str], suite: str, architecture: str, folder: Path) -> N
     (python, libc), machine = _RELEASES[suite], _MACHINE[architecture]
     platforms = [f"manylinux_2_{minor}_{machine}" for minor in range(libc, 4, -1)]
     older = [f"{name}_{machine}" for name in ("manylinux2014", "manylinux2010", "manylinux1")]
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "download"]
+    pip = [sys.executable, "-P", "-m", "pip", "--quiet", "--disable-pip-version-check", "download"]
     options = [
         "--only-binary=:all:",
         f"--python-version={python}",

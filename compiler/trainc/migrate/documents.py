@@ -6,13 +6,13 @@ import json
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import YAMLError
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document, Source
@@ -20,6 +20,7 @@ from trainc.migrate.inplace import Addition, Edit
 from trainc.migrate.trees import Comment, comments_of, containers, read_tree, write_tree
 
 NO_EQUAL, CHANGED = "TC030", "TC031"
+INT32_MAX: Final = 2**31 - 1
 
 
 class Converted(msgspec.Struct, frozen=True, eq=False):
@@ -73,13 +74,21 @@ class Old:
         self.done(*path)
         return get(self.data, *path)
 
+    def count(self, *path: str | int, most: int = INT32_MAX) -> int | None:
+        """Return a whole number, and mark it as imported; None if it does not exist. Report any other value."""
+        value = self.read(*path)
+        if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most):
+            return value
+        self.refuse(path, f"{path[-1]} must be a whole number from 0 to {most}")
+        return None
+
     def keys(self, *path: str | int) -> tuple[str, ...]:
         """Return the keys of a mapping, or none."""
         return tuple(as_object(get(self.data, *path)))
 
     def items(self, *path: str | int) -> list[JsonObject]:
-        """Return the items of a list that are mappings, or none; all items of a valid list are."""
-        return objects(get(self.data, *path))
+        """Return the items of a list of mappings, or none; an item that is not a mapping counts as an empty one."""
+        return [as_object(item) for item in as_list(get(self.data, *path))]
 
     def done(self, *path: str | int) -> None:
         """Mark a value, with all that it contains, as imported."""
@@ -244,10 +253,17 @@ def _tree_of(document: Document) -> tuple[Any, int, int]:
     found = [one for one in _objects(whole) if (one.lc.line + first, one.lc.col + 1) == (line, column)]
     tree = found[0] if found and _data(found[0]) == document.data else read_tree(json.dumps(document.data))
     if tree is not whole:
+        end = last
         first, last = line, max(mark.line for mark in document.marks().values())
-        while lines[first - 2].lstrip().startswith("#"):
+        while first > 1 and _is_comment(lines[first - 2]):
             first -= 1
+        if all(_is_comment(text) or not text.strip() for text in lines[last:end]):
+            last = end
     return tree, first, last
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("#")
 
 
 def _data(tree: Any) -> Json:

@@ -30,9 +30,7 @@ def schedule_together(
         return
     fields = old.keys(*path) if path is not None else ()
     coscheduled = schedulers - {VOLCANO} or (not schedulers and "scheduleTimeoutSeconds" in fields)
-    policies = mapping()
-    policies["coscheduling" if coscheduled else VOLCANO] = mapping()
-    runtime["spec"].insert(list(runtime["spec"]).index("template"), "podGroupPolicy", policies)
+    add_pod_group(runtime, "coscheduling" if coscheduled else VOLCANO, mapping())
     if not coscheduled:
         for pod in pods:
             pod.setdefault("schedulerName", VOLCANO)
@@ -49,15 +47,11 @@ def _fields(old: Old, path: Path, total: int, runtime: CommentedMap, pods: list[
     hint = "without a gang scheduler in the cluster, remove podGroupPolicy and schedulerName from the runtime"
     old.note(path, message, hint)
     old.undo(*path)
-    least = old.read(*path, "minAvailable")
-    if least not in (None, total):
-        old.warn((*path, "minAvailable"), f"Trainer waits for all {total} pods, not for {least}")
+    check_least(old, (*path, "minAvailable"), total, total)
     if old.get(*path, "minResources") is not None:
         old.note((*path, "minResources"), "Trainer computes minResources from the requests of the pods")
-    template = runtime["spec"]["template"]
-    if group is None and old.get(*path, "queue") is not None:
-        template.insert(0, "metadata", mapping(annotations=mapping()))
-        old.put(template["metadata"]["annotations"], VOLCANO_QUEUE, *path, "queue")
+    if group is None:
+        add_queue(old, (*path, "queue"), runtime)
     if group is not None:
         old.put(group, "scheduleTimeoutSeconds", *path, "scheduleTimeoutSeconds")
     elif old.get(*path, "scheduleTimeoutSeconds") is not None:
@@ -65,9 +59,33 @@ def _fields(old: Old, path: Path, total: int, runtime: CommentedMap, pods: list[
     if (name := old.read(*path, "priorityClass")) is not None:
         for pod in pods:
             pod.setdefault("priorityClassName", name)
-        text = "the PodGroup gets the priority class of the pods, so the pods now have it"
-        needed = "add the PriorityClass to the file of the runtime: Trainer refuses a job whose class it does not find"
-        old.note((*path, "priorityClass"), text, needed)
+        report_priority(old, (*path, "priorityClass"))
+
+
+def add_pod_group(runtime: CommentedMap, scheduler: str, policy: CommentedMap) -> None:
+    """Add the podGroupPolicy of a scheduler to a runtime."""
+    spec = runtime["spec"]
+    spec.insert(list(spec).index("template"), "podGroupPolicy", CommentedMap({scheduler: policy}))
+
+
+def add_queue(old: Old, path: Path, runtime: CommentedMap) -> None:
+    """Move the name of Volcano's queue to the annotation that Trainer copies to the PodGroup."""
+    if old.get(*path) is not None:
+        runtime["spec"]["template"].insert(0, "metadata", mapping(annotations=mapping()))
+        old.put(runtime["spec"]["template"]["metadata"]["annotations"], VOLCANO_QUEUE, *path)
+
+
+def check_least(old: Old, path: Path, needed: int, total: int) -> None:
+    """Report a least number of pods that is not the number needed: Trainer's PodGroup has all pods."""
+    if (least := old.read(*path)) not in (None, needed):
+        old.warn(path, f"Trainer waits for all {total} pods, not for {least}")
+
+
+def report_priority(old: Old, path: Path) -> None:
+    """Report that pods got a priority class, which a compiled job needs."""
+    message = "the PodGroup gets the priority class of the pods, so the pods now have it"
+    hint = "add the PriorityClass to a file of runtimes/: Trainer refuses a job whose class it does not find"
+    old.note(path, message, hint)
 
 
 def _pod(job: CommentedMap) -> CommentedMap:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any, Final
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from trainc.basics.jsonvalues import Json, Path
-from trainc.migrate.jobs import Replicas
+from trainc.migrate.jobs import Replicas, texts
 
 JOBSET_LABEL: Final = "jobset.sigs.k8s.io/jobset-name"
 OF_JOBS: Final = (
@@ -21,7 +20,9 @@ OF_JOBS: Final = (
     "volcano.sh/job-name",
 )
 _OLD_LABELS: Final = re.compile(r"training\.kubeflow\.org/[a-z-]+")
-_HOST: Final = r"(?<![A-Za-z0-9-]){}-(?:(?:master|worker|chief|ps|evaluator)-[0-9]+|launcher)(?![A-Za-z0-9-])"
+ROLES: Final = ("master", "worker", "chief", "ps", "evaluator")
+"""The types of replicas in the names of an operator's pods."""
+_HOST: Final = r"(?<![\w-]){}-(?:(?:{})-\d+|launcher)(?![\w-])"
 
 
 def with_new_labels(replicas: Replicas, tree: Any) -> None:
@@ -35,28 +36,19 @@ def with_new_labels(replicas: Replicas, tree: Any) -> None:
         with_new_labels(replicas, value)
 
 
-def check_hosts(replicas: Replicas, job: str) -> None:
-    """Report hosts and labels of the old job in the texts of a pod template."""
+def check_hosts(replicas: Replicas, job: str, roles: Iterable[str]) -> None:
+    """Report hosts and labels of the old job in the texts of a pod template, keys included, but for its images."""
     old = replicas.old
-    pattern = re.compile(_HOST.format(re.escape(old.name)))
-    for path, text in _texts(old.get(*replicas.template), replicas.template):
+    pattern = re.compile(_HOST.format(re.escape(old.name), "|".join(map(re.escape, roles))))
+    for path, text in texts(old.get(*replicas.template), replicas.template):
+        if path[-1] == "image":
+            continue
         if (found := pattern.search(text)) is not None:
             message = f"host {found[0]} does not exist: the pods of a JobSet have other names"
-            old.refuse(path, message, f"use the host {old.name}-{job}-0-0.{old.name}, or its variable")
+            hint = (
+                f"the pods of this template are now {old.name}-{job}-0-0.{old.name} and so on: use those, or a variable"
+            )
+            old.refuse(path, message, hint)
         if (found := _OLD_LABELS.search(text)) is not None and found[0] not in OF_JOBS:
             message = f"the pods of a JobSet do not have the label {found[0]}"
             old.refuse(path, message, "use a label of JobSet: jobset.sigs.k8s.io/replicatedjob-name, ...")
-
-
-def _texts(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the texts of a template, keys included, but for its images."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if key != "image":
-                yield (*path, key), key
-                yield from _texts(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _texts(item, (*path, index))
-    elif isinstance(value, str):
-        yield path, value

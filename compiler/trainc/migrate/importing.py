@@ -11,6 +11,7 @@ from ruamel.yaml.comments import CommentedMap
 from trainc.basics.jsonvalues import dotted
 from trainc.documents.classify import RUNTIMES, SUPERSEDED
 from trainc.documents.load import load
+from trainc.documents.positions import BOM
 from trainc.findings import Finding, Severity, report, sort_key
 from trainc.inputs.source import Document, Source
 from trainc.migrate.documents import Converted, Old
@@ -61,15 +62,16 @@ def import_documents(
     """
     findings: list[Finding] = []
     documents: list[Document] = []
+    texts: dict[str, str] = {}
     for source in sources:
-        loaded, found = load(source)
+        texts[source.name] = text = source.decoded()
+        loaded, found = load(Source(source.name, text.removeprefix(BOM)) if text.startswith(BOM) else source)
         documents += loaded
         findings += found
     given = [document for source in runtimes for document in load(source)[0]]
     known = Runtimes(given)
     all_runtimes = [document for document in (*documents, *given) if document.data["kind"] in RUNTIMES]
     files: dict[str, NewFile] = {}
-    texts: dict[str, str] = {}
     jobs = current = 0
     for document in documents:
         if (converter := KINDS.get(key_of(document))) is None:
@@ -100,7 +102,7 @@ def _edited(old: Old, converted: Converted, texts: dict[str, str], own: Containe
     document = old.document
     name = document.source.name
     try:
-        text = edited_text(texts.get(name, document.source.decoded()), document.index, old.data, converted.edits)
+        text = edited_text(texts[name], document.index, old.data, converted.edits)
     except EditError:
         hint = "write it in block style with spaces, without anchors, and import again"
         old.refuse((), "the document has fields of an earlier release, but its layout cannot be edited", hint)

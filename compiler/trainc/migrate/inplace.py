@@ -18,6 +18,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, copied, get
 from trainc.documents.load import load
+from trainc.documents.positions import BOM
 from trainc.inputs.source import Source
 
 _COMMENT: Final = re.compile(r"(?:^|(?<=\s))#.*$")
@@ -65,7 +66,7 @@ def edited(text: str, index: int, data: JsonObject, edits: Iterable[Edit | Addit
 
     Raises EditError if the result would not have exactly the new values, as with tabs or some anchors.
     """
-    wanted, new = tuple(edits), text.replace("\r\n", "\n")
+    wanted, new = tuple(edits), text.removeprefix(BOM).replace("\r\n", "\n")
     try:
         for span in sorted(_Editor(new, index, data).spans(wanted), reverse=True):
             new = new[: span.start] + span.text + new[span.end :]
@@ -74,7 +75,7 @@ def edited(text: str, index: int, data: JsonObject, edits: Iterable[Edit | Addit
         raise EditError from error
     if found != _applied(data, wanted):
         raise EditError
-    return new.replace("\n", "\r\n") if "\r\n" in text else new
+    return BOM * text.startswith(BOM) + (new.replace("\n", "\r\n") if "\r\n" in text else new)
 
 
 class EditError(ValueError):
@@ -106,6 +107,7 @@ def _applied(data: JsonObject, edits: Iterable[Edit | Addition]) -> JsonObject:
 def text_of(text: str, index: int) -> str:
     """Return the text of document number ``index`` of a source, with the comments around it; of an item of a List
     alone, without its indentation."""
+    text = text.removeprefix(BOM)
     documents = [node for node in YAML(pure=True).compose_all(text) if isinstance(node, MappingNode) and node.value]
     if len(documents) == 1 and documents[0] is _objects(documents)[0]:
         return text

@@ -8,6 +8,7 @@ from typing import Final
 from ruamel.yaml.comments import CommentedMap
 
 from trainc.basics.jsonvalues import Json, Path, get
+from trainc.checks.jobs import MAX_INDEXED
 from trainc.migrate.documents import Converted, Old
 from trainc.migrate.trees import mapping, sequence
 from trainc.upstream import QUEUE_LABEL, TRAINER_API
@@ -23,12 +24,6 @@ _OF_A_CLUSTER: Final = (
 )
 _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
-_TTL: Final = (
-    "ttlSecondsAfterFinished is not imported: where Argo CD or Flux sync out/, a job that a cluster deletes runs again"
-)
-_TTL_HINT: Final = (
-    "delete the job's file when it is done; if nothing syncs out/, set ttlSecondsAfterFinished of the runtime's JobSet"
-)
 
 
 def new_job(old: Old) -> CommentedMap:
@@ -82,12 +77,11 @@ class Replicas:
         self.path = path
         self.template: Path = (*path, "template")
         self.pod: Path = (*self.template, "spec")
-        number = old.get(*path, "replicas")
-        self.count = number if isinstance(number, int) else count
+        number = old.count(*path, "replicas", most=MAX_INDEXED)
+        self.count = number if number is not None else count
         self.restart = str(old.read(*path, "restartPolicy") or restart)
         self.names = [str(item.get("name")) for item in old.items(*self.pod, "containers")]
         self.main = self.names.index(container) if container in self.names else 0
-        old.read(*path, "replicas")
 
     @property
     def container(self) -> Path:
@@ -98,7 +92,7 @@ class Replicas:
     def text(self) -> str:
         """Command, arguments and variables of the main container."""
         keys = ("command", "args", "env")
-        return " ".join(text for key in keys for text in _texts(self.old.get(*self.container, key)))
+        return " ".join(text for key in keys for _, text in texts(self.old.get(*self.container, key), ()))
 
     def port(self, name: str, default: int) -> int:
         """Return the port of the main container that has a name."""
@@ -107,17 +101,17 @@ class Replicas:
         return found if isinstance(found, int) else default
 
 
-def _texts(value: Json) -> Iterator[str]:
-    """Yield the texts of a value as they are, and the keys of its mappings."""
+def texts(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the scalars of a value as texts, and the keys of its mappings, each with its path."""
     if isinstance(value, dict):
         for key, item in value.items():
-            yield key
-            yield from _texts(item)
+            yield (*path, key), key
+            yield from texts(item, (*path, key))
     elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
+        for index, item in enumerate(value):
+            yield from texts(item, (*path, index))
     elif value is not None:
-        yield str(value)
+        yield path, str(value)
 
 
 def replicas_of(
@@ -163,6 +157,13 @@ def count_nodes(old: Old, job: CommentedMap, sets: Mapping[str, Replicas]) -> Re
     return first
 
 
+def report_ttl(old: Old, path: Path) -> None:
+    """Report that a job that has finished stays."""
+    message = "not imported: where Argo CD or Flux sync out/, a job that a cluster deletes runs again"
+    hint = "delete the job's file when it is done; if nothing syncs out/, set {0} of the runtime's JobSet"
+    old.warn(path, f"{path[-1]} is {message}", hint.format(path[-1]))
+
+
 class RunPolicy:
     """What the run policy of an old job says about the Jobs and the PodGroup."""
 
@@ -189,7 +190,7 @@ class RunPolicy:
             self.old.done(*path)
 
     def _ttl(self, path: Path) -> None:
-        self.old.warn(path, _TTL, _TTL_HINT)
+        report_ttl(self.old, path)
 
     def _clean(self, path: Path) -> None:
         value = self.old.get(*path)
@@ -209,8 +210,7 @@ class RunPolicy:
             self.old.done(*path)
 
     def _backoff(self, path: Path) -> None:
-        limit = self.old.read(*path)
-        self.backoff_limit = limit if isinstance(limit, int) else None
+        self.backoff_limit = self.old.count(*path)
 
     def _scheduling(self, path: Path) -> None:
         self.gang = path

@@ -13,12 +13,12 @@ import msgspec
 from ruamel.yaml.comments import CommentedMap
 
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, objects
-from trainc.migrate.documents import Old
+from trainc.migrate.documents import INT32_MAX, Old
 from trainc.migrate.trees import mapping, sequence
 
 _MAX_RETRY: Final = 3
 """Volcano's default for maxRetry. The job fails when the count of restarts reaches it."""
-_UNLIMITED: Final = 2**31 - 1
+_UNLIMITED: Final = INT32_MAX
 """A backoffLimit for containers that the kubelet restarts: Volcano does not limit those restarts."""
 
 _RESTART, _RESTART_TASK, _RESTART_POD, _COMPLETE = "RestartJob", "RestartTask", "RestartPod", "CompleteJob"
@@ -143,8 +143,7 @@ def _exit_codes(operator: str, codes: list[int]) -> CommentedMap:
 
 def max_retry(old: Old) -> int:
     """Return after how many failures the job fails."""
-    found = old.read("spec", "maxRetry")
-    return found if isinstance(found, int) and found > 0 else _MAX_RETRY
+    return old.count("spec", "maxRetry") or _MAX_RETRY
 
 
 def jobset_policies(old: Old, tasks: Sequence[Lifecycle]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from trainc.migrate.documents import Old
-from trainc.migrate.hosts import check_hosts, with_new_labels
+from trainc.migrate.hosts import ROLES, check_hosts, with_new_labels
 from trainc.migrate.jobs import Replicas, RunPolicy, new_runtime, own_name, succeed_with
 from trainc.migrate.trees import mapping, ordered, sequence
 from trainc.upstream import ANCESTOR_LABEL, JOB_COMPLETION_INDEX, NODE, TRAINER
@@ -81,8 +81,9 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True):
     ``name`` is the replicated job's. ``job`` is the TrainJob whose trainer these pods are, or None. ``in_job`` are the
     fields of the main container that go to its trainer. ``environment`` returns the variables that the runtime sets,
     and ``variables`` are the names of all that the old operator sets, also in the TrainJob. ``everywhere`` says whether
-    the operator sets them in all containers. ``port`` is the name of a port that is no longer needed. ``fails_fast``
-    says whether the operator fails the job when a pod that does not restart fails.
+    the operator sets them in all containers. ``port`` is the name of a port that is no longer needed. ``roles`` are the
+    types of replicas in the names of the old pods. ``fails_fast`` says whether the operator fails the job when a pod
+    that does not restart fails.
     """
 
     name: str = NODE
@@ -93,6 +94,7 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True):
     variables: Collection[str] = ()
     everywhere: bool = True
     port: str | None = None
+    roles: Collection[str] = ROLES
     fails_fast: bool = True
 
 
@@ -128,7 +130,7 @@ def replicated_job(replicas: Replicas, limit: int | None, pods: PodSet) -> Comme
     ordered(pod, "restartPolicy", "schedulerName", "initContainers", "containers")
     for tree in (template, pods.job):
         with_new_labels(replicas, tree)
-    check_hosts(replicas, pods.name)
+    check_hosts(replicas, pods.name, pods.roles)
     return mapping(name=pods.name, template=template)
 
 
@@ -213,8 +215,8 @@ def _main(replicas: Replicas, pods: PodSet, patch: CommentedMap | None) -> Comme
     in_job = {} if trainer is None else {key: name for key, name in OF_TRAINER.items() if key in pods.in_job}
     if old.get(*at, "resources", "claims"):
         in_job.pop("resources", None)  # Trainer drops the claims of a TrainJob
-    if "image" in in_job:
-        container["image"] = str(old.get(*at, "image"))  # required in a runtime
+    if "image" in in_job and isinstance(image := old.get(*at, "image"), str):
+        container["image"] = image  # required in a runtime
     if added := pods.environment():
         container["env"] = sequence(*added)
     old.done(*at, "name")
@@ -257,7 +259,7 @@ def _ports(replicas: Replicas, pods: PodSet, target: CommentedMap) -> None:
             old.note((*path, index), f"port {pods.port} is left out: the runtime sets its own")
             continue
         old.put(ports, None, *path, index)
-        if port.get("name") is None:
+        if port and port.get("name") is None:
             ports[-1].insert(0, "name", f"port-{port.get('containerPort')}")
             old.note((*path, index), "the port gets a name: Trainer changes the numbers of ports without names")
     if ports:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import chain, count
 from typing import Any, Final
 
 from ruamel.yaml.comments import CommentedMap
@@ -72,8 +73,8 @@ class Runtimes:
 
     def _free(self, name: str, job: str) -> str:
         """Return a name that no runtime has."""
-        candidates = (name, *(f"{name}-{job}{suffix}" for suffix in ("", *(f"-{number}" for number in range(2, 9999)))))
-        return next(one for one in candidates if one not in self._taken)
+        others = (f"{name}-{job}-{number}" for number in count(2))
+        return next(one for one in chain((name, f"{name}-{job}"), others) if one not in self._taken)
 
 
 def plain(tree: Any) -> Any:

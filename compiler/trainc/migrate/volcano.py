@@ -5,29 +5,21 @@ Facts: the Job API, pkg/controllers/job and the admission webhook, at v1.16.0-al
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 import msgspec
 from ruamel.yaml.comments import CommentedMap
 
-from trainc.basics.jsonvalues import Json, Path, as_object, get, objects, paths
+from trainc.basics.jsonvalues import Path, as_object, get, objects
 from trainc.migrate.documents import Converted, Old
-from trainc.migrate.jobs import Replicas, new_job, new_runtime
+from trainc.migrate.gang import VOLCANO, add_pod_group, add_queue, check_least, report_priority
+from trainc.migrate.jobs import Replicas, new_job, new_runtime, report_ttl
 from trainc.migrate.lifecycle import Lifecycle, job_policies, jobset_policies, lifecycle_of
 from trainc.migrate.pods import PodSet, host, replicated_job
 from trainc.migrate.trees import mapping, sequence
 from trainc.migrate.volcanoplugins import FOLDER, KEYS, Plugins
-from trainc.upstream import LAUNCHER, NODE, VOLCANO_QUEUE
+from trainc.upstream import LAUNCHER, NODE
 
-TTL: Final = (
-    "ttlSecondsAfterFinished is not imported: where Argo CD or Flux sync out/, a job that a cluster deletes runs again"
-)
-TTL_HINT: Final = (
-    "delete the job's file when it is done; if nothing syncs out/, set ttlSecondsAfterFinished of the runtime's JobSet"
-)
-
-_SCHEDULER: Final = "volcano"
 _OF_PODS: Final = (
     *("volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone"),
     *("volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable"),
@@ -68,7 +60,6 @@ def convert(old: Old) -> Converted | None:
         return Converted()
     job = new_job(old)
     main = _arrange(old, tasks, plugins)
-    _report_hosts(old, tasks)
     plugins.hosts = {task.name: task.hosts for task in tasks}
     counts: dict[str, int] = {}
     for task in tasks:
@@ -199,6 +190,7 @@ def _replicated(old: Old, job: CommentedMap, task: Task, plugins: Plugins, count
         container=container,
         environment=lambda: plugins.variables(task.name, alone=task.alone),
         variables=plugins.names(task.name),
+        roles=tuple(plugins.hosts),
         fails_fast=False,
     )
     one = replicated_job(task.pods, None, pods)
@@ -228,7 +220,7 @@ def _set_pod(old: Old, task: Task, plugins: Plugins, pod: CommentedMap) -> None:
     """Add what Volcano sets in a pod: scheduler, priority, volumes of the job, and what its plugins add."""
     if pod.get("hostNetwork") and "dnsPolicy" not in pod:
         pod["dnsPolicy"] = "ClusterFirstWithHostNet"
-    pod.setdefault("schedulerName", old.read("spec", "schedulerName") or _SCHEDULER)
+    pod.setdefault("schedulerName", old.read("spec", "schedulerName") or VOLCANO)
     if (priority := old.read("spec", "priorityClassName")) is not None:
         pod.setdefault("priorityClassName", priority)
     for container in pod.get("initContainers", ()):
@@ -248,19 +240,6 @@ def _set_pod(old: Old, task: Task, plugins: Plugins, pod: CommentedMap) -> None:
             mounts.append(mapping(name=f"volume-{number}", mountPath=path))
     hosts = "svc" in plugins and FOLDER in str(old.get(*task.pods.template))
     plugins.add_files(pod, as_object(old.get(*task.pods.container)), hosts=hosts)
-
-
-def _report_hosts(old: Old, tasks: list[Task]) -> None:
-    """Report where a template names a pod as Volcano does."""
-    names = "|".join(re.escape(task.name) for task in tasks)
-    former = re.compile(rf"(?<![\w-]){re.escape(old.name)}-({names})-\d+(?![\w-])")
-    for task in tasks:
-        for path in paths(old.get(*task.pods.pod), task.pods.pod):
-            value = old.get(*path)
-            if isinstance(value, str) and (found := former.search(value)) is not None:
-                message = f"host {found[0]} does not exist: the pods of a JobSet have other names"
-                variable = f"VC_{found[1].replace('-', '_').upper()}_HOSTS"
-                old.refuse(path, message, f"use the variable {variable}, which has the hosts of {found[1]}")
 
 
 def _ordered(old: Old, tasks: list[Task], jobs: dict[str, CommentedMap]) -> list[CommentedMap]:
@@ -295,7 +274,7 @@ def _complete(old: Old, runtime: CommentedMap, tasks: list[Task]) -> None:
     for key, value in reversed(policies.items()):
         spec.insert(0, key, value)
     if old.get("spec", "ttlSecondsAfterFinished") is not None:
-        old.warn(("spec", "ttlSecondsAfterFinished"), TTL, TTL_HINT)
+        report_ttl(old, ("spec", "ttlSecondsAfterFinished"))
     _minimum_success(old, spec)
     claims = sequence()
     for number, volume in enumerate(old.items("spec", "volumes")):
@@ -330,13 +309,10 @@ def _minimum_success(old: Old, spec: CommentedMap) -> None:
 def _gang(old: Old, runtime: CommentedMap, tasks: list[Task]) -> None:
     """Add the pod group policy and the queue."""
     total = sum(task.pods.count for task in tasks)
-    wanted: dict[Path, Json] = {("spec", "minAvailable"): total}
-    wanted |= {(*task.pods.path, "minAvailable"): task.pods.count for task in tasks}
-    for path, count in wanted.items():
-        if old.read(*path) not in (None, count):
-            old.warn(path, f"Trainer waits for all {total} pods, not for {old.get(*path)}")
-    template = runtime["spec"]["template"]
-    if _SCHEDULER not in str(old.get("spec", "schedulerName") or _SCHEDULER):
+    check_least(old, ("spec", "minAvailable"), total, total)
+    for task in tasks:
+        check_least(old, (*task.pods.path, "minAvailable"), task.pods.count, total)
+    if VOLCANO not in str(old.get("spec", "schedulerName") or VOLCANO):
         old.done("spec", "queue")
         return
     policy = mapping()
@@ -346,17 +322,13 @@ def _gang(old: Old, runtime: CommentedMap, tasks: list[Task]) -> None:
     waits = [task for task in tasks if old.get(*task.pods.path, "dependsOn") is not None]
     alone = [task for task in tasks if task.alone]
     if waits or alone:
-        path = (*waits[0].pods.path, "dependsOn") if waits else (*alone[0].pods.path, "template")
+        path: Path = (*waits[0].pods.path, "dependsOn") if waits else (*alone[0].pods.path, "template")
         why = "some wait for others" if waits else "it counts one pod per replicated job"
         old.warn(path, f"there is no gang scheduling: Trainer's PodGroup has the wrong number of pods, since {why}")
         old.undo(*path)
     else:
         topology = {"networkTopology": policy} if policy else {}
-        policies = mapping(volcano=mapping(**topology))
-        runtime["spec"].insert(list(runtime["spec"]).index("template"), "podGroupPolicy", policies)
-    if old.get("spec", "queue") is not None:
-        template.insert(0, "metadata", mapping(annotations=mapping()))
-        old.put(template["metadata"]["annotations"], VOLCANO_QUEUE, "spec", "queue")
+        add_pod_group(runtime, VOLCANO, mapping(**topology))
+    add_queue(old, ("spec", "queue"), runtime)
     if old.get("spec", "priorityClassName") is not None:
-        needed = "add the PriorityClass to the file of the runtime: Trainer refuses a job whose class it does not find"
-        old.note(("spec", "priorityClassName"), "the pods have the priority class", needed)
+        report_priority(old, ("spec", "priorityClassName"))

@@ -18,7 +18,7 @@ from trainc.gitops.base import jobset_of, name_path, with_jobset
 from trainc.plugins import built, shaped
 from trainc.plugins.model import Model, Object, Objects
 from trainc.plugins.origins import source_of
-from trainc.provenance.trace import with_origins
+from trainc.provenance.origins import with_origins
 
 _NODES: Path = ("spec", "trainer", "numNodes")
 _NAME_TOO_LONG = "TC802"

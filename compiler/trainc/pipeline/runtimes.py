@@ -78,14 +78,9 @@ class Runtimes(Struct, frozen=True):
         return replace(finding, message=message, hint=hint, related=(related,))
 
     def unused(self, jobs: Iterable[Document]) -> tuple[Document, ...]:
-        """Return the runtimes in the inputs that no TrainJob references, except copies of built-in ones."""
+        """Return the runtimes in the inputs that no TrainJob references."""
         named = {reference(job, self.options.settings.runtimes) for job in jobs}
-        found = []
-        for key, admitted in self.given.items():
-            built_in = None if key in named else _builtin_of(key)
-            if key not in named and (built_in is None or built_in.document.data != admitted.document.data):
-                found.append(admitted.document)
-        return tuple(found)
+        return tuple(admitted.document for key, admitted in self.given.items() if key not in named)
 
 
 def _builtin_of(key: Key) -> Admitted | None:
@@ -93,15 +88,26 @@ def _builtin_of(key: Key) -> Admitted | None:
 
 
 def without_jobs(unused: Sequence[Iterable[Document]]) -> tuple[Finding, ...]:
-    """Return one note on the runtimes that no job uses in any environment; ``unused`` has those of each."""
+    """Return one note on the runtimes that no job uses in any environment, except copies of built-in ones.
+
+    ``unused`` has those of each environment.
+    """
     found = [{(one.source.name, one.index): one for one in documents} for documents in unused]
     everywhere = sorted(set.intersection(*(set(each) for each in found))) if found else []
-    if not everywhere:
+    documents = [found[0][key] for key in everywhere if not _is_builtin(found[0][key])]
+    if not documents:
         return ()
-    documents = [found[0][key] for key in everywhere]
     names = [f"{d.data['kind']} {get(d.data, 'metadata', 'name')}" for d in documents]
     named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
     return (report("TC314", documents[0], ("metadata", "name"), f"no job uses {named}"),)
+
+
+def _is_builtin(runtime: Document) -> bool:
+    """Return whether an admitted runtime is a copy of a built-in one."""
+    name = str(get(runtime.data, "metadata", "name"))
+    if runtime.data["kind"] != CLUSTER_WIDE or name not in _builtin_objects():
+        return False
+    return admit_runtime(replace(runtime, data=builtin_object(name)), Options()).document.data == runtime.data
 
 
 @cache

@@ -26,6 +26,7 @@ from trainc.pipeline.context import Keep
 from trainc.pipeline.job import Executor, in_order
 from trainc.pipeline.runtimes import without_jobs
 from trainc.project.config import Config, parse, parse_lock
+from trainc.project.files import has_content
 from trainc.project.read import (
     CONFIG,
     Inputs,
@@ -37,7 +38,6 @@ from trainc.project.read import (
     read_lock,
     read_platform,
 )
-from trainc.project.write import has_content
 
 JOBS = "jobs"
 

@@ -21,7 +21,7 @@ from typing import Final
 from trainc.basics.jsonvalues import Json, as_list, as_object
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document, Source
-from trainc.pipeline.content import HEADER
+from trainc.pipeline.content import HEADER, Content, digest_of
 
 _GIT = ".git"
 """Git's folder counts as outside: its configuration may have tokens."""
@@ -50,6 +50,12 @@ def read_regular(path: str | Path, size: int = -1) -> bytes | None:
             return file.read(size)
     except (IrregularFileError, OSError):
         return None
+
+
+def has_content(root: Path, name: str, content: Content) -> bool:
+    """Return whether a file has a content."""
+    old = read_regular(root / name)
+    return old is not None and (old == content if isinstance(content, bytes) else digest_of(old) == content.value)
 
 
 def leads_out(root: str | Path, path: str | Path) -> bool:

@@ -138,6 +138,8 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
 
     ``read`` reads a file, by default ``read_file``.
     """
+    if not is_text(name):
+        return Inputs((), (_unnamable(name),))
     read = read or read_file
     path = root / name
     steps = name.split("/")
@@ -227,6 +229,8 @@ def read_given(root: Path, folder: Path, path: str, *, tests: bool = False) -> I
     inside = name_below(root, folder, path)
     name = inside or Path(path).as_posix()
     place = folder / path
+    if not is_text(name):
+        return Inputs((), (_unnamable(name),))
     if inside is not None and leads_out(root, place):
         return _outside(name)
     if not place.is_dir():
@@ -306,6 +310,16 @@ def _unreadable(name: str, error: OSError) -> Finding:
     return _about("TC011", name, _LOOP if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}")
 
 
+def is_text(name: str) -> bool:
+    """Return whether the name of a file is UTF-8, as names in outputs and caches must be."""
+    return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
+
+
+def _unnamable(name: str) -> Finding:
+    shown = os.fsencode(name).decode("utf-8", "backslashreplace")
+    return _about("TC011", shown, "the name is not UTF-8")
+
+
 def _outside(name: str) -> Inputs:
     """Return the finding of a link that leads out of the project; it does not show the target."""
     document = Document(Source(name, b""), {})
@@ -352,7 +366,10 @@ class _Listing:
                 continue
             for entry in listed:
                 name = f"{folder.name}/{entry.name}" if folder.name else entry.name
-                if entry.is_symlink():
+                if not is_text(entry.name):
+                    if entry.is_dir() or name.lower().endswith(SUFFIXES):
+                        self.findings.append(_unnamable(self._shown(name)))
+                elif entry.is_symlink():
                     self._link(folder, name, f"{folder.real}/{entry.name}")
                 elif entry.is_dir():
                     self.waiting.append(replace(folder, name=name, real=f"{folder.real}/{entry.name}"))

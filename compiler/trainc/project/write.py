@@ -20,16 +20,19 @@ import msgspec
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
 from trainc.inputs.source import Document, Source
-from trainc.pipeline.content import Content, bytes_of, digest_of
+from trainc.pipeline.content import Content, bytes_of
 from trainc.project.files import (
     OWNED,
     Kind,
     foreign,
+    has_content,
     is_own,
     is_placed,
+    leads_out,
     parents,
     read_regular,
 )
+from trainc.project.read import name_below
 
 OUT = "out"
 
@@ -241,12 +244,6 @@ def _same_but_for_case(wanted: Iterable[str], kept: Iterable[str]) -> dict[str, 
     return clashes
 
 
-def has_content(root: Path, name: str, content: Content) -> bool:
-    """Return whether a file has a content."""
-    old = read_regular(root / name)
-    return old is not None and (old == content if isinstance(content, bytes) else digest_of(old) == content.value)
-
-
 def _remove_empty(root: Path, folder: PurePosixPath, tops: Collection[str]) -> None:
     while folder.as_posix() not in tops:
         try:
@@ -319,3 +316,28 @@ def _sync(folder: str) -> None:
         os.sync()
     finally:
         os.close(handle)
+
+
+def check_folder(root: Path, folder: Path) -> None:
+    """Refuse a folder that is named as one of the project, but that links lead out of it. Raises OSError.
+
+    A pull request may bring links.
+    """
+    if name_below(root, Path.cwd(), os.fspath(folder)) is not None and leads_out(root, folder):
+        message = "symbolic link that leads out of the project, not followed"
+        raise OSError(None, message, os.fspath(folder))
+
+
+def write_output(root: Path, path: Path, text: str) -> None:
+    """Write the file that an option names, completely or not at all; a link in its place is replaced. Raises OSError.
+
+    A pipe or device is written to.
+    """
+    check_folder(root, path.parent)
+    if path.exists() and not path.is_symlink() and not path.is_file():
+        path.write_text(text, encoding="utf-8", newline="\n")
+        return
+    try:
+        replace_file(os.path.abspath(path), text.encode())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None  # not the name of a temporary file

@@ -1,7 +1,4 @@
-"""Traces the origins of the fields of a job's objects by building the job again, with a snapshot after each step.
-
-The pipeline only calls ``with_origins``. Nothing is computed until a finding or ``trainc explain`` needs an origin.
-"""
+"""Traces the origins of the fields of a job's objects by building the job again, with a snapshot after each step."""
 
 from __future__ import annotations
 
@@ -53,14 +50,7 @@ COPIED: Final[Mapping[Path, Path]] = {
 """Fields that plugins copy from the runtime, and their paths there."""
 
 
-def with_origins(model: Model, objects: Objects) -> Objects:
-    """Return the objects of a job with the origins of their fields."""
-    trace = cache(partial(_trace, model))
-    origins = [partial(lambda number: trace()[number], index) for index in range(len(objects))]
-    return tuple(replace(obj, origins=each) for obj, each in zip(objects, origins, strict=True))
-
-
-def _trace(model: Model) -> list[Mapping[Path, Origin]]:
+def trace(model: Model) -> list[Mapping[Path, Origin]]:
     """Build the objects of a job again, and return the origins of the fields of each."""
     chosen = model.options.chosen
     variants = [shaped(_joined(model, chosen[:count])) for count in range(len(chosen) + 1)]

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import binascii
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date
 from functools import cache
 from typing import Final
 
-from trainc.basics.jsonvalues import Json
 from trainc.basics.regex import lazy
 from trainc.data import load_json
 
@@ -270,9 +269,6 @@ _MEMORY: Final = 64 << 20
 _ANY_BYTE = lazy(r"(?:[^\\]|\\[^CQ])*?(\\C)", re.S)
 """``\\C``, which RE2 supports and Go does not; not searched after ``\\Q``."""
 
-PACKAGED: Final = ("schemas/nodes.json",)
-"""The files of the package's data with patterns, the most used first."""
-
 
 @cache
 def matcher(pattern: str) -> Callable[[str], bool] | None:
@@ -280,7 +276,7 @@ def matcher(pattern: str) -> Callable[[str], bool] | None:
 
     Returns None for a pattern that Go refuses, or that needs too much memory.
     """
-    if any(pattern in packaged(name) for name in PACKAGED):
+    if pattern in packaged():
         search = re.compile(pattern.replace("$", r"\Z"), re.ASCII).search
         return lambda text: search(text) is not None
     import re2  # type: ignore[import-untyped]
@@ -296,17 +292,6 @@ def matcher(pattern: str) -> Callable[[str], bool] | None:
 
 
 @cache
-def packaged(name: str) -> frozenset[str]:
-    """Return the patterns in a file of the package's data."""
-    return frozenset(_patterns(load_json(name)))
-
-
-def _patterns(value: Json) -> Iterator[str]:
-    if isinstance(value, dict):
-        if isinstance(found := value.get("pattern"), str):
-            yield found
-        for below in value.values():
-            yield from _patterns(below)
-    elif isinstance(value, list):
-        for below in value:
-            yield from _patterns(below)
+def packaged() -> frozenset[str]:
+    """Return the patterns in the schemas of the package's CRDs."""
+    return frozenset(row["pattern"] for row in load_json("schemas/nodes.json") if "pattern" in row)

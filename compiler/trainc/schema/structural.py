@@ -20,8 +20,7 @@ PROSE = frozenset({"description", "title", "example", "externalDocs"})
 _LISTS = ("allOf", "anyOf", "oneOf")
 _SINGLE = ("items", "additionalProperties", "not")
 _BELOW = frozenset(("properties", *_SINGLE, *_LISTS))
-_OF_VALUES = ("properties", "items", "additionalProperties")
-_WITH_RULES = (*_OF_VALUES, "allOf")
+_WITH_RULES = ("properties", "items", "additionalProperties", "allOf")
 
 
 class Structural(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True, dict=True):
@@ -182,7 +181,8 @@ def has_embedded(schema: Structural) -> bool:
 
 
 def _has_embedded(schema: Structural) -> bool:
-    return schema.embedded or any(has_embedded(sub) for path, sub in schema.below() if path[0] in _OF_VALUES)
+    below = (*schema.properties.values(), schema.items, schema.additional)
+    return schema.embedded or any(sub is not None and has_embedded(sub) for sub in below)
 
 
 class SchemaError(ValueError):

@@ -156,10 +156,12 @@ def _titled(group: str) -> str:
 
 
 @cache
-def _spellings() -> Mapping[str, frozenset[str]]:
+def _spellings() -> Mapping[str, set[str]]:
     """Return all kinds, by their names in lower case."""
-    kinds = {kind for group in all_groups() for kind in all_kinds(group)}
-    return {kind.lower(): frozenset(k for k in kinds if k.lower() == kind.lower()) for kind in kinds}
+    found: dict[str, set[str]] = {}
+    for kind in (kind for group in all_groups() for kind in all_kinds(group)):
+        found.setdefault(kind.lower(), set()).add(kind)
+    return found
 
 
 @cache
