@@ -8,8 +8,8 @@ pages/reader.txt, a small repository.
   line that ends in ` ...` is shortened, and a line `...` stands for any number of lines. Where a line begins with `$ `,
   the block holds its own commands.
 - ```yaml: is read by what reads such a document (documents.py). After "Save this as `FILE`" or "Replace `FILE`" it
-  becomes that file, and so it does after "Say `FILE`" and "This `FILE`", where it may have mistakes. After "writes ...
-  `FILE`" it is the content of that file.
+  becomes that file, and so it does after "Say `FILE`", "Suppose that `FILE`" and "This `FILE`", where it may have
+  mistakes. After "writes ... `FILE`" it is the content of that file.
 - ```python: runs, and prints into the same place. `text` is the last file that a page saves.
 - ```json: is JSON, and after a sentence with a command its input and its output.
 """
@@ -45,7 +45,7 @@ PROGRAMS = {"trainc", ".venv/bin/trainc", "git", "make", "cd", "mkdir", "sed", "
 STARTS = Path(__file__).parent / "pages"
 FENCE = re.compile(r"(?ms)^( *)```([a-z]*)\n(.*?)^ *```$")
 NAMED = re.compile(r"`((?:\.venv/bin/)?trainc [^`<]+)`")
-SAVED = re.compile(r"\b(Save|Say|This|Replace)\b[^`]*`([\w./-]+\.ya?ml)`")
+SAVED = re.compile(r"\b(Save|Say|Suppose|This|Replace)\b[^`]*`([\w./-]+\.ya?ml)`")
 WRITTEN = re.compile(r"\bwrites\b[^`]*`((?:out|jobs)/[\w./-]+\.yaml)`")
 PEOPLE = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 ALONE = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
@@ -174,7 +174,7 @@ class Reader:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.content, encoding="utf-8")
             self.names["text"] = block.content
-            if saved[1] in ("Say", "This"):
+            if saved[1] in ("Say", "Suppose", "This"):
                 return  # may be wrong on purpose; the commands that follow read it
             if path.suffix == ".yaml":
                 self.run("trainc validate")
@@ -208,10 +208,13 @@ class Reader:
         self.compare(block.content)
 
     def compare(self, expected: str) -> None:
-        pattern = "".join(
-            "(?:.*\n)*?" if line == "..." else re.escape(line).replace("\\ \\.\\.\\.", ".*") + "\n"
+        lines = (
+            (re.escape(line.removesuffix(" ...")) + r".*\n" if line.endswith(" ...") else re.escape(f"{line}\n"))
+            if line != "..."
+            else r"(?:.*\n)*?"
             for line in expected.splitlines()
         )
+        pattern = "".join(lines)
         matches = any(re.fullmatch(pattern, text) for text in (self.printed, self.errorless))
         assert matches, f"{self.page} shows\n{expected}\nprinted is\n{self.printed}"
 

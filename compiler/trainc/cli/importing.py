@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Examples:
   trainc import job.yaml               print the TrainJob and its runtime
-  trainc import --write old/           write files into jobs/ and runtimes/
+  trainc import --write old/           write to jobs/ and runtimes/
   trainc import -o new old/            write new/jobs/ and new/runtimes/
   trainc import --write jobs runtimes  TrainJobs of Trainer v2.0 to v2.2
   helm template chart | trainc import -
