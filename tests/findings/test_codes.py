@@ -7,7 +7,7 @@ import pytest
 
 from trainc.data import load_text
 from trainc.findings import CODES
-from trainc.findings.codes import RANGES, markdown, page
+from trainc.findings.codes import markdown, page, ranges
 from trainc.upstream import FIXES
 
 DOCS = Path(__file__).parents[2] / "docs" / "codes.md"
@@ -17,7 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "codes.md"
 def test_entry(code: str) -> None:
     entry = CODES[code]
     assert re.fullmatch(r"TC[0-9]{3}", code)
-    assert any(code.startswith(prefix) for prefix, _ in RANGES)
+    assert any(code.startswith(prefix) for prefix, _ in ranges())
     assert entry.text.endswith("."), "a text is whole sentences"
     assert not entry.title.endswith("."), "a title is no sentence"
     assert entry.hint is None or not entry.hint.endswith("."), "a hint is no sentence"

@@ -31,7 +31,8 @@ MAX_INT32 = 2**31 - 1
 MAX_CLAIM_NAME = 63
 TOO_LONG = "must be no more than 63 characters"
 NAME_TOO_LONG = "JobSet name is too long"
-_POD_SPEC: Final[Path] = ("template", "spec", "template", "spec")
+_JOB_SPEC: Final[Path] = ("template", "spec")
+_POD_SPEC: Final[Path] = (*_JOB_SPEC, "template", "spec")
 CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
 RULE_NAME = lazy(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 JOB_FAILURE_REASONS = (
@@ -112,29 +113,29 @@ def _dns_label(field: Field, name: str, too_long: str) -> None:
         field.invalid(too_long if TOO_LONG in text else text, name)
 
 
-def _count(field: Field, *steps: str, absent: int = 1) -> int:
+def _count(field: Field, *steps: str | int, absent: int = 1) -> int:
     found = field.number(*steps)
     return absent if found is None else found
 
 
 def _replicated_job(jobset: str, job: Field, seen: list[str]) -> None:
-    name, replicas, template = job.child("name"), _count(job, "replicas"), job.child("template", "spec")
-    if _count(template, "parallelism") * replicas > MAX_INT32:
+    name, replicas = job.text("name"), _count(job, "replicas")
+    if _count(job, *_JOB_SPEC, "parallelism") * replicas > MAX_INT32:
         limit = f"the product of replicas and parallelism must not exceed {MAX_INT32}"
-        _plain(job, f"{limit} for replicatedJob '{name.text()}'")
-    group, longest = job.child("groupName"), f"{jobset}-{name.text()}-{replicas - 1}"
+        _plain(job, f"{limit} for replicatedJob '{name}'")
+    group, longest = job.child("groupName"), f"{jobset}-{name}-{replicas - 1}"
     _dns_label(group, group.text(), ".spec.replicatedJob[].groupName is too long, must be less than 63 characters")
     too_long = f"{NAME_TOO_LONG}, %s names generated for this JobSet will exceed 63 characters"
     for text in is_dns1035_label(longest):
-        name.invalid(too_long % "job" if TOO_LONG in text else text, longest)
-    completions = template.number("completions")
-    if template.text("completionMode") == "Indexed" and completions is not None:
+        job.child("name").invalid(too_long % "job" if TOO_LONG in text else text, longest)
+    completions = job.number(*_JOB_SPEC, "completions")
+    if job.text(*_JOB_SPEC, "completionMode") == "Indexed" and completions is not None:
         for text in is_dns1035_label(f"{longest}-{completions - 1}{POD_SUFFIX}"):
-            name.invalid(too_long % "pod" if TOO_LONG in text else text, longest)
+            job.child("name").invalid(too_long % "pod" if TOO_LONG in text else text, longest)
     for dependency in job.items("dependsOn"):
         if (other := dependency.child("name")).text() not in seen:
-            detail = f"replicatedJob: {name.text()} cannot depend on replicatedJob: {other.text()}"
-            message = f"{other.text()!r} is not a replicated job before {name.text()!r}"
+            detail = f"replicatedJob: {name} cannot depend on replicatedJob: {other.text()}"
+            message = f"{other.text()!r} is not a replicated job before {name!r}"
             _plain(other, detail, message, suggest(other.text(), seen[:-1]))
 
 

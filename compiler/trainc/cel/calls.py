@@ -240,9 +240,11 @@ def _check(writer: Writer, guard: Guard, arg: Term) -> str:
 def _equality(writer: Writer, left: Term, right: Term, *, negates: bool) -> Term:
     one, two, name, sign = left.text, right.text, writer.name(), "!=" if negates else "=="
     writer.charge(1)
-    writer.put(f"if {one}.__class__ is str and {two}.__class__ is str:")
+    unsure = [f"{term.text}.__class__ is str" for term in (left, right) if term.kind is not str]
+    writer.put(f"if {' and '.join(unsure) or True}:")
     writer.put(f"    {name} = {one} {sign} {two}; c += (min(len({one}), len({two})) - 1) // 10")
-    writer.put(f"elif {one}.__class__ is {two}.__class__ in ONE: {name} = {one} {sign} {two}")
+    if len(unsure) == 2:  # neither is certain to be a string
+        writer.put(f"elif {one}.__class__ is {two}.__class__ in ONE: {name} = {one} {sign} {two}")
     writer.put(f"else: {name} = compare({one}, {two}, {negates}, f); c += equality_cost({one}, {two}, {negates}) - 1")
     return Term(name, bool)
 

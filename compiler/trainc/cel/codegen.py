@@ -15,7 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from functools import lru_cache
 from itertools import takewhile
+from types import CodeType
 from typing import Any, Final, NamedTuple
 
 from trainc.cel import runtime
@@ -74,9 +76,15 @@ class Program:
         """
         if self._function is None:  # most expressions of a policy are never evaluated
             space = {**vars(runtime), **self._constants, "POSITIONS": self._positions, "B": BUDGET}
-            exec(compile(self._text, "<expression>", "exec"), space)
+            exec(_code(self._text), space)
             self._function = space["run"]
         return self._function(variables, limit)
+
+
+@lru_cache(maxsize=512)
+def _code(text: str) -> CodeType:
+    """Compile a generated function; expressions that differ only in constants share the result."""
+    return compile(text, "<expression>", "exec")
 
 
 class _Qualifier(NamedTuple):

@@ -8,13 +8,14 @@ from typing import Final
 
 from msgspec import Struct
 
+from trainc.basics.regex import lazy
 from trainc.data import load_text
 from trainc.findings.finding import Severity
 
 WIDTH: Final = 80
 """The width of a page in the terminal."""
 
-_RANGE = re.compile(r"^## (TC[0-9])xx: (.+)$", re.M)
+_RANGE = lazy(r"^## (TC[0-9])xx: (.+)$", re.M)
 _ENTRY = re.compile(
     r"^### (?P<code>TC[0-9]{3}): (?P<title>.+)\n\n"
     r"Severity: (?P<severity>error|warning|note)\.\n\n"
@@ -40,8 +41,11 @@ def _read(table: str) -> Iterator[tuple[str, Code]]:
 
 
 CODES: Final[Mapping[str, Code]] = dict(sorted(_read(load_text("codes.md"))))
-RANGES: Final = tuple(_RANGE.findall(load_text("codes.md")))
-"""The first characters of codes, and the subject of the codes that begin with them."""
+
+
+def ranges() -> list[tuple[str, str]]:
+    """Return the first characters of codes, and the subject of the codes that begin with them."""
+    return _RANGE.findall(load_text("codes.md"))
 
 
 def page(code: str) -> str:
@@ -61,7 +65,7 @@ def _fill(text: str) -> str:
 
 
 def _by_range(codes: Mapping[str, Code]) -> Iterator[tuple[str, str, Mapping[str, Code]]]:
-    for prefix, about in RANGES:
+    for prefix, about in ranges():
         if found := {code: codes[code] for code in sorted(codes) if code.startswith(prefix)}:
             yield prefix, about, found
 
