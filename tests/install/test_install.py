@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from wheels import ROOT, Distributions, call
 
+from importcases import CLASSES, jobs_to_import
 from trainc import __version__
 from trainc.basics.about import DOCUMENTATION
 from trainc.cli.root import COMMANDS
@@ -97,6 +98,18 @@ def test_a_repository_of_ones_own(installed: Path, tmp_path: Path) -> None:
     assert call(installed / "trainc", "render", "--check", cwd=tmp_path) == ""
     words = {"COMP_WORDS": "trainc explain team-a/", "COMP_CWORD": "2", "_TRAINC_COMPLETE": "bash_complete"}
     assert call(installed / "trainc", cwd=tmp_path, **words) == "plain,team-a/first\n"
+
+
+def test_a_repository_of_jobs_of_other_operators(installed: Path, tmp_path: Path) -> None:
+    call(installed / "trainc", "init", "--yes", "--policies", cwd=tmp_path)
+    (tmp_path / "old").mkdir()
+    for path in jobs_to_import():
+        (tmp_path / "old" / path.name).write_bytes(path.read_bytes())
+    call(installed / "trainc", "import", "--write", "old", cwd=tmp_path)
+    assert len(list((tmp_path / "jobs").glob("*/*.yaml"))) >= 30
+    (tmp_path / "runtimes" / "priorities.yaml").write_text(CLASSES, encoding="utf-8")
+    for command in (["render"], ["render", "--check"], ["policy", "test"]):
+        call(installed / "trainc", *command, cwd=tmp_path)
 
 
 def test_the_files_that_only_some_commands_read_are_there(installed: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ in silence. A converter returns None if there is nothing to import: the document
 
 ``Converted.job`` is the TrainJob without runtimeRef if ``Converted.runtime`` is set. Such a runtime is compared with
 the runtimes that exist; one that fits is used instead, and jobs of one run share the rest (``runtimes.py``). Without
-``runtime``, the TrainJob names one itself. ``Converted.others`` are further documents, such as runtimes of their own.
+``runtime``, the TrainJob names one itself. ``Converted.edits`` change the old document in place instead of a new one.
 """
 
 from __future__ import annotations

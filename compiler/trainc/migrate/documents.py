@@ -28,7 +28,6 @@ class Converted(msgspec.Struct, frozen=True, eq=False):
 
     job: CommentedMap | None = None
     runtime: CommentedMap | None = None
-    others: tuple[CommentedMap, ...] = ()
     edits: tuple[Edit | Addition, ...] = ()
 
 

@@ -24,7 +24,6 @@ from trainc.migrate.trees import mapping, ordered, write_tree
 _TRAINER = ("numNodes", "numProcPerNode", "image", "command", "args", "env", "resourcesPerNode")
 _SPEC = ("runtimeRef", "suspend", "managedBy", "activeDeadlineSeconds", "initializer", "trainer", "runtimePatches")
 _FILE_NAME = re.compile(r"[A-Za-z0-9][-.A-Za-z0-9]*")
-_NO_FILE = "name and namespace cannot be names of files", "use lower case letters, digits and dashes"
 
 
 class NewFile(msgspec.Struct, frozen=True):
@@ -41,12 +40,11 @@ class NewFile(msgspec.Struct, frozen=True):
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """The new files by path, findings, and the number of jobs imported and of documents that need no import."""
+    """The new files by path, findings, and the number of documents that need an import."""
 
     files: tuple[NewFile, ...]
     findings: tuple[Finding, ...]
     jobs: int
-    current: int
 
 
 def import_documents(
@@ -72,15 +70,13 @@ def import_documents(
     known = Runtimes(given)
     all_runtimes = [document for document in (*documents, *given) if document.data["kind"] in RUNTIMES]
     files: dict[str, NewFile] = {}
-    jobs = current = 0
+    jobs = 0
     for document in documents:
         if (converter := KINDS.get(key_of(document))) is None:
             findings += _not_imported(document)
-            current += 1
             continue
         old = Old(document, namespace, all_runtimes)
         if (converted := converter(old)) is None:
-            current += 1
             continue
         if converted.job is not None:
             old.report_rest()
@@ -94,7 +90,7 @@ def import_documents(
             files.setdefault(file.path, file)
         findings += old.findings
     new = tuple(file for _, file in sorted(files.items()))
-    return Imported(new, tuple(sorted(findings, key=sort_key)), jobs, current)
+    return Imported(new, tuple(sorted(findings, key=sort_key)), jobs)
 
 
 def _edited(old: Old, converted: Converted, texts: dict[str, str], own: Container[str]) -> Iterator[NewFile]:
@@ -110,11 +106,19 @@ def _edited(old: Old, converted: Converted, texts: dict[str, str], own: Containe
     texts[name] = text
     if name in own:
         yield NewFile(name, text, not old.errors, replaces=True)
-    elif not all(map(_FILE_NAME.fullmatch, (old.namespace, old.name))):
-        old.refuse(("metadata", "name"), *_NO_FILE)
-    else:
+    elif _can_be_files(old):
         folder = f"jobs/{old.namespace}" if old.kind == "TrainJob" else "runtimes"
         yield NewFile(f"{folder}/{old.name}.yaml", text_of(text, document.index), not old.errors)
+
+
+def _can_be_files(old: Old) -> bool:
+    """Return whether name and namespace can be names of files; report those that cannot."""
+    invalid = {"name": old.name, "namespace": old.namespace}
+    for key in [key for key, value in invalid.items() if not _FILE_NAME.fullmatch(value)]:
+        message = f"the {key} {invalid[key]!r} cannot be the name of a file"
+        old.refuse(("metadata", key), message, "use lower case letters, digits and dashes")
+        del invalid[key]
+    return len(invalid) == 2
 
 
 def key_of(document: Document) -> tuple[str, str, str]:
@@ -149,10 +153,7 @@ def _files(old: Old, converted: Converted, known: Runtimes) -> Iterator[NewFile]
                 old.report("TC802", ("metadata", "name"), message, severity=Severity.ERROR)
         ordered(job["spec"], *_SPEC)
         ordered(job["spec"].get("trainer", mapping()), *_TRAINER)
-    trees += [(f"runtimes/{tree['metadata']['name']}.yaml", tree) for tree in converted.others]
-    names = [old.namespace, old.name, *(str(tree["metadata"]["name"]) for tree in converted.others)]
-    if not all(map(_FILE_NAME.fullmatch, names)):
-        old.refuse(("metadata", "name"), *_NO_FILE)
+    if not _can_be_files(old):
         return
     table, head = old.comments([tree for _, tree in trees]) if trees else ({}, [])
     head = [f"# trainc import: {dotted(one.path)}: {one.message}" for one in old.errors] + head
