@@ -164,3 +164,11 @@ def test_the_comments_after_the_last_item_of_a_list_are_kept() -> None:
     item = "".join(f"  {line}\n" for line in JOB.format(name="a", more="").splitlines())
     text = f"apiVersion: v1\nkind: List\nitems:\n-{item[1:]}  # the end\n"
     assert files(text)["jobs/default/a.yaml"].endswith("# the end\n")
+
+
+def test_the_comments_of_an_edited_item_of_a_list_are_kept() -> None:
+    item = "apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n# two\n  metadata: {name: a}\n"
+    item += "  spec:\n    labels: {a: b}\n"
+    text = f"apiVersion: v1\nkind: List\nitems:\n# one\n- {item}"
+    found = files(text)["jobs/default/a.yaml"]
+    assert found.startswith("# one\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n# two\nmetadata:")

@@ -119,7 +119,9 @@ def text_of(text: str, index: int) -> str:
             return text[node.start_mark.index : node.end_mark.index] + "\n"
         last = _last_line(text, *node.value[-1])
         indent = node.start_mark.column
-        return "".join(line[indent:] if line.strip() else line for line in lines[at : last + 1])
+        while lines[at - 1].lstrip().startswith("#"):
+            at -= 1
+        return "".join(_dedented(line, indent) for line in lines[at : last + 1])
     separators = [number for number, line in enumerate(lines) if line.startswith("---")]
     first = max((number + 1 for number in separators if number < at), default=0)
     last = min((number for number in separators if number > at), default=len(lines))
@@ -352,6 +354,12 @@ class _Editor:
         indent = " " * key.start_mark.column
         lines = [indent + line for line in self._dumped(edit.key, edit.value, [])]
         return _Span(at, at, newline + "".join(f"{line}\n" for line in lines))
+
+
+def _dedented(line: str, by: int) -> str:
+    """Return a line of a list item without the indentation and the dash; comments may be indented less."""
+    text = line.lstrip()
+    return text if text.startswith("#") and len(line) - len(text) < by else line[by:] if text else line
 
 
 def _shifted(line: str, by: int) -> str:
