@@ -69,7 +69,7 @@ def test_findings_survive_a_narrow_terminal(tmp_path: Path, process: Process) ->
     assert done.stderr.startswith(b"gr\xf6\xdfe \\u540d.yaml:5:16: error[TC301]")
     done = process("build", "größe 名.yaml", cwd=tmp_path, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
     assert done.returncode == 1
-    assert b"yaml:5:16: error[TC301]" in done.stderr
+    assert "größe 名.yaml:1:1: error[TC011]: the locale does not allow this name" in done.stderr.decode()
 
 
 def test_a_name_that_is_no_text(tmp_path: Path, process: Process) -> None:
@@ -79,7 +79,8 @@ def test_a_name_that_is_no_text(tmp_path: Path, process: Process) -> None:
     for form in ("text", "json"):
         done = process("build", "--format", form, "d", cwd=tmp_path)
         assert done.returncode == 1
-        assert b"d/\\udcff.yaml" in done.stderr
+        assert b"xff.yaml" in done.stderr
+        assert b"the name is not UTF-8" in done.stderr
 
 
 def test_a_pipe_that_is_closed(tmp_path: Path, process: Process) -> None:

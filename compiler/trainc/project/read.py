@@ -311,13 +311,16 @@ def _unreadable(name: str, error: OSError) -> Finding:
 
 
 def is_text(name: str) -> bool:
-    """Return whether the name of a file is UTF-8, as names in outputs and caches must be."""
+    """Return whether the name of a file is text, as names in outputs and caches must be: UTF-8 in a UTF-8 locale."""
     return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
 
 
 def _unnamable(name: str) -> Finding:
-    shown = os.fsencode(name).decode("utf-8", "backslashreplace")
-    return _about("TC011", shown, "the name is not UTF-8")
+    data = os.fsencode(name)
+    try:
+        return _about("TC011", data.decode(), "the locale does not allow this name: use a UTF-8 locale")
+    except UnicodeDecodeError:
+        return _about("TC011", data.decode("utf-8", "backslashreplace"), "the name is not UTF-8")
 
 
 def _outside(name: str) -> Inputs:
