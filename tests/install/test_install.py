@@ -36,8 +36,12 @@ MODULES = """\
 import importlib, pkgutil, sys, trainc
 assert not any(path.startswith({root!r}) for path in sys.path), sys.path
 for module in pkgutil.walk_packages(trainc.__path__, "trainc."):
-    if module.name != "trainc.__main__" and ".data.scripts" not in module.name:
+    if module.name != "trainc.__main__" and ".data.scripts" not in module.name and module.name != "trainc.sdk":
         importlib.import_module(module.name)
+try:
+    import trainc.sdk
+except ImportError as error:
+    assert str(error) == "trainc.sdk needs the Kubeflow SDK: pip install 'trainc[sdk]'", error
 print(trainc.__file__)
 """
 
