@@ -40,11 +40,12 @@ def _completer(words: Words) -> Completer:
     def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
-        from trainc.cli.options import project_root
+        from trainc.project.read import find_own_root
 
         with redirect_stderr(io.StringIO()):
             try:
-                root = project_root(Path.cwd(), ctx.params.get("root"))
+                named = ctx.params.get("root")
+                root = Path.cwd() / named if named is not None else find_own_root(Path.cwd())[0]
                 found = list(words(root, incomplete))
             except Exception:  # noqa: BLE001 - a message would end up in the user's line
                 return []
