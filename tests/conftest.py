@@ -14,6 +14,8 @@ from oracle import gotools
 
 for variable in [name for name in os.environ if name.startswith("GIT_")]:
     del os.environ[variable]  # as in a hook; nor does a repository above the temporary folder count
+for variable in ("ARGS", "MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
+    os.environ.pop(variable, None)  # those of `make test` are not for the make that a test runs
 os.environ["GIT_CEILING_DIRECTORIES"] = os.path.realpath(tempfile.gettempdir())
 os.environ["TRAINC_CACHE_DIR"] = ""  # no run here finds what another has left; tests of the cache choose a folder
 gc.set_threshold(250_000, 10, 10)  # as the command line does; the default costs a quarter of the CPU time
