@@ -6,6 +6,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from trainc import __version__
@@ -25,7 +26,13 @@ IN_REPOSITORY = re.compile(
 ADDRESS = re.compile(re.escape(REPOSITORY) + r"/[^\s'\"`),]*")
 
 
-def texts() -> Iterator[tuple[str, str]]:
+@cache
+def texts() -> tuple[tuple[str, str], ...]:
+    """Return where and what, for all texts that a user may see."""
+    return tuple(_texts())
+
+
+def _texts() -> Iterator[tuple[str, str]]:
     """Yield where and what: the strings of the code except docstrings, the table of codes, and the data for users."""
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(path.read_bytes())
