@@ -39,6 +39,8 @@ MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
 # Annotations that trainc itself reads.
 TRAINC: Final = "trainc.dev/"
 RUN: Final = f"{TRAINC}run"
+RUN_PATH: Final = ("metadata", "annotations", RUN)
+"""The path of the run number in a TrainJob."""
 DESCRIPTION: Final = f"{TRAINC}description"
 TRANSPORT: Final = f"{TRAINC}transport"
 

@@ -18,10 +18,11 @@ from trainc.cli.reporter import Reporter
 from trainc.documents.edit import Edit, apply
 from trainc.documents.load import load
 from trainc.findings import CODES
-from trainc.findings.fixes import FIXABLE, NEW_RUN, RUN_PATH, Action, Fix
+from trainc.findings.fixes import FIXABLE, NEW_RUN, Action, Fix
 from trainc.pipeline.compile import compile as compiled
 from trainc.project.environments import Outcome
 from trainc.project.fixing import fix_all, read_documents
+from trainc.upstream import RUN_PATH
 
 ERRORS = Path(__file__).parents[1] / "errors"
 PAGE = (Path(__file__).parents[2] / "docs" / "fix.md").read_text(encoding="utf-8")

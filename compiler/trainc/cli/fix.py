@@ -16,7 +16,7 @@ from trainc.cli.completion import complete_fixable
 from trainc.cli.options import base_option, crds_option, findings_options, root_option, workers_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import CODES, Finding
-from trainc.findings.display import one_line
+from trainc.findings.display import counted, one_line
 from trainc.findings.fixes import FIXABLE, NEW_RUN, Action, Fix, fix_of
 from trainc.findings.text import position
 from trainc.inputs.source import Source
@@ -193,10 +193,6 @@ def _summary(result: Result, files: int, *, dry: bool, unsafe: bool) -> str:
     fixes = [] if unsafe else [fix_of(each) for each in result.outcome.findings]
     more = sum(fix is not None and not fix.safe for fix in fixes)
     if not result.fixed:
-        return f"nothing to fix without --unsafe ({_count(more, 'finding')})" if more else "nothing to fix"
-    text = f"{_count(len(result.fixed), 'finding')} {'would be ' * dry}fixed in {_count(files, 'file')}"
+        return f"nothing to fix without --unsafe ({counted(more, 'finding')})" if more else "nothing to fix"
+    text = f"{counted(len(result.fixed), 'finding')} {'would be ' * dry}fixed in {counted(files, 'file')}"
     return f"{text}; {more} more with --unsafe" if more else text
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"

@@ -16,6 +16,7 @@ from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.documents.load import load
 from trainc.findings import Finding, report, sort_key
+from trainc.findings.display import counted
 from trainc.inputs.source import Document, Source
 from trainc.project.files import create
 from trainc.project.read import RUNTIMES, merge, name_below, read_given, read_stdin, read_tree
@@ -135,4 +136,4 @@ def _in_the_way(file: NewFile) -> Finding:
 def _counted(files: Sequence[NewFile]) -> str:
     jobs = sum(file.path.startswith("jobs/") for file in files)
     runtimes = len(files) - jobs
-    return f"{jobs} TrainJob{'s' * (jobs != 1)} and {runtimes} new runtime{'s' * (runtimes != 1)}"
+    return f"{counted(jobs, 'TrainJob')} and {counted(runtimes, 'new runtime')}"

@@ -15,6 +15,7 @@ import click
 from trainc import __version__
 from trainc.cli.command import CLEAN, Command, echo, echo_line, is_terminal
 from trainc.cli.options import check_name, project_root
+from trainc.findings.display import counted
 from trainc.kube.names import is_dns1123_label
 from trainc.project.files import create, parents, read_regular
 from trainc.project.read import CONFIG, has_config
@@ -97,10 +98,10 @@ def command(
     if dry_run or not new:
         return CLEAN
     asks = not yes and is_terminal(sys.stdin, sys.stdout)
-    if asks and not click.confirm(f"Create {_count(new)}?", default=True):
+    if asks and not click.confirm(f"Create {counted(len(new), 'file')}?", default=True):
         return CLEAN
     written = [file for file in new if create(root, file.name, file.text)]
-    echo_line(f"created {_count(written)}", err=True)
+    echo_line(f"created {counted(len(written), 'file')}", err=True)
     if not setup.whole and setup.ci != "none":
         what = "CI, CODEOWNERS and pre-commit belong at the top of the git repository"
         echo_line(f"note: {what}: {top_of(existing)}", err=True)
@@ -160,7 +161,3 @@ def _show(folder: Path, files: Iterable[NewFile], kept: dict[str, str]) -> None:
         echo_line(f"{verb:<6}  {folder / name!s:<{size}}  {why}")
     if kept:
         echo_line("'trainc init --print FILE' prints what trainc would write to a file that exists")
-
-
-def _count(files: list[NewFile]) -> str:
-    return "1 file" if len(files) == 1 else f"{len(files)} files"

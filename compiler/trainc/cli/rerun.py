@@ -21,7 +21,7 @@ from trainc.documents.edit import Edit, apply
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, has_errors, suggest
 from trainc.findings.display import one_line
-from trainc.findings.fixes import RUN_PATH, Action, Fix
+from trainc.findings.fixes import Action, Fix
 from trainc.findings.text import position
 from trainc.gitops.base import RUN_NUMBER
 from trainc.gitops.naming import MODE
@@ -31,7 +31,7 @@ from trainc.project.config import Config
 from trainc.project.environments import JOBS, compile_for, load_config
 from trainc.project.fixing import EditError, Files, diff_text, read_documents, write_sources
 from trainc.project.read import Inputs, merge, name_below, read_platform, read_tree
-from trainc.upstream import RUN, TRAINER_API
+from trainc.upstream import RUN, RUN_PATH, TRAINER_API
 
 ARGUMENT = "JOB"
 

@@ -221,3 +221,8 @@ ESCAPES: dict[str, Callable[[str], str]] = {
     "codequality": escape_json,
 }
 """By the value of ``--format`` or ``-o``. YAML is escaped by ``emit.emit_inert``."""
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number and a noun in the singular or plural: ``1 file``, ``2 files``."""
+    return f"{number} {noun}{'s' * (number != 1)}"

@@ -20,7 +20,7 @@ from trainc.basics.regex import lazy
 from trainc.findings.display import invisible, is_in_file
 from trainc.findings.finding import Finding
 from trainc.findings.redaction import MASK
-from trainc.upstream import RUN
+from trainc.upstream import RUN, RUN_PATH
 
 
 class Action(StrEnum):
@@ -47,9 +47,6 @@ class Fix(Struct, frozen=True):
     value: str | None = None
     safe: bool = True
 
-
-RUN_PATH: Final[Path] = ("metadata", "annotations", RUN)
-"""The path of the run number in a TrainJob."""
 
 Rule = Callable[[Finding], Fix | None]
 

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from trainc.basics.regex import lazy
+from trainc.findings.display import counted
 from trainc.findings.finding import Finding, Severity, Silenced, has_errors, sort_key
 from trainc.findings.severities import KEY, LEVELS, Severities, apply, locked, read
 from trainc.findings.suppression import ReadComments, Suppressions
@@ -239,7 +240,7 @@ def limited(findings: Iterable[Finding]) -> list[Finding]:
         if (count := len(group) - MOST) > 0:
             group.sort(key=lambda finding: (LEVELS.index(finding.severity), sort_key(finding)))
             first = group[MOST]
-            message = f"{count} more finding{'s' * (count != 1)} of {first.code} in this file"
+            message = f"{counted(count, 'more finding')} of {first.code} in this file"
             hint = f"only the first {MOST} of one code per file are shown"
             group[MOST:] = [Finding(first.code, first.severity, message, first.document, first.path, hint=hint)]
         kept += group

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct, field
 
 from trainc.basics.jsonvalues import Path, dotted
-from trainc.findings.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, one_line, shown_name, window
+from trainc.findings.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, counted, one_line, shown_name, window
 from trainc.findings.finding import Finding, Severity, sort_key
 from trainc.findings.redaction import masked_line
 from trainc.inputs.source import Document, Mark, Source
@@ -61,7 +61,7 @@ def summary(findings: Iterable[Finding]) -> str:
     counts = dict.fromkeys(Severity, 0)
     for finding in findings:
         counts[finding.severity] += 1
-    parts = [f"{count} {severity}{'s' * (count != 1)}" for severity, count in counts.items() if count]
+    parts = [counted(count, severity) for severity, count in counts.items() if count]
     return ", ".join(parts) or "no findings"
 
 

@@ -15,7 +15,7 @@ from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.plugins.base import manifest
 from trainc.plugins.model import Model, Object, Objects, Origin
-from trainc.upstream import RBAC_GROUP, RUN
+from trainc.upstream import RBAC_GROUP, RUN_PATH
 
 JOBSET = "JobSet"
 RUN_NUMBER: Final = lazy(r"[1-9][0-9]{0,8}")
@@ -106,12 +106,12 @@ def name_path(model: Model) -> Path:
 
 def job_name_path(job: Document) -> Path:
     """Return the path in a TrainJob that determines the names of its objects in default output."""
-    return ("metadata", "name") if run_of(job) == 1 else ("metadata", "annotations", RUN)
+    return ("metadata", "name") if run_of(job) == 1 else RUN_PATH
 
 
 def run_of(job: Document) -> int:
     """Return the run number of a TrainJob; 1 if it has none or an invalid one. Run 1 has no suffix."""
-    value = get(job.data, "metadata", "annotations", RUN)
+    value = get(job.data, *RUN_PATH)
     return int(value) if isinstance(value, str) and RUN_NUMBER.fullmatch(value) else 1
 
 

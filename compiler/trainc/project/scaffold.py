@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from trainc.basics.about import DOCUMENTATION, SCHEMAS
+from trainc.basics.about import DOCUMENTATION
 from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get
 from trainc.data import load_text
 from trainc.documents.emit import emit
@@ -18,13 +18,14 @@ from trainc.gitops.lifetime import deadline_obstacle
 from trainc.plugins.base import is_gpu
 from trainc.plugins.torchtune import ENTRYPOINT
 from trainc.project.catalog import MODELINE, Runtime, without_nulls
+from trainc.project.read import CONFIG
+from trainc.schema.editors import schema_url
 from trainc.upstream import (
     DATASET_INITIALIZER,
     LAUNCHER,
     MODEL_INITIALIZER,
     TRAINER,
     TRAINER_API,
-    TRAINER_GROUP,
     VALIDATION_LABEL,
 )
 
@@ -64,7 +65,7 @@ def job_text(runtime: Runtime, namespace: str, name: str, queue: str = "") -> st
     }
     values = {
         "api": TRAINER_API,
-        "schema": f"{SCHEMAS}/{TRAINER_GROUP}/trainjob_v1alpha1.json",
+        "schema": schema_url("TrainJob"),
         "file": f"jobs/{namespace}/{name}.yaml",
         "namespace": namespace,
         "name": name,
@@ -110,8 +111,7 @@ def runtime_text(runtime: Runtime, name: str) -> str:
     data.yaml_set_start_comment("\n".join([*about, f"A copy of {runtime.name}."]))
     text = StringIO()
     yaml.dump(data, text)
-    schema = f"{SCHEMAS}/{TRAINER_GROUP}/{str(data['kind']).lower()}_v1alpha1.json"
-    return f"{MODELINE} $schema={schema}\n{text.getvalue()}"
+    return f"{MODELINE} $schema={schema_url(str(data['kind']))}\n{text.getvalue()}"
 
 
 def _initializers(runtime: Runtime) -> Iterator[dict[str, Any]]:
@@ -179,5 +179,5 @@ def init_files(setup: Setup) -> tuple[NewFile, ...]:
         rows[_CI[setup.ci]] = "checks every change"
     for policy in POLICIES if setup.policies else ():
         rows |= {f"policies/{policy}.yaml": "a policy", f"policies/tests/{policy}.yaml": "its tests"}
-    values = {**asdict(setup), "docs": DOCUMENTATION, "schemas": SCHEMAS}
+    values = {**asdict(setup), "docs": DOCUMENTATION, "schema": schema_url(CONFIG)}
     return tuple(NewFile(name, purpose, fill(f"init/{name.lstrip('.')}", values)) for name, purpose in rows.items())

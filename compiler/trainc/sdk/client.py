@@ -44,14 +44,13 @@ from trainc.sdk import functions
 from trainc.sdk.errors import SECRET_CODES, FindingsError, FindingsWarning, NeedsClusterError
 from trainc.sdk.options import Reference
 from trainc.sdk.repository import HEADER, Repository, Stored
-from trainc.upstream import RUN
+from trainc.upstream import RUN_PATH
 
 Trainer: TypeAlias = types.CustomTrainer | types.CustomTrainerContainer | types.BuiltinTrainer
 
 _UNNAMED = "-"
 """The name of a TrainJob that nobody named, in place of the random one of the SDK."""
 
-_RUN = ("metadata", "annotations", RUN)
 _IMMUTABLE = frozenset((WEBHOOK, CONFIG_MAP))
 _IN_FUNCTION = frozenset((SHELL, NAMES, SYNTAX))
 
@@ -131,7 +130,7 @@ class GitBackend(KubernetesBackend):
         Unless an annotation sets the run number, that of the file or of the base revision is kept, and raised by one if
         a cluster would refuse a change since then.
         """
-        fixed = get(data, *_RUN) is not None
+        fixed = get(data, *RUN_PATH) is not None
         data = data if fixed else _numbered(data, existing)
         if existing is not None and existing.document.source.decoded() == _text(data):
             return self._check(file, data, None)
@@ -140,7 +139,7 @@ class GitBackend(KubernetesBackend):
             data = _numbered(data, self.repository.find(str(get(data, "metadata", "name")), base))
         source, findings = self._check(file, data, base)
         if not fixed and any(finding.code in _IMMUTABLE for finding in filter(_is_error, findings)):
-            data = put(data, _RUN, str(run_of(Document(source, data)) + 1))
+            data = put(data, RUN_PATH, str(run_of(Document(source, data)) + 1))
             source, findings = self._check(file, data, base)
         return source, findings
 
@@ -270,7 +269,7 @@ class GitTrainerClient(TrainerClient):
 def _numbered(data: JsonObject, previous: Stored | None) -> JsonObject:
     """Return a TrainJob with the run number of the previous one."""
     run = 1 if previous is None else run_of(previous.document)
-    return data if run == 1 else put(data, _RUN, str(run))
+    return data if run == 1 else put(data, RUN_PATH, str(run))
 
 
 def _text(data: JsonObject) -> str:
