@@ -46,7 +46,7 @@ _PLACES = {
     "policies": "policies/<file> or policies/<folder>/<file>",
 }
 
-_MOST_LINKED = 1000
+MOST_LINKED = 1000
 """The most linked folders of one listing: links to folders of links multiply."""
 
 _OUTSIDE = "symbolic link that leads out of the project, not followed"
@@ -416,10 +416,10 @@ class _Listing:
         self.linked += 1
         if inside:
             self._loop(self._shown(folder.name), frozenset(link for _, link in folder.way[inside[0] :]))
-        elif self.linked <= _MOST_LINKED:
+        elif self.linked <= MOST_LINKED:
             self.waiting.append(folder)
-        elif self.linked == _MOST_LINKED + 1:
-            message = f"more than {_MOST_LINKED} folders behind symbolic links"
+        elif self.linked == MOST_LINKED + 1:
+            message = f"more than {MOST_LINKED} folders behind symbolic links"
             self.findings.append(_about("TC011", self._shown(folder.name), message))
 
     def _loop(self, shown: str, links: frozenset[str]) -> None:

@@ -110,7 +110,8 @@ def plan(
     for name, data in sorted(wanted.items()):
         kind = there.get(name)
         if kind is None:
-            create.append(File(name, bytes_of(data)))
+            if blocked.keys().isdisjoint(parents(name)):  # else it may exist behind a link, and have a digest
+                create.append(File(name, bytes_of(data)))
         elif kind is not Kind.FILE:
             blocked[name] = f"{kind.value} is in the way"
         elif is_same(name, data):
