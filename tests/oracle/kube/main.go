@@ -71,6 +71,7 @@ func main() {
 			panic(err)
 		}
 		fmt.Fprintf(out, "%s\n", line)
+		out.Flush() // whoever asks may wait for this answer before the next question
 	}
 }
 
