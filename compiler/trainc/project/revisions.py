@@ -16,8 +16,8 @@ from trainc.findings.display import is_printable
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Source
 from trainc.project.config import Config, parse, read_document
-from trainc.project.files import OWNED, Kind
-from trainc.project.read import CONFIG, LIMIT, LOCK, OUT, SUFFIXES, is_given, is_input
+from trainc.project.files import LIMIT, MAX_TOTAL, OWNED, Kind
+from trainc.project.read import CONFIG, LOCK, OUT, SUFFIXES, is_given, is_input
 
 FOLDERS: Final = ("jobs", "runtimes", "policies", "out")
 SETTINGS: Final = (CONFIG, LOCK)
@@ -136,6 +136,8 @@ def _sources(root: Path, entries: Iterable[_Entry], wanted: Callable[[str], bool
     chosen = [e for e in entries if _KINDS.get(e.mode) is Kind.FILE and int(e.size) <= LIMIT and wanted(e.name)]
     if not chosen:
         return []
+    if sum(int(entry.size) for entry in chosen) > MAX_TOTAL:
+        raise RevisionError(f"the files of the revision have more than {MAX_TOTAL >> 20} MiB in all")
     answer = _git(root, "cat-file", "--batch", given="".join(f"{entry.content}\n" for entry in chosen).encode("ascii"))
     sources, at = [], 0
     for entry in chosen:
