@@ -20,9 +20,9 @@ from trainc.findings.display import is_printable
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Source
 from trainc.project.config import Config, parse, read_document
-from trainc.project.files import OWNED, Kind
+from trainc.project.files import LIMIT, MAX_TOTAL, OWNED, Kind
 from trainc.project.links import LINK, Entry, TooManyLinksError, Tree
-from trainc.project.read import CONFIG, LIMIT, LOCK, OUT, SUFFIXES, is_given, is_input
+from trainc.project.read import CONFIG, LOCK, OUT, SUFFIXES, is_given, is_input
 
 FOLDERS: Final = ("jobs", "runtimes", "policies", "out")
 SETTINGS: Final = (CONFIG, LOCK)
@@ -153,6 +153,8 @@ def _contents(root: Path, entries: Sequence[Entry]) -> dict[str, bytes]:
     """Return the contents of files and links by their hashes; git is called once for all."""
     if not entries:
         return {}
+    if sum(int(entry.size) for entry in entries) > MAX_TOTAL:
+        raise RevisionError(f"the files of the revision have more than {MAX_TOTAL >> 20} MiB in all")
     answer = _git(root, "cat-file", "--batch", given="".join(f"{entry.content}\n" for entry in entries).encode("ascii"))
     found, at = {}, 0
     for entry in entries:
