@@ -36,6 +36,9 @@ from fuzz.target import Case, Choices, Oracle, Target, shortened  # noqa: E402 -
 
 TARGETS: dict[str, tuple[str, ...]] = {
     "quantities": ("trainc.kube.quantity", "trainc.kube.gojson"),
+    "cel_parser": ("trainc.cel",),
+    "cel_checker": ("trainc.cel",),
+    "cel_evaluator": ("trainc.cel",),
 }
 """Each target, in the module ``fuzz_<name>`` beside this one, and the modules of trainc whose branches guide it."""
 
