@@ -35,6 +35,7 @@ if __name__ == "__main__":
 from fuzz.target import Case, Choices, Oracle, Target, shortened  # noqa: E402 - the path of a script is set above
 
 TARGETS: dict[str, tuple[str, ...]] = {
+    "merge": ("trainc.kube.merge", "trainc.kube.gotypes"),
     "quantities": ("trainc.kube.quantity", "trainc.kube.gojson"),
     "cel_parser": ("trainc.cel",),
     "cel_checker": ("trainc.cel",),
