@@ -39,6 +39,9 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "merge": ("trainc.kube.merge", "trainc.kube.gotypes"),
     "quantities": ("trainc.kube.quantity", "trainc.kube.gojson"),
     "reader": ("trainc.documents",),
+    "cel_parser": ("trainc.cel",),
+    "cel_checker": ("trainc.cel",),
+    "cel_evaluator": ("trainc.cel",),
 }
 """Each target, in the module ``fuzz_<name>`` beside this one, and the modules of trainc whose branches guide it."""
 

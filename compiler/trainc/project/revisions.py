@@ -153,8 +153,8 @@ def _contents(root: Path, entries: Sequence[Entry]) -> dict[str, bytes]:
     """Return the contents of files and links by their hashes; git is called once for all."""
     if not entries:
         return {}
-    if sum(int(entry.size) for entry in entries) > MAX_TOTAL:
-        raise RevisionError(f"the files of the revision have more than {MAX_TOTAL >> 20} MiB in all")
+    if sum(int(entry.size) for entry in entries if not entry.name.startswith(OUT)) > MAX_TOTAL:
+        raise RevisionError(f"the inputs of the revision have more than {MAX_TOTAL >> 20} MiB in all")
     answer = _git(root, "cat-file", "--batch", given="".join(f"{entry.content}\n" for entry in entries).encode("ascii"))
     found, at = {}, 0
     for entry in entries:
