@@ -15,7 +15,7 @@ N ?= 2000
 SEED ?= 7
 ARGS ?=
 
-.PHONY: help setup render test check e2e image containerfiles schemas goldens fuzz bench lock clean
+.PHONY: help setup render test check e2e image containerfiles schemas goldens fuzz mutants bench lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-14s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -67,6 +67,9 @@ goldens: $(READY) ## run the real Trainer, JobSet and CEL on the cases and write
 
 fuzz: $(READY) ## compare trainc with the real Trainer and JobSet on N generated cases from SEED (needs Go)
 	$(BIN)/python tests/oracle/fuzz.py --n $(N) --seed $(SEED) $(ARGS)
+
+mutants: $(READY) ## test mutants of the rooms that decide what a cluster gets; ARGS="--rooms merge --count 40"
+	$(BIN)/python tests/mutation $(ARGS)
 
 bench: $(READY) ## measure trainc on fleets of jobs; with ARGS="--peers all" also other tools
 	$(BIN)/python tests/bench $(ARGS)
