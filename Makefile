@@ -15,7 +15,7 @@ N ?= 2000
 SEED ?= 7
 ARGS ?=
 
-.PHONY: help setup render test check e2e image containerfiles schemas goldens fuzz fuzz-coverage bench lock clean
+.PHONY: help setup render test check e2e image containerfiles schemas goldens fuzz fuzz-coverage mutants bench lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-14s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -71,6 +71,9 @@ fuzz: $(READY) ## compare trainc with the real Trainer and JobSet on N generated
 fuzz-coverage: $(READY) ## fuzz reader, emitter, merge, quantities guided by coverage (needs Go; tests/fuzz/README.md)
 	$(PIP) install --require-hashes --no-deps -r tests/fuzz/requirements.txt
 	$(BIN)/python tests/fuzz/driver.py $(ARGS)
+
+mutants: $(READY) ## test mutants of the rooms that decide what a cluster gets; ARGS="--rooms merge --count 40"
+	$(BIN)/python tests/mutation $(ARGS)
 
 bench: $(READY) ## measure trainc on fleets of jobs; with ARGS="--peers all" also other tools
 	$(BIN)/python tests/bench $(ARGS)

@@ -16,9 +16,9 @@ from kube_cases import Values
 
 from trainc.kube import gotypes
 from trainc.kube.gotime import TimeError, normalize_time
-from trainc.kube.merge import merge
+from trainc.kube.merge import MergeError, merge
 from trainc.kube.pods import pod_requests
-from trainc.kube.quantity import INT64_MAX, Quantity, QuantityError, canonical, from_json, parse
+from trainc.kube.quantity import INT64_MAX, Format, Quantity, QuantityError, canonical, from_json, parse
 
 SUFFIXES = ("", "m", "k", "M", "G", "T", "u", "n", "Ki", "Mi", "Gi", "Ti", "e3", "e-3", "E2")
 DIGITS = st.text("0123456789", min_size=1, max_size=12)
@@ -231,3 +231,36 @@ def test_exponents_that_would_take_all_memory_are_refused() -> None:
         parse("1e2000000000").add(parse("1"))
     assert parse("1e2000000000").compare(parse("1")) == 1
     assert parse("1e2000000000").canonical() == "100e1999999998"
+    assert parse("1e2000000000").value() == 0
+    assert parse("0e2000000000").value() == 0
+
+
+def test_a_zero_of_any_exponent_adds_nothing() -> None:
+    five, zero = parse("5k"), parse("0e-200000")
+    for result, expected in ((five.add(zero), "5k"), (zero.add(five), "5k"), (zero.sub(five), "-5k")):
+        assert (result.canonical(), result.format, result.wide) == (expected, Format.DECIMAL_SI, True)
+
+
+def test_most_digits() -> None:
+    most = "1" * 100_000
+    assert canonical(most) == most
+    for text in (most + "1", "1" + "." + most):
+        with pytest.raises(QuantityError, match="unable to parse numeric part of quantity"):
+            parse(text)
+
+
+@pytest.mark.parametrize(
+    ("order", "before", "after"),
+    [("a", ["a"], ["a"]), (["a"], "a", ["a"]), (["a"], ["a"], "a"), ({"a": 1}, ["a"], ["a"]), (["a"], ["a"], None)],
+)
+def test_the_order_of_what_is_no_list_is_refused(order: Any, before: Any, after: Any) -> None:
+    patch = {"$setElementOrder/finalizers": order, "finalizers": after}
+    message = r"^\$setElementOrder/finalizers: the directive and what it names must be lists$"
+    with pytest.raises(MergeError, match=message):
+        merge({"finalizers": before}, patch, "v1.ObjectMeta")
+
+
+@pytest.mark.parametrize(("original", "patch"), [([], {}), ({}, []), (None, {}), ({}, "x")])
+def test_only_mappings_are_merged(original: Any, patch: Any) -> None:
+    with pytest.raises(MergeError, match=r"^invalid JSON document$"):
+        merge(original, patch, gotypes.POD_SPEC)

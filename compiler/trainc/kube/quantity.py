@@ -149,8 +149,6 @@ def parse(text: str) -> Quantity:
     Raises QuantityError with Go's message. Also raises it where Go would run out of memory: for exponents beyond
     100,000 with more digits than an int64 has, and for more than 100,000 digits.
     """
-    if text == "0":
-        return Quantity(0, 0, Format.DECIMAL_SI, text="0")
     scanned = _SCANNED.fullmatch(text)
     if not text or scanned is None:
         raise QuantityError(FORMAT_ERROR)
@@ -254,8 +252,7 @@ def _canonical(quantity: Quantity) -> str:
         return "0"
     style = quantity.format or Format.DECIMAL_EXPONENT
     if style is Format.BINARY_SI:
-        tens = ten(abs(quantity.scale))
-        whole, rest = (quantity.unscaled * tens, 0) if quantity.scale >= 0 else divmod(quantity.unscaled, tens)
+        whole, rest = divmod(quantity.unscaled, ten(-quantity.scale))  # no binary one has a positive scale
         if not rest and abs(whole) >= 1024:
             if whole == INT64_MIN and not quantity.wide:  # Go negates it, which overflows
                 return str(whole)
@@ -282,7 +279,7 @@ def _scaled_narrow(number: int, up: int) -> int:
     if up < 0:
         rounded = -(-abs(number) // ten(-up))
         return -rounded if number < 0 else rounded
-    if number == 0 or up > _FAST_DIGITS:
+    if up > _FAST_DIGITS:
         return 0
     product = number * ten(up)
     # On overflow Go's shortcuts for these powers give the wrapped product, its loop for all others gives 0.

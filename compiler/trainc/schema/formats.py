@@ -29,7 +29,7 @@ _UNITS = ("ns", "us", "µs", "ms", "s", "sec", "m", "min", "h", "hr", "d", "w", 
 _LONG_UNITS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _BYTE = r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
-_MAC = r"[0-9a-f]{2}(([:-])[0-9a-f]{2}(\2[0-9a-f]{2}){4,18})|[0-9a-f]{4}(\.[0-9a-f]{4}){2,9}"
+_MAC = r"[0-9a-f]{2}(([:-])[0-9a-f]{2}(\2[0-9a-f]{2}){4,18})|[0-9a-f]{4}(\.[0-9a-f]{4}){2,9}|[0-9a-f]{12,40}"
 _HOSTNAME = (
     r"^([a-zA-Z0-9\p{S}\p{L}]((-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?)"
     r"|([a-zA-Z0-9\p{S}\p{L}](([a-zA-Z0-9-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?)(\.)){1,}([a-zA-Z\p{L}]){2,63})$"
@@ -105,26 +105,27 @@ def is_byte(text: str) -> bool:
 
 
 def _is_ip(text: str) -> bool:
-    """Return whether text is an address of either version, as Go's ParseIP reads it, without leading zeros."""
-    return _is_address(text) and not re.search(r"(^|[.:])0[0-9]+(\.|$)", text)
+    """Return whether text is an address of either version, as Go's ParseIP reads it."""
+    import ipaddress  # takes two milliseconds to import, and few values are addresses
+
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return "%" not in text
 
 
 def _is_cidr(text: str) -> bool:
     """Return whether text is an address with a prefix length."""
     address, slash, length = text.partition("/")
-    if not slash or not re.fullmatch("[0-9]{1,3}", length) or not _is_address(address):
+    if not slash or not re.fullmatch("0*[0-9]{1,3}", length) or not _is_sloppy_ip(address):
         return False
-    return int(length) <= (128 if ":" in address else 32)
+    return int(length[-3:]) <= (128 if ":" in address else 32)
 
 
-def _is_address(text: str) -> bool:
-    import ipaddress  # takes two milliseconds to import, and few values are addresses
-
-    try:
-        ipaddress.ip_address(re.sub(r"(^|[.:])0+(?=[0-9]+(\.|$))", r"\1", text))
-    except ValueError:
-        return False
-    return "%" not in text
+def _is_sloppy_ip(text: str) -> bool:
+    """Return whether text is an address as Kubernetes' ParseIPSloppy reads it: numbers may have leading zeros."""
+    return _is_ip(re.sub(r"(^|[.:])0+(?=[0-9A-Fa-f])", r"\1", text))
 
 
 def _is_mac(text: str) -> bool:
@@ -229,8 +230,8 @@ FORMATS: Final[dict[str, Callable[[str], bool]]] = {
     "datetime": _is_date_time,
     "duration": _is_duration,
     "hexcolor": _matches("#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
-    "ipv4": lambda text: "." in text and _is_address(text),
-    "ipv6": lambda text: ":" in text and _is_address(text),
+    "ipv4": lambda text: "." in text and _is_sloppy_ip(text),
+    "ipv6": lambda text: ":" in text and _is_ip(text),
     "k8slongname": _matches(rf"{_LABEL}(\.{_LABEL})*", limit=253),
     "k8sshortname": _matches(_LABEL, limit=63),
     "mac": _is_mac,
