@@ -149,6 +149,8 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
         )
         reported = sorted({document.source.name for document in about})
         used_cache.save_files(planned.platform, planned.plan, planned.foreign, texts, reported)
+        if status == CLEAN:
+            used_cache.remove_checkpoint()
     return status
 
 
