@@ -167,9 +167,11 @@ def _carry_out(planned: Planned, mode: Mode) -> tuple[int, Report | None]:
         reporter.report(sorted(findings, key=sort_key))
         return ERRORS, None
     if not mode.check:
+        from trainc.cli.progress import progress
         from trainc.project.write import apply
 
-        apply(plan)
+        with progress(len(plan.create) + len(plan.change), "writing", quiet=reporter.quiet) as shown:
+            apply(plan, shown.advance)
     report = reporter.text_of(findings, planned.silenced)
     reporter.write(report)
     for line in plan.differences():

@@ -131,8 +131,8 @@ def plan(
     return Plan(root, *done, obstacles, tuple(leftovers), tuple(tops))
 
 
-def apply(todo: Plan) -> None:
-    """Carry out a plan, and remove the folders that become empty.
+def apply(todo: Plan, advance: Callable[[], object] = lambda: None) -> None:
+    """Carry out a plan, and remove the folders that become empty; ``advance`` is called for each file written.
 
     Raises ValueError, before writing, for a blocked plan. After an OSError, changes made so far are kept, and the next
     run continues.
@@ -142,7 +142,7 @@ def apply(todo: Plan) -> None:
     root, gone = os.fspath(todo.root), (*todo.leftovers, *todo.remove)
     for name in gone:
         (todo.root / name).unlink(missing_ok=True)
-    replace_files(root, [(f"{root}/{file.name}", file.data) for file in (*todo.create, *todo.change)])
+    replace_files(root, [(f"{root}/{file.name}", file.data) for file in (*todo.create, *todo.change)], advance)
     for folder in sorted({PurePosixPath(name).parent for name in gone}, reverse=True):
         _remove_empty(todo.root, folder, todo.tops)
 
@@ -258,7 +258,9 @@ def replace_file(path: str, data: bytes) -> None:
     replace_files(path.rpartition("/")[0], [(path, data)])
 
 
-def replace_files(folder: str, files: Sequence[tuple[str, Content]]) -> None:
+def replace_files(
+    folder: str, files: Sequence[tuple[str, Content]], advance: Callable[[], object] = lambda: None
+) -> None:
     """Write files in or below a folder by rename, once their bytes are on the disk, and create missing folders.
 
     After an OSError every file is either the old or the new one.
@@ -268,6 +270,7 @@ def replace_files(folder: str, files: Sequence[tuple[str, Content]]) -> None:
     try:
         for path, data in files:
             written.append(_write_beside(path, bytes_of(data), sync=not waits_once))
+            advance()
         if waits_once:
             _sync(folder)
         for number, (path, data) in enumerate(files):
