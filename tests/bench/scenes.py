@@ -56,11 +56,11 @@ class Site:
         if repository is None:
             self.write()
 
-    def write(self, *, one_file: bool = False) -> None:
+    def write(self, files: fleet.Files = fleet.Files.OWN) -> None:
         """Write the fleet anew, without out/."""
         self.clear()
         shutil.rmtree(self.root / "jobs", ignore_errors=True)
-        fleet.write_files(self.root, fleet.repository(self.size, self.flavour, one_file=one_file))
+        fleet.write_files(self.root, fleet.repository(self.size, self.flavour, files))
 
     def trainc(self, *words: str) -> Sample:
         """Run trainc in the repository."""
@@ -137,7 +137,7 @@ SCENES = (
     Scene(BUILD, COLD, _build, _cold_build),
     Scene(BUILD, WARM, _build, _build),
     Scene(RENDER_JOB, WARM, _render, _changed),
-    Scene(RENDER_FILE, COLD, lambda site: site.write(one_file=True), lambda site, _turn: site.afresh()),
+    Scene(RENDER_FILE, COLD, lambda site: site.write(fleet.Files.ONE), lambda site, _turn: site.afresh()),
 )
 OWN_SCENES = (
     Scene(OWN_CHECK, COLD, _check, _cold_check),

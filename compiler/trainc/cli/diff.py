@@ -29,6 +29,7 @@ from trainc.findings import Finding, has_errors
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
+from trainc.pipeline.content import bytes_of
 from trainc.project.config import Config, parse
 from trainc.project.environments import JOBS, load_config
 from trainc.project.files import Kind, is_placed, unmanaged
@@ -186,7 +187,7 @@ def _staleness(
     if (plan := planned.plan) is None:
         codes = {finding.code for finding in planned.findings if has_errors((finding,))}
         return None, bool(codes - {"TC014", "TC903"})
-    files = [(file.name, file.data) for file in (*plan.create, *plan.change)]
+    files = [(file.name, bytes_of(file.data) if names else b"") for file in (*plan.create, *plan.change)]
     files += [(name, output.get(name, b"")) for name in plan.remove]
     return tuple(
         sorted(
