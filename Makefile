@@ -11,6 +11,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTHON ?=
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+COMPILE := env -u PIP_FIND_LINKS CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/python -m piptools compile --quiet \
+  --generate-hashes --allow-unsafe --all-build-deps --strip-extras --no-annotate \
+  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options
 N ?= 2000
 SEED ?= 7
 ARGS ?=
@@ -79,10 +82,8 @@ bench: $(READY) ## measure trainc on fleets of jobs; with ARGS="--peers all" als
 	$(BIN)/python tests/bench $(ARGS)
 
 lock: $(READY) ## resolve the dependencies of pyproject.toml again (use the oldest supported Python)
-	env -u PIP_FIND_LINKS CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/python -m piptools compile --quiet \
-	  --generate-hashes --allow-unsafe --all-extras --all-build-deps --strip-extras --no-annotate \
-	  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options \
-	  --output-file requirements.lock $(ARGS) pyproject.toml
+	$(COMPILE) --all-extras --output-file requirements.lock $(ARGS) pyproject.toml
+	$(COMPILE) --constraint requirements.lock --output-file runtime.lock pyproject.toml # only what trainc needs
 
 clean: ## remove .venv, caches and build products, but not out/
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis compiler/*.egg-info tests/oracle/oracle tests/oracle/argocd/argocd tests/oracle/cel/cel tests/oracle/kube/kube tests/oracle/yamlread/yamlread tests/oracle/operators/*/{mpi,training,volcano,trainerv2.*}
