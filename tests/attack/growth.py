@@ -104,7 +104,9 @@ def plain_roles(count: int, more: str = "") -> str:
     container = filled(CONTAINER, NAME="node", FIELDS="")
     role = filled(ROLE, CONTAINERS=container, PODS="", STEP="metadata: {}").replace("{name: NAME", "{name: NAME" + more)
     first = filled(ROLE, CONTAINERS=container, PODS="", STEP=STEP, NAME="node")
-    return ", ".join([first, *(role.replace("NAME", f"r{n}").replace("BEFORE", f"r{n - 1}" if n else "node") for n in range(count))])
+    return ", ".join(
+        [first, *(role.replace("NAME", f"r{n}").replace("BEFORE", f"r{n - 1}" if n else "node") for n in range(count))]
+    )
 
 
 def patched(spec: str) -> str:
@@ -214,7 +216,9 @@ def policy_tests(count: int) -> Input:
     test = "- {name: tNUMBER, object: {apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a, namespace: a}, spec: {runtimeRef: {name: b}}}, expect: {p0: pass}}"
     validation = filled(POLICY, NUMBER="0", VALIDATIONS="{expression: 'true'}", VARIABLES="")
     tests = {"policies/tests/t.yaml": "tests:\n" + numbered(test, count, "\n") + "\n"}
-    return project({"policies/p.yaml": validation + filled(BINDING, NUMBER="0", POLICY="0"), **tests}, command="policy test")
+    return project(
+        {"policies/p.yaml": validation + filled(BINDING, NUMBER="0", POLICY="0"), **tests}, command="policy test"
+    )
 
 
 def repository(count: int, command: str) -> Input:
@@ -242,11 +246,40 @@ KINDS: dict[str, tuple[int, Make]] = {
     "short jobs that are wrong": (250, lambda n: several(JOB + "  unknown: 1\n", n)),
     "jobs of one name": (100, lambda n: several(one() + PAD, n)),
     "jobs with comments": (40, lambda n: several(f"# trainc: ignore TC412 why\n{JOB}{PAD}", n)),
-    "runtimes": (200, lambda n: "".join(several(trained().partition("---\n")[0], 1).replace("many", f"r{i}") + "---\n" for i in range(n)) + one()),
-    "runtimes with a job each": (100, lambda n: "---\n".join(trained().replace("many", f"r{i}").replace("name: one", f"name: j{i}") for i in range(n))),
-    "ConfigMaps": (500, lambda n: one() + numbered("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: cNUMBER}\ndata: {a: b}\n", n, "")),
-    "claims": (500, lambda n: one() + numbered("---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: cNUMBER}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n", n, "")),
-    "objects of one identity": (500, lambda n: one() + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n" * n),
+    "runtimes": (
+        200,
+        lambda n: (
+            "".join(several(trained().partition("---\n")[0], 1).replace("many", f"r{i}") + "---\n" for i in range(n))
+            + one()
+        ),
+    ),
+    "runtimes with a job each": (
+        100,
+        lambda n: "---\n".join(
+            trained().replace("many", f"r{i}").replace("name: one", f"name: j{i}") for i in range(n)
+        ),
+    ),
+    "ConfigMaps": (
+        500,
+        lambda n: (
+            one() + numbered("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: cNUMBER}\ndata: {a: b}\n", n, "")
+        ),
+    ),
+    "claims": (
+        500,
+        lambda n: (
+            one()
+            + numbered(
+                "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: cNUMBER}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n",
+                n,
+                "",
+            )
+        ),
+    ),
+    "objects of one identity": (
+        500,
+        lambda n: one() + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n" * n,
+    ),
     "items of a list": (
         60,
         lambda n: json.dumps({"apiVersion": "v1", "kind": "List", "items": [{**OBJECT, "data": "x" * 200}] * n}),
@@ -277,9 +310,12 @@ KINDS: dict[str, tuple[int, Make]] = {
     "a long scalar": (50_000, lambda n: one(f"  trainer: {{args: [{'x' * n}]}}\n")),
     "a scalar of spaces": (50_000, lambda n: one(f"  trainer: {{args: ['a{' ' * n}b']}}\n")),
     "escapes": (20_000, lambda n: one(f'  trainer: {{args: ["{chr(92)}x41{(chr(92) + "n") * n}"]}}\n')),
-    "escaped quotes and colons": (50, lambda n: one('  trainer: {args: [' + '"\\\'", a:b, ' * n + 'x]}\n')),
+    "escaped quotes and colons": (50, lambda n: one("  trainer: {args: [" + '"\\\'", a:b, ' * n + "x]}\n")),
     "unicode": (20_000, lambda n: one(f"  trainer: {{args: ['{'é𝄞' * n}']}}\n")),
-    "controls": (2000, lambda n: one(f'  trainer: {{args: ["{chr(92) + "x1b"}"], image: "{(chr(92) + "x1b") * n}"}}\n')),
+    "controls": (
+        2000,
+        lambda n: one(f'  trainer: {{args: ["{chr(92) + "x1b"}"], image: "{(chr(92) + "x1b") * n}"}}\n'),
+    ),
     "a literal block": (5000, lambda n: one("  trainer:\n    args:\n    - |\n" + "      line\n" * n)),
     "a folded block": (5000, lambda n: one("  trainer:\n    args:\n    - >\n" + "      line\n" * n)),
     "a plain scalar of many lines": (5000, lambda n: one("  trainer:\n    args:\n    - a\n" + "      line\n" * n)),
@@ -294,12 +330,18 @@ KINDS: dict[str, tuple[int, Make]] = {
     "an exponent": (20_000, lambda n: one(f"  trainer: {{numNodes: 1e{'9' * n}}}\n")),
     "an integer of JSON": (20_000, lambda n: json.dumps(OBJECT)[:-1] + f', "n": {"9" * n}}}'),
     "a quantity": (5000, lambda n: one(f"  trainer: {{resourcesPerNode: {{requests: {{cpu: '{'9' * n}'}}}}}}\n")),
-    "a fraction of a quantity": (5000, lambda n: one(f"  trainer: {{resourcesPerNode: {{requests: {{cpu: '0.{'9' * n}'}}}}}}\n")),
+    "a fraction of a quantity": (
+        5000,
+        lambda n: one(f"  trainer: {{resourcesPerNode: {{requests: {{cpu: '0.{'9' * n}'}}}}}}\n"),
+    ),
     "a name": (20_000, lambda n: JOB.replace("NAME", "a" * n)),
     "an image name": (20_000, lambda n: one(f"  trainer: {{image: 'example.com/{'a/' * n}b:1'}}\n")),
     "comments above one line": (1000, lambda n: "# trainc: ignore TC412 why\n" * n + one()),
     "comments that are wrong": (1000, lambda n: "# trainc: ignore TC412\n" * n + one()),
-    "comments that silence": (250, lambda n: one("".join(f"# trainc: ignore TC101 why\nkey{i}: 1\n" for i in range(n)))),
+    "comments that silence": (
+        250,
+        lambda n: one("".join(f"# trainc: ignore TC101 why\nkey{i}: 1\n" for i in range(n))),
+    ),
     "plain comments": (2000, lambda n: "# a comment\n" * n + one()),
     "codes in one comment": (
         50,
@@ -311,28 +353,94 @@ KINDS: dict[str, tuple[int, Make]] = {
     "annotations": (500, lambda n: JOB.replace("NAME", f"one, annotations: {{{numbered('lNUMBER: a', n)}}}")),
     "wrong labels": (250, lambda n: JOB.replace("NAME", f"one, labels: {{{numbered('lNUMBER: a b', n)}}}")),
     "variables": (500, lambda n: listed("env", "{name: ANUMBER, value: $(ANUMBER)}", n)),
-    "variables of the trainer": (500, lambda n: one(f"  trainer: {{env: [{numbered('{name: ANUMBER, value: $(ANUMBER)}', n)}]}}\n")),
-    "variables of both": (250, lambda n: listed("env", "{name: ANUMBER, value: a}", n) + f"  trainer: {{env: [{numbered('{name: ANUMBER, value: b}', n)}]}}\n"),
+    "variables of the trainer": (
+        500,
+        lambda n: one(f"  trainer: {{env: [{numbered('{name: ANUMBER, value: $(ANUMBER)}', n)}]}}\n"),
+    ),
+    "variables of both": (
+        250,
+        lambda n: (
+            listed("env", "{name: ANUMBER, value: a}", n)
+            + f"  trainer: {{env: [{numbered('{name: ANUMBER, value: b}', n)}]}}\n"
+        ),
+    ),
     "variables of one name": (500, lambda n: listed("env", "{name: A, value: $(A)}", n)),
     "variables that use each other": (250, lambda n: listed("env", "{name: ANUMBER, value: $(A1) $(A2) $(B)}", n)),
-    "patched variables": (250, lambda n: trained(filled(CONTAINER, FIELDS=f"env: [{numbered('{name: ANUMBER, value: a}', n)}]", NAME="node"), more=patched(f"containers: [{{name: node, env: [{numbered('{name: ANUMBER, value: b}', n)}]}}]"))),
+    "patched variables": (
+        250,
+        lambda n: trained(
+            filled(CONTAINER, FIELDS=f"env: [{numbered('{name: ANUMBER, value: a}', n)}]", NAME="node"),
+            more=patched(f"containers: [{{name: node, env: [{numbered('{name: ANUMBER, value: b}', n)}]}}]"),
+        ),
+    ),
     "arguments": (1000, lambda n: one(f"  trainer: {{args: [{numbered('--aNUMBER=b', n)}]}}\n")),
     "secrets": (120, lambda n: listed("env", "{name: TOKEN_NUMBER, value: abcdNUMBER}", n)),
     "secrets in arguments": (120, lambda n: listed("args", "--token=abcdNUMBER", n)),
     "ports": (1000, lambda n: listed("ports", "{name: pNUMBER, containerPort: 1NUMBER}", n)),
     "mounts without a volume": (250, lambda n: listed("volumeMounts", "{name: vNUMBER, mountPath: /NUMBER}", n)),
-    "volumes with a mount": (250, lambda n: trained(filled(CONTAINER, FIELDS=f"volumeMounts: [{numbered('{name: vNUMBER, mountPath: /NUMBER}', n)}]", NAME="node"), f"volumes: [{numbered('{name: vNUMBER, emptyDir: {}}', n)}]")),
-    "patched volumes": (250, lambda n: trained(pods=f"volumes: [{numbered('{name: vNUMBER, emptyDir: {}}', n)}]", more=patched(f"volumes: [{numbered('{name: vNUMBER, emptyDir: {medium: Memory}}', n)}]"))),
-    "containers": (100, lambda n: trained(filled(CONTAINER, NAME="node", FIELDS="") + ", " + numbered("{name: cNUMBER, image: 'a:1'}", n))),
-    "containers of one name": (100, lambda n: trained(filled(CONTAINER, NAME="node", FIELDS="") + ", " + numbered("{name: c, image: 'a:1'}", n))),
-    "init containers": (100, lambda n: trained(pods=f"initContainers: [{numbered(chr(123) + 'name: cNUMBER, image: example.com/a:1' + chr(125), n)}]")),
+    "volumes with a mount": (
+        250,
+        lambda n: trained(
+            filled(
+                CONTAINER, FIELDS=f"volumeMounts: [{numbered('{name: vNUMBER, mountPath: /NUMBER}', n)}]", NAME="node"
+            ),
+            f"volumes: [{numbered('{name: vNUMBER, emptyDir: {}}', n)}]",
+        ),
+    ),
+    "patched volumes": (
+        250,
+        lambda n: trained(
+            pods=f"volumes: [{numbered('{name: vNUMBER, emptyDir: {}}', n)}]",
+            more=patched(f"volumes: [{numbered('{name: vNUMBER, emptyDir: {medium: Memory}}', n)}]"),
+        ),
+    ),
+    "containers": (
+        100,
+        lambda n: trained(
+            filled(CONTAINER, NAME="node", FIELDS="") + ", " + numbered("{name: cNUMBER, image: 'a:1'}", n)
+        ),
+    ),
+    "containers of one name": (
+        100,
+        lambda n: trained(filled(CONTAINER, NAME="node", FIELDS="") + ", " + numbered("{name: c, image: 'a:1'}", n)),
+    ),
+    "init containers": (
+        100,
+        lambda n: trained(
+            pods=f"initContainers: [{numbered(chr(123) + 'name: cNUMBER, image: example.com/a:1' + chr(125), n)}]"
+        ),
+    ),
     "tolerations": (250, lambda n: trained(pods=f"tolerations: [{numbered('{key: kNUMBER, operator: Exists}', n)}]")),
     "node selectors": (500, lambda n: trained(pods=f"nodeSelector: {{{numbered('kNUMBER: a', n)}}}")),
-    "resources": (250, lambda n: one(f"  trainer: {{resourcesPerNode: {{limits: {{{numbered('example.com/rNUMBER: 1', n)}}}}}}}\n")),
+    "resources": (
+        250,
+        lambda n: one(f"  trainer: {{resourcesPerNode: {{limits: {{{numbered('example.com/rNUMBER: 1', n)}}}}}}}\n"),
+    ),
     "replicated jobs": (20, lambda n: trained(roles=plain_roles(n))),
-    "replicated jobs that wait": (20, lambda n: trained(roles=plain_roles(n, ", dependsOn: [{name: BEFORE, status: Complete}]"))),
-    "runtime patches": (50, lambda n: one("  runtimePatches:\n" + numbered("  - {manager: example.com/mNUMBER, trainingRuntimeSpec: {template: {metadata: {annotations: {aNUMBER: b}}}}}\n", n, ""))),
-    "patched replicated jobs": (20, lambda n: trained(roles=plain_roles(n), more="  runtimePatches:\n  - manager: example.com/m\n    trainingRuntimeSpec: {template: {spec: {replicatedJobs: [" + numbered("{name: rNUMBER, template: {metadata: {labels: {a: b}}}}", n) + "]}}}\n")),
+    "replicated jobs that wait": (
+        20,
+        lambda n: trained(roles=plain_roles(n, ", dependsOn: [{name: BEFORE, status: Complete}]")),
+    ),
+    "runtime patches": (
+        50,
+        lambda n: one(
+            "  runtimePatches:\n"
+            + numbered(
+                "  - {manager: example.com/mNUMBER, trainingRuntimeSpec: {template: {metadata: {annotations: {aNUMBER: b}}}}}\n",
+                n,
+                "",
+            )
+        ),
+    ),
+    "patched replicated jobs": (
+        20,
+        lambda n: trained(
+            roles=plain_roles(n),
+            more="  runtimePatches:\n  - manager: example.com/m\n    trainingRuntimeSpec: {template: {spec: {replicatedJobs: ["
+            + numbered("{name: rNUMBER, template: {metadata: {labels: {a: b}}}}", n)
+            + "]}}}\n",
+        ),
+    ),
     "hosts of an MPI job": (1000, lambda n: one(f"  trainer: {{numNodes: {n}}}\n", "mpi-distributed")),
     "lines of a function": (250, lambda n: script("a = NUMBER", n)),
     "wrong lines of a function": (250, lambda n: script("print(nameNUMBER, $aNUMBER)", n)),
@@ -347,18 +455,58 @@ KINDS: dict[str, tuple[int, Make]] = {
     "files of a report": (50, lambda n: files(JOB, n, command="report -o page.html")),
     "files for Argo CD": (100, lambda n: files(JOB, n, command="argocd")),
     "files for Flux": (100, lambda n: files(JOB, n, command="flux")),
-    "files to import": (100, lambda n: Input({f"old/{i}.yaml": PYTORCH.replace("NAME", f"j{i}").replace("ENV", "") for i in range(n)}, ("import", "old"))),
-    "jobs to import": (100, lambda n: Input({"old.yaml": several(PYTORCH.replace("ENV", ""), n)}, ("import", "old.yaml"))),
-    "variables to import": (250, lambda n: Input({"old.yaml": filled(PYTORCH, NAME="one", ENV=numbered("{name: ANUMBER, value: a}", n))}, ("import", "old.yaml"))),
-    "fixes in one file": (50, lambda n: project({"jobs/a/all.yaml": several(JOB + '  trainer: {resourcesPerNode: {limits: {memory: 16m}}}\n', n)}, command="fix --jobs=1")),
-    "fixes in one document": (100, lambda n: project({"jobs/a/all.yaml": JOB.replace("NAME", "x") + f"  trainer: {{env: [{numbered('{name: ANUMBER, value: a, vaule: b}', n)}]}}\n"}, command="fix --jobs=1")),
-    "fixes in files": (50, lambda n: files(JOB + '  trainer: {resourcesPerNode: {limits: {memory: 16m}}}\n', n, command="fix --jobs=1")),
+    "files to import": (
+        100,
+        lambda n: Input(
+            {f"old/{i}.yaml": PYTORCH.replace("NAME", f"j{i}").replace("ENV", "") for i in range(n)}, ("import", "old")
+        ),
+    ),
+    "jobs to import": (
+        100,
+        lambda n: Input({"old.yaml": several(PYTORCH.replace("ENV", ""), n)}, ("import", "old.yaml")),
+    ),
+    "variables to import": (
+        250,
+        lambda n: Input(
+            {"old.yaml": filled(PYTORCH, NAME="one", ENV=numbered("{name: ANUMBER, value: a}", n))},
+            ("import", "old.yaml"),
+        ),
+    ),
+    "fixes in one file": (
+        50,
+        lambda n: project(
+            {"jobs/a/all.yaml": several(JOB + "  trainer: {resourcesPerNode: {limits: {memory: 16m}}}\n", n)},
+            command="fix --jobs=1",
+        ),
+    ),
+    "fixes in one document": (
+        100,
+        lambda n: project(
+            {
+                "jobs/a/all.yaml": JOB.replace("NAME", "x")
+                + f"  trainer: {{env: [{numbered('{name: ANUMBER, value: a, vaule: b}', n)}]}}\n"
+            },
+            command="fix --jobs=1",
+        ),
+    ),
+    "fixes in files": (
+        50,
+        lambda n: files(JOB + "  trainer: {resourcesPerNode: {limits: {memory: 16m}}}\n", n, command="fix --jobs=1"),
+    ),
     **{
-        f"findings as {name}": (250, lambda n, name=name: Input(text=one(numbered("keyNUMBER: 1\n", n, "")), command=("build", "--no-cache", f"--format={name}", "-")))
+        f"findings as {name}": (
+            250,
+            lambda n, name=name: Input(
+                text=one(numbered("keyNUMBER: 1\n", n, "")), command=("build", "--no-cache", f"--format={name}", "-")
+            ),
+        )
         for name in ("json", "sarif", "github", "junit", "codequality")
     },
     **{
-        f"files with findings as {name}": (100, lambda n, name=name: files(JOB + "  unknown: 1\n", n, command=f"validate --format={name}"))
+        f"files with findings as {name}": (
+            100,
+            lambda n, name=name: files(JOB + "  unknown: 1\n", n, command=f"validate --format={name}"),
+        )
         for name in ("json", "sarif", "github", "junit", "codequality")
     },
     "jobs of a revision": (50, lambda n: repository(n, "validate --base=HEAD")),
@@ -366,30 +514,100 @@ KINDS: dict[str, tuple[int, Make]] = {
     "run numbers": (50, lambda n: files(JOB, n, command="rerun " + " ".join(f"a/job-{i}" for i in range(n)))),
     # trainc.yaml and lock files
     "environments": (10, lambda n: config("environments: {" + numbered("eNUMBER: {}", n) + "}\n")),
-    "severities": (250, lambda n: config("environments: {prod: {}}\nseverities: {" + ", ".join(f"TC{i:03}: ignore" for i in range(n)) + "}\n")),
-    "unmanaged paths": (500, lambda n: config(f"environments: {{prod: {{}}}}\nunmanaged: [{numbered('out/NUMBER', n)}]\n")),
-    "unmanaged files": (250, lambda n: project({f"out/{i}.yaml": "a" for i in range(n)}, config=f"environments: {{prod: {{}}}}\nunmanaged: [{numbered('out/NUMBER.yaml', n)}]\n")),
+    "severities": (
+        250,
+        lambda n: config(
+            "environments: {prod: {}}\nseverities: {" + ", ".join(f"TC{i:03}: ignore" for i in range(n)) + "}\n"
+        ),
+    ),
+    "unmanaged paths": (
+        500,
+        lambda n: config(f"environments: {{prod: {{}}}}\nunmanaged: [{numbered('out/NUMBER', n)}]\n"),
+    ),
+    "unmanaged files": (
+        250,
+        lambda n: project(
+            {f"out/{i}.yaml": "a" for i in range(n)},
+            config=f"environments: {{prod: {{}}}}\nunmanaged: [{numbered('out/NUMBER.yaml', n)}]\n",
+        ),
+    ),
     "files of others in out": (250, lambda n: project({f"out/{i}.yaml": "a" for i in range(n)})),
     "patterns of jobs": (500, lambda n: config(f"environments: {{prod: {{jobs: [{numbered('a/NUMBER', n)}]}}}}\n")),
-    "registries": (500, lambda n: config(f"environments: {{prod: {{registries: {{{numbered('r.com/NUMBER: a', n)}}}}}}}\n")),
-    "patches": (50, lambda n: config(f"environments: {{prod: {{patches: [{numbered('{target: {kind: JobSet}, patch: {metadata: {annotations: {aNUMBER: b}}}}', n)}]}}}}\n")),
-    "namespaces": (500, lambda n: config(f"environments: {{prod: {{namespaces: {{{numbered('n-NUMBER: m-NUMBER', n)}}}}}}}\n")),
-    "pull secrets": (500, lambda n: config(f"environments: {{prod: {{imagePullSecrets: [{numbered('sNUMBER', n)}]}}}}\n")),
-    "service accounts": (500, lambda n: config(f"environments: {{prod: {{serviceAccounts: [{numbered('sNUMBER', n)}]}}}}\n")),
-    "wrong keys of trainc.yaml": (250, lambda n: config("environments: {prod: {}}\n" + numbered("kNUMBER: 1\n", n, ""))),
+    "registries": (
+        500,
+        lambda n: config(f"environments: {{prod: {{registries: {{{numbered('r.com/NUMBER: a', n)}}}}}}}\n"),
+    ),
+    "patches": (
+        50,
+        lambda n: config(
+            f"environments: {{prod: {{patches: [{numbered('{target: {kind: JobSet}, patch: {metadata: {annotations: {aNUMBER: b}}}}', n)}]}}}}\n"
+        ),
+    ),
+    "namespaces": (
+        500,
+        lambda n: config(f"environments: {{prod: {{namespaces: {{{numbered('n-NUMBER: m-NUMBER', n)}}}}}}}\n"),
+    ),
+    "pull secrets": (
+        500,
+        lambda n: config(f"environments: {{prod: {{imagePullSecrets: [{numbered('sNUMBER', n)}]}}}}\n"),
+    ),
+    "service accounts": (
+        500,
+        lambda n: config(f"environments: {{prod: {{serviceAccounts: [{numbered('sNUMBER', n)}]}}}}\n"),
+    ),
+    "wrong keys of trainc.yaml": (
+        250,
+        lambda n: config("environments: {prod: {}}\n" + numbered("kNUMBER: 1\n", n, "")),
+    ),
     "wrong environments": (250, lambda n: config("environments: {" + numbered("E_NUMBER: {a: 1}", n) + "}\n")),
-    "locked images": (250, lambda n: project({"images.lock.yaml": LOCK + numbered(f"  example.com/aNUMBER:1: {DIGEST}\n", n, "")})),
-    "wrong locked images": (250, lambda n: project({"images.lock.yaml": LOCK + numbered("  example.com/aNUMBER:1: x\n", n, "")})),
-    "files of an image": (250, lambda n: project({"images/a/image.yaml": IMAGE + "files: [" + numbered("{from: NUMBER, to: /NUMBER}", n) + "]\n"}, command="image build a")),
-    "packages of an image": (250, lambda n: project({"images/a/image.yaml": IMAGE + f"packages: [{numbered('pNUMBER', n)}]\n"}, command="image build a")),
-    "pinned packages": (250, lambda n: project({"images/a/image.yaml": IMAGE, "images/a/packages.lock": numbered(f"pNUMBER=1 {DIGEST}\n", n, "")}, command="image build a")),
+    "locked images": (
+        250,
+        lambda n: project({"images.lock.yaml": LOCK + numbered(f"  example.com/aNUMBER:1: {DIGEST}\n", n, "")}),
+    ),
+    "wrong locked images": (
+        250,
+        lambda n: project({"images.lock.yaml": LOCK + numbered("  example.com/aNUMBER:1: x\n", n, "")}),
+    ),
+    "files of an image": (
+        250,
+        lambda n: project(
+            {"images/a/image.yaml": IMAGE + "files: [" + numbered("{from: NUMBER, to: /NUMBER}", n) + "]\n"},
+            command="image build a",
+        ),
+    ),
+    "packages of an image": (
+        250,
+        lambda n: project(
+            {"images/a/image.yaml": IMAGE + f"packages: [{numbered('pNUMBER', n)}]\n"}, command="image build a"
+        ),
+    ),
+    "pinned packages": (
+        250,
+        lambda n: project(
+            {"images/a/image.yaml": IMAGE, "images/a/packages.lock": numbered(f"pNUMBER=1 {DIGEST}\n", n, "")},
+            command="image build a",
+        ),
+    ),
     # Policies, CEL and CRDs
     "policies": (25, lambda n: policies("{expression: 'true'}", n)),
     "bindings": (25, lambda n: policies("{expression: 'true'}", 1, n)),
     "validations": (25, lambda n: policies(numbered("{expression: 'object.metadata.name != \"NUMBER\"'}", n))),
     "failing validations": (25, lambda n: policies(numbered("{expression: 'object.metadata.name == \"NUMBER\"'}", n))),
-    "variables of a policy": (25, lambda n: policies(f"{{expression: 'variables.v{n - 1} > 0'}}", variables="variables: [{name: v0, expression: '1'}, " + ", ".join(f"{{name: v{i}, expression: 'variables.v{i - 1}'}}" for i in range(1, n)) + "]")),
-    "namespaces of policies": (250, lambda n: project({"policies/n.yaml": numbered("apiVersion: v1\nkind: Namespace\nmetadata: {name: nNUMBER}\n---\n", n, "")})),
+    "variables of a policy": (
+        25,
+        lambda n: policies(
+            f"{{expression: 'variables.v{n - 1} > 0'}}",
+            variables="variables: [{name: v0, expression: '1'}, "
+            + ", ".join(f"{{name: v{i}, expression: 'variables.v{i - 1}'}}" for i in range(1, n))
+            + "]",
+        ),
+    ),
+    "namespaces of policies": (
+        250,
+        lambda n: project(
+            {"policies/n.yaml": numbered("apiVersion: v1\nkind: Namespace\nmetadata: {name: nNUMBER}\n---\n", n, "")}
+        ),
+    ),
     "policy tests": (50, policy_tests),
     "an expression of a list": (500, lambda n: ruled(f"size([{'1, ' * n}1]) > 0")),
     "an expression of a map": (250, lambda n: ruled(f"size({{{numbered('NUMBER: 1', n)}}}) > 0")),
@@ -400,16 +618,70 @@ KINDS: dict[str, tuple[int, Make]] = {
     "an expression that is wrong": (250, lambda n: ruled(f"size([{numbered('aNUMBER', n)}]) > 0")),
     "an expression that ends too early": (500, lambda n: ruled("[1, " * 2 + "1, " * n)),
     "a loop": (500, lambda n: ruled(f"[{'1, ' * n}1].all(a, a > 0)")),
-    "expressions": (100, lambda n: Input(text=numbered('{"id": NUMBER, "env": "vap", "expr": "NUMBER + 1"}', n, "\n"), command=("cel", "--jsonl"))),
-    "properties of a CRD": (100, lambda n: crd(f"properties: {{spec: {{type: object, properties: {{{numbered('pNUMBER: {type: string}', n)}}}}}}}", f"spec: {{{numbered('pNUMBER: a', n)}}}")),
-    "required properties of a CRD": (100, lambda n: crd(f"properties: {{spec: {{type: object, required: [{numbered('pNUMBER', n)}], properties: {{{numbered('pNUMBER: {type: string}', n)}}}}}}}", "spec: {}")),
-    "values of an enum": (250, lambda n: crd(f"properties: {{spec: {{type: string, enum: [{numbered('eNUMBER', n)}]}}}}", "spec: x")),
-    "rules of a CRD": (25, lambda n: crd(f"properties: {{spec: {{type: object, properties: {{a: {{type: string}}}}, x-kubernetes-validations: [{numbered(chr(123) + 'rule: self.a != NUMBER.toString()'.replace('NUMBER.toString()', 'string(NUMBER)') + chr(125), n)}]}}}}", "spec: {a: b}")),
-    "items of a CRD's map": (100, lambda n: crd("properties: {spec: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}}}}}", f"spec: [{numbered('{name: aNUMBER}', n)}]")),
-    "items of a CRD's set": (100, lambda n: crd("properties: {spec: {type: array, x-kubernetes-list-type: set, items: {type: string}}}", f"spec: [{numbered('aNUMBER', n)}]")),
-    "unique items of a CRD": (100, lambda n: crd("properties: {spec: {type: array, x-kubernetes-list-type: set, items: {type: array, items: {type: string}}}}", f"spec: [{numbered('[aNUMBER]', n)}]")),
-    "CRDs": (25, lambda n: project({"crds/a.yaml": "".join(filled(CRD, PLURAL=f"things{i}", KIND=f"Thing{i}", FIELDS="properties: {}") for i in range(n))}, command="validate --crd-dir crds")),
-}  # fmt: skip
+    "expressions": (
+        100,
+        lambda n: Input(
+            text=numbered('{"id": NUMBER, "env": "vap", "expr": "NUMBER + 1"}', n, "\n"), command=("cel", "--jsonl")
+        ),
+    ),
+    "properties of a CRD": (
+        100,
+        lambda n: crd(
+            f"properties: {{spec: {{type: object, properties: {{{numbered('pNUMBER: {type: string}', n)}}}}}}}",
+            f"spec: {{{numbered('pNUMBER: a', n)}}}",
+        ),
+    ),
+    "required properties of a CRD": (
+        100,
+        lambda n: crd(
+            f"properties: {{spec: {{type: object, required: [{numbered('pNUMBER', n)}], properties: {{{numbered('pNUMBER: {type: string}', n)}}}}}}}",
+            "spec: {}",
+        ),
+    ),
+    "values of an enum": (
+        250,
+        lambda n: crd(f"properties: {{spec: {{type: string, enum: [{numbered('eNUMBER', n)}]}}}}", "spec: x"),
+    ),
+    "rules of a CRD": (
+        25,
+        lambda n: crd(
+            f"properties: {{spec: {{type: object, properties: {{a: {{type: string}}}}, x-kubernetes-validations: [{numbered(chr(123) + 'rule: self.a != NUMBER.toString()'.replace('NUMBER.toString()', 'string(NUMBER)') + chr(125), n)}]}}}}",
+            "spec: {a: b}",
+        ),
+    ),
+    "items of a CRD's map": (
+        100,
+        lambda n: crd(
+            "properties: {spec: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}}}}}",
+            f"spec: [{numbered('{name: aNUMBER}', n)}]",
+        ),
+    ),
+    "items of a CRD's set": (
+        100,
+        lambda n: crd(
+            "properties: {spec: {type: array, x-kubernetes-list-type: set, items: {type: string}}}",
+            f"spec: [{numbered('aNUMBER', n)}]",
+        ),
+    ),
+    "unique items of a CRD": (
+        100,
+        lambda n: crd(
+            "properties: {spec: {type: array, x-kubernetes-list-type: set, items: {type: array, items: {type: string}}}}",
+            f"spec: [{numbered('[aNUMBER]', n)}]",
+        ),
+    ),
+    "CRDs": (
+        25,
+        lambda n: project(
+            {
+                "crds/a.yaml": "".join(
+                    filled(CRD, PLURAL=f"things{i}", KIND=f"Thing{i}", FIELDS="properties: {}") for i in range(n)
+                )
+            },
+            command="validate --crd-dir crds",
+        ),
+    ),
+}
 
 
 def made(kind: str, size: int) -> Input:
@@ -430,7 +702,11 @@ def measure(given: Input, seconds: int = SECONDS) -> Run:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         if given.git:
-            for step in (("init", "-q"), ("add", "-A"), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a")):
+            for step in (
+                ("init", "-q"),
+                ("add", "-A"),
+                ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"),
+            ):
                 subprocess.run(("git", *step), cwd=folder, check=True)
         answers, answer = os.pipe()
         gc.collect()
@@ -489,11 +765,20 @@ def main(file: str, most: str, *kinds: str) -> None:
                 if 2.2 * before > float(most):
                     break
                 run = measure(made(kind, size))
-                row = {"kind": kind, "size": size, "seconds": round(run.seconds, 3), "status": run.status, "codes": run.codes}
+                row = {
+                    "kind": kind,
+                    "size": size,
+                    "seconds": round(run.seconds, 3),
+                    "status": run.status,
+                    "codes": run.codes,
+                }
                 with path.open("a") as out:
                     out.write(json.dumps(row) + "\n")
                 rise = run.seconds / max(before, 0.1) if before else 0
-                print(f"{'!!' if rise > 3 else '  '}{rise:4.1f} {run.seconds:7.2f} {size} {kind} {run.status} {run.codes[:6]}", flush=True)
+                print(
+                    f"{'!!' if rise > 3 else '  '}{rise:4.1f} {run.seconds:7.2f} {size} {kind} {run.status} {run.codes[:6]}",
+                    flush=True,
+                )
             before = row["seconds"]
             if row["status"] < 0:
                 break
