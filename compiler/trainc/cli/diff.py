@@ -20,7 +20,7 @@ from trainc.changes.model import Directory
 from trainc.changes.safeguards import weakened
 from trainc.changes.trees import Files, directory_of, is_below, select
 from trainc.changes.trees import sources as output_sources
-from trainc.cli.command import CLEAN, ERRORS, STALE, Command, echo
+from trainc.cli.command import CLEAN, ERRORS, STALE, Command, WrongValue, echo
 from trainc.cli.compiling import executor_of, request_of, revision_errors
 from trainc.cli.completion import complete_file
 from trainc.cli.options import findings_options, revision_option, root_option
@@ -211,5 +211,5 @@ def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Files]) -> 
         if is_revision(root, name):
             first, dots, second = name.replace("...", "..").partition("..")
             options = f"--base {first or 'HEAD'}" + (f" --head {second or 'HEAD'}" if dots else "")
-            raise click.BadParameter(f"{name!r} is a git revision.\nHint: trainc diff {options}", param_hint="PATH")
+            raise WrongValue(f"{name!r} is a git revision.", f"trainc diff {options}", "PATH")
         raise click.BadParameter(f"Path {name!r} does not exist.", param_hint="'[PATH]...'")

@@ -20,6 +20,7 @@ from trainc.documents.edit import Edit, apply
 from trainc.documents.load import load
 from trainc.documents.positions import BOM
 from trainc.findings import Finding, Severity, sort_key
+from trainc.findings.display import one_line
 from trainc.findings.fixes import Action, Fix, fix_of, moved, new_run
 from trainc.findings.redaction import masked_lines
 from trainc.inputs.source import Document, Source
@@ -231,6 +232,7 @@ def diff_text(old: Files, new: Files) -> str:
             masked = masked_lines(read_documents(source)[0], text)
             masks |= {line: shown for line, shown in zip(text, masked, strict=True) if shown != line}
             texts.append(text)
-        changes = difflib.unified_diff(texts[0], texts[1], f"a/{name}", f"b/{name}", lineterm="")
+        title = one_line(name)
+        changes = difflib.unified_diff(texts[0], texts[1], f"a/{title}", f"b/{title}", lineterm="")
         lines += (line[:1] + masks.get(line[1:], line[1:]) for line in changes)
     return "".join(f"{line}\n" for line in lines)
