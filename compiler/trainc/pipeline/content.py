@@ -26,6 +26,10 @@ class Digest(msgspec.Struct, frozen=True, gc=False):
 Content: TypeAlias = bytes | Digest
 
 
+class Changed(Exception):
+    """A file changed during the run, which had taken it as unchanged: the results are invalid."""
+
+
 class Job(msgspec.Struct, frozen=True):
     """A compiled TrainJob. It has no objects if any of its findings, or of its runtime's, is an error.
 
@@ -49,6 +53,7 @@ def digest_of(content: Content) -> bytes:
 
 
 def bytes_of(content: Content) -> bytes:
-    """Return the content of a file that has to be written."""
-    assert isinstance(content, bytes), "only files that are up to date have a digest instead of bytes"
+    """Return the content of a file that has to be written. Raises Changed: only files that exist have a digest."""
+    if not isinstance(content, bytes):
+        raise Changed
     return content
