@@ -55,7 +55,13 @@ LITERALS: dict[Kind, tuple[str, ...]] = {
         "timestamp('9999-12-31T23:59:59.999999999Z')",
         "timestamp('2023-06-14T02:00:00.123-07:30')",
     ),
-    Kind.DURATION: ("duration('1h')", "duration('-1ns')", "duration('0')", "duration('2562047h47m16.8s')", "duration(1)"),
+    Kind.DURATION: (
+        "duration('1h')",
+        "duration('-1ns')",
+        "duration('0')",
+        "duration('2562047h47m16.8s')",
+        "duration(1)",
+    ),
     Kind.TYPE: ("int", "type(1)", "string", "list", "null_type", "type", "map", "double"),
 }
 TEXTS = {
@@ -65,9 +71,9 @@ TEXTS = {
     "net.IP": "ip",
     "net.CIDR": "cidr",
 }
-INFIX = {
-    f"_{sign}_": sign for sign in ("+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||")
-} | {"@in": "in"}
+INFIX = {f"_{sign}_": sign for sign in ("+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||")} | {
+    "@in": "in"
+}
 FOLDS = ("all", "exists", "exists_one", "existsOne")
 FORMATS = ("%s", "%d", "%f", "%.3f", "%e", "%x", "%X", "%o", "%b", "%%", "%.20e", "%v", "%.f", "%5d", "%s %s", "%")
 
@@ -269,9 +275,7 @@ class Typed:
         known = _bound(signature.result, type_) or {}
         for variable in signature.variables:
             known.setdefault(variable, self.any_type())
-        args = [
-            self.argument(name, index, _with(each, known), depth - 1) for index, each in enumerate(signature.args)
-        ]
+        args = [self.argument(name, index, _with(each, known), depth - 1) for index, each in enumerate(signature.args)]
         if name in INFIX:
             return f"({args[0]} {INFIX[name]} {args[1]})"
         if name in ("!_", "-_"):
@@ -329,9 +333,7 @@ class Mutant:
         """Return an expression with one change."""
         tokens = scan(text)[:-1]
         starts = [
-            at
-            for at, token in enumerate(tokens)
-            if token.kind in STARTS and not (at and tokens[at - 1].kind == "DOT")
+            at for at, token in enumerate(tokens) if token.kind in STARTS and not (at and tokens[at - 1].kind == "DOT")
         ]
         if not starts:
             return self.chance.choice(pools().expressions)
@@ -384,7 +386,9 @@ class Mutant:
         """Return the text with another name, operator or literal."""
         token = self.chance.choice(tokens)
         if token.kind == "IDENT":
-            name = self.chance.choice(_names() if self.chance.randrange(2) else tuple(sum(self.typed.operands.values(), [])))
+            name = self.chance.choice(
+                _names() if self.chance.randrange(2) else tuple(sum(self.typed.operands.values(), []))
+            )
         elif token.kind.endswith("_LIT"):
             name = self.typed.leaf(self.chance.choice(SIMPLE[:5]))
         elif not token.text.isalnum():

@@ -20,7 +20,7 @@ from trainc.documents.load import load
 from trainc.findings import Finding, has_errors
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Loaded
-from trainc.pipeline.content import Content, Digest, Job, digest_of
+from trainc.pipeline.content import Changed, Content, Digest, Job, digest_of
 from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor
 from trainc.pipeline.jobresults import Documents, UnknownDocument, decode, document_id
@@ -34,10 +34,6 @@ _NOTHING: Final = Inputs()
 _DECODER: Final = msgspec.msgpack.Decoder(JobFile)
 
 T = TypeVar("T")
-
-
-class Changed(Exception):
-    """A file changed during the run, which had taken it as unchanged: the results are invalid."""
 
 
 class RunCache(Uncached):
@@ -261,7 +257,10 @@ class RunCache(Uncached):
         return changed
 
     def plan_changed(self, config: Config) -> Plan | None:
-        """Return the plan after a change of a few files below jobs/; None if more than the bytes of output changes."""
+        """Return the plan after a change of a few files below jobs/; None if more than the bytes of output changes.
+
+        Raises Changed.
+        """
         platform = read_platform(self.root)
         inputs = merge([*(read_tree(self.root, name, self.read) for name in self.old.changed), platform])
         outcome = compile_for(inputs, config, config.environments, (), partly=platform.sources, cache=self)

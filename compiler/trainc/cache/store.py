@@ -11,6 +11,7 @@ import contextlib
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from functools import cache
 from hashlib import blake2b
@@ -20,7 +21,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from trainc.basics.regex import lazy
-from trainc.project.files import FileTooLargeError, IrregularFileError, open_regular, read_open
+from trainc.project.files import open_regular, read_open
 
 VARIABLE: Final = "TRAINC_CACHE_DIR"
 """The environment variable with the folder of the cache; empty disables the cache."""
@@ -33,7 +34,9 @@ _VERSIONS: Final = 4
 """The number of trainc versions whose files are kept."""
 
 _VERSION: Final = lazy("[0-9a-f]{32}")
+_TEMPORARY: Final = lazy(r"\.[0-9a-f]{16}\.tmp")
 _OWN_FILE: Final = lazy(r"[0-9a-f]{32}\.(files|finished|jobs|results)|\.[0-9a-f]{16}\.tmp")
+_HOUR: Final = 3600
 
 T = TypeVar("T")
 
@@ -59,7 +62,7 @@ class Store(msgspec.Struct, frozen=True):
             if data[:start] != _MAGIC + _checksum(memoryview(data)[start:]):
                 return None
             return msgspec.msgpack.decode(memoryview(data)[start:], type=kind)
-        except (FileTooLargeError, IrregularFileError, OSError, msgspec.DecodeError):
+        except (OSError, msgspec.DecodeError):
             return None
 
     def save(self, name: str, value: object) -> None:
@@ -69,6 +72,7 @@ class Store(msgspec.Struct, frozen=True):
             is_new = not self.folder.is_dir()
             if not self.make_folder():
                 return
+            _remove_leftovers(self.folder)
             temporary = self.folder / f".{os.urandom(8).hex()}.tmp"
             try:
                 with open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
@@ -111,6 +115,14 @@ def cache_folder() -> Path | None:
 
 def _checksum(data: bytes | memoryview) -> bytes:
     return blake2b(data, digest_size=_CHECKSUM).digest()
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files of runs that were killed: those that nothing has been written to for an hour."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if _TEMPORARY.fullmatch(entry.name) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _HOUR:
+                os.unlink(entry.path)
 
 
 def _remove_old_versions(folder: Path) -> None:

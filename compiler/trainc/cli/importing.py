@@ -18,9 +18,9 @@ from trainc.documents.load import load
 from trainc.findings import Finding, report, sort_key
 from trainc.findings.display import counted
 from trainc.inputs.source import Document, Source
-from trainc.project.files import create, read_regular
+from trainc.project.files import read_regular
 from trainc.project.read import RUNTIMES, merge, name_below, read_given, read_stdin, read_tree
-from trainc.project.write import replace_file
+from trainc.project.write import create, replace_file
 
 if TYPE_CHECKING:
     from trainc.migrate.importing import NewFile

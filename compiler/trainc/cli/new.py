@@ -18,10 +18,10 @@ from trainc.inputs.source import Source
 from trainc.kube.names import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
 from trainc.project.catalog import Catalog, read_catalog
 from trainc.project.environments import JOBS, check_file, load_config
-from trainc.project.files import create
 from trainc.project.planning import settings
 from trainc.project.read import RUNTIMES
 from trainc.project.scaffold import job_text, runtime_text
+from trainc.project.write import create
 
 EPILOG = """\b
 Examples:

@@ -129,7 +129,7 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
         return reporter.report(findings)
     if store is not None and last is not None and not mode.check:
         cache = RunCache(root, store, last)
-        plan = cache.plan_changed(config)
+        plan, _ = with_cache(lambda cache: None if cache is None else cache.plan_changed(config), cache)
         if plan is not None and not set(last.changed).intersection(last.reported):
             apply(plan)
             cache.save_changes(plan)

@@ -70,7 +70,12 @@ def command(*, diff: bool, root: Path, jobs: tuple[str, ...]) -> int:
     """
     config, findings = load_config(root)
     inputs = read_tree(root, JOBS)
-    targets = _select(root, jobs, list(_targets(inputs.sources)))
+    try:
+        targets = _select(root, jobs, list(_targets(inputs.sources)))
+    except click.BadParameter:
+        if has_errors(inputs.findings):  # the job may be in a file that cannot be read
+            return Reporter(aside=True).report(inputs.findings)
+        raise
     old = {source.name: source for source in inputs.sources}
     new = _raised(old, targets)
     errors = _errors(Inputs(tuple(new.values()), inputs.findings), root, config, findings, targets)
@@ -156,7 +161,8 @@ def _errors(
     inputs: Inputs, root: Path, config: Config, findings: tuple[Finding, ...], targets: Iterable[Target]
 ) -> tuple[Finding, ...]:
     """Return the errors of the targets, with their new run numbers, and those of trainc.yaml."""
-    merged = merge([inputs, read_platform(root)])
+    platform = read_platform(root)
+    merged = merge([inputs, platform])
     outcome = compile_for(
         merged, config, config.environments, findings, keep=Keep.SUMMARIES, execute=executor_of(None, quiet=False)
     )
@@ -164,10 +170,12 @@ def _errors(
     if has_errors(findings):
         return errors
     wanted = {_place(target.document) for target in targets}
+    unread = {each.file for each in platform.findings}
     return tuple(
         each
         for each in errors
-        if not wanted.isdisjoint(map(_place, (each.document, *(other.document for other in each.related))))
+        if each.file in unread
+        or not wanted.isdisjoint(map(_place, (each.document, *(other.document for other in each.related))))
     )
 
 

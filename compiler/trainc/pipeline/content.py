@@ -33,6 +33,10 @@ class Digest(msgspec.Struct, frozen=True, gc=False):
 Content: TypeAlias = bytes | Digest
 
 
+class Changed(Exception):
+    """A file changed during the run, which had taken it as unchanged: the results are invalid."""
+
+
 class Job(msgspec.Struct, frozen=True):
     """A compiled TrainJob. It has no objects if any of its findings, or of its runtime's, is an error.
 
@@ -56,8 +60,16 @@ def digest_of(content: Content) -> bytes:
 
 
 def bytes_of(content: Content) -> bytes:
-    """Return the bytes of a file that has to be written. Raises OSError if they can no longer be read."""
+    """Return the bytes of a file that has to be written. Raises Changed as ``writable``, and OSError."""
     if isinstance(content, bytes):
         return content
-    assert content.read is not None, "the bytes of a file that is up to date are not needed"
+    if content.read is None:
+        raise Changed
     return content.read(content.offset, content.size)
+
+
+def writable(content: Content) -> Content:
+    """Return the content of a file that has to be written. Raises Changed if only its digest is known."""
+    if isinstance(content, Digest) and content.read is None:
+        raise Changed
+    return content
