@@ -17,11 +17,13 @@ _CALL = re.compile(r"[a-zA-Z]+\(|[-+*/%<>=!&|?]+")
 _PARTICULAR = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\d+|\([^()]*\)""")
 
 OWN_WORDS = (
-    ("must be of type optional_type", "index out of range"),
+    ("compilation failed", "index out of range"),
+    ("program instantiation failed", "program instantiation failed: internal error"),
     ("composited variable", "no such overload"),
 )
-"""Parts of errors of ours and of the oracle's that mean the same: cel-go's checker panics at an optional element that
-is dyn, and the oracle cannot write ``variables`` as a whole."""
+"""Parts of errors of ours and of the oracle's that mean the same: where cel-go panics in its checker (``[?x]`` or
+``x{}`` for an x that is dyn or a type) or before it sees a second error in a constant, the first of which trainc
+reports; and the oracle cannot write ``variables`` as a whole."""
 
 
 def oracle() -> list[Any]:

@@ -34,10 +34,12 @@ if __name__ == "__main__":
     sys.path[:1] = [str(ROOT / "compiler"), str(HERE.parent)]
 
 from fuzz.target import Case, Choices, Oracle, Target, shortened  # noqa: E402 - the path of a script is set above
+from oracle import gotools  # noqa: E402
 
 TARGETS: dict[str, tuple[str, ...]] = {
     "merge": ("trainc.kube.merge", "trainc.kube.gotypes"),
     "quantities": ("trainc.kube.quantity", "trainc.kube.gojson"),
+    "reader": ("trainc.documents",),
     "cel_parser": (),
     "cel_checker": (),
     "cel_evaluator": (),
@@ -183,7 +185,7 @@ class Run:
         self.progress = Progress(folder / "progress.json")
         self.batch: list[tuple[Case, Any]] = []
         self.features: set[int] = set()
-        self.count, self.since = 0, time.monotonic()
+        self.count, self.pending, self.since = 0, 0, time.monotonic()
 
     def start(self, atheris: Any) -> None:
         """Fuzz until the time or the executions are used up, and end the process."""
@@ -244,11 +246,15 @@ class Run:
 
     def settle(self) -> None:
         """Compare a batch with the oracle, and note the progress; at the end of the slice, end the process."""
-        cases = [case for case, _ in self.batch]
-        answers = self.oracle.ask(list(map(self.target.question, cases))) if self.oracle else [None] * len(cases)
-        for (case, ours), theirs in zip(self.batch, answers, strict=True):
-            if (message := compared(self.target, case, ours, theirs)) is not None:
-                self.findings.add(case, message)
+        try:
+            questions = [self.target.question(case) for case, _ in self.batch]
+            answers = self.oracle.ask(questions) if self.oracle else [None] * len(questions)
+            for (case, ours), theirs in zip(self.batch, answers, strict=True):
+                if (message := compared(self.target, case, ours, theirs)) is not None:
+                    self.findings.add(case, message)
+        except gotools.OracleError as error:  # the batch is lost
+            with (self.folder / "oracle.txt").open("a") as log:
+                log.write(f"{self.name}: {error}\n")
         self.batch.clear()
         self.left -= self.count
         now = time.monotonic()
@@ -261,8 +267,6 @@ class Run:
             if self.oracle:
                 self.oracle.close()
             os._exit(0)  # libFuzzer would not return
-
-    pending = 0
 
     def note(self, now: float) -> None:
         """Write the progress since the last note."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from fuzz.target import Case, Choices, Target
@@ -17,7 +18,8 @@ def text(chance: Choices) -> str:
     """Return a text that is a quantity, or nearly one, or any text of its letters."""
     if chance.randrange(4):
         return quantity_text(chance)
-    return "".join(chance.choice(ALPHABET) for _ in range(chance.randrange(40)))
+    letters = "".join(chance.choice(ALPHABET) for _ in range(chance.randrange(40)))
+    return re.sub("([eE][-+]?[0-9]{4})[0-9]+", r"\1", letters)  # Go calculates for minutes with more
 
 
 def make(chance: Choices) -> Case:

@@ -10,10 +10,13 @@ import random
 import subprocess
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from oracle import gotools
+
+ORACLE_SECONDS = 120  # for a batch; Go needs hours for some numbers
 
 Case = Any
 """JSON."""
@@ -83,39 +86,44 @@ class Target(NamedTuple):
 
 
 class Oracle:
-    """A long-lived process that answers a batch of questions per round trip."""
+    """A long-lived process that answers a batch of questions per round trip, and starts again if it ends."""
 
     def __init__(self, command: Sequence[str | Path], *, escaped: bool) -> None:
-        self.process = subprocess.Popen(
-            command, cwd=gotools.ORACLE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
-        )
-        self.escaped = escaped
+        self.command, self.escaped = command, escaped
+        self.process = self._started()
 
     def ask(self, questions: Sequence[Any]) -> list[Any]:
-        """Return the answer to each question. Raises OracleError if the process ends."""
+        """Return the answer to each question. Raises OracleError if the process ends, or takes too long."""
         text = "".join(json.dumps(question, ensure_ascii=self.escaped) + "\n" for question in questions)
         writer = threading.Thread(target=self._write, args=(text,))  # else both could wait with full pipes
+        timer = threading.Timer(ORACLE_SECONDS, self.process.kill)
         writer.start()
+        timer.start()
         assert self.process.stdout is not None
         lines = [self.process.stdout.readline() for _ in questions]
         writer.join()
+        timer.cancel()
         if not all(lines):
-            at = lines.index("")
-            raise gotools.OracleError(f"the oracle ended at {json.dumps(questions[at])[:2000]}")
+            self.close()
+            self.process = self._started()
+            raise gotools.OracleError(f"no answer to {json.dumps(questions[lines.index('')])[:2000]}")
         return [json.loads(line) for line in lines]
+
+    def _started(self) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        return subprocess.Popen(self.command, cwd=gotools.ORACLE, stdin=pipe, stdout=pipe, encoding="utf-8")
 
     def _write(self, text: str) -> None:
         assert self.process.stdin is not None
-        try:
+        with suppress(BrokenPipeError):  # ask() sees that answers are missing
             self.process.stdin.write(text)
             self.process.stdin.flush()
-        except BrokenPipeError:
-            pass  # ask() sees that answers are missing
 
     def close(self) -> None:
         """End the process."""
         self.process.kill()
-        self.process.communicate()
+        with suppress(BrokenPipeError):
+            self.process.communicate()
 
 
 def shortened(value: Any) -> Iterable[Any]:

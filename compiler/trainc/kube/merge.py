@@ -136,7 +136,7 @@ def _check_order(patch: list[Json], order: list[Json], merge_key: str) -> None:
     """Raise MergeError unless the patch's items occur in order, in the order's order."""
     if not patch or not order:
         return
-    items = [item for item in patch if not (merge_key and isinstance(item, dict) and item.get(_DIRECTIVE) == "delete")]
+    items = [item for item in patch if not (merge_key and _is_deleted(item))]
     at = position = 0
     # As in Go's loop, directives other than delete are skipped, but not at the end.
     while at < len(items) and position < len(order):
@@ -224,13 +224,19 @@ def _in_order(merged: list[Json], patch: list[Json], original: list[Json], key: 
 
 
 def _sorted_like(items: list[Json], order: list[Json], key: str) -> list[Json]:
-    """Sort items, stably, by their first index in order; items that are marked for deletion come last."""
+    """Sort items by their first index in order; those that are marked for deletion come last.
 
-    def rank(item: Json) -> tuple[bool, int]:
-        at = _index(order, _key(item, key), key)
-        return isinstance(item, dict) and item.get(_DIRECTIVE) == "delete", -1 if at is None else at
-
-    return sorted(items, key=rank)
+    As in Go's insertion sort, an item that order lacks is less than any other, and any other is less than it.
+    """
+    result: list[tuple[int | None, Json]] = []
+    for item in items:
+        if _is_deleted(item):
+            continue
+        rank, at = _index(order, _key(item, key), key), len(result)
+        while at and ((other := result[at - 1][0]) is None or rank is None or rank < other):
+            at -= 1
+        result.insert(at, (rank, item))
+    return [*(item for _, item in result), *filter(_is_deleted, items)]
 
 
 def _without_directives(value: Json) -> Json:
@@ -252,6 +258,10 @@ def _without_nulls(value: Json) -> Json:
 
 def _is_directive(value: Json) -> bool:
     return isinstance(value, dict) and _DIRECTIVE in value
+
+
+def _is_deleted(item: Json) -> bool:
+    return isinstance(item, dict) and item.get(_DIRECTIVE) == "delete"
 
 
 def _meta(kind: str, key: str, *, items: bool = False) -> _Meta:

@@ -257,6 +257,8 @@ def _canonical(quantity: Quantity) -> str:
         tens = ten(abs(quantity.scale))
         whole, rest = (quantity.unscaled * tens, 0) if quantity.scale >= 0 else divmod(quantity.unscaled, tens)
         if not rest and abs(whole) >= 1024:
+            if whole == INT64_MIN and not quantity.wide:  # Go negates it, which overflows
+                return str(whole)
             times = 0
             while whole % 1024 == 0:
                 whole, times = whole // 1024, times + 1
