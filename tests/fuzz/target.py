@@ -80,6 +80,9 @@ class Target(NamedTuple):
     """Whether questions are pure ASCII, so that lone surrogates can be sent."""
     seeds: Callable[[], Iterable[bytes]] = lambda: ()
     """Bytes to start from, besides random ones."""
+    features: Callable[[Case, Any], Iterable[str]] | None = None
+    """What is special about an answer of trainc's. With it, answers with new features guide the fuzzer, not branches:
+    atheris' instrumentation costs more than an execution of a quick target."""
 
 
 class Oracle:
