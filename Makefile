@@ -15,7 +15,7 @@ N ?= 2000
 SEED ?= 7
 ARGS ?=
 
-.PHONY: help setup render test check e2e image containerfiles schemas goldens fuzz mutants bench lock clean
+.PHONY: help setup render test check e2e image containerfiles schemas goldens fuzz fuzz-coverage mutants bench lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-14s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -68,6 +68,10 @@ goldens: $(READY) ## run the real Trainer, JobSet and CEL on the cases and write
 fuzz: $(READY) ## compare trainc with the real Trainer and JobSet on N generated cases from SEED (needs Go)
 	$(BIN)/python tests/oracle/fuzz.py --n $(N) --seed $(SEED) $(ARGS)
 
+fuzz-coverage: $(READY) ## fuzz reader, emitter, merge, quantities guided by coverage (needs Go; tests/fuzz/README.md)
+	$(PIP) install --require-hashes --no-deps -r tests/fuzz/requirements.txt
+	$(BIN)/python tests/fuzz/driver.py $(ARGS)
+
 mutants: $(READY) ## test mutants of the rooms that decide what a cluster gets; ARGS="--rooms merge --count 40"
 	$(BIN)/python tests/mutation $(ARGS)
 
@@ -81,7 +85,7 @@ lock: $(READY) ## resolve the dependencies of pyproject.toml again (use the olde
 	  --output-file requirements.lock $(ARGS) pyproject.toml
 
 clean: ## remove .venv, caches and build products, but not out/
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis compiler/*.egg-info tests/oracle/oracle tests/oracle/argocd/argocd tests/oracle/cel/cel tests/oracle/operators/*/{mpi,training,volcano,trainerv2.*}
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis compiler/*.egg-info tests/oracle/oracle tests/oracle/argocd/argocd tests/oracle/cel/cel tests/oracle/kube/kube tests/oracle/yamlread/yamlread tests/oracle/operators/*/{mpi,training,volcano,trainerv2.*}
 	find compiler tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The lock holds the build backend too, so the package itself needs no index.

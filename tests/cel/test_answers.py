@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from celcosts import Asking, asking
+from celcosts import Asking, asking, comparable
 from oracle import celgoldens
 from trainc.cel.library import functions
 from trainc.cel.macros import MACROS, NOT_NEW
@@ -17,16 +16,6 @@ from trainc.cel.types import parse_signature
 __all__ = ["asking"]
 
 SHOWN = 3
-
-
-def comparable(question: dict[str, Any], found: dict[str, Any]) -> str:
-    """Return an answer as text (1 is not True, nor 1.0), without what need not be the same."""
-    error = found["error"]
-    if isinstance(error, str):  # the words of a syntax error are our own
-        error = "Syntax error" if "Syntax error: " in error else celgoldens.without_excerpt(error)
-    # Whether a CRD's rule is accepted depends on its estimated cost, which trainc does not judge.
-    accepted = None if question["env"] == "crd" else found["accepted"]
-    return json.dumps({**found, "error": error, "accepted": accepted}, sort_keys=True)
 
 
 @pytest.mark.parametrize("path", celgoldens.answered(), ids=lambda path: f"{path.parent.name}-{path.stem}")

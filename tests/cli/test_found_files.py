@@ -49,6 +49,17 @@ def test_a_socket_is_not_read(repository: Path, known: Run) -> None:
     assert (done.exit_code, "jobs/a/s.yaml:1:1: error[TC011]" in done.output) == (1, True)
 
 
+def test_output_behind_a_link_is_not_up_to_date(repository: Path, known: Run) -> None:
+    assert known("render").exit_code == 0
+    (repository / "out/prod").rename(repository / "moved")
+    (repository / "out/prod").symlink_to("../moved")
+    for command in (("render",), ("render", "--check"), ("render", "--no-cache")):
+        done = known(*command)
+        assert done.exit_code == 1
+        assert "out/prod:1:1: error[TC901]: a symbolic link in place of a folder\n" in done.output
+        assert "1 error\n" in done.output
+
+
 def test_a_pipe_in_the_place_of_output_is_not_read(repository: Path, known: Run) -> None:
     assert known("render").exit_code == 0
     made = repository / "out/prod/a/one/jobset-one.yaml"

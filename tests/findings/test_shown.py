@@ -5,9 +5,14 @@ from __future__ import annotations
 import sys
 import unicodedata
 
-from trainc.findings.display import is_printable, is_shown, one_line
+from trainc.findings.display import cells, is_printable, is_shown, one_line
 
 SAME = frozenset(("Cc", "Cs", "Co", "Zl", "Zp", "Cf"))
+
+SELECTORS = [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]
+FILLERS = [0x115F, 0x1160, 0x3164, 0xFFA0]
+IGNORABLE = {chr(code) for code in (0x34F, 0x17B4, 0x17B5, *range(0x180B, 0x180E), 0x180F, *FILLERS, *SELECTORS)}
+"""What is assigned of Default_Ignorable_Code_Point (DerivedCoreProperties.txt) besides formats (Cf)."""
 
 
 def test_every_character_of_a_category_that_is_not_shown() -> None:
@@ -18,8 +23,20 @@ def test_every_character_of_a_category_that_is_not_shown() -> None:
 
 def test_every_character_that_is_assigned_and_visible_is_shown() -> None:
     chars = map(chr, range(sys.maxunicode + 1))
-    hidden = [c for c in chars if unicodedata.category(c)[0] in "LNPS" and not is_shown(c)]
-    assert hidden == []
+    hidden = {c for c in chars if unicodedata.category(c)[0] in "LMNPS" and not is_shown(c)}
+    assert hidden == {c for c in IGNORABLE if unicodedata.category(c) != "Cn"}  # U+180F since Unicode 14
+    assert not any(map(is_shown, IGNORABLE))
+
+
+def test_a_selector_is_shown_where_an_emoji_takes_one() -> None:
+    assert all(map(is_shown, ("\u2764\ufe0f", "\U0001f3f7\ufe0f", "1\ufe0f\u20e3")))
+    assert one_line("jobs\ufe0f") == "jobs\\ufe0f"
+    assert one_line("\u2764\ufe0f\ufe0f") == "\u2764\ufe0f\\ufe0f"
+    assert "".join(cells("\u2764\ufe0f a\ufe0f")) == "\u2764\ufe0f a\\ufe0f"
+
+
+def test_planes_without_a_character_are_not_shown() -> None:
+    assert not any(map(is_shown, map(chr, range(0x3FFFE, 0x110000))))
 
 
 def test_what_one_version_of_unicode_has_assigned_is_shown_under_all() -> None:
@@ -30,4 +47,4 @@ def test_what_one_version_of_unicode_has_assigned_is_shown_under_all() -> None:
 
 def test_printable_is_what_python_calls_so_where_characters_are_assigned() -> None:
     chars = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) != "Cn"]
-    assert [c for c in chars if is_printable(c) != c.isprintable()] == []
+    assert {c for c in chars if is_printable(c) != c.isprintable()} <= IGNORABLE

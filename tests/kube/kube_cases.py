@@ -146,7 +146,7 @@ def make(op: str, seed: int, count: int) -> list[Case]:
     rng = random.Random(seed)
     values = Values(seed, bad=0.01 if op == "decode-bad" else 0.0)
     cases = [_case(op, rng, values, index) for index in range(count)]
-    return [json.loads(json.dumps(_as_sent(case), sort_keys=True)) for case in cases]
+    return [json.loads(json.dumps(as_sent(case), sort_keys=True)) for case in cases]
 
 
 def _case(op: str, rng: random.Random, values: Values, index: int) -> Case:
@@ -179,12 +179,12 @@ def _case(op: str, rng: random.Random, values: Values, index: int) -> Case:
     return {"op": op, "type": kind, "raw": next(both), "patch": next(both)}
 
 
-def _as_sent(value: Any) -> Any:
+def as_sent(value: Any) -> Any:
     """Return a value as the API server sends it on: whole floats without a point."""
     if isinstance(value, dict):
-        return {key: _as_sent(item) for key, item in value.items()}
+        return {key: as_sent(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_as_sent(item) for item in value]
+        return [as_sent(item) for item in value]
     if isinstance(value, float) and float_literal(value).lstrip("-").isdigit():
         return int(value)
     return value

@@ -49,7 +49,7 @@ BITS = (
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Makes expressions; ``depth`` bounds how much is in each other."""
+    """Makes expressions; ``depth`` bounds how much is in each other. A choice of 0 makes them shorter."""
 
     random: random.Random
 
@@ -57,7 +57,7 @@ class Maker:
         """Return an expression that the grammar allows."""
         if depth <= 0:
             return self.primary(0)
-        if self.random.random() < 0.12:
+        if self.random.random() > 0.88:
             return self.joined(self.any_of(depth - 1), "?", self.any_of(depth - 1), ":", self.expression(depth - 1))
         return self.any_of(depth)
 
@@ -79,7 +79,7 @@ class Maker:
 
     def member(self, depth: int) -> str:
         text = self.primary(depth)
-        while self.random.random() < 0.35:
+        while self.random.random() > 0.65:
             kind = self.random.random()
             if kind < 0.4:
                 text = self.joined(text, ".", self.name())
@@ -158,7 +158,7 @@ class Maker:
 
     def count(self, more: float) -> int:
         number = 1
-        while number < 9 and self.random.random() < more:
+        while number < 9 and self.random.random() > 1 - more:
             number += 1
         return number
 
@@ -211,4 +211,9 @@ def expressions(seed: int, count: int, broken: bool = False) -> list[str]:
 def soup(seed: int, count: int) -> list[str]:
     """Return what only looks like expressions: tokens in any order."""
     source = random.Random(seed)
-    return [" ".join(source.choice(BITS) for _ in range(source.randrange(1, 14))) for _ in range(count)]
+    return [soup_of(source) for _ in range(count)]
+
+
+def soup_of(source: random.Random) -> str:
+    """Return tokens in any order."""
+    return " ".join(source.choice(BITS) for _ in range(source.randrange(1, 14)))

@@ -49,9 +49,9 @@ class Operator(NamedTuple):
     @property
     def modules(self) -> list[str]:
         """Flags of go that choose the modules to build with."""
-        return [f"-modfile={self.release}.mod"] if self.release == "v2.0" else []
+        return [f"-modfile={self.release}.mod"] if self.release in ("v2.0", "v2.2") else []
 
-    @cache  # noqa: B019 - there are five operators
+    @cache  # noqa: B019 - there are six operators
     def missing(self) -> str | None:
         """Say why the operator cannot be built on this machine, or None if it can."""
         return gotools.missing(OPERATORS / self.folder, *self.modules)

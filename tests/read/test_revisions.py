@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from gitrepo import commit, git, needs_git
-from trainc.project.revisions import RevisionError, read_revision
+from trainc.project.files import Kind
+from trainc.project.revisions import RevisionError, read_output, read_revision
 from trainc.project.write import OWNED
 
 pytestmark = needs_git
@@ -43,7 +44,6 @@ def test_what_is_read(tmp_path: Path) -> None:
     for name in ("trainc.yaml", "jobs/x.yaml", "jobs/a/b/x.yaml", "jobs/a/.x.yaml", "jobs/.a/x.yaml", "jobs/a/x.txt"):
         put(tmp_path, name)
     put(tmp_path, "out/prod/a/x/foreign.yaml")
-    (tmp_path / "jobs/a/link.yaml").symlink_to("x.yaml")
     put(tmp_path, "runtimes/run.yaml").chmod(0o755)
     commit(tmp_path)
     assert read(tmp_path) == {**wanted, "runtimes/run.yaml": b"kind: X\n"}
@@ -129,6 +129,66 @@ def test_nothing_there(tmp_path: Path) -> None:
     put(tmp_path, "README.md")
     commit(tmp_path)
     assert read(tmp_path) == {}
+
+
+@pytest.mark.parametrize("top", ["", "training"])
+def test_links_are_followed_as_in_a_working_tree(tmp_path: Path, top: str) -> None:
+    root = tmp_path / top
+    put(root, "shared/policy.yaml", b"policy")
+    put(root, "shared/more/deep.yaml", b"deep")
+    put(root, "settings/trainc.yaml", b"environments: {stage: {}}\n")
+    links = {
+        "policies": "rules",
+        "rules/file.yaml": "../shared/policy.yaml",
+        "rules/folder": "../shared",
+        "rules/twice.yaml": "file.yaml",
+        "shared/again.yaml": "./more/deep.yaml",
+        "shared/self": ".",
+        "jobs/a/none.yaml": "no-such-file",
+        "jobs/a/loop.yaml": "loop.yaml",
+        "jobs/a/outside.yaml": "/etc/hostname",
+        "jobs/a/below.yaml": "none.yaml/x",
+        "jobs/b": "../shared/more",
+        "out": "shared",
+        "trainc.yaml": "settings/trainc.yaml",
+    }
+    for name, target in links.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).symlink_to(target)
+    commit(tmp_path)
+    assert read(root) == {
+        "jobs/b/deep.yaml": b"deep",
+        "policies/file.yaml": b"policy",
+        "policies/folder/again.yaml": b"deep",
+        "policies/folder/policy.yaml": b"policy",
+        "policies/twice.yaml": b"policy",
+    }
+    assert read_revision(root, "HEAD").config == {"environments": {"stage": {}}}
+    existing = {name for name in read(root) if (root / name).is_file()}
+    assert existing == set(read(root))
+    assert read_output(root, "HEAD") == ({}, {"out": Kind.LINK})
+
+
+def test_folders_behind_links_do_not_multiply(tmp_path: Path) -> None:
+    put(tmp_path, "4/x.yaml")
+    for folder, below in (("policies", "2"), ("2", "3"), ("3", "4")):
+        (tmp_path / folder).mkdir()
+        for number in range(11):
+            (tmp_path / folder / str(number)).symlink_to(f"../{below}")
+    commit(tmp_path)
+    assert refusal(tmp_path, "HEAD")[0].startswith("more than 1000 folders behind symbolic links, one of them policies")
+
+
+def test_files_that_look_like_a_repository_are_none(tmp_path: Path) -> None:
+    put(tmp_path, "fake/jobs/a/x.yaml", b"fake")
+    commit(tmp_path / "fake")
+    (tmp_path / "fake/.git").rename(tmp_path / "hidden")
+    put(tmp_path, "training/jobs/a/x.yaml", b"true")
+    commit(tmp_path)
+    for name in ("HEAD", "objects", "refs"):
+        (tmp_path / "hidden" / name).rename(tmp_path / "training" / name)
+    put(tmp_path, "training/config", b"[core]\n\tworktree = ..\n")
+    assert read(tmp_path / "training") == {"jobs/a/x.yaml": b"true"}
 
 
 @pytest.mark.parametrize("revision", ["", "-p", "--all", "a\0b", "a\nb"])

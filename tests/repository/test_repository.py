@@ -26,6 +26,7 @@ TARGETS = [
     "schemas",
     "goldens",
     "fuzz",
+    "fuzz-coverage",
     "bench",
     "lock",
     "clean",

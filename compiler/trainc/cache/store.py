@@ -20,7 +20,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from trainc.basics.regex import lazy
-from trainc.project.files import IrregularFileError, open_regular
+from trainc.project.files import FileTooLargeError, IrregularFileError, open_regular, read_open
 
 VARIABLE: Final = "TRAINC_CACHE_DIR"
 """The environment variable with the folder of the cache; empty disables the cache."""
@@ -53,14 +53,13 @@ class Store(msgspec.Struct, frozen=True):
         if not (_is_private(self.folder.parent) and _is_private(self.folder)):
             return None
         try:
-            with os.fdopen(open_regular(self.path(name)), "rb", buffering=0) as file:
-                found = os.fstat(file.fileno())
-                data = file.read() if _is_ours(found) and found.st_size <= _LARGEST else b""
+            file = open_regular(self.path(name))
+            data = read_open(file, _LARGEST if _is_ours(os.fstat(file)) else 0)
             start = len(_MAGIC) + _CHECKSUM
             if data[:start] != _MAGIC + _checksum(memoryview(data)[start:]):
                 return None
             return msgspec.msgpack.decode(memoryview(data)[start:], type=kind)
-        except (IrregularFileError, OSError, msgspec.DecodeError):
+        except (FileTooLargeError, IrregularFileError, OSError, msgspec.DecodeError):
             return None
 
     def save(self, name: str, value: object) -> None:

@@ -161,7 +161,15 @@ def _reference(writer: Writer, node: Node) -> Reference | None:
     if not isinstance(node, Ident | Select):
         return None
     found = writer.checked.references.get(node)
-    return Reference(node.name) if found is None and isinstance(node, Ident) else found
+    if found is None and isinstance(node, Ident):
+        found = Reference(node.name)
+    type_ = writer.checked.types.get(node)
+    if found is None or found.value is not None or type_ is None or type_.kind is not Kind.TYPE:
+        return found
+    # cel-go takes a variable that holds a type for the name of a type.
+    if (value := writer.environment.constants.get(found.name)) is None:
+        raise PlanError(node.position, f"reference to undefined type: {found.name}")
+    return Reference(found.name, value=value)
 
 
 def _chain(writer: Writer, node: Node) -> tuple[Node, tuple[_Qualifier, ...]]:
@@ -218,8 +226,6 @@ def _branch(writer: Writer, branch: _Branch) -> Steps:
 
 def _variable(writer: Writer, node: Node, name: str, qualifiers: tuple[_Qualifier, ...]) -> Steps:
     type_ = writer.checked.types[node]
-    if type_.kind is Kind.TYPE:
-        raise PlanError(node.position, f"reference to undefined type: {name}")
     variable, optional = writer.find(name), is_optional(type_)
     text = variable.text
     if variable.bind:
@@ -474,6 +480,7 @@ def _bound(writer: Writer, node: Comprehension) -> Steps:
 
     An empty list is changed in place by ``+``, as in cel-go.
     """
+    _reference(writer, node.step)  # raises PlanError
     variable, name = writer.variable(), f"p{writer.name()}"
     text = variable.text
     writer.put(f"{text} = UNSET")

@@ -161,7 +161,7 @@ def answer(
         raise QuestionError(TOO_DEEP) from None
 
 
-def _evaluated(
+def evaluated(
     question: Question,
     environment: Environment,
     names: Mapping[str, Value],
@@ -205,7 +205,7 @@ def _of_free(question: Question) -> Answer:
     new = compile_expression(question.expr, free(names, new=True, container=container), strict=strict)
     values = {name: untag(value) for name, value in question.vars.items()}
     environment = free(names, container=container)
-    return _evaluated(question, environment, values, accepted=isinstance(new, Program), strict=strict)
+    return evaluated(question, environment, values, accepted=isinstance(new, Program), strict=strict)
 
 
 # Rules of a CRD (env crd)
@@ -247,7 +247,7 @@ def answer_rule(question: Question, schema: Schema, root: bool) -> Answer:
             values[name] = error
     if question.optional_old_self:
         values[OLD_SELF] = Optional(values[OLD_SELF]) if OLD_SELF in values else NONE
-    return _evaluated(question, rule_environment(self_, optional_old=bool(question.optional_old_self)), values)
+    return evaluated(question, rule_environment(self_, optional_old=bool(question.optional_old_self)), values)
 
 
 # Expressions of a ValidatingAdmissionPolicy (env vap)
@@ -277,7 +277,7 @@ def _of_policy(question: Question, accepts: Callable[[JsonObject], bool]) -> Ans
         "variables": [{"name": name, "expression": text} for name, text in rows],
         **({"paramKind": {}} if params else {}),
     }
-    return _evaluated(question, environment, variables.names, accepted=accepts(spec), variables=variables)
+    return evaluated(question, environment, variables.names, accepted=accepts(spec), variables=variables)
 
 
 # Values: plain JSON, with {"t": kind, "v": value} for types that JSON lacks

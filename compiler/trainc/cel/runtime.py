@@ -71,6 +71,8 @@ def look_up(value: Value, key: Value) -> Value:
     """
     if key.__class__ not in KEYS:
         raise EvalError(f"invalid qualifier type: {type_name(type_of(key))}")
+    if value.__class__ is EvalError:
+        raise again(value)
     if is_map(value):
         return find(value, key)
     return element(value, key) if is_list(value) else MISSING
@@ -95,8 +97,11 @@ def element(value: Value, key: Value) -> Value:
 def native(value: Value) -> Value:
     """Return a value after its conversion to Go and back, as cel-go does with the value of an optional variable.
 
-    A type becomes its name, an optional in an optional is unwrapped. Raises EvalError for values of libraries.
+    A type becomes its name, an optional in an optional is unwrapped, a value with a schema becomes plain JSON. Raises
+    EvalError for values of libraries.
     """
+    if isinstance(value, Container):
+        return value.native()
     if isinstance(value, TypeValue):
         return type_name(value.type)
     if isinstance(value, Optional):
@@ -183,10 +188,16 @@ def rewrapped(value: Optional, position: int) -> Optional:
 def unwrapped(value: Value, start: tuple[str, int] = ("", 0)) -> Value:
     """Return the value to select from: that of an optional, MISSING if it is empty.
 
-    ``start``: the name and position of a variable. Raises the variable's failure.
+    ``start``: the name and position of a variable. Raises the variable's failure. For an optional whose value cannot be
+    converted, returns the EvalError, which the first selection raises after its key is evaluated.
     """
     if value.__class__ is Optional:
-        return native(value.value) if value.present else MISSING
+        if not value.present:
+            return MISSING
+        try:
+            return native(value.value)
+        except EvalError as error:
+            return error
     return bare(value, *start) if value.__class__ in UNUSUAL else value
 
 

@@ -315,6 +315,10 @@ class SchemaValue(Container):
     def __init__(self, raw: Json) -> None:
         self.raw = raw
 
+    def native(self) -> Json:
+        """Return the JSON: names are not escaped, and nothing has a format."""
+        return self.raw
+
 
 class Unknown(SchemaValue):
     """A value without a described type; it can only be compared."""

@@ -159,6 +159,10 @@ class Container:
         """Return whether it is a list; else it is a map or an object."""
         return False
 
+    def native(self) -> Value:
+        """Return the value after its conversion to Go and back."""
+        return self
+
     def get(self, key: Value, default: Value) -> Value:
         """Return the field, entry or element, or default if there is none."""
         raise EvalError(NO_OVERLOAD)

@@ -8,7 +8,8 @@ and backends/kubernetes/utils.py, get_command_using_train_func.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from msgspec import Struct
 
@@ -18,8 +19,13 @@ from trainc.documents.positions import within
 from trainc.findings import Finding, report
 from trainc.plugins.model import Model
 
-SHELL, NAMES, SYNTAX = "TC060", "TC061", "TC062"
+SHELL, NAMES, SYNTAX, TOO_LONG = "TC060", "TC061", "TC062", "TC063"
 COMMAND: Path = ("spec", "trainer", "command")
+MAX_ARGUMENT: Final = 128 * 1024
+"""The most bytes of one argument, with the zero byte at its end: MAX_ARG_STRLEN of Linux, include/uapi/linux/binfmts.h.
+
+Longer functions are not parsed: Python 3.11 needs quadratic time for some texts.
+"""
 
 _START = "read -r -d '' SCRIPT << "
 _HEAD = lazy(r"('?)(\w+)\1\n\n")
@@ -94,7 +100,12 @@ def quoted(script: Script) -> Script:
 
 def mistakes(script: Script) -> tuple[Mistake, ...]:
     """Return the mistakes in a script, in order."""
-    found = [*(() if script.quoted else _changed(script)), *_invalid(script.code)]
+    if (size := len(script.text.encode(errors="surrogatepass"))) >= MAX_ARGUMENT:
+        message = f"the script has {size:,} bytes; Linux passes at most {MAX_ARGUMENT - 1:,} in one argument"
+        invalid: Iterable[Mistake] = (Mistake(TOO_LONG, 0, message, f"{size:,} bytes"),)
+    else:
+        invalid = _invalid(script.code)
+    found = [*(() if script.quoted else _changed(script)), *invalid]
     return tuple(sorted(found, key=lambda mistake: mistake.offset))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import click
@@ -31,6 +32,7 @@ from trainc.findings import has_errors
 from trainc.findings.display import one_line
 from trainc.findings.text import render
 from trainc.inputs.source import Document
+from trainc.project.files import LIMIT
 from trainc.project.read import read_given, read_stdin
 from trainc.schema import parse
 from trainc.schema.kinds import BUILT_IN, split_version
@@ -114,7 +116,9 @@ def command(
 
 def _answer_lines() -> int:
     status = CLEAN
-    for number, line in enumerate(sys.stdin, 1):
+    for number, line in enumerate(iter(partial(sys.stdin.readline, LIMIT + 1), ""), 1):
+        if len(line) > LIMIT:
+            raise click.ClickException(f"line {number} has more than {LIMIT:,} characters")
         if not line.strip():
             continue
         identifier: Json = None

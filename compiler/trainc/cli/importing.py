@@ -18,7 +18,7 @@ from trainc.documents.load import load
 from trainc.findings import Finding, report, sort_key
 from trainc.findings.display import counted
 from trainc.inputs.source import Document, Source
-from trainc.project.files import create
+from trainc.project.files import create, read_regular
 from trainc.project.read import RUNTIMES, merge, name_below, read_given, read_stdin, read_tree
 from trainc.project.write import replace_file
 
@@ -109,11 +109,9 @@ def command(
 
 def _exists(path: Path, file: NewFile) -> bool:
     """Return whether a file exists with the same documents; the comments may differ."""
-    if not path.is_file():
+    if (found := read_regular(path)) is None:
         return False
-    present, new = (
-        [document.data for document in load(Source(file.path, text))[0]] for text in (path.read_bytes(), file.text)
-    )
+    present, new = ([document.data for document in load(Source(file.path, text))[0]] for text in (found, file.text))
     return present == new
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, mapped
 from trainc.basics.memo import Remembered, known
 from trainc.basics.regex import lazy
-from trainc.findings.display import COMMAND, LINE_COMMAND, suspicious
+from trainc.findings.display import COMMAND, HIDDEN, LINE_COMMAND, one_line, suspicious
 from trainc.kube.fieldorder import DATA_MAPS, field_order
 from trainc.kube.gojson import decimal
 
@@ -66,18 +66,19 @@ def emit(data: JsonObject) -> str:
 
 
 def emit_inert(data: JsonObject) -> str:
-    """Write one object for a terminal or a log, as ``emit`` does, but quote commands to a CI runner.
+    """Write one object for a terminal or a log, as ``emit`` does, without hidden characters and commands to a CI runner.
 
-    Strings that contain a command are double-quoted, and an escape breaks up the command.
+    Strings that contain any are double-quoted, with an escape for each.
     """
     text = emit(data)
-    if not suspicious(text) or not (COMMAND.search(text) or LINE_COMMAND.search(text)):
+    if not suspicious(text) or not _acts(text):
         return text
-    return COMMAND.sub(r"#\\x23", emit(as_object(mapped(data, _quoted_command))))  # keys are quoted, too
+    text = emit(as_object(mapped(data, _quoted)))  # keys are quoted, too
+    return COMMAND.sub(r"#\\x23", HIDDEN.sub(_escape, text))
 
 
-class _Command(str):
-    """A text that contains a command, and is written in double quotes."""
+class _Quoted(str):
+    """A text that is written in double quotes."""
 
     __slots__ = ()
 
@@ -88,9 +89,12 @@ class Block(str):
     __slots__ = ()
 
 
-def _quoted_command(_path: Path, value: Json) -> Json:
-    is_command = isinstance(value, str) and (COMMAND.search(value) or LINE_COMMAND.search(value))
-    return _Command(value) if is_command else value
+def _acts(text: str) -> bool:
+    return any(pattern.search(text) for pattern in (COMMAND, LINE_COMMAND, HIDDEN))
+
+
+def _quoted(_path: Path, value: Json) -> Json:
+    return _Quoted(value) if isinstance(value, str) and _acts(value) else value
 
 
 def emit_file(data: JsonObject, header_lines: tuple[str, ...] = ()) -> bytes:
@@ -107,8 +111,7 @@ def emit_file(data: JsonObject, header_lines: tuple[str, ...] = ()) -> bytes:
 
 def visible(text: str) -> str:
     """Return text with an escape for each character that is not allowed in a comment."""
-    if _is_visible(text):
-        return text
+    text = one_line(text, len(text))
     return _NOT_SINGLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
@@ -211,7 +214,7 @@ def _scalar(value: Json) -> str:
         return str(value)
     if isinstance(value, float):
         return _float(value)
-    if isinstance(value, _Command | Block):
+    if isinstance(value, _Quoted | Block):
         return _double(value)
     if isinstance(value, dict | list) and not value:
         return "{}" if isinstance(value, dict) else "[]"

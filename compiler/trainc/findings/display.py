@@ -47,15 +47,23 @@ _TOKEN = lazy(
 
 _WIDE = frozenset("WF")
 _ZERO = frozenset(("Mn", "Me"))
-_UNSAFE = lazy(
-    "[\\x00-\\x1f\\x7f-\\x9f\\xad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u180e\\u200b-\\u200f\\u2028-\\u202e"
-    "\\u2060-\\u206f\\ud800-\\uf8ff\\ufdd0-\\ufdef\\ufeff\\ufff0-\\ufffb\\ufffe\\uffff\\U000110bd\\U000110cd"
-    "\\U00013430-\\U0001345f\\U0001bca0-\\U0001bcaf\\U0001d173-\\U0001d17a\\U000e0000-\\U000e00ff\\U000e01f0-\\U0010ffff]"
+_SELECTOR = r"(?<![\xa9\xae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f](?!\u20e3)"
+"""A selector of the text or emoji form, except after a character that has both forms."""
+_HIDDEN = (
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
+    r"\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0d\ufeff\uffa0"
+    r"\ufff0-\ufffb\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bcaf\U0001d173-\U0001d17a"
+    r"\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff"
 )
-"""Controls, formats such as bidirectional overrides, line separators, surrogates, private use, noncharacters.
+HIDDEN = lazy(rf"{_SELECTOR}|[{_HIDDEN}]")
+"""A character that must not reach a reader as it is, other than a tab and a line feed.
 
-They are listed here because unicodedata differs between versions of Python. Unassigned characters are shown as is.
+Controls, formats such as bidirectional overrides, what Unicode lets a font leave out (Default_Ignorable_Code_Point),
+line separators, surrogates, private use, noncharacters, and planes without a character. They are listed here because
+unicodedata differs between versions of Python. Other unassigned characters are shown as is, as a font's empty box.
 """
+_UNSAFE = lazy(rf"{_SELECTOR}|[\t\n{_HIDDEN}]")
+_HIDDEN_BUT_COLOURS = lazy(rf"\x1b\[[0-9;]*m|{_SELECTOR}|[{_HIDDEN}]")
 
 _SPACES = lazy("[\\xa0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000]")
 _INVISIBLE = lazy("[\\xa0\\u1680\\u2000-\\u200d\\u202f\\u205f\\u2060\\u3000\\ufeff]")
@@ -80,9 +88,8 @@ def invisible(text: str) -> tuple[str, int] | None:
     return f"{name} (U+{ord(found[0]):04X})", found.start()
 
 
-def _safe(char: str) -> str:
-    # Escape sequences, line breaks and bidirectional overrides of an input must not reach the terminal.
-    return char if is_shown(char) else char.encode("unicode_escape").decode("ascii")
+def _escape(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode("ascii")
 
 
 def is_in_file(source: Source) -> bool:
@@ -100,7 +107,8 @@ def shown_name(source: Source) -> str:
 
 def one_line(text: str, limit: int = MESSAGE_WIDTH) -> str:
     """Return text on one line, control characters escaped, cut to limit characters."""
-    text = "".join(map(_safe, text[: limit + 1]))
+    text = text[: limit + 1]
+    text = text if is_shown(text) else _UNSAFE.sub(_escape, text)
     return text if len(text) <= limit else text[: limit - len(ELLIPSIS)] + ELLIPSIS
 
 
@@ -118,8 +126,9 @@ def cells(line: str) -> list[str]:
     """Return the text that is shown for each code point of a source line; a tab is expanded to spaces."""
     shown: list[str] = []
     at = 0
-    for char in line:
-        cell = " " * (TAB - at % TAB) if char == "\t" else _safe(char)
+    for index, char in enumerate(line):
+        unsafe = _UNSAFE.match(line, index)
+        cell = " " * (TAB - at % TAB) if char == "\t" else _escape(unsafe) if unsafe else char
         shown.append(cell)
         at += width(cell)
     return shown
@@ -163,7 +172,6 @@ LINE_COMMAND = lazy(r"^([^\S\n]*)::(?![:\s])", re.MULTILINE)
 """The beginning of a command at the start of a line. Lines of ours begin with three colons, which is not a command."""
 
 _STRANGE = lazy(r"[^\n\t -~]")
-_STRANGE_BUT_COLOURS = lazy(r"\x1b\[[0-9;]*m|[^\n\t -~]")
 _OURS = lazy(r"(?:error|warning|notice) (?:file=|title=TC[0-9]{3} )")
 
 
@@ -178,8 +186,8 @@ def escape_text(text: str, colour: bool = False) -> str:
     """Escape text for a terminal or a log, or Markdown. ``colour`` keeps the escape sequences of colours."""
     if not suspicious(text):
         return text
-    pattern = _STRANGE_BUT_COLOURS if colour else _STRANGE
-    text = pattern.sub(lambda match: match[0] if len(match[0]) > 1 else one_line(match[0]), text)
+    pattern = _HIDDEN_BUT_COLOURS if colour else HIDDEN
+    text = pattern.sub(lambda match: match[0] if len(match[0]) > 1 else _escape(match), text)
     return LINE_COMMAND.sub(r"\1\\x3a:", COMMAND.sub(r"#\\x23", text))
 
 
@@ -187,18 +195,16 @@ def escape_github(text: str) -> str:
     """Escape annotations of GitHub: only lines that begin as ours do remain commands."""
     if not suspicious(text):
         return text
-    lines = _STRANGE.sub(lambda match: one_line(match[0]), COMMAND.sub(r"#\\x23", text)).split("\n")
+    lines = HIDDEN.sub(_escape, COMMAND.sub(r"#\\x23", text)).split("\n")
     return "\n".join(line if _OURS.match(line, 2) else LINE_COMMAND.sub(r"\1\\x3a:", line) for line in lines)
 
 
 def escape_json(text: str) -> str:
     """Escape JSON. Characters outside of ASCII that are safe to show remain."""
-    return COMMAND.sub(r"#\\u0023", _STRANGE.sub(_json_escape, text)) if suspicious(text) else text
+    return COMMAND.sub(r"#\\u0023", HIDDEN.sub(_json_escape, text)) if suspicious(text) else text
 
 
 def _json_escape(match: re.Match[str]) -> str:
-    if is_shown(match[0]):
-        return match[0]
     units = match[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 

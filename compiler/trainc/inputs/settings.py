@@ -14,6 +14,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, fi
 
 from trainc.basics.jsonvalues import JsonObject, as_object
 
+MAX_ENVIRONMENTS: Final = 256
+"""The most environments. Each job is compiled for each of them."""
+
 RECOMMENDED: Final = "recommended"
 """The name for all recommended fixes."""
 
@@ -295,7 +298,12 @@ class ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
     """trainc.yaml: what trainc compiles for."""
 
     environments: Annotated[
-        dict[Label, Environment | None], Meta(min_length=1, description="The environments; each has a folder in out/.")
+        dict[Label, Environment | None],
+        Meta(
+            min_length=1,
+            max_length=MAX_ENVIRONMENTS,
+            description="The environments; each has a folder in out/.",
+        ),
     ] = field(default_factory=lambda: {"prod": Environment()})
     defaults: Environment = Environment()
     fixes: Fixes = ()

@@ -18,6 +18,8 @@ _RETAIN_KEYS = "$retainKeys"
 _DELETE_FROM_LIST = "$deleteFromPrimitiveList"
 _SET_ORDER = "$setElementOrder"
 
+_GO_TYPES = {str: "string", bool: "bool", int: "int64", float: "float64", list: "[]interface {}", type(None): "<nil>"}
+
 RESOURCES = "resourceRequirementsPatchMeta"
 """Trainer's own struct for resources: those of ResourceRequirements, but with claims merged by name."""
 
@@ -68,14 +70,16 @@ def _merge_map(original: Mapping[str, Json], patch: Mapping[str, Json], kind: st
     _retain_keys(result, change)
     _ordered_lists(result, change, kind)
     # Go iterates over a map here. Sorted, the results are the same, and the first error is deterministic.
-    for key in sorted(change):
-        value, old = change[key], result.get(key)
-        if key.startswith(_DELETE_FROM_LIST):
-            _delete_from_list(result, _after(key, _DELETE_FROM_LIST), value)
-        elif value is None:
+    for name in sorted(change):
+        is_deletion = name.startswith(_DELETE_FROM_LIST)
+        key = _after(name, _DELETE_FROM_LIST) if is_deletion else name
+        value, old = change[name], result.get(key)
+        if value is None:
             result.pop(key, None)
         elif key not in result or type(old) is not type(value):
             value = _without_nulls(value)
+            if is_deletion:
+                continue
             if _is_directive(value):
                 result.pop(key, None)
             else:
@@ -84,7 +88,7 @@ def _merge_map(original: Mapping[str, Json], patch: Mapping[str, Json], kind: st
             meta = _meta(kind, key)
             result[key] = dict(value) if meta.strategy == "replace" else _merge_map(old, value, meta.kind)
         elif isinstance(value, list) and isinstance(old, list):
-            result[key] = _merge_list(old, value, _meta(kind, key, items=True))
+            result[key] = _merge_list(old, value, _meta(kind, key, items=True), is_deletion=is_deletion)
         else:
             result[key] = value
     return result
@@ -132,7 +136,7 @@ def _check_order(patch: list[Json], order: list[Json], merge_key: str) -> None:
     """Raise MergeError unless the patch's items occur in order, in the order's order."""
     if not patch or not order:
         return
-    items = [item for item in patch if not (merge_key and isinstance(item, dict) and item.get(_DIRECTIVE) == "delete")]
+    items = [item for item in patch if not (merge_key and _is_deleted(item))]
     at = position = 0
     # As in Go's loop, directives other than delete are skipped, but not at the end.
     while at < len(items) and position < len(order):
@@ -146,16 +150,19 @@ def _check_order(patch: list[Json], order: list[Json], merge_key: str) -> None:
         raise MergeError(f"The order in patch list:\n{text}\n")
 
 
-def _merge_list(original: list[Json], patch: list[Json], meta: _Meta) -> list[Json]:
-    if meta.strategy != "merge" or not (original or patch):
+def _merge_list(original: list[Json], patch: list[Json], meta: _Meta, *, is_deletion: bool = False) -> list[Json]:
+    """Merge two lists; a deletion, the value of $deleteFromPrimitiveList, is merged as well if it has mappings."""
+    if not (is_deletion or meta.strategy == "merge") or not (original or patch):
         return list(patch)
+    key = meta.merge_key
     if not _one_type(original, patch):
+        if is_deletion:
+            return [item for item in original if _index(patch, item, "") is None]
         unique: list[Json] = []
         for item in (*original, *patch):
             if _index(unique, item, "") is None:
                 unique.append(item)
-        return _in_order(unique, patch, original, "")
-    key = meta.merge_key
+        return _in_order(unique, patch, original, key)
     if not key:
         raise MergeError(f"cannot merge lists without merge key for {meta.kind}")
     before, after = _special_items(original, patch, key)
@@ -217,22 +224,19 @@ def _in_order(merged: list[Json], patch: list[Json], original: list[Json], key: 
 
 
 def _sorted_like(items: list[Json], order: list[Json], key: str) -> list[Json]:
-    """Sort items, stably, by their first index in order; items that are marked for deletion come last."""
+    """Sort items by their first index in order; those that are marked for deletion come last.
 
-    def rank(item: Json) -> tuple[bool, int]:
-        at = _index(order, _key(item, key), key)
-        return isinstance(item, dict) and item.get(_DIRECTIVE) == "delete", -1 if at is None else at
-
-    return sorted(items, key=rank)
-
-
-def _delete_from_list(result: JsonObject, name: str, gone: Json) -> None:
-    """Apply a $deleteFromPrimitiveList directive."""
-    current = result.get(name)
-    if gone is None:
-        result.pop(name, None)
-    elif isinstance(current, list) and isinstance(gone, list):
-        result[name] = [item for item in current if not any(_equal(item, other) for other in gone)]
+    As in Go's insertion sort, an item that order lacks is less than any other, and any other is less than it.
+    """
+    result: list[tuple[int | None, Json]] = []
+    for item in items:
+        if _is_deleted(item):
+            continue
+        rank, at = _index(order, _key(item, key), key), len(result)
+        while at and ((other := result[at - 1][0]) is None or rank is None or rank < other):
+            at -= 1
+        result.insert(at, (rank, item))
+    return [*(item for _, item in result), *filter(_is_deleted, items)]
 
 
 def _without_directives(value: Json) -> Json:
@@ -254,6 +258,10 @@ def _without_nulls(value: Json) -> Json:
 
 def _is_directive(value: Json) -> bool:
     return isinstance(value, dict) and _DIRECTIVE in value
+
+
+def _is_deleted(item: Json) -> bool:
+    return isinstance(item, dict) and item.get(_DIRECTIVE) == "delete"
 
 
 def _meta(kind: str, key: str, *, items: bool = False) -> _Meta:
@@ -285,6 +293,8 @@ def _one_type(*lists: list[Json]) -> bool:
     (only,) = types
     if only is list:
         raise MergeError("lists of lists are not supported")
+    if only is type(None):
+        raise MergeError("null in a list that is merged")  # Go panics
     return only is dict
 
 
@@ -301,13 +311,17 @@ def _index(items: list[Json], wanted: Json, key: str) -> int | None:
 def _key(item: Json, key: str) -> Json:
     if not key:
         return item
-    if not isinstance(item, dict) or key not in item:
+    if not isinstance(item, dict):
+        raise MergeError(f"expected a map[string]interface {{}}, but received a {_GO_TYPES[type(item)]}")
+    if key not in item:
         raise MergeError(f"map: {printed(item)} does not contain declared merge key: {key}")
     return item[key]
 
 
 def _equal(left: Json, right: Json) -> bool:
-    """Compare as Go compares interfaces: 1, 1.0 and true are three values."""
+    """Compare as Go compares interfaces: 1, 1.0 and true are three values. Raises MergeError for two collections."""
+    if type(left) is type(right) and isinstance(left, dict | list):
+        raise MergeError("a collection where strategic merge compares values")  # Go panics
     return type(left) is type(right) and left == right
 
 

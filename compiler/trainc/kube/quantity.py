@@ -254,6 +254,8 @@ def _canonical(quantity: Quantity) -> str:
     if style is Format.BINARY_SI:
         whole, rest = divmod(quantity.unscaled, ten(-quantity.scale))  # no binary one has a positive scale
         if not rest and abs(whole) >= 1024:
+            if whole == INT64_MIN and not quantity.wide:  # Go negates it, which overflows
+                return str(whole)
             times = 0
             while whole % 1024 == 0:
                 whole, times = whole // 1024, times + 1

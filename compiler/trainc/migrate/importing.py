@@ -77,6 +77,7 @@ def import_documents(
             continue
         old = Old(document, namespace, all_runtimes)
         if (converted := converter(old)) is None:
+            findings += old.findings
             continue
         if converted.job is not None:
             old.report_rest()

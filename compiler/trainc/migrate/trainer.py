@@ -36,6 +36,7 @@ _OWN_NAMES: Final = {"trainer-node": NODE, "trainer": NODE}
 _TORCH: Path = ("spec", "mlPolicy", "torch")
 _PROCESSES: Path = ("spec", "trainer", "numProcPerNode")
 _RESOURCES: Path = ("spec", "trainer", "resourcesPerNode")
+_SET_RESOURCES: Final = "set them here, too, or remove them from the runtime"
 
 _REMOVED: Final = {
     "mpi-distributed": "removed in Trainer v2.1: add the runtime to runtimes/, or use deepspeed-distributed",
@@ -52,6 +53,9 @@ def convert_job(old: Old) -> Converted | None:
     runtime = _runtime_of(old)
     edits = [*_initializers(old), *_patches(old), *_processes(old, runtime)]
     if not edits and not old.findings:
+        if added := _added_resources(old, runtime):
+            message = f"if the job ran with Trainer v2.2 or earlier, it had less: v2.3.0 adds {added} of the runtime"
+            old.note(_RESOURCES, message, _SET_RESOURCES)
         return None
     if any(old.get("spec", name) is not None for name in (*_OVERRIDES, *_METADATA)) or _is_text(old.get(*_PROCESSES)):
         _changed_runtimes(old, runtime)
@@ -333,16 +337,17 @@ def _changed_runtimes(old: Old, runtime: JsonObject) -> None:
     if torch and derived and not own and old.get("spec", _OVERRIDES[0]) and not _gpus(_resources_of(runtime)):
         message = "Trainer v2.0 started a process per GPU even if no resources were set; now it is one per CPU request"
         old.warn(("spec", "trainer"), message, "set numProcPerNode or resourcesPerNode")
-    if own:
-        theirs = _resources_of(runtime)
-        added = [
-            f"{kind} {name}: {amount}"
-            for kind in ("limits", "requests")
-            for name, amount in as_object(theirs.get(kind)).items()
-            if name not in as_object(own.get(kind))
-        ]
-        if added:
-            message = (
-                f"Trainer v2.3.0 adds resources of the runtime that {dotted(_RESOURCES)} replaced: {', '.join(added)}"
-            )
-            old.warn(_RESOURCES, message, "set them here, too, or remove them from the runtime")
+    if added := _added_resources(old, runtime):
+        message = f"Trainer v2.3.0 adds resources of the runtime that {dotted(_RESOURCES)} replaced: {added}"
+        old.warn(_RESOURCES, message, _SET_RESOURCES)
+
+
+def _added_resources(old: Old, runtime: JsonObject) -> str:
+    """Return the resources of the runtime that a job gets in addition to its own, which replaced them before v2.3.0."""
+    own = as_object(old.get(*_RESOURCES))
+    return ", ".join(
+        f"{kind} {name}: {amount}"
+        for kind in ("limits", "requests")
+        for name, amount in as_object(_resources_of(runtime).get(kind)).items()
+        if own and name not in as_object(own.get(kind))
+    )

@@ -15,7 +15,7 @@ from trainc.admission.trainer import validate_runtime
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, get, put
 from trainc.checks.devices import check_listed
 from trainc.data import load_json
-from trainc.documents.classify import RUNTIMES, Key, identity
+from trainc.documents.classify import JOBS, RUNTIMES, Key, identity
 from trainc.documents.emit import emit
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report, suggest_by_words
@@ -62,7 +62,7 @@ class Runtimes(Struct, frozen=True):
         """Return the admitted runtime that a TrainJob references, or a finding if it does not exist."""
         key = reference(job, self.options.settings.runtimes)
         if (found := self.given.get(key)) is not None:
-            return found
+            return found if self.options.faithful or _may_use(job, found.document) else _of_others(job, found.document)
         if not self.options.faithful and (built_in := _builtin_of(key)) is not None:
             return built_in
         finding = not_found(job, key, self.given, self.options.faithful)
@@ -188,6 +188,24 @@ def not_found(job: Document, wanted: Key, known: Iterable[Key], faithful: bool) 
     hint = _elsewhere(job, wanted, existing) or suggest_by_words(name, similar)
     path, message = ("spec", "runtimeRef", "name"), f"{kind} {name!r} not found{reason}"
     return refused("TC301", job, path, text, message, found=name, hint=hint)
+
+
+def _may_use(job: Document, runtime: Document) -> bool:
+    """Return whether a job of the project may use a runtime: one below jobs/ only from the same folder.
+
+    Who may change jobs/<namespace> must not be able to change the jobs of other namespaces.
+    """
+    home = f"{runtime.source.name.rpartition('/')[0]}/"
+    is_of_project = job.source.name.startswith((JOBS, "runtimes/", "policies/"))
+    return not home.startswith(JOBS) or job.source.name.startswith(home) or not is_of_project
+
+
+def _of_others(job: Document, runtime: Document) -> Finding:
+    """Return the finding on a job that uses a runtime below another folder of jobs/."""
+    name, home = str(get(runtime.data, "metadata", "name")), runtime.source.name.rpartition("/")[0]
+    message = f"{runtime.data['kind']} {name!r} is below {home}/, so only the jobs there can use it"
+    related = (Related("defined here", runtime, ("metadata", "name")),)
+    return report("TC021", job, ("spec", "runtimeRef", "name"), message, found=name, related=related)
 
 
 def _elsewhere(job: Document, wanted: Key, existing: Set[Key]) -> str | None:

@@ -1,4 +1,4 @@
-"""Opens and creates files, and reports files below out/ that trainc did not write.
+"""Reads and creates files, and reports files below out/ that trainc did not write.
 
 Files must be regular: a pipe could block forever, a device never end. Symbolic links are followed only within the
 project, so that no pull request makes trainc quote a file of the machine that it runs on.
@@ -27,8 +27,28 @@ _GIT = ".git"
 """Git's folder counts as outside: its configuration may have tokens."""
 
 
+LIMIT: Final = 16 * 1024 * 1024
+"""The most bytes of one file, and of standard input. An API server refuses requests above 3 MiB."""
+
+MAX_OUTPUT: Final = 4 * LIMIT
+"""The most bytes that are read of a file that trainc may have written, to compare it."""
+
+MAX_FILES: Final = 1_000_000
+"""The most files below a folder of inputs. A fleet of 100,000 jobs is the largest that trainc is tested with."""
+
+MAX_TOTAL: Final = 1 << 30
+"""The most bytes that the inputs of one folder, or of a git revision, have together."""
+
+_BLOCK: Final = 64 * 1024
+"""The bytes per read."""
+
+
 class IrregularFileError(Exception):
     """Not a regular file."""
+
+
+class FileTooLargeError(Exception):
+    """More bytes than the limit."""
 
 
 def open_regular(path: str | Path) -> int:
@@ -43,11 +63,47 @@ def open_regular(path: str | Path) -> int:
     raise IrregularFileError(os.fspath(path))
 
 
-def read_regular(path: str | Path, size: int = -1) -> bytes | None:
-    """Return the bytes of a regular file, or the first ``size``; None for anything else, or if it cannot be read."""
+def read_open(handle: int, limit: int) -> bytes:
+    """Return the content of an open file, and close it. Raises FileTooLargeError above ``limit`` bytes, and OSError.
+
+    The size that the file system states is no promise: the file may grow, and for those of /proc it is 0.
+    """
     try:
-        with os.fdopen(open_regular(path), "rb", buffering=0) as file:
-            return file.read(size)
+        if os.fstat(handle).st_size > limit:
+            raise FileTooLargeError
+        data = first_bytes(handle, limit + 1)
+    finally:
+        os.close(handle)
+    if len(data) > limit:
+        raise FileTooLargeError
+    return data
+
+
+def first_bytes(handle: int, size: int) -> bytes:
+    """Return up to ``size`` bytes of an open file. Raises OSError."""
+    parts: list[bytes] = []
+    while size and (part := os.read(handle, min(size, _BLOCK))):
+        parts.append(part)
+        size -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def read_regular(path: str | Path, limit: int = MAX_OUTPUT) -> bytes | None:
+    """Return the content of a regular file; None for anything else, and if it is too large or cannot be read."""
+    try:
+        return read_open(open_regular(path), limit)
+    except (IrregularFileError, FileTooLargeError, OSError):
+        return None
+
+
+def read_start(path: str | Path, size: int) -> bytes | None:
+    """Return the first ``size`` bytes of a regular file; None for anything else, and if it cannot be read."""
+    try:
+        handle = open_regular(path)
+        try:
+            return first_bytes(handle, size)
+        finally:
+            os.close(handle)
     except (IrregularFileError, OSError):
         return None
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,7 +20,17 @@ from msgspec.structs import replace
 
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document, Source
-from trainc.project.files import IrregularFileError, is_outside, leads_out, open_regular
+from trainc.project.files import (
+    LIMIT,
+    MAX_FILES,
+    MAX_TOTAL,
+    FileTooLargeError,
+    IrregularFileError,
+    is_outside,
+    leads_out,
+    open_regular,
+    read_open,
+)
 
 RUNTIMES = "runtimes"
 POLICIES = "policies"
@@ -33,12 +43,6 @@ POLICY_TESTS = "policies/tests"
 
 SUFFIXES = (".yaml", ".yml", ".json")
 
-LIMIT = 16 * 1024 * 1024
-"""The most bytes of one file. An API server refuses requests above 3 MiB."""
-
-_BLOCK = 64 * 1024
-"""The bytes per read."""
-
 _DEPTHS = {"jobs": (3,), "runtimes": (2, 3), "policies": (2, 3)}
 _PLACES = {
     "jobs": "jobs/<namespace>/<file>",
@@ -46,7 +50,7 @@ _PLACES = {
     "policies": "policies/<file> or policies/<folder>/<file>",
 }
 
-_MOST_LINKED = 1000
+MOST_LINKED = 1000
 """The most linked folders of one listing: links to folders of links multiply."""
 
 _OUTSIDE = "symbolic link that leads out of the project, not followed"
@@ -156,15 +160,26 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
     names = [found for found in names if not _is_test(found)]
     top, base = steps[0], os.fspath(root)
     depths = [depth - 1 for depth in _DEPTHS[top]]
-    parts = [Inputs((), tuple(findings))]
-    for found in names:
+
+    def read_placed(path: str, found: str) -> Inputs:
         if found.count("/") in depths:
-            parts.append(read(f"{base}/{found}", found))
-        else:
-            document = Document(Source(found, b""), {})
-            message, expected = "file at the wrong depth", _PLACES[top]
-            parts.append(Inputs((), (report("TC011", document, (), message, found=found, expected=expected),)))
-    return merge(parts)
+            return read(path, found)
+        document, message = Document(Source(found, b""), {}), "file at the wrong depth"
+        return Inputs((), (report("TC011", document, (), message, found=found, expected=_PLACES[top]),))
+
+    return merge([Inputs((), tuple(findings)), *_read_all(base, "", names, read_placed)])
+
+
+def _read_all(base: str, prefix: str, names: Iterable[str], read: Callable[[str, str], Inputs]) -> Iterator[Inputs]:
+    """Read the files below ``base`` with these names, up to the limit of their bytes; ``prefix`` precedes names."""
+    total = 0
+    for name in names:
+        inputs = read(f"{base}/{name}", prefix + name)
+        total += sum(len(source.text) for source in inputs.sources)
+        if total > MAX_TOTAL:
+            yield Inputs((), (_about("TC012", prefix + name, f"with this file, more than {MAX_TOTAL >> 20} MiB in all"),))
+            return
+        yield inputs
 
 
 def _wrong_link(root: Path, name: str) -> Inputs | None:
@@ -189,15 +204,13 @@ def read_file(path: Path | str, name: str) -> Inputs:
 def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
     """Read a file of at most ``limit`` bytes. Raises ValueError, whose text follows the name of the file."""
     try:
-        with os.fdopen(open_regular(path), "rb") as file:
-            data = file.read(limit + 1)
+        return read_open(open_regular(path), limit)
     except IrregularFileError:
         raise ValueError("is not a regular file") from None
+    except FileTooLargeError:
+        raise ValueError(f"is larger than {limit // 1024 // 1024} MiB") from None
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror}") from None
-    if len(data) > limit:
-        raise ValueError(f"is larger than {limit // 1024 // 1024} MiB")
-    return data
 
 
 def is_input(name: str) -> bool:
@@ -243,13 +256,13 @@ def read_given(root: Path, folder: Path, path: str, *, tests: bool = False) -> I
         names = [found for found in names if found not in (CONFIG, LOCK) and not found.startswith(OUT)]
     if not tests and has_config(root):
         names = [found for found in names if not _is_test(prefix + found)]
-    files = [read_file(f"{place}/{found}", prefix + found) for found in names]
-    return merge([Inputs((), tuple(findings)), *files])
+    return merge([Inputs((), tuple(findings)), *_read_all(os.fspath(place), prefix, names, read_file)])
 
 
 def read_stdin(stream: BinaryIO) -> Inputs:
     """Read standard input to its end."""
-    return _limited(stream.read(LIMIT + 1), STDIN)
+    data = stream.read(LIMIT + 1)
+    return _too_large(STDIN) if len(data) > LIMIT else Inputs((Source(STDIN, data),))
 
 
 def read_policy_tests(root: Path, folder: Path, paths: Iterable[str] = ()) -> Inputs:
@@ -265,8 +278,8 @@ def read_beside_policies(root: Path) -> Inputs:
     for folder, folders, files in os.walk(root / "policies"):
         folders.sort()
         names = (Path(folder, file).relative_to(root).as_posix() for file in sorted(files))
-        found += [_read(root / name, name, regular=True) for name in names if not is_input(name)]
-    return merge(found)
+        found += [name for name in names if not is_input(name)]
+    return merge(_read_all(os.fspath(root), "", found, read_file))
 
 
 def _is_test(name: str) -> bool:
@@ -276,30 +289,17 @@ def _is_test(name: str) -> bool:
 def _read(path: Path | str, name: str, regular: bool = False) -> Inputs:
     try:
         file = open_regular(path) if regular else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            return _limited(_content(file), name)
-        finally:
-            os.close(file)
+        return Inputs((Source(name, read_open(file, LIMIT)),))
     except IrregularFileError:
         return Inputs((), (_about("TC011", name, "not a regular file"),))
+    except FileTooLargeError:
+        return _too_large(name)
     except OSError as error:
         return Inputs((), (_unreadable(name, error),))
 
 
-def _content(file: int) -> bytes:
-    """Return the content of a file, up to one byte over the limit."""
-    parts: list[bytes] = []
-    rest = LIMIT + 1
-    while rest and (part := os.read(file, min(rest, _BLOCK))):
-        parts.append(part)
-        rest -= len(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _limited(data: bytes, name: str) -> Inputs:
-    if len(data) > LIMIT:
-        return Inputs((), (_about("TC012", name, f"larger than {LIMIT // 1024 // 1024} MiB"),))
-    return Inputs((Source(name, data),))
+def _too_large(name: str) -> Inputs:
+    return Inputs((), (_about("TC012", name, f"larger than {LIMIT // 1024 // 1024} MiB"),))
 
 
 def _about(code: str, name: str, message: str, severity: Severity | None = None) -> Finding:
@@ -378,6 +378,9 @@ class _Listing:
                     self.waiting.append(replace(folder, name=name, real=f"{folder.real}/{entry.name}"))
                 elif name.lower().endswith(SUFFIXES):
                     self.names.append(name)
+            if len(self.names) > MAX_FILES:
+                self.findings.append(_about("TC012", self._shown(folder.name), f"more than {MAX_FILES:,} files"))
+                return [], self.findings
         return sorted(self.names), self.findings
 
     def _path(self, name: str) -> str:
@@ -416,10 +419,10 @@ class _Listing:
         self.linked += 1
         if inside:
             self._loop(self._shown(folder.name), frozenset(link for _, link in folder.way[inside[0] :]))
-        elif self.linked <= _MOST_LINKED:
+        elif self.linked <= MOST_LINKED:
             self.waiting.append(folder)
-        elif self.linked == _MOST_LINKED + 1:
-            message = f"more than {_MOST_LINKED} folders behind symbolic links"
+        elif self.linked == MOST_LINKED + 1:
+            message = f"more than {MOST_LINKED} folders behind symbolic links"
             self.findings.append(_about("TC011", self._shown(folder.name), message))
 
     def _loop(self, shown: str, links: frozenset[str]) -> None:

@@ -1,29 +1,34 @@
 """Reads jobs/, runtimes/, policies/ and out/ of a git revision, with git and without network access.
 
 Names are relative to the project root, as in read.py, which may be a folder of a larger git repository. Nothing is
-checked out.
+checked out. Symbolic links are followed as in a working tree, except below out/.
+
+Git runs at the top of the repository. Below it, a pull request could add files that look like a bare repository (HEAD,
+objects/, refs/, config), and git, run there, would take revisions and configuration from these.
 """
 
 from __future__ import annotations
 
 import os
+import posixpath
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from trainc.findings.display import is_printable
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Source
 from trainc.project.config import Config, parse, read_document
-from trainc.project.files import OWNED, Kind
-from trainc.project.read import CONFIG, LIMIT, LOCK, OUT, SUFFIXES, is_given, is_input
+from trainc.project.files import LIMIT, MAX_TOTAL, OWNED, Kind
+from trainc.project.links import LINK, Entry, TooManyLinksError, Tree
+from trainc.project.read import CONFIG, LOCK, OUT, SUFFIXES, is_given, is_input
 
 FOLDERS: Final = ("jobs", "runtimes", "policies", "out")
 SETTINGS: Final = (CONFIG, LOCK)
 """Files at the root with settings."""
 
-_KINDS: Final = {"100644": Kind.FILE, "100755": Kind.FILE, "120000": Kind.LINK, "040000": Kind.FOLDER}
+_KINDS: Final = {"100644": Kind.FILE, "100755": Kind.FILE, LINK: Kind.LINK, "040000": Kind.FOLDER}
 """The kinds of entries by their mode; others are submodules."""
 
 _ENVIRONMENT: Final = {
@@ -42,15 +47,6 @@ class RevisionError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
-
-
-class _Entry(NamedTuple):
-    """What a revision has at a path; ``size`` is that of a file."""
-
-    name: str
-    mode: str
-    content: str
-    size: str
 
 
 def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revision:
@@ -120,33 +116,56 @@ def _line(root: Path, *args: str) -> str:
     return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
 
 
-def _entries(root: Path, revision: str, *paths: str) -> list[_Entry]:
-    """Return what a revision has at and below some paths, sorted by name."""
-    listing = _git(root, "ls-tree", "-r", "-t", "-z", "-l", _commit(root, revision), "--", *paths)
+def _entries(root: Path, revision: str, *paths: str) -> list[Entry]:
+    """Return what a revision has at and below some paths, sorted by name; links that lead to something are followed."""
+    commit, prefix = _commit(root, revision), _prefix(root)
+    listed = _listing(root, commit, *(posixpath.normpath(prefix + path) for path in paths))
+    links = [entry for entry in listed if entry.mode == LINK and not f"{entry.name}/".startswith(prefix + OUT)]
+    if links:
+        whole = _listing(root, commit)
+        texts = _contents(root, [entry for entry in whole if entry.mode == LINK])
+        try:
+            targets = Tree(whole, texts, prefix).behind(links)
+        except TooManyLinksError as error:
+            raise RevisionError(str(error)) from None
+        listed = [entry for entry in listed if entry not in set(links)] + targets
+    return sorted(entry._replace(name=entry.name[len(prefix) :]) for entry in listed if entry.name.startswith(prefix))
+
+
+def _listing(root: Path, commit: str, *paths: str) -> list[Entry]:
+    listing = _git(root, "ls-tree", "-r", "-t", "-z", "-l", commit, "--", *paths)
     found = []
     for line in filter(None, listing.split(b"\0")):
         head, _, name = line.partition(b"\t")
         mode, _, content, size = head.decode("ascii").split()
-        found.append(_Entry(os.fsdecode(name), mode, content, size))
-    return sorted(found)
+        found.append(Entry(os.fsdecode(name), mode, content, size))
+    return found
 
 
-def _sources(root: Path, entries: Iterable[_Entry], wanted: Callable[[str], bool]) -> list[Source]:
-    """Return the regular files with a wanted name and within the size limit; git is called once for their contents."""
+def _sources(root: Path, entries: Iterable[Entry], wanted: Callable[[str], bool]) -> list[Source]:
+    """Return the regular files with a wanted name and within the size limit."""
     chosen = [e for e in entries if _KINDS.get(e.mode) is Kind.FILE and int(e.size) <= LIMIT and wanted(e.name)]
-    if not chosen:
-        return []
-    answer = _git(root, "cat-file", "--batch", given="".join(f"{entry.content}\n" for entry in chosen).encode("ascii"))
-    sources, at = [], 0
-    for entry in chosen:
+    contents = _contents(root, chosen)
+    return [Source(entry.name, contents[entry.content]) for entry in chosen]
+
+
+def _contents(root: Path, entries: Sequence[Entry]) -> dict[str, bytes]:
+    """Return the contents of files and links by their hashes; git is called once for all."""
+    if not entries:
+        return {}
+    if sum(int(entry.size) for entry in entries if not entry.name.startswith(OUT)) > MAX_TOTAL:
+        raise RevisionError(f"the inputs of the revision have more than {MAX_TOTAL >> 20} MiB in all")
+    answer = _git(root, "cat-file", "--batch", given="".join(f"{entry.content}\n" for entry in entries).encode("ascii"))
+    found, at = {}, 0
+    for entry in entries:
         end = answer.index(b"\n", at)
         size = answer[at:end].decode("ascii").split()[-1]
         if size == "missing":
             hint = "this clone is partial: fetch the content of the revision first"
             raise RevisionError(f"git does not have the content of {entry.name}", hint)
-        sources.append(Source(entry.name, answer[end + 1 : end + 1 + int(size)]))
+        found[entry.content] = answer[end + 1 : end + 1 + int(size)]
         at = end + 1 + int(size) + 1
-    return sources
+    return found
 
 
 def is_revision(root: Path, text: str) -> bool:
@@ -193,10 +212,22 @@ def _git(root: Path, *args: str, given: bytes = b"") -> bytes:
     return done.stdout
 
 
+def _top(root: Path) -> Path:
+    """Return the folder in which git runs."""
+    return top_of(Path(os.path.realpath(root))) or root
+
+
+def _prefix(root: Path) -> str:
+    """Return the path of the project root in the repository, with a final slash; empty at the top."""
+    name = os.path.relpath(os.path.realpath(root), os.path.realpath(_top(root)))
+    return "" if name == os.curdir else f"{name}/"
+
+
 def _run(root: Path, args: Sequence[str], given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, **_ENVIRONMENT}
     try:
         return subprocess.run(
-            ("git", *args), cwd=root, input=given, capture_output=True, check=False, env={**os.environ, **_ENVIRONMENT}
+            ("git", *args), cwd=_top(root), input=given, capture_output=True, check=False, env=environment
         )
     except FileNotFoundError:
         raise RevisionError("git not found on PATH", "install git, which trainc uses to read revisions") from None

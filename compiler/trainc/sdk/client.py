@@ -27,7 +27,7 @@ from kubeflow_trainer_api import models
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject, as_list, get, put
-from trainc.checks.functions import COMMAND, NAMES, SHELL, SYNTAX, read_script
+from trainc.checks.functions import COMMAND, NAMES, SHELL, SYNTAX, TOO_LONG, read_script
 from trainc.documents.emit import Block, emit
 from trainc.findings import Finding, Severity, suggest
 from trainc.findings.display import escape_text
@@ -52,7 +52,7 @@ _UNNAMED = "-"
 """The name of a TrainJob that nobody named, in place of the random one of the SDK."""
 
 _IMMUTABLE = frozenset((WEBHOOK, CONFIG_MAP))
-_IN_FUNCTION = frozenset((SHELL, NAMES, SYNTAX))
+_IN_FUNCTION = frozenset((SHELL, NAMES, SYNTAX, TOO_LONG))
 
 
 class GitBackend(KubernetesBackend):

@@ -15,7 +15,7 @@ from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import load_all
 from trainc.pipeline.runtimes import Runtimes, admit_builtin, builtin_names
 from trainc.project.environments import JOBS, check_file, load_config
-from trainc.project.files import leads_out
+from trainc.project.files import leads_out, read_regular
 from trainc.project.read import read_platform, read_tree
 from trainc.project.revisions import RevisionError, read_revision
 from trainc.project.write import replace_file
@@ -99,5 +99,5 @@ class Repository:
         if leads_out(self.root, path.parent):
             raise ValueError(f"{path.parent} is a symbolic link that leads out of the project")
         data = source.decoded().encode()
-        if not path.is_file() or path.read_bytes() != data:
+        if read_regular(path) != data:
             replace_file(str(path), data)

@@ -2,6 +2,8 @@
 //
 //	cel                  one JSON object a line in (Question), one a line out (Answer)
 //	cel stable           the same, but evaluates often and marks answers that are not always the same
+//	cel [answer|stable] worlds.json
+//	                     answers questions in one of the worlds of a file, without "accepted"
 //	cel functions        all functions, macros and variables of the base environments
 //	cel estimate         the static cost of the rules on standard input
 //	cel parse            the trees, not checked, of the expressions on standard input
@@ -33,6 +35,11 @@ func run(args []string) error {
 	if len(args) > 0 {
 		command = args[0]
 	}
+	if len(args) > 1 && command != "spec" {
+		if err := readWorlds(args[1]); err != nil {
+			return err
+		}
+	}
 	switch command {
 	case "answer":
 		return serve(os.Stdin, os.Stdout, func(q *Question) (any, error) { return answer(q) })
@@ -52,13 +59,18 @@ func run(args []string) error {
 	return fmt.Errorf("unknown command %q", args)
 }
 
-// serve handles questions one by one, each answered before the next is read.
+// serve handles questions one by one. It writes the answers when no further question waits to be read.
 func serve(in io.Reader, out io.Writer, handle func(*Question) (any, error)) error {
 	reader, writer := bufio.NewReaderSize(in, 1<<16), bufio.NewWriter(out)
 	for {
 		line, end := reader.ReadBytes('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
 			if err := handleLine(line, writer, handle); err != nil {
+				return err
+			}
+		}
+		if reader.Buffered() == 0 {
+			if err := writer.Flush(); err != nil {
 				return err
 			}
 		}
@@ -83,8 +95,8 @@ func handleLine(line []byte, writer *bufio.Writer, handle func(*Question) (any, 
 	if err != nil {
 		return fmt.Errorf("question %s: %w", q.ID, err)
 	}
-	writer.Write(append(text, '\n'))
-	return writer.Flush()
+	_, err = writer.Write(append(text, '\n'))
+	return err
 }
 
 // baseEnvSet is the API server's own: new expressions are compiled for the version before this one.

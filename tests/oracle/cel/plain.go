@@ -5,15 +5,43 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
 // answerPlain evaluates with free variables: all of type dyn, or (spec) of the types given.
-func answerPlain(q *Question, a *Answer) error {
-	options, err := plainOptions(q)
-	if err != nil {
-		return err
+func answerPlain(q *Question, w *world, a *Answer) error {
+	if w.env == nil {
+		if err := preparePlain(q, w); err != nil {
+			return err
+		}
 	}
+	if q.World == "" {
+		options, err := plainOptions(q)
+		if err != nil {
+			return err
+		}
+		env, err := baseEnvSet().NewExpressionsEnv().Extend(options...)
+		if err != nil {
+			return err
+		}
+		_, _, problem := plan(env, q)
+		a.Accepted = problem == nil
+	}
+	ast, program, problem := plan(w.env, q)
+	if problem != nil {
+		a.stop(atCompile, problem.Error())
+		return nil
+	}
+	a.typed(ast.OutputType())
+	return a.evaluate(func() (ref.Val, *cel.EvalDetails, int64, error) {
+		value, details, err := program.Eval(w.bindings)
+		return value, details, 0, err
+	}, q.budget())
+}
+
+// preparePlain reads the values of the variables and declares them.
+func preparePlain(q *Question, w *world) error {
 	bindings := map[string]any{}
 	for name, raw := range q.Vars {
 		value, err := unstructured(raw)
@@ -24,25 +52,15 @@ func answerPlain(q *Question, a *Answer) error {
 			return fmt.Errorf("variable %s: %w", name, err)
 		}
 	}
-	if env, err := baseEnvSet().NewExpressionsEnv().Extend(options...); err != nil {
-		return err
-	} else if _, _, problem := plan(env, q); problem == nil {
-		a.Accepted = true
-	}
-	env, err := baseEnvSet().StoredExpressionsEnv().Extend(options...)
+	options, err := plainOptions(q)
 	if err != nil {
 		return err
 	}
-	ast, program, problem := plan(env, q)
-	if problem != nil {
-		a.stop(atCompile, problem.Error())
-		return nil
+	if w.bindings, err = interpreter.NewActivation(bindings); err != nil {
+		return err
 	}
-	a.typed(ast.OutputType())
-	return a.evaluate(func() (ref.Val, *cel.EvalDetails, int64, error) {
-		value, details, err := program.Eval(bindings)
-		return value, details, 0, err
-	}, q.budget())
+	w.env, err = baseEnvSet().StoredExpressionsEnv().Extend(options...)
+	return err
 }
 
 func plainOptions(q *Question) ([]cel.EnvOption, error) {

@@ -23,12 +23,36 @@ func (e anyResult) GetExpression() string    { return e.expression }
 func (e anyResult) ReturnTypes() []*cel.Type { return []*cel.Type{cel.AnyType} }
 
 // answerPolicy evaluates as one validation of a ValidatingAdmissionPolicy.
-func answerPolicy(q *Question, a *Answer) error {
-	accepted, err := acceptPolicy(q)
-	if err != nil {
-		return err
+func answerPolicy(q *Question, w *world, a *Answer) error {
+	if q.World == "" {
+		accepted, err := acceptPolicy(q)
+		if err != nil {
+			return err
+		}
+		a.Accepted = accepted
 	}
-	a.Accepted = accepted
+	if w.compiler == nil {
+		if err := preparePolicy(q, w); err != nil {
+			return err
+		}
+	}
+	compiler := w.compiler
+	compiled := compiler.CompileCELExpression(anyResult{q.Expr}, policyDeclarations(q, true), environment.StoredExpressions)
+	if compiled.Error != nil {
+		a.stop(atCompile, compiled.Error.Detail)
+		return nil
+	}
+	a.typed(compiled.OutputType)
+	return a.evaluate(func() (ref.Val, *cel.EvalDetails, int64, error) {
+		ctx := compiler.CompositionEnv.CreateContext(context.Background())
+		w.values[plugincel.VariableVarName] = ctx.Variables(w.values)
+		value, details, err := compiled.Program.ContextEval(ctx, w.values)
+		return value, details, ctx.GetAndResetCost(), err
+	}, q.budget())
+}
+
+// preparePolicy compiles the variables and reads the values.
+func preparePolicy(q *Question, w *world) error {
 	compiler, err := policyCompiler(q)
 	if err != nil {
 		return err
@@ -37,22 +61,9 @@ func answerPolicy(q *Question, a *Answer) error {
 		compiler.CompileAndStoreVariable(&validating.Variable{Name: v.Name, Expression: v.Expression},
 			policyDeclarations(q, true), environment.StoredExpressions)
 	}
-	compiled := compiler.CompileCELExpression(anyResult{q.Expr}, policyDeclarations(q, true), environment.StoredExpressions)
-	if compiled.Error != nil {
-		a.stop(atCompile, compiled.Error.Detail)
-		return nil
-	}
-	a.typed(compiled.OutputType)
-	admission, err := newAdmission(q)
-	if err != nil {
-		return err
-	}
-	return a.evaluate(func() (ref.Val, *cel.EvalDetails, int64, error) {
-		ctx := compiler.CompositionEnv.CreateContext(context.Background())
-		admission[plugincel.VariableVarName] = ctx.Variables(admission)
-		value, details, err := compiled.Program.ContextEval(ctx, admission)
-		return value, details, ctx.GetAndResetCost(), err
-	}, q.budget())
+	w.compiler = compiler
+	w.values, err = newAdmission(q)
+	return err
 }
 
 // policyDeclarations: a policy has params if it names their kind, which the question does by giving them.

@@ -29,6 +29,7 @@ type Question struct {
 	Reason            *string                    `json:"reason"`
 	Message           string                     `json:"message"`
 	Budget            *int64                     `json:"budget"`
+	World             string                     `json:"world"` // instead of all but id and expr: a name in the file of worlds
 }
 
 // PolicyVariable is one of a policy's variables.
@@ -75,19 +76,28 @@ func (q *Question) given(name string) bool {
 }
 
 // answer never fails: a question that makes no sense ends the program, an expression that does ends at a stage.
-func answer(q *Question) (Answer, error) {
-	result := Answer{ID: q.ID}
+func answer(q *Question) (result Answer, err error) {
+	result = Answer{ID: q.ID}
 	if result.ID == nil {
 		result.ID = json.RawMessage("null")
 	}
-	var err error
+	defer func() {
+		if reason := recover(); reason != nil {
+			// cel-go does not recover while it plans constants; the server refuses the request.
+			result.stop(atCompile, fmt.Sprintf("program instantiation failed: internal error: %v", reason))
+		}
+	}()
+	w, err := enter(q)
+	if err != nil {
+		return result, err
+	}
 	switch q.Env {
 	case "vap":
-		err = answerPolicy(q, &result)
+		err = answerPolicy(q, w, &result)
 	case "crd":
-		err = answerRule(q, &result)
+		err = answerRule(q, w, &result)
 	case "dyn", "spec":
-		err = answerPlain(q, &result)
+		err = answerPlain(q, w, &result)
 	default:
 		err = fmt.Errorf("no environment is called %q", q.Env)
 	}

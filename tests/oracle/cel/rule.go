@@ -108,38 +108,47 @@ func (s *schemaOf) bind(q *Question, optional bool) (interpreter.Activation, err
 }
 
 // answerRule evaluates as one of x-kubernetes-validations.
-func answerRule(q *Question, a *Answer) error {
-	schema, err := readSchema(q.Schema)
-	if err != nil {
-		return err
+func answerRule(q *Question, w *world, a *Answer) error {
+	if w.env == nil {
+		schema, err := readSchema(q.Schema)
+		if err != nil {
+			return err
+		}
+		if q.World == "" {
+			if a.Accepted, err = acceptRule(q, schema); err != nil {
+				return err
+			}
+		}
+		if err := schema.prepare(q, w); err != nil {
+			return err
+		}
 	}
-	if a.Accepted, err = acceptRule(q, schema); err != nil {
-		return err
-	}
-	optional := q.OptionalOldSelf != nil && *q.OptionalOldSelf
-	set, err := schema.envSet(optional)
-	if err != nil {
-		return err
-	}
-	env := set.StoredExpressionsEnv()
-	ast, issues := env.Compile(q.Expr)
+	ast, issues := w.env.Compile(q.Expr)
 	if issues.Err() != nil {
 		a.stop(atCompile, "compilation failed: "+issues.String())
 		return nil
 	}
-	program, err := env.Program(ast, cel.CostLimit(celconfig.PerCallLimit),
+	program, err := w.env.Program(ast, cel.CostLimit(celconfig.PerCallLimit),
 		cel.CostTracking(&library.CostEstimator{}), cel.InterruptCheckFrequency(celconfig.CheckFrequency))
 	if err != nil {
 		a.stop(atCompile, "program instantiation failed: "+err.Error())
 		return nil
 	}
 	a.typed(ast.OutputType())
-	bindings, err := schema.bind(q, optional)
+	return a.evaluate(func() (ref.Val, *cel.EvalDetails, int64, error) {
+		value, details, err := program.ContextEval(context.Background(), w.bindings)
+		return value, details, 0, err
+	}, q.budget())
+}
+
+// prepare declares and binds self and oldSelf.
+func (s *schemaOf) prepare(q *Question, w *world) error {
+	optional := q.OptionalOldSelf != nil && *q.OptionalOldSelf
+	set, err := s.envSet(optional)
 	if err != nil {
 		return err
 	}
-	return a.evaluate(func() (ref.Val, *cel.EvalDetails, int64, error) {
-		value, details, err := program.ContextEval(context.Background(), bindings)
-		return value, details, 0, err
-	}, q.budget())
+	w.env = set.StoredExpressionsEnv()
+	w.bindings, err = s.bind(q, optional)
+	return err
 }

@@ -71,6 +71,7 @@ func main() {
 			panic(err)
 		}
 		fmt.Fprintf(out, "%s\n", line)
+		out.Flush() // whoever asks may wait for this answer before the next question
 	}
 }
 
@@ -195,10 +196,10 @@ func runtimePatch(c testCase) (any, error) {
 
 func resources(c testCase) (any, error) {
 	var base, override corev1.ResourceRequirements
-	if err := json.Unmarshal(c.Raw, &base); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(c.Raw, &base); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(c.Patch, &override); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(c.Patch, &override); err != nil {
 		return nil, err
 	}
 	merged, err := trainingruntime.MergeResourceRequirements(base, override)

@@ -54,6 +54,9 @@ func serve(in io.Reader, out io.Writer) error {
 		if err := encoder.Encode(read(text)); err != nil {
 			return err
 		}
+		if err := writer.Flush(); err != nil { // whoever asks may wait for this answer before the next question
+			return err
+		}
 	}
 }
 

@@ -2,8 +2,8 @@
 // {"documents": [...]}, gives one line on standard output, {"objects": [...], "error": ""}.
 //
 // The documents are a TrainJob, its runtime and what else lies in the cluster. They get the defaults of that release's
-// CRDs, and that release's own webhook and plugins do the rest. This one source is built for v2.1 with go.mod, and
-// for v2.0 with go build -modfile=v2.0.mod.
+// CRDs, and that release's own webhook and plugins do the rest. This one source is built for v2.1 with go.mod, for
+// v2.0 with go build -modfile=v2.0.mod, and for v2.2 with v2.2.mod.
 package main
 
 import (
@@ -149,6 +149,20 @@ func load(plural string) (string, *schema.Structural, error) {
 	return crd.Spec.Names.Kind, structural, err
 }
 
+// newRuntimes calls core.New, which has one more parameter since v2.2: the controller's configuration.
+func newRuntimes(cluster client.Client) (map[string]runtime.Runtime, error) {
+	function := reflect.ValueOf(core.New)
+	arguments := []reflect.Value{
+		reflect.ValueOf(context.Background()), reflect.ValueOf(cluster), reflect.ValueOf(indexer{}),
+	}
+	for number := len(arguments); number < function.Type().NumIn(); number++ {
+		arguments = append(arguments, reflect.Zero(function.Type().In(number)))
+	}
+	results := function.Call(arguments)
+	err, _ := results[1].Interface().(error)
+	return results[0].Interface().(map[string]runtime.Runtime), err
+}
+
 func reply(asked question) (found answer) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -170,7 +184,7 @@ func reply(asked question) (found answer) {
 	}
 	job.UID = "0"
 	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
-	runtimes, err := core.New(context.Background(), cluster, indexer{})
+	runtimes, err := newRuntimes(cluster)
 	if err != nil {
 		return answer{Error: err.Error()}
 	}

@@ -1,0 +1,94 @@
+"""Follows the symbolic links in the tree of a git revision, as read.py does in a working tree.
+
+A policy behind a link has to count in a revision, too; git itself only lists links (and resolves none with a ``.``).
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from trainc.project.read import MOST_LINKED
+
+LINK: Final = "120000"
+_FOLDER: Final = "040000"
+_MOST_STEPS: Final = 40
+"""The most links on the way to one file, as in Linux."""
+
+
+class TooManyLinksError(Exception):
+    """More folders are behind links than trainc follows: links to folders of links multiply."""
+
+
+class Entry(NamedTuple):
+    """What a revision has at a path: git's mode, the hash of the content, and the size of a file."""
+
+    name: str
+    mode: str
+    content: str
+    size: str
+
+
+class Tree:
+    """All entries of a revision, by their paths, and the texts of its links by their hashes.
+
+    Links are followed only within ``home``, the path of the project with a final slash.
+    """
+
+    def __init__(self, entries: Iterable[Entry], texts: Mapping[str, bytes], home: str) -> None:
+        self.entries = {entry.name: entry for entry in entries}
+        self.names = sorted(self.entries)
+        self.texts = texts
+        self.home = home
+        self.linked = 0
+
+    def behind(self, links: Iterable[Entry]) -> list[Entry]:
+        """Return the files that links lead to, and all that is in the folders, by the names of the links.
+
+        Links that are broken, form a loop or lead out of the project are left out. Raises TooManyLinksError.
+        """
+        return [found for link in links for found in self._behind(link.name, link.name, ())]
+
+    def _behind(self, name: str, path: str, way: tuple[str, ...]) -> Iterator[Entry]:
+        """Yield what is behind the link at ``path``; ``way`` has the folders with the links that led to it."""
+        target = self._resolve(path)
+        entry = None if target is None else self.entries.get(target)
+        way = (*way, path.rpartition("/")[0])
+        if target is None or entry is None or any(f"{place}/".startswith(f"{target}/") for place in way):
+            return
+        yield entry._replace(name=name)
+        if entry.mode != _FOLDER:
+            return
+        self.linked += 1
+        if self.linked > MOST_LINKED:
+            raise TooManyLinksError(f"more than {MOST_LINKED} folders behind symbolic links, one of them {name}")
+        first, end = (bisect_left(self.names, f"{target}{after}") for after in "/0")  # 0 comes after / in ASCII
+        for each in (self.entries[below] for below in self.names[first:end]):
+            shown = name + each.name[len(target) :]
+            if each.mode == LINK:
+                yield from self._behind(shown, each.name, way)
+            else:
+                yield each._replace(name=shown)
+
+    def _resolve(self, path: str) -> str | None:
+        """Return a path without links; None if it leads out of the project, or too many links are on the way."""
+        waiting, reached, followed = path.split("/")[::-1], list[str](), 0
+        while waiting:
+            step = waiting.pop()
+            if step == "..":
+                if not reached:
+                    return None
+                reached.pop()
+            elif step not in ("", "."):
+                entry = self.entries.get("/".join((*reached, step)))
+                if entry is None or entry.mode != LINK:
+                    reached.append(step)
+                    continue
+                text, followed = os.fsdecode(self.texts[entry.content]), followed + 1
+                if text.startswith("/") or followed > _MOST_STEPS:
+                    return None
+                waiting += text.split("/")[::-1]
+        found = "/".join(reached)
+        return found if f"{found}/".startswith(self.home) else None

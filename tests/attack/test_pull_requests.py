@@ -1,0 +1,217 @@
+"""Pull requests of an attacker, each in a repository of its own: what changes a cluster against the rules fails.
+
+The rules are those of the revision that a pull request goes to, as docs/threat-model.md describes. The tests there are
+these and others; tests/repository/test_threat_model.py checks the table.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+from builders import policy, runtime, trainjob
+from gitrepo import commit, needs_git
+from trainc.cli.root import trainc
+
+pytestmark = needs_git
+
+ROOT = "training"
+"""The project, a folder of its repository."""
+
+NODES = "object.spec.replicatedJobs.all(job, job.template.spec.parallelism <= 4)"
+RULE = policy("few-nodes", NODES, "no more than four nodes")
+RELAXED = policy("few-nodes", "true", "no more than four nodes")
+ROLES = policy(
+    "no-roles", "false", "roles are not for runtimes", resource="rbac.authorization.k8s.io/rolebindings"
+).replace("v1alpha2", "v1")
+LARGE = trainjob("large", trainer="{numNodes: 8}")
+BASE = {
+    "trainc.yaml": "environments: {prod: {}}\nseverities:\n  TC521: {level: error, locked: true}\n",
+    "policies/few-nodes.yaml": RULE,
+    "policies/no-roles.yaml": ROLES,
+    "runtimes/rt.yaml": runtime(),
+    "jobs/a/one.yaml": trainjob("one"),
+}
+COMPANION = f"""\
+{runtime()}---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {{name: all}}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}}
+subjects: [{{kind: ServiceAccount, name: default, namespace: a}}]
+"""
+
+
+def write(root: Path, files: dict[str, str | None]) -> None:
+    """Write files; None removes one, and ``-> TARGET`` makes a link."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if text is None or path.is_symlink():
+            path.unlink()
+        if text is not None and text.startswith("-> "):
+            path.symlink_to(text[3:])
+        elif text is not None:
+            path.write_text(text, encoding="utf-8")
+
+
+def run(*command: str) -> tuple[int, str]:
+    done = CliRunner().invoke(trainc, command, prog_name="trainc")
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.output
+
+
+@pytest.fixture(scope="module")
+def reviewed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A rendered and committed repository."""
+    top = tmp_path_factory.mktemp("reviewed")
+    write(top / ROOT, BASE)
+    assert run("render", "-q", "--root", str(top / ROOT)) == (0, "")
+    commit(top)
+    return top
+
+
+@pytest.fixture
+def root(reviewed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project of a copy, which is the working directory."""
+    shutil.copytree(reviewed, tmp_path / "copy", symlinks=True)
+    monkeypatch.chdir(tmp_path / "copy" / ROOT)
+    return tmp_path / "copy" / ROOT
+
+
+class Attack(NamedTuple):
+    """The files of a pull request, and the error that ``validate --base`` reports."""
+
+    files: dict[str, str | None]
+    error: str
+
+
+ATTACKS = {
+    "breaks-a-policy": Attack(
+        {"jobs/a/large.yaml": LARGE}, "jobs/a/large.yaml:6:13: error[TC501]: policy 'few-nodes' "
+    ),
+    "removes-the-policy": Attack(
+        {"jobs/a/large.yaml": LARGE, "policies/few-nodes.yaml": None},
+        "jobs/a/large.yaml:6:13: error[TC501]: policy 'few-nodes' of HEAD ",
+    ),
+    "relaxes-the-policy": Attack(
+        {"jobs/a/large.yaml": LARGE, "policies/few-nodes.yaml": RELAXED},
+        "jobs/a/large.yaml:6:13: error[TC501]: policy 'few-nodes' of HEAD ",
+    ),
+    "brings-its-own-policy": Attack(
+        {"jobs/a/large.yaml": f"{RELAXED}---\n{LARGE}"}, "error[TC501]: policy 'few-nodes' "
+    ),
+    "silences-the-policy": Attack(
+        {"jobs/a/large.yaml": f"# trainc: ignore TC501 please\n{LARGE}"}, ":7:13: error[TC501]: policy 'few-nodes' "
+    ),
+    "lowers-a-severity": Attack(
+        {"trainc.yaml": "environments: {prod: {}}\nseverities: {TC521: ignore}\n"},
+        "trainc.yaml:2:14: error[TC521]: severity of TC521 lowered from error to ignore since HEAD",
+    ),
+    "removes-trainc-yaml": Attack({"trainc.yaml": None}, "trainc.yaml:1:1: error[TC521]: severity of TC521 lowered"),
+    "brings-its-own-objects": Attack(
+        {"trainc.yaml": f"{BASE['trainc.yaml']}unmanaged: [out/prod/a/x]\n", "out/prod/a/x/pod.yaml": "kind: Pod\n"},
+        "error[TC521]: files at out/prod/a/x that trainc did not write are no longer an error since HEAD",
+    ),
+    "adds-an-object": Attack({"out/prod/a/one/pod.yaml": "kind: Pod\n"}, "out/prod/a/one/pod.yaml:1:1: error[TC903]: "),
+    "adds-a-kustomization": Attack({"out/prod/a/kustomization": "x"}, "out/prod/a/kustomization:1:1: error[TC903]: "),
+    "links-its-own-objects": Attack({"out/prod/b": "-> ../../jobs/a"}, "out/prod/b:1:1: error[TC903]: "),
+    "replaces-a-runtime-for-all": Attack(
+        {
+            "jobs/b/rt.yaml": runtime(name="torch-distributed"),
+            "jobs/a/t.yaml": trainjob("t", runtime="torch-distributed"),
+        },
+        "jobs/a/t.yaml:5:16: error[TC021]: ",
+    ),
+    "writes-for-another-namespace": Attack(
+        {"jobs/a/two.yaml": trainjob("two", metadata=", namespace: b")}, "jobs/a/two.yaml:3:23: error[TC010]: "
+    ),
+    "reads-the-machine": Attack({"jobs/a/two.yaml": "-> /etc/passwd"}, "jobs/a/two.yaml:1:1: error[TC011]: "),
+    "reads-the-token": Attack({"jobs/a/two.yaml": "-> ../../../.git/config"}, "jobs/a/two.yaml:1:1: error[TC011]: "),
+    "grants-roles": Attack({"runtimes/rt.yaml": COMPANION}, "error[TC501]: policy 'no-roles' denies the RoleBinding"),
+    "moves-a-tag": Attack(
+        {"images.lock.yaml": f"images:\n  example.com/img:1: sha256:{'1' * 64}\n"},
+        "runtimes/rt.yaml:14:43: error[TC204]: ",
+    ),
+    "writes-a-workflow": Attack(
+        {"trainc.yaml": f"{BASE['trainc.yaml']}defaults: {{argocd: {{write: .github/workflows}}}}\n"},
+        "error[TC013]: .github/ belongs to git or GitHub",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_pull_request_fails(name: str, root: Path) -> None:
+    write(root, ATTACKS[name].files)
+    status, output = run("validate", "--base", "HEAD")
+    assert status == 1, output
+    assert ATTACKS[name].error in output
+
+
+def linked(root: Path) -> None:
+    """Move the policy into a folder beside policies/, in which only a link is left."""
+    write(root, {"policies/few-nodes.yaml": None, "rules/few-nodes.yaml": RULE})
+    write(root, {"policies/few-nodes.yaml": "-> ../rules/few-nodes.yaml"})
+    commit(root.parent)
+    write(root, {"rules/few-nodes.yaml": RELAXED})
+
+
+def faked(root: Path) -> None:
+    """Add files that make the project look like a bare repository, in whose history there is no policy."""
+    write(root, {"policies/few-nodes.yaml": RELAXED})
+    other = root.parent.parent / "other"
+    shutil.copytree(root, other)
+    commit(other)
+    for name in ("HEAD", "objects", "refs"):
+        (other / ".git" / name).rename(root / name)
+    write(root, {"config": "[core]\n\tworktree = ..\n"})
+
+
+@pytest.mark.parametrize("prepare", [linked, faked])
+def test_the_base_is_the_base(prepare: Callable[[Path], None], root: Path) -> None:
+    prepare(root)
+    write(root, {"jobs/a/large.yaml": LARGE})
+    status, output = run("validate", "--base", "HEAD")
+    assert status == 1, output
+    assert "jobs/a/large.yaml:6:13: error[TC501]: policy 'few-nodes' of HEAD denies the JobSet" in output
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("example.com/img:1", "example.com/other:1"),
+        lambda text: f"{text}---\napiVersion: v1\nkind: Pod\nmetadata: {{name: x}}\n",
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "",
+    ],
+    ids=["another-image", "another-object", "other-line-ends", "nothing"],
+)
+@pytest.mark.parametrize("place", ["out/prod/a/one/jobset-one.yaml", "out/prod/b/one/jobset-one.yaml"])
+def test_output_that_nobody_rendered_is_stale(change: Callable[[str], str], place: str, root: Path) -> None:
+    text = (root / "out/prod/a/one/jobset-one.yaml").read_bytes().decode()
+    (root / place).parent.mkdir(parents=True, exist_ok=True)
+    (root / place).write_bytes(change(text).encode())
+    status, output = run("render", "--check")
+    assert status == 3, output
+    assert re.search(rf"(?m)^(changed|stale) {place}$", output)
+
+
+def test_modules_of_a_pull_request_are_not_run(root: Path) -> None:
+    write(
+        root,
+        {f"{name}.py": "raise SystemExit('run')\n" for name in ("click", "msgspec", "trainc", "json", "sitecustomize")},
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-m", "trainc", "validate"], capture_output=True, text=True, check=False
+    )
+    if "No module named trainc" in done.stderr:
+        pytest.skip("trainc is not installed for this interpreter")
+    assert (done.returncode, done.stdout + done.stderr) == (0, "1 TrainJob is valid\n")

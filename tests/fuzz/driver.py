@@ -1,0 +1,314 @@
+# ruff: noqa: T201
+"""Coverage-guided fuzzing with atheris: ``driver.py --seconds 600 quantities merge``; README.md says more.
+
+The targets take turns, a slice of time each, one process at a time. Inputs that reach new code, findings and the
+progress of all campaigns so far stay in the folder of the campaign, so it can be stopped at any time and goes on with
+the same command.
+
+Exit 0: nothing was found; 1: a finding, now or in an earlier run of this campaign; 2: the campaign cannot be run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+if __name__ == "__main__":
+    sys.path[:1] = [str(ROOT / "compiler"), str(HERE.parent)]
+
+from fuzz.target import Case, Choices, Oracle, Target, shortened  # noqa: E402 - the path of a script is set above
+from oracle import gotools  # noqa: E402
+
+TARGETS: dict[str, tuple[str, ...]] = {
+    "merge": ("trainc.kube.merge", "trainc.kube.gotypes"),
+    "quantities": ("trainc.kube.quantity", "trainc.kube.gojson"),
+    "reader": ("trainc.documents",),
+    "cel_parser": ("trainc.cel",),
+    "cel_checker": ("trainc.cel",),
+    "cel_evaluator": ("trainc.cel",),
+}
+"""Each target, in the module ``fuzz_<name>`` beside this one, and the modules of trainc whose branches guide it."""
+
+BATCH = 256  # cases per round trip to the oracle
+CPU_SECONDS = 5  # more for one case is a finding
+SHRINKING = 20.0  # seconds
+DEFAULT = ROOT / "build" / "fuzz"
+
+
+def load(name: str) -> Target:
+    """Import a target."""
+    target: Target = importlib.import_module(f"fuzz.fuzz_{name}").TARGET
+    return target
+
+
+class Progress:
+    """What all runs of a campaign have done: a JSON object per target in a file, which each save replaces."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def read(self) -> dict[str, dict[str, Any]]:
+        """Return the state of each target."""
+        return json.loads(self.file.read_text()) if self.file.exists() else {}  # type: ignore[no-any-return]
+
+    def add(self, name: str, executions: int, seconds: float, **now: Any) -> None:
+        """Add executions and seconds (of wall time) to a target, and set other figures."""
+        state = self.read()
+        row = state.setdefault(name, {"executions": 0, "seconds": 0.0})
+        row["executions"] += executions
+        row["seconds"] = round(row["seconds"] + seconds, 1)
+        row |= {**now, "updated": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        temporary = self.file.with_suffix(".tmp")
+        temporary.write_text(json.dumps(state, indent=1) + "\n")
+        temporary.replace(self.file)
+
+
+class Findings:
+    """The findings of a target, a file for each kind of mistake with the shortest case seen."""
+
+    def __init__(self, folder: Path, target: Target, oracle: Oracle | None) -> None:
+        self.folder, self.target, self.oracle = folder, target, oracle
+        self.known = {path.stem for path in folder.glob("*.json")}
+
+    def add(self, case: Case, message: str) -> None:
+        """Keep a case, made smaller, unless one of its kind is known."""
+        kind = message.split("\n", 1)[0]
+        stem = (
+            f"{re.sub('[^a-z0-9]+', '-', kind.lower()).strip('-')[:60]}-{hashlib.sha256(kind.encode()).hexdigest()[:6]}"
+        )
+        if stem in self.known:
+            return
+        self.known.add(stem)
+        case, message, theirs = self.shrunk(case, message, kind)
+        row = {"kind": kind, "message": message, "case": case, "theirs": theirs}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / f"{stem}.json").write_text(json.dumps(row, indent=1) + "\n")
+
+    def shrunk(self, case: Case, message: str, kind: str) -> tuple[Case, str, Any]:
+        """Return the smallest case found with the same kind of mistake, its message and the oracle's answer."""
+        end = time.monotonic() + SHRINKING
+        theirs, smaller = (self.judged([case]) or [(None, None)])[0][0], True
+        while smaller and time.monotonic() < end:
+            smaller = False
+            candidates = iter(shortened(case))
+            while not smaller and (some := list(islice(candidates, 64))):
+                for candidate, (answer, found) in zip(some, self.judged(some), strict=True):
+                    if found is not None and found.split("\n", 1)[0] == kind:
+                        case, message, theirs, smaller = candidate, found, answer, True
+                        break
+        return case, message, theirs
+
+    def judged(self, cases: list[Case]) -> list[tuple[Any, str | None]]:
+        """Return the oracle's answer to each case, and what is wrong with trainc's."""
+        questions = []
+        for case in cases:
+            try:
+                questions.append(self.target.question(case))
+            except Exception:  # noqa: BLE001 - a case with a part less may be none
+                questions.append(self.target.question(cases[0]))
+        answers = self.oracle.ask(questions) if self.oracle else [None] * len(cases)
+        return [(answer, verdict(self.target, case, answer)) for case, answer in zip(cases, answers, strict=True)]
+
+
+def verdict(target: Target, case: Case, theirs: Any) -> str | None:
+    """Return what is wrong with trainc's answer to a case."""
+    ours, message = answered(target, case)
+    return message or compared(target, case, ours, theirs)
+
+
+def answered(target: Target, case: Case) -> tuple[Any, str | None]:
+    """Return trainc's answer to a case, or the exception or the time limit that prevents one."""
+    signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS)
+    try:
+        return target.ours(case), None
+    except Exception as error:  # noqa: BLE001 - every exception is a finding
+        return None, raised(error)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def compared(target: Target, case: Case, ours: Any, theirs: Any) -> str | None:
+    """Return what is wrong with an answer, given the oracle's."""
+    try:
+        return target.compare(case, ours, theirs)
+    except Exception as error:  # noqa: BLE001
+        return raised(error)
+
+
+def raised(error: Exception) -> str:
+    """Name an exception and where it was raised."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(frame.filename).name} {frame.name}\n{error}"
+
+
+def too_slow(*_: object) -> None:
+    """Raise for a case that takes too long."""
+    raise TimeoutError(f"more than {CPU_SECONDS} s of CPU time")
+
+
+class Run:
+    """One slice of time for one target, in a process of its own."""
+
+    def __init__(self, name: str, folder: Path, executions: int, seconds: float) -> None:
+        self.name, self.folder = name, folder
+        self.left, self.end = executions, time.monotonic() + seconds
+        self.target = load(name)
+        command = self.target.oracle() if self.target.oracle else None
+        self.oracle = Oracle(command, escaped=self.target.escaped) if command else None
+        self.findings = Findings(folder / "findings" / name, self.target, self.oracle)
+        self.progress = Progress(folder / "progress.json")
+        self.batch: list[tuple[Case, Any]] = []
+        self.count, self.pending, self.since = 0, 0, time.monotonic()
+
+    def start(self, atheris: Any) -> None:
+        """Fuzz until the time or the executions are used up, and end the process."""
+        inputs = self.folder / "inputs" / self.name
+        if not inputs.is_dir():
+            inputs.mkdir(parents=True)
+            chance = random.Random(self.name)
+            for index, seed in enumerate([*self.target.seeds(), *(chance.randbytes(8 << (n % 6)) for n in range(64))]):
+                (inputs / f"seed-{index}").write_bytes(seed)
+        self.log = self.folder / f"{self.name}.log"
+        log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(log, 2)
+        signal.signal(signal.SIGVTALRM, too_slow)
+        options = [
+            "-max_len=512",
+            "-len_control=0",
+            "-timeout=120",
+            "-rss_limit_mb=3072",
+            "-reload=0",
+            "-detect_leaks=0",
+        ]
+        atheris.Setup([sys.argv[0], *options, f"-artifact_prefix={self.folder}/{self.name}-", str(inputs)], self.one)
+        self.since = time.monotonic()
+        atheris.Fuzz()
+
+    def one(self, data: bytes) -> None:
+        """Run one input."""
+        case = self.target.make(Choices(data))
+        ours, message = answered(self.target, case)
+        if message is None:
+            self.batch.append((case, ours))
+        else:
+            self.findings.add(case, message)
+        self.count += 1
+        if len(self.batch) >= BATCH or self.count >= BATCH:
+            self.settle()
+
+    def settle(self) -> None:
+        """Compare a batch with the oracle, and note the progress; at the end of the slice, end the process."""
+        try:
+            questions = [self.target.question(case) for case, _ in self.batch]
+            answers = self.oracle.ask(questions) if self.oracle else [None] * len(questions)
+            for (case, ours), theirs in zip(self.batch, answers, strict=True):
+                if (message := compared(self.target, case, ours, theirs)) is not None:
+                    self.findings.add(case, message)
+        except gotools.OracleError as error:  # the batch is lost
+            with (self.folder / "oracle.txt").open("a") as log:
+                log.write(f"{self.name}: {error}\n")
+        self.batch.clear()
+        self.left -= self.count
+        now = time.monotonic()
+        is_over = self.left <= 0 or now >= self.end
+        self.pending += self.count
+        self.count = 0
+        if is_over or now - self.since > 5:
+            self.note(now)
+        if is_over:
+            if self.oracle:
+                self.oracle.close()
+            os._exit(0)  # libFuzzer would not return
+
+    def note(self, now: float) -> None:
+        """Write the progress since the last note."""
+        edges = re.findall(r"cov: (\d+)", self.log.read_text(errors="replace")[-5000:])
+        figures = {"edges": int(edges[-1])} if edges else {}
+        inputs = sum(1 for _ in (self.folder / "inputs" / self.name).iterdir())
+        found = len(self.findings.known)
+        self.progress.add(self.name, self.pending, now - self.since, inputs=inputs, findings=found, **figures)
+        self.pending, self.since = 0, now
+
+
+def slices(names: list[str], folder: Path, options: argparse.Namespace) -> Iterator[list[str]]:
+    """Yield the command of each slice of time, the targets in turn, until all have their executions or time is up."""
+    end = time.monotonic() + options.seconds
+    progress = Progress(folder / "progress.json")
+    while True:
+        state = progress.read()
+        left = {name: options.executions - state.get(name, {}).get("executions", 0) for name in names}
+        for name in (name for name in names if left[name] > 0):
+            if (seconds := min(options.slice, end - time.monotonic())) <= 0:
+                return
+            yield [name, "--executions", str(left[name]), "--seconds", str(seconds), "--folder", str(folder), "--child"]
+        if max(left.values()) <= 0:
+            return
+
+
+def others(guides: tuple[str, ...]) -> list[str]:
+    """Return the modules of trainc that do not guide the fuzzer; atheris includes only whole packages."""
+    files = (ROOT / "compiler" / "trainc").rglob("*.py")
+    names = (".".join(path.relative_to(ROOT / "compiler").with_suffix("").parts) for path in files)
+    return [name.removesuffix(".__init__") for name in names if not name.startswith(guides)]
+
+
+def main() -> int:
+    """Run the campaign, or with --child one slice of it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split(";", maxsplit=1)[0])
+    parser.add_argument("targets", nargs="*", help=f"of {', '.join(TARGETS)}; by default all")
+    parser.add_argument("--executions", type=int, default=1_000_000, help="stop a target after so many in all runs")
+    parser.add_argument("--seconds", type=float, default=600, help="stop after this time (default 600)")
+    parser.add_argument("--slice", type=float, default=60, help="seconds per turn of a target (default 60)")
+    parser.add_argument("--folder", type=Path, default=DEFAULT, help="progress and findings (default build/fuzz)")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    names = options.targets or list(TARGETS)
+    folder = options.folder.resolve()
+    if unknown := set(names) - TARGETS.keys():
+        parser.error(f"unknown target {', '.join(sorted(unknown))}; one of {', '.join(TARGETS)}")
+    try:
+        import atheris  # type: ignore[import-not-found]  # installed by hand: README.md
+    except ImportError:
+        print("atheris is missing: pip install --require-hashes -r tests/fuzz/requirements.txt", file=sys.stderr)
+        return 2
+    if options.child:
+        with atheris.instrument_imports(["trainc"], others(TARGETS[names[0]])):
+            run = Run(names[0], folder, options.executions, options.seconds)
+        run.start(atheris)
+    for command in slices(names, folder, options):
+        done = subprocess.run([sys.executable, __file__, *command], check=False)
+        if done.returncode:
+            print(
+                f"{command[0]}: the process ended with {done.returncode}; see {folder}/{command[0]}.log",
+                file=sys.stderr,
+            )
+            return 1
+    found = sorted((folder / "findings").glob("*/*.json"))
+    for name, row in Progress(folder / "progress.json").read().items():
+        print(
+            f"{name}: {row['executions']:,} executions in {row['seconds'] / 3600:.2f} hours, {row['findings']} findings"
+        )
+    for path in found:
+        print(path)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
