@@ -74,6 +74,7 @@ EXCEPTIONS = {
     "make test": "runs these tests",
     "make setup": "measures for hours",
     "make bench": "measures for hours",
+    "make mutants": "tests for hours; tests/mutation/test_mutation.py",
     "make e2e": "needs Linux and root; CI runs it",
     "python -m tests.e2e.simulator": "needs Linux and root; tests/e2e/",
     "make image": IMAGES,

@@ -275,13 +275,13 @@ def read_embedded(schema: Structural, data: JsonObject) -> tuple[JsonObject, tup
     stored, dropped = data, list[Path]()
     for value, path, text in _embedded(schema, data, (), ""):
         for key in ("apiVersion", "kind"):
-            if not isinstance(value.get(key) or "", str):
+            if not isinstance(value.get(key, ""), str):
                 upstream = f"{text}.{key}: Invalid value: {go_value(value[key])}: must be a string"
                 here = (*path, key)
                 return data, (), _undecodable(here, value[key], GoDecodeError(here, "", "string"), upstream)
-        if (given := value.get("metadata")) is None:
+        if "metadata" not in value:
             continue
-        inner = (*path, "metadata")
+        given, inner = value["metadata"], (*path, "metadata")
         try:
             metadata = decode(given, OBJECT_META)
         except GoDecodeError as error:
