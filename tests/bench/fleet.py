@@ -198,3 +198,10 @@ def change_job(root: Path, turn: int) -> None:
     """Change the first job of a fleet: each turn writes another text."""
     first = job(0)
     (root / first.path).write_text(first._replace(rate=f"{turn + 1}.5e-2").text, encoding="utf-8")
+
+
+def change_runtime(root: Path) -> None:
+    """Change the runtime of a tenth of a fleet."""
+    text = runtimes()[TENTH].replace("value: WARN", "value: INFO")
+    assert text != runtimes()[TENTH], "the runtime of fleetfiles/ has changed"
+    (root / "runtimes" / f"{TENTH}.yaml").write_text(text, encoding="utf-8")

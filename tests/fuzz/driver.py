@@ -37,7 +37,8 @@ from fuzz.target import Case, Choices, Oracle, Target, shortened  # noqa: E402 -
 from oracle import gotools  # noqa: E402
 
 TARGETS: dict[str, tuple[str, ...]] = {
-    "merge": ("trainc.kube.merge", "trainc.kube.gotypes"),
+    "emitter": ("trainc.documents.emit", "trainc.kube.fieldorder"),
+    "merge": ("trainc.kube.merge",),
     "quantities": ("trainc.kube.quantity", "trainc.kube.gojson"),
     "reader": ("trainc.documents",),
     "cel_parser": (),

@@ -169,6 +169,16 @@ def test_mistakes_fail_with_paths_from_the_root_of_the_repository(tmp_path: Path
     assert uri == "ml/train#ing/jobs/team-a/bert.yaml"
 
 
+def test_a_stale_output_is_reported_after_findings(tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path)
+    sandbox.merge(JOB.replace("numNodes: 2", "numNodes: 4"), rendered=False)
+    done = sandbox.step("check", steps__base__outputs__base="HEAD^1")
+    first, *_, last = done.stdout.splitlines()
+    assert first.startswith("::error file=jobs/team-a/bert.yaml,line=8,")
+    assert last.startswith("::error title=trainc::out/ is stale: ")
+    assert done.returncode == 1, "findings win over stale"
+
+
 def test_a_checkout_without_the_base_says_what_to_do(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path)
     done = sandbox.step("base", GITHUB_EVENT_NAME="pull_request")
