@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pyte
 from markdown_it import MarkdownIt
-from wcwidth import wcswidth
+from wcwidth import wcwidth
 
 DRAWING = frozenset(("draw", "linefeed", "carriage_return", "tab"))
 COLOURING = frozenset(("select_graphic_rendition",))
@@ -41,8 +41,7 @@ def terminal(text: str, *, colour: bool = False) -> list[str]:
     """
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text) if colour else text
     wanted = [_expanded(line) for line in plain.split("\n")]
-    columns = max(map(wcswidth, wanted)) + 1
-    assert columns > 0, "a character of unknown width"
+    columns = max(map(_width, wanted)) + 1
     screen = pyte.Screen(columns, len(wanted))
     listener, modes = _Listener(screen), set(screen.mode)
     pyte.Stream(listener).feed(text.replace("\n", "\r\n"))
@@ -61,11 +60,16 @@ def terminal(text: str, *, colour: bool = False) -> list[str]:
     return lines
 
 
+def _width(text: str) -> int:
+    """Return the columns of a text on pyte's screen, which knows no sequences of characters."""
+    return sum(max(wcwidth(char), 0) for char in text)
+
+
 def _expanded(line: str) -> str:
     """Return a line with its tabs expanded as a terminal does, by columns."""
     shown = ""
     for part in re.split("(\t)", line):
-        shown += " " * (8 - wcswidth(shown) % 8) if part == "\t" else part
+        shown += " " * (8 - _width(shown) % 8) if part == "\t" else part
     return shown
 
 

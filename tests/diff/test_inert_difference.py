@@ -162,6 +162,11 @@ def test_the_name_of_a_job_in_an_escape_of_a_value(job: str, value: str | int) -
     assert group.common.objects[0].fields[0].new == [{"a": value}]
 
 
+def test_a_fence_in_the_path_of_a_field() -> None:
+    check(["```"])
+    check(["````", "~~~"])
+
+
 @settings(max_examples=share(25))
 @given(st.lists(texts(3), min_size=1, max_size=5))
 def test_any_texts(words: list[str]) -> None:

@@ -9,17 +9,28 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 from findings_samples import document, findings_of
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from effort import share
 from hostile import EVERYTHING, PIECES, texts
 from readers import runner, terminal
-from trainc.findings import CODES, Finding, Severity, report
+from trainc.findings import CODES, Finding, Related, Severity, report
 from trainc.findings.display import ESCAPES, escape_text, one_line
 from trainc.findings.formats import FORMATS
 from trainc.findings.text import render, render_brief
+from trainc.inputs.source import Document, Mark, Source
 
 any_findings = findings_of(texts())
+
+
+def full(text: str) -> Finding:
+    """Return a finding in which all text is this one."""
+    source = Document(Source(text, text), {"kind": text}, 0, lambda: {(): Mark(1, 1)})
+    related = (Related(text, source, (text,)),)
+    return Finding("TC101", Severity.NOTE, text, source, (text, 0), text, text, text, related, text, text)
+
+
+HOSTILE = [full(text) for text in EVERYTHING]
 few = settings(max_examples=share(40))
 
 LINE = re.compile(
@@ -42,6 +53,7 @@ def test_a_text_on_one_line_is_drawn_and_nothing_else(piece: str) -> None:
 
 
 @few
+@example(HOSTILE)
 @given(any_findings)
 def test_text_on_a_terminal(found: list[Finding]) -> None:
     for shown in (printed(found, "text"), escape_text(render_brief(found))):
@@ -53,6 +65,7 @@ def test_text_on_a_terminal(found: list[Finding]) -> None:
 
 
 @few
+@example(HOSTILE)
 @given(any_findings)
 def test_text_in_colour(found: list[Finding]) -> None:
     plain, coloured = escape_text(render(found)), escape_text(render(found, colour=True), colour=True)
@@ -61,6 +74,7 @@ def test_text_in_colour(found: list[Finding]) -> None:
 
 
 @few
+@example(HOSTILE)
 @given(any_findings)
 def test_annotations(found: list[Finding]) -> None:
     shown = printed(found, "github")
@@ -78,6 +92,7 @@ def test_annotations(found: list[Finding]) -> None:
 
 @pytest.mark.parametrize("form", ["json", "sarif", "codequality"])
 @few
+@example(found=HOSTILE)
 @given(found=any_findings)
 def test_formats_in_json(form: str, found: list[Finding]) -> None:
     shown = printed(found, form)
@@ -106,6 +121,7 @@ def links(message: str) -> list[str]:
 
 
 @few
+@example(HOSTILE)
 @given(any_findings)
 def test_a_report_of_tests(found: list[Finding]) -> None:
     shown = printed(found, "junit")

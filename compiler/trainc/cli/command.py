@@ -94,6 +94,20 @@ def echo(
         raise
 
 
+def echo_yaml(text: str) -> None:
+    """Write the text of YAML files; without their comments if it has hidden characters, or commands of CI."""
+    from trainc.basics.jsonvalues import as_object
+    from trainc.documents.emit import acts, emit_inert
+    from trainc.documents.load import load
+    from trainc.inputs.source import Source
+    from trainc.project.catalog import without_nulls
+
+    if acts(text):
+        documents, _ = load(Source("", text))
+        text = "---\n".join(emit_inert(as_object(without_nulls(each.data))) for each in documents)
+    echo(text.encode("utf-8"), nl=False)
+
+
 def allow_all_text() -> None:
     """Escape characters that the encoding of a terminal does not have: findings may quote any character."""
     for stream in (sys.stdout, sys.stderr):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import CLEAN, Command, echo, echo_line, is_terminal
+from trainc.cli.command import CLEAN, Command, echo, echo_line, echo_yaml, is_terminal
 from trainc.cli.completion import complete_runtime
 from trainc.cli.options import check_name, findings_options, root_option
 from trainc.cli.reporter import Reporter
@@ -83,7 +83,7 @@ def job(
     queues = (settings(config, environment).queue for environment in config.environments)
     text = job_text(chosen, namespace, name, next(filter(None, queues), ""))
     if output is not None:
-        echo(text.encode("utf-8"), nl=False)
+        echo_yaml(text)
         return CLEAN
     file = f"{JOBS}/{namespace}/{name}.yaml"
     _create(root, file, text)

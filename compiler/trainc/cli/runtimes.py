@@ -57,12 +57,16 @@ def command(*, output: str | None, root: Path, reporter: Reporter, name: str | N
     """
     config, findings = load_config(root)
     catalog = read_catalog(root, config)
+    output = output or ("table" if name is None else "yaml")
     if name is None:
-        shown = _listed(catalog.runtimes, output or "table")
+        shown = _listed(catalog.runtimes, output)
     else:
         runtime = find(catalog, name)
-        shown = _listed((runtime,), output) if output == "table" else _whole(runtime, output or "yaml")
-    echo(shown.encode("utf-8"), nl=False)
+        shown = _listed((runtime,), output) if output == "table" else _whole(runtime, output)
+    if output == "table":
+        echo(shown, nl=False)
+    else:
+        echo(shown.encode("utf-8"), nl=False)
     return reporter.report((*findings, *catalog.findings))
 
 

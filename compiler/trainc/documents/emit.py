@@ -71,7 +71,7 @@ def emit_inert(data: JsonObject) -> str:
     Strings that contain any are double-quoted, with an escape for each.
     """
     text = emit(data)
-    if not suspicious(text) or not _acts(text):
+    if not suspicious(text) or not acts(text):
         return text
     text = emit(as_object(mapped(data, _quoted)))  # keys are quoted, too
     return COMMAND.sub(r"#\\x23", HIDDEN.sub(_escape, text))
@@ -89,12 +89,13 @@ class Block(str):
     __slots__ = ()
 
 
-def _acts(text: str) -> bool:
+def acts(text: str) -> bool:
+    """Return whether a text has hidden characters, or commands of CI."""
     return any(pattern.search(text) for pattern in (COMMAND, LINE_COMMAND, HIDDEN))
 
 
 def _quoted(_path: Path, value: Json) -> Json:
-    return _Quoted(value) if isinstance(value, str) and _acts(value) else value
+    return _Quoted(value) if isinstance(value, str) and acts(value) else value
 
 
 def emit_file(data: JsonObject, header_lines: tuple[str, ...] = ()) -> bytes:
