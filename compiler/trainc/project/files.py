@@ -191,11 +191,11 @@ def unmanaged(config: Json) -> tuple[str, ...]:
 
 def foreign(there: Mapping[str, Kind], own: Collection[str], exceptions: Collection[str] = ()) -> Iterator[Finding]:
     """Yield a finding for each entry below out/ that is not in ``own``, nor in or below ``exceptions``."""
-    folders = {folder for name in own for folder in parents(name)}
+    folders, excepted = {folder for name in own for folder in parents(name)}, frozenset(exceptions)
     for name, kind in sorted(there.items()):
         if name.partition("/")[0] != _TOP or name in own:
             continue
-        if not set(exceptions).isdisjoint((*parents(name), name)):
+        if not excepted.isdisjoint((*parents(name), name)):
             continue
         last = name.rpartition("/")[2].casefold()
         read = last.endswith(_SUFFIXES) or last.startswith(_STARTS)
