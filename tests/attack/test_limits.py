@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from growth import Input, config, measure, one, ruled
+from growing_projects import config, ruled
+from growing_texts import Input, one
+from growth import measure
 
 from gitrepo import commit, needs_git
 from trainc.admission import companions
@@ -132,6 +134,11 @@ LIMITS = {
     "environments in trainc.yaml": Limit(
         settings.MAX_ENVIRONMENTS,
         lambda n: config("environments: {" + ", ".join(f"e{i}: {{}}" for i in range(n)) + "}\n"),
+        "TC013",
+    ),
+    "patches of an environment": Limit(
+        settings.MAX_PATCHES,
+        lambda n: config("environments: {prod: {patches: [" + "{target: {kind: JobSet}, patch: {}}, " * n + "]}}\n"),
         "TC013",
     ),
     "bytes of a file of an image": Limit(definition._LIMIT),

@@ -176,11 +176,11 @@ def foreign(
 
     ``unread`` has the reason for each file that cannot be read, by name.
     """
-    folders = {folder for name in own for folder in parents(name)}
+    folders, excepted = {folder for name in own for folder in parents(name)}, frozenset(exceptions)
     for name, kind in sorted(there.items()):
         if name.partition("/")[0] != _TOP or name in own:
             continue
-        if not set(exceptions).isdisjoint((*parents(name), name)):
+        if not excepted.isdisjoint((*parents(name), name)):
             continue
         last = name.rpartition("/")[2].casefold()
         read = last.endswith(_SUFFIXES) or last.startswith(_STARTS)
