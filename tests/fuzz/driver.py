@@ -23,6 +23,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from fuzz.target import Case, Choices, Oracle, Target, shortened  # noqa: E402 -
 from oracle import gotools  # noqa: E402
 
 TARGETS: dict[str, tuple[str, ...]] = {
+    "edits": ("trainc.documents.edit", "trainc.documents.positions"),
     "emitter": ("trainc.documents.emit", "trainc.kube.fieldorder"),
     "merge": ("trainc.kube.merge",),
     "quantities": ("trainc.kube.quantity", "trainc.kube.gojson"),
@@ -115,14 +117,15 @@ class Findings:
 
     def judged(self, cases: list[Case]) -> list[tuple[Any, str | None]]:
         """Return the oracle's answer to each case, and what is wrong with trainc's."""
-        questions = []
-        for case in cases:
-            try:
-                questions.append(self.target.question(case))
-            except Exception:  # noqa: BLE001 - a case with a part less may be none
-                questions.append(self.target.question(cases[0]))
-        answers = self.oracle.ask(questions) if self.oracle else [None] * len(cases)
-        return [(answer, verdict(self.target, case, answer)) for case, answer in zip(cases, answers, strict=True)]
+        questions: dict[int, Any] = {}
+        for index, case in enumerate(cases):
+            with suppress(Exception):  # a case with a part less may be none
+                questions[index] = self.target.question(case)
+        answers = self.oracle.ask([*questions.values()]) if self.oracle else [None] * len(questions)
+        found: list[tuple[Any, str | None]] = [(None, None)] * len(cases)
+        for index, answer in zip(questions, answers, strict=True):
+            found[index] = answer, verdict(self.target, cases[index], answer)
+        return found
 
 
 def verdict(target: Target, case: Case, theirs: Any) -> str | None:
@@ -190,7 +193,8 @@ class Run:
         options = [
             "-max_len=512",
             "-len_control=0",
-            "-timeout=120",
+            "-timeout=600",
+            "-report_slow_units=600",
             "-rss_limit_mb=3072",
             "-reload=0",
             "-detect_leaks=0",
