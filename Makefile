@@ -71,7 +71,7 @@ goldens: $(READY) ## run the real Trainer, JobSet and CEL on the cases and write
 fuzz: $(READY) ## compare trainc with the real Trainer and JobSet on N generated cases from SEED (needs Go)
 	$(BIN)/python tests/oracle/fuzz.py --n $(N) --seed $(SEED) $(ARGS)
 
-fuzz-coverage: $(READY) ## fuzz reader, emitter, merge, quantities guided by coverage (needs Go; tests/fuzz/README.md)
+fuzz-coverage: $(READY) ## fuzz parts of trainc, guided by coverage, against Go (needs Go; tests/fuzz/README.md says more)
 	$(PIP) install --require-hashes --no-deps -r tests/fuzz/requirements.txt
 	$(BIN)/python tests/fuzz/driver.py $(ARGS)
 
