@@ -118,6 +118,8 @@ def trainer(env: str, command: str = "[mpirun, python3, train.py]") -> str:
         ("{name: A, value: a;b}", "A", False),
         ("{name: A, value: 'k=v;l=w'}", None, True),
         ("{name: A}", "A=$(A)", False),
+        ("{name: A B, value: '1'}", None, True),
+        ("{name: A B, value: '1'}, {name: C, value: '1'}", "C=$(C)", True),
         ("{name: A.b-c, valueFrom: {fieldRef: {fieldPath: metadata.name}}}", "A.b-c=$(A.b-c)", False),
         ("{name: OMPI_MCA_mca_base_env_list, value: A;B}", "A;B", False),
     ],
@@ -219,6 +221,27 @@ def test_a_gang_that_starts_in_order() -> None:
     assert "TC459" in codes
 
 
+NO_JOBS = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: r}
+spec: {podGroupPolicy: {POLICY: {}}, template: {spec: {}}}
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: j}
+spec: {runtimeRef: {name: r}}
+"""
+
+
+@pytest.mark.parametrize("policy", ["coscheduling", "volcano"])
+def test_without_jobs_nothing_is_a_gang(policy: str) -> None:
+    made = built(NO_JOBS.replace("POLICY", policy), "gang-min-member")
+    (group,) = [one.data for one in made.objects if one.kind == "PodGroup"]
+    assert (get(group, "spec", "minMember"), get(group, "spec", "minResources")) == (0, {})
+    assert "TC459" not in {f.code for f in made.findings}
+
+
 @pytest.mark.parametrize(
     ("uri", "settings"),
     [
@@ -240,6 +263,18 @@ def test_where_the_data_set_is(uri: str, settings: list[str]) -> None:
     found = [word for word in command if str(word).startswith("dataset")]
     assert found == (["dataset=torchtune.datasets.instruct_dataset", *settings] if settings else [])
     assert ("TC464" in {f.code for f in made.findings}) is not bool(settings)
+
+
+def test_without_a_data_set_the_runtimes_is_used() -> None:
+    text = example("torchtune-dataset-args").partition("  initializer:\n    dataset:")[0]
+    (jobset,) = [one.data for one in built(text, "torchtune-dataset-args").objects if one.kind == "JobSet"]
+    pods = [get(jobset, "spec", "replicatedJobs", at, "template", "spec", "template", "spec") for at in (0, 1)]
+    commands = [get(pod, "containers", 0, "command") for pod in pods]
+    assert [word for command in commands for word in command or () if "dataset" in str(word)] == [  # type: ignore[union-attr]
+        "dataset=torchtune.datasets.instruct_dataset",
+        "dataset.source=parquet",
+        "dataset.data_dir=/workspace/dataset/data",
+    ]
 
 
 def test_the_page_is_current() -> None:

@@ -18,7 +18,7 @@ from typing import Final, TypeAlias, Union
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.cel.ast import Call, ListLiteral, Literal, Node
+from trainc.cel.ast import Call, ListLiteral, Node
 from trainc.cel.functions import Cost, Overload, Run, Work
 from trainc.cel.issues import PlanError
 from trainc.cel.library import functions, regex
@@ -84,8 +84,7 @@ def call(writer: Writer, node: Call) -> Steps:
     if overload == "in_list" and args[1].constant and _HASHED.issuperset(map(type, args[1].value)):
         return _membership(writer, args[0], args[1].value)
     if function in _PATTERNS and len(args) > 1 and args[1].value.__class__ is str:
-        if overload != "matches_string" or not isinstance(parts[1], Literal):  # else the checker has validated it
-            _at(node, regex.check, args[1].value)
+        _at(node, regex.check, args[1].value)
         pattern = regex.with_pattern(function, args[1].value)
         chosen = replace(chosen, run=pattern, metered=True, guards=(), work=None)
     return _written(writer, chosen, args)

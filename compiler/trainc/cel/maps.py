@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
-from trainc.cel.gotext import shown
 from trainc.cel.types import type_name
 from trainc.cel.values import (
     INT_MAX,
@@ -140,15 +139,6 @@ def keys(mapping: Value) -> list[Value]:
     if isinstance(mapping, KeyedMap):
         return [key for key, _ in mapping.entries.values()]
     return list(mapping)
-
-
-def inserted(mapping: Value, key: Value, value: Value) -> Value:
-    """Return a map with an added entry (``cel.@mapInsert``). Raises EvalError if the map has the key."""
-    if find(mapping, key) is not MISSING:
-        raise EvalError(f"insert failed: key {shown(key)} already exists")
-    if key.__class__ is str and mapping.__class__ is dict:
-        return {**mapping, key: value}
-    return make_map([*items(mapping), (key, value)])
 
 
 def is_map(value: Value) -> bool:

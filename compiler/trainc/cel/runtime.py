@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from trainc.cel.cost import actual_size
 from trainc.cel.gotext import shown
-from trainc.cel.maps import equal, find, from_entries, inserted, is_list, is_map, items, key_form, keys
+from trainc.cel.maps import equal, find, from_entries, is_list, is_map, items, key_form, keys
 from trainc.cel.types import type_name
 from trainc.cel.values import (
     INT_MAX,
@@ -327,7 +327,7 @@ def insert(entries: dict[object, tuple[Value, Value]], key: Value, value: Value)
     """Add an entry to a new map. Raises EvalError for a duplicate key."""
     form = key_form(key)
     if form in entries:
-        inserted(from_entries(entries), key, value)
+        raise EvalError(f"insert failed: key {shown(key)} already exists")
     entries[form] = (key, value)
 
 

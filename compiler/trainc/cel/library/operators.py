@@ -15,7 +15,7 @@ from trainc.cel import cost
 from trainc.cel.functions import Function, function
 from trainc.cel.gotext import shown
 from trainc.cel.library.conversions import INT_OVERFLOW, checked_int, in_range, int_to_uint
-from trainc.cel.maps import equal, find, inserted, is_list, is_map, items, length, same
+from trainc.cel.maps import equal, find, is_list, is_map, length, same
 from trainc.cel.values import (
     INT_MIN,
     MISSING,
@@ -295,12 +295,6 @@ def _unwrap(values: Iterable[Value]) -> list[Value]:
     return found
 
 
-def _insert_all(target: Value, update: Value) -> Value:
-    for key, value in items(update):
-        target = inserted(target, key, value)
-    return target
-
-
 _TYPES: Final = {"int64": "int", "uint64": "uint"}
 _COMPARED: Final = (
     *("bool", "int64", "int64_double", "int64_uint64", "uint64", "uint64_double", "uint64_int64"),
@@ -405,10 +399,10 @@ FUNCTIONS: Final = (
         ("string_size", ".(string) int"),
         run=size,
     ),
-    function(
+    function(  # runtime.py implements it
         "cel.@mapInsert",
-        ("@mapInsert_map_key_value", "(map(<K>, <V>), <K>, <V>) map(<K>, <V>)", inserted),
-        ("@mapInsert_map_map", "(map(<K>, <V>), map(<K>, <V>)) map(<K>, <V>)", _insert_all),
+        ("@mapInsert_map_key_value", "(map(<K>, <V>), <K>, <V>) map(<K>, <V>)"),
+        ("@mapInsert_map_map", "(map(<K>, <V>), map(<K>, <V>)) map(<K>, <V>)"),
     ),
     function("optional.none", ("optional_none", "() optional_type(<V>)", lambda: NONE)),
     function("optional.of", ("optional_of", "(<V>) optional_type(<V>)", Optional)),
