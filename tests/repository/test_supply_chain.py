@@ -166,3 +166,34 @@ def test_a_release_lists_what_it_needs(tmp_path: Path) -> None:
     related = {(each["spdxElementId"], each["relationshipType"]) for each in bill["relationships"]}
     assert related == {("SPDXRef-DOCUMENT", "DESCRIBES"), ("SPDXRef-wheel-trainc", "DEPENDS_ON")}
     assert tool().bill(wheel, lock) == tool().bill(wheel, lock)
+
+
+PINNED = re.compile(
+    r"@[0-9a-f]{40} # v|(?:@|: )sha256:[0-9a-f]{64}|^[a-z0-9-]+==\S+ (?:\\$|--hash)|^\s+\S+ v\d+\.\d+\.\d+", re.M
+)
+BY_HAND = {
+    "images.lock.yaml": "trainc image lock",
+    "tests/oracle/operators/trainer/v2.0.mod": "an old release of Trainer, for the jobs that import reads",
+    **{f"images/{name}/wheels.lock": "trainc image update" for name in ("mpi4py-mpich", "mpi4py-openmpi5", "trainc")},
+}
+"""Files with pins that no bot changes, and what does, or why nothing should."""
+
+
+def test_a_bot_keeps_every_pin_fresh() -> None:
+    config = json.loads((ROOT / "renovate.json").read_text(encoding="utf-8"))
+    managers = [config.get(name, {}) for name in config["enabledManagers"] if name != "custom.regex"]
+    patterns = [each for one in (*managers, *config["customManagers"]) for each in one.get("managerFilePatterns", ())]
+    patterns += [r"/(^|/)go\.mod$/", r"/(^|/)pyproject\.toml$/"]  # those of gomod and pep621 by default
+    assert all(each[0] == each[-1] == "/" for each in patterns)
+    folders = (".ci", ".github", "ci", "images", "compiler/trainc/data/templates/init", "tests/oracle")
+    files = [*(path for path in ROOT.iterdir() if path.is_file()), *(p for f in folders for p in (ROOT / f).rglob("*"))]
+    pinned = set()
+    for path in files:
+        name = path.relative_to(ROOT).as_posix()
+        kinds = (".lock", ".txt", ".mod", ".yml", ".yaml", ".j2", "Containerfile")
+        if not path.is_file() or not name.endswith(kinds) or "/cases/" in name or "/goldens/" in name:
+            continue
+        if PINNED.search(path.read_text(encoding="utf-8")):
+            pinned.add(name)
+    assert {*LOCKS, "action.yml", ".ci/go.mod", "tests/oracle/go.mod", *BY_HAND} <= pinned
+    assert {name for name in pinned if not any(re.search(each[1:-1], name) for each in patterns)} == set(BY_HAND)
