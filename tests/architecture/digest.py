@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -114,6 +115,9 @@ def main() -> None:
     for part in compiled(Path(REPOSITORY)):
         whole.update(part.encode() + b"\0")
     if "nobody" in HOW:
+        list(rendered(Path(PROJECT)))  # loads what the other user may not be allowed to read
+        shutil.rmtree(Path(PROJECT, "out"))
+        shutil.rmtree(Path(PROJECT, "build"), ignore_errors=True)
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
