@@ -21,7 +21,7 @@ ARGS ?=
 .PHONY: help setup render test check e2e image containerfiles schemas goldens fuzz fuzz-coverage mutants bench lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-14s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(READY) ## create .venv with trainc and its development tools
 
