@@ -18,7 +18,7 @@ ARGS ?=
 .PHONY: help setup render test check e2e image containerfiles schemas goldens fuzz fuzz-coverage bench lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-14s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(READY) ## create .venv with trainc and its development tools
 
@@ -68,7 +68,7 @@ goldens: $(READY) ## run the real Trainer, JobSet and CEL on the cases and write
 fuzz: $(READY) ## compare trainc with the real Trainer and JobSet on N generated cases from SEED (needs Go)
 	$(BIN)/python tests/oracle/fuzz.py --n $(N) --seed $(SEED) $(ARGS)
 
-fuzz-coverage: $(READY) ## fuzz reader, emitter, merge, quantities guided by coverage (needs Go; tests/fuzz/README.md)
+fuzz-coverage: $(READY) ## fuzz parts of trainc, guided by coverage, against Go (needs Go; tests/fuzz/README.md says more)
 	$(PIP) install --require-hashes --no-deps -r tests/fuzz/requirements.txt
 	$(BIN)/python tests/fuzz/driver.py $(ARGS)
 

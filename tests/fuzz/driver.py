@@ -23,7 +23,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,9 @@ from fuzz.target import Case, Choices, Oracle, Target, shortened  # noqa: E402 -
 from oracle import gotools  # noqa: E402
 
 TARGETS: dict[str, tuple[str, ...]] = {
-    "merge": ("trainc.kube.merge", "trainc.kube.gotypes"),
+    "edits": ("trainc.documents.edit", "trainc.documents.positions"),
+    "emitter": ("trainc.documents.emit", "trainc.kube.fieldorder"),
+    "merge": ("trainc.kube.merge",),
     "quantities": ("trainc.kube.quantity", "trainc.kube.gojson"),
     "reader": ("trainc.documents",),
     "cel_parser": (),
@@ -122,18 +124,14 @@ class Findings:
 
     def judged(self, cases: list[Case]) -> list[tuple[Any, str | None]]:
         """Return the oracle's answer to each case, and what is wrong with trainc's."""
-        questions: list[Any] = []
-        for case in cases:
-            try:
-                questions.append(self.target.question(case))
-            except Exception:  # noqa: BLE001 - a case with a part less may be none
-                questions.append(None)
-        valid = [question for question in questions if question is not None]
-        answers = iter(self.oracle.ask(valid)) if self.oracle else iter([None] * len(valid))
-        found = []
-        for case, question in zip(cases, questions, strict=True):
-            theirs = None if question is None else next(answers)
-            found.append((theirs, None if question is None else verdict(self.target, case, theirs)))
+        questions: dict[int, Any] = {}
+        for index, case in enumerate(cases):
+            with suppress(Exception):  # a case with a part less may be none
+                questions[index] = self.target.question(case)
+        answers = self.oracle.ask([*questions.values()]) if self.oracle else [None] * len(questions)
+        found: list[tuple[Any, str | None]] = [(None, None)] * len(cases)
+        for index, answer in zip(questions, answers, strict=True):
+            found[index] = answer, verdict(self.target, cases[index], answer)
         return found
 
 
@@ -205,7 +203,8 @@ class Run:
         options = [
             "-max_len=512",
             "-len_control=0",
-            "-timeout=120",
+            "-timeout=600",
+            "-report_slow_units=600",
             "-rss_limit_mb=3072",
             "-reload=0",
             "-detect_leaks=0",

@@ -73,6 +73,7 @@ EXCEPTIONS = {
     "ssh-keygen ": "needs ssh, and the Secret goes to a cluster",
     "make test": "runs these tests",
     "make setup": "measures for hours",
+    "make fuzz-coverage": "takes minutes, and needs Go and atheris; tests/fuzz/test_corpus.py runs its targets",
     "make bench": "measures for hours",
     "make e2e": "needs Linux and root; CI runs it",
     "python -m tests.e2e.simulator": "needs Linux and root; tests/e2e/",

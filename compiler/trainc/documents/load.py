@@ -24,6 +24,7 @@ from trainc.inputs.source import Document, Mark, Source
 from trainc.schema.inputs import INPUTS
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
+_BLANKS = re.compile(r"[^\S\n]*")
 
 NAMELESS = {row.kind: row.stage for row in INPUTS if row.stage}
 """The stage at which an API server rejects custom resources without a name."""
@@ -196,8 +197,11 @@ def _json_units(text: str, lines: Lines) -> tuple[list[_Unit], int]:
             break
         data, problems, end, found = value
         units.append(_Unit(data, problems, lines.marks(found.copy, 0), end - start > SMALL_TEXT))
-    if start < len(text) and len(units) > 1:
-        problem = Problem("TC002", (), "neither JSON nor the end after several JSON values")
+    # After one value, kubectl looks for YAML, but not in less than four bytes.
+    is_short = len(units) == 1 and len(_BLANKS.sub("", text[end:], 1).encode(errors="replace")) < 4
+    if start < len(text) and (len(units) > 1 or is_short):
+        values = "several JSON values" if len(units) > 1 else "a JSON value"
+        problem = Problem("TC002", (), f"neither JSON nor the end after {values}")
         return [*units, _refused(problem, lines.mark(start))], len(text)
     newline = text.find("\n", end, start) + 1  # blanks further on are YAML's
     return units, newline if newline and start < len(text) else start
