@@ -52,6 +52,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
 Without modules its features do (``Target``)."""
 
 BATCH = 256  # cases per round trip to the oracle
+NOTE = 5.0  # seconds between notes of the progress, and the longest time of a batch
 CPU_SECONDS = 5  # more for one case is a finding
 SHRINKING = 20.0  # seconds
 DEFAULT = ROOT / "build" / "fuzz"
@@ -239,7 +240,7 @@ class Run:
         else:
             self.findings.add(case, message)
         self.count += 1
-        if len(self.batch) >= BATCH or self.count >= BATCH:
+        if self.count >= BATCH or time.monotonic() - self.since > NOTE:
             self.settle()
         return case, ours
 
@@ -260,7 +261,7 @@ class Run:
         is_over = self.left <= 0 or now >= self.end
         self.pending += self.count
         self.count = 0
-        if is_over or now - self.since > 5:
+        if is_over or now - self.since > NOTE:
             self.note(now)
         if is_over:
             if self.oracle:
