@@ -11,6 +11,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTHON ?=
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+COMPILE := env -u PIP_FIND_LINKS CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/python -m piptools compile --quiet \
+  --generate-hashes --allow-unsafe --all-build-deps --strip-extras --no-annotate \
+  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options
 N ?= 2000
 SEED ?= 7
 ARGS ?=
@@ -18,7 +21,7 @@ ARGS ?=
 .PHONY: help setup render test check e2e image containerfiles schemas goldens fuzz fuzz-coverage mutants bench lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-14s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(READY) ## create .venv with trainc and its development tools
 
@@ -68,7 +71,7 @@ goldens: $(READY) ## run the real Trainer, JobSet and CEL on the cases and write
 fuzz: $(READY) ## compare trainc with the real Trainer and JobSet on N generated cases from SEED (needs Go)
 	$(BIN)/python tests/oracle/fuzz.py --n $(N) --seed $(SEED) $(ARGS)
 
-fuzz-coverage: $(READY) ## fuzz reader, emitter, merge, quantities guided by coverage (needs Go; tests/fuzz/README.md)
+fuzz-coverage: $(READY) ## fuzz parts of trainc, guided by coverage, against Go (needs Go; tests/fuzz/README.md says more)
 	$(PIP) install --require-hashes --no-deps -r tests/fuzz/requirements.txt
 	$(BIN)/python tests/fuzz/driver.py $(ARGS)
 
@@ -79,10 +82,8 @@ bench: $(READY) ## measure trainc on fleets of jobs; with ARGS="--peers all" als
 	$(BIN)/python tests/bench $(ARGS)
 
 lock: $(READY) ## resolve the dependencies of pyproject.toml again (use the oldest supported Python)
-	env -u PIP_FIND_LINKS CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/python -m piptools compile --quiet \
-	  --generate-hashes --allow-unsafe --all-extras --all-build-deps --strip-extras --no-annotate \
-	  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options \
-	  --output-file requirements.lock $(ARGS) pyproject.toml
+	$(COMPILE) --all-extras --output-file requirements.lock $(ARGS) pyproject.toml
+	$(COMPILE) --constraint requirements.lock --output-file runtime.lock pyproject.toml # only what trainc needs
 
 clean: ## remove .venv, caches and build products, but not out/
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis compiler/*.egg-info tests/oracle/oracle tests/oracle/argocd/argocd tests/oracle/cel/cel tests/oracle/kube/kube tests/oracle/yamlread/yamlread tests/oracle/operators/*/{mpi,training,volcano,trainerv2.*}

@@ -1,20 +1,41 @@
+# ruff: noqa: E402 - the package is an argument
 """Compiles a repository and prints a digest of everything that comes out, in the order it comes out.
 
-Arguments: the folder of the package, the repository, and `backwards` to hand over the sources in reverse.
+Arguments: the folder of the package, the repository, a copy of its project to render in, and how: `backwards` hands
+over sources and entries of folders in reverse, `thorough` adds the cases of the oracle and other commands, `nobody`
+continues as another user, and `-j`, `--no-cache` are options of render.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-sys.path.insert(0, sys.argv[1])
+PACKAGE, REPOSITORY, PROJECT, *HOW = sys.argv[1:]
+sys.path.insert(0, PACKAGE)
+
+from click.testing import CliRunner
 
 from trainc import Build, Options, Source, compile
+from trainc.cli.root import trainc
 from trainc.documents.emit import emit
 from trainc.findings import text as findings_text
 from trainc.findings.formats import as_json
+
+NOBODY = 65534
+MORE = (
+    ("validate", "--format", "json"),
+    ("validate", "--format", "sarif"),
+    ("report", "-o", "-"),
+    ("package", "-q", "-o", "build/package"),
+    ("render", "--check", "--no-cache"),
+)
 
 
 def parts(build: Build) -> list[str]:
@@ -28,9 +49,8 @@ def parts(build: Build) -> list[str]:
     ]
 
 
-def main() -> None:
-    """Compile the repository with and without its broken documents, by default and faithfully."""
-    root = Path(sys.argv[2])
+def compiled(root: Path) -> Iterator[str]:
+    """Yield what is compiled from the repository, with and without its broken documents, by default and faithfully."""
     paths = [*sorted(root.glob("jobs/*/*.yaml")), *sorted(root.glob("runtimes/*.yaml"))]
     sources = [Source(path.relative_to(root).as_posix(), path.read_bytes()) for path in paths]
     broken = [
@@ -38,15 +58,73 @@ def main() -> None:
         for path in sorted(root.glob("tests/errors/*.txt"))
         for number, part in enumerate(path.read_text(encoding="utf-8").partition("---8<---")[0].split(">>> ")[1:])
     ]
-    if sys.argv[3:] == ["backwards"]:
+    if "backwards" in HOW:
         sources.reverse()
         broken.reverse()
-    whole = hashlib.sha256()
     for given in (sources, [*sources, *broken]):
         for faithful in (False, True):
-            for part in parts(compile(given, Options(faithful=faithful))):
-                whole.update(part.encode() + b"\0")
-    sys.stdout.write(f"{len(sources)} {whole.hexdigest()}\n")
+            yield from parts(compile(given, Options(faithful=faithful)))
+    if "thorough" in HOW:
+        for path in sorted(root.glob("tests/oracle/cases/**/*.yaml")):
+            for faithful in (False, True):
+                yield from parts(compile([Source("case.yaml", path.read_bytes())], Options(faithful=faithful)))
+    assert len(sources) > 30
+
+
+def rendered(root: Path) -> Iterator[str]:
+    """Yield what render writes and prints in the current folder of a project; the other commands if thorough."""
+    options = [each for each in HOW if each.startswith("-")]
+    for command in (("render", *options), *(MORE if "thorough" in HOW else ())):
+        done = CliRunner().invoke(trainc, command, prog_name="trainc")
+        assert done.exit_code == 0, (command, done.output, done.exception)
+        yield done.stdout
+    for path in sorted(root.glob("out/**/*")):
+        if path.is_file():
+            yield f"{path.relative_to(root).as_posix()}\n{path.read_text(encoding='utf-8')}"
+
+
+@contextmanager
+def entries_reversed() -> Iterator[None]:
+    """List folders in the reverse of an order by name."""
+    listdir, scandir = os.listdir, os.scandir
+
+    class Entries(list[Any]):
+        def __enter__(self) -> Entries:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            """The folder was closed when it was listed."""
+
+    def scanned(*args: Any) -> Entries:
+        with scandir(*args) as entries:
+            return Entries(sorted(entries, key=lambda entry: str(entry.name), reverse=True))
+
+    patched: dict[str, Callable[..., Any]] = {
+        "listdir": lambda *args: sorted(listdir(*args), reverse=True),
+        "scandir": scanned,
+    }
+    if "backwards" in HOW:
+        vars(os).update(patched)
+    yield
+    vars(os).update(listdir=listdir, scandir=scandir)
+
+
+def main() -> None:
+    """Print the digest."""
+    whole = hashlib.sha256()
+    for part in compiled(Path(REPOSITORY)):
+        whole.update(part.encode() + b"\0")
+    if "nobody" in HOW:
+        list(rendered(Path(PROJECT)))  # loads what the other user may not be allowed to read
+        shutil.rmtree(Path(PROJECT, "out"))
+        shutil.rmtree(Path(PROJECT, "build"), ignore_errors=True)
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+    with entries_reversed():
+        for part in rendered(Path(PROJECT)):
+            whole.update(part.encode() + b"\0")
+    sys.stdout.write(whole.hexdigest())
 
 
 if __name__ == "__main__":

@@ -1,47 +1,141 @@
-"""Same input, same bytes: whatever the hash seed, folder, locale, time zone, and order of the sources."""
+"""Same input, same bytes: whatever the interpreter, user, hash seed, folder, locale, time zone, cache and workers."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
+import pytest
 from syntax import ROOT
 
+from effort import THOROUGH
 from trainc import Options, Source, compile
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
+PROJECT = ("trainc.yaml", "images.lock.yaml", "jobs", "runtimes", "policies")
+INTERPRETERS = [f"python3.{minor}" for minor in range(11, 15)]
+NEEDED = "import click, msgspec, ruamel.yaml, jinja2, _ruamel_yaml"
+DEEP = "a folder with spaces/of another name/Ä"
+KEPT = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT")
 
 
-def digest(seed: str, cwd: Path, order: str, **environment: str) -> tuple[int, str]:
-    """Compile the repository in a process of its own; return the number of sources, and a digest of all results."""
-    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT")}
+class Run(NamedTuple):
+    """How a digest is made. ``folder`` is where the project is, ``inside`` the current folder in it."""
+
+    how: tuple[str, ...] = ("--no-cache",)
+    environment: tuple[tuple[str, str], ...] = ()
+    folder: str = "project"
+    inside: str = "."
+    umask: int = 0o022
+    times: int | None = None
+    python: str = sys.executable
+
+
+FIRST = Run(environment=(("LC_ALL", "C"), ("TZ", "Pacific/Kiritimati"), ("PYTHONUTF8", "0"), ("PYTHONHASHSEED", "1")))
+OTHER = Run(
+    ("backwards", "-j3"),
+    (("LC_ALL", "tr_TR.UTF-8"), ("TZ", "America/St_Johns"), ("COLUMNS", "20"), ("PYTHONHASHSEED", "2"), ("HOME", "/")),
+    DEEP,
+    "jobs",
+    0o077,
+    1,
+)
+
+
+def pythons() -> dict[str, str]:
+    """Return the interpreters with trainc's dependencies: this one, those of TRAINC_PYTHONS, and those on the PATH."""
+    code = f"{NEEDED}, sys; print(*sys.version_info[:2], sep='.')"
+    found = {f"{sys.version_info.major}.{sys.version_info.minor}": sys.executable}
+    named = os.environ.get("TRAINC_PYTHONS", "").split(os.pathsep)
+    for python in filter(None, [*named, *map(shutil.which, INTERPRETERS)]):
+        done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            found.setdefault(done.stdout.strip(), python)
+    return found
+
+
+def turkish(folder: Path) -> dict[str, str]:
+    """Return the variables for a locale in which i and I are two letters, if it can be generated."""
+    if (localedef := shutil.which("localedef")) is not None:
+        done = subprocess.run(
+            [localedef, "-i", "tr_TR", "-f", "UTF-8", str(folder / "tr_TR.UTF-8")], capture_output=True, check=False
+        )
+        if done.returncode == 0:
+            return {"LOCPATH": str(folder)}
+    return {}
+
+
+@cache
+def runs() -> dict[str, Run]:
+    """Return the runs that a thorough test compares with the first one."""
+    found = {"all different": OTHER, "cold cache": OTHER._replace(how=("backwards",))}
+    found["warm cache"] = found["cold cache"]  # in the same folder
+    for workers in range(1, 9):
+        found[f"{workers} workers"] = FIRST._replace(how=("--no-cache", f"-j{workers}"), folder=f"workers{workers}")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        found["another user"] = OTHER._replace(how=("nobody", "backwards", "--no-cache"), folder="nobody")
+    for version, python in pythons().items():
+        found[f"Python {version}"] = OTHER._replace(python=python, folder=f"python{version}")
+    return found
+
+
+def digest(tmp_path: Path, run: Run) -> str:
+    """Compile the repository, and render a copy, in a process of its own; return a digest of all results."""
+    root = tmp_path / run.folder
+    if not root.exists():
+        root.mkdir(parents=True)
+        for name in PROJECT:
+            source = REPOSITORY / name
+            (shutil.copytree if source.is_dir() else shutil.copy2)(source, root / name)
+    for path in (root, *root.rglob("*")):
+        if run.times is not None:
+            os.utime(path, (run.times, run.times))
+        if "nobody" in run.how:
+            os.chown(path, 65534, 65534)
+    for folder in (root, *root.parents) if "nobody" in run.how else ():
+        if folder.is_relative_to(tmp_path.parents[1]):
+            folder.chmod(0o755)
+    how = (*run.how, "thorough") if THOROUGH else run.how
+    kept = {name: value for name, value in os.environ.items() if name in KEPT}
     done = subprocess.run(
-        [sys.executable, str(HERE / "digest.py"), str(ROOT), str(REPOSITORY), order],
+        [run.python, str(HERE / "digest.py"), str(ROOT), str(REPOSITORY), str(root), *how],
         capture_output=True,
         text=True,
         check=False,
-        cwd=cwd,
-        env={**kept, "PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1", **environment},
+        cwd=root / run.inside,
+        env={
+            **kept,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "TRAINC_CACHE_DIR": str(tmp_path / "cache"),
+            **turkish(tmp_path),
+            **dict(run.environment),
+        },
+        umask=run.umask,
     )
     assert done.returncode == 0, done.stderr
-    count, value = done.stdout.split()
-    return int(count), value
+    return done.stdout
+
+
+def test_the_surroundings_do_not_matter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = digest(tmp_path, FIRST)
+    chosen = runs() if THOROUGH else {"all different": OTHER}
+    found = {name: digest(tmp_path, run) for name, run in chosen.items()}
+    with capsys.disabled():
+        if THOROUGH:
+            print(f"\ndigest {first}: {', '.join(found)}")  # noqa: T201 - which interpreters there are
+    assert found == dict.fromkeys(found, first)
 
 
 def sources(pattern: str) -> list[Source]:
     """Return the files of this repository that match a pattern."""
     paths = sorted(REPOSITORY.glob(pattern))
     return [Source(path.relative_to(REPOSITORY).as_posix(), path.read_bytes()) for path in paths]
-
-
-def test_the_surroundings_do_not_matter() -> None:
-    one = digest("1", REPOSITORY, "forwards", LC_ALL="C", TZ="Pacific/Kiritimati", PYTHONUTF8="0")
-    other = digest("2", HERE, "backwards", LC_ALL="tr_TR.UTF-8", TZ="America/St_Johns", COLUMNS="20")
-    assert one == other
-    assert one[0] > 30
 
 
 def test_one_process_gives_the_same_twice() -> None:

@@ -184,6 +184,18 @@ def test_the_base_is_the_base(prepare: Callable[[Path], None], root: Path) -> No
     assert "jobs/a/large.yaml:6:13: error[TC501]: policy 'few-nodes' of HEAD denies the JobSet" in output
 
 
+def test_an_old_branch_meets_new_policies(root: Path) -> None:
+    write(root, {"policies/few-nodes.yaml": None})
+    old = commit(root.parent)
+    write(root, {"policies/few-nodes.yaml": RULE})
+    new = commit(root.parent)
+    write(root, {"policies/few-nodes.yaml": None, "jobs/a/large.yaml": LARGE})
+    assert run("validate", "--base", old)[0] == 0
+    status, output = run("validate", "--base", old, "--policies-from", new)
+    assert status == 1
+    assert f"error[TC501]: policy 'few-nodes' of {new} denies the JobSet" in output
+
+
 @pytest.mark.parametrize(
     "change",
     [

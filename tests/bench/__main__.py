@@ -3,6 +3,7 @@
     make bench                                                        small fleets, a few minutes
     make bench ARGS="--base ../base --scenes 'render, out/ absent'"   one scene, in turns with another checkout
     make bench ARGS="--base ../base --jobs 1,1000,4000,10000 --peers all --write"    what docs/benchmarks.md shows
+    make bench ARGS="--load --jobs 1000,10000,100000 --flavours everything"          what docs/trust.md shows
 
 Other tools come from ``python tests/bench/peers.py``. Nothing is asserted without --enforce.
 """
@@ -41,6 +42,11 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--base", type=Path, help="another checkout of trainc, whose scenes run in turns with ours")
     add("--jobs", type=sizes, default=(1, 100, 1000), help="sizes of fleets (default 1,100,1000)")
     add("--flavours", type=flavours, default=fleet.FLAVOURS, help="like, everything (default both)")
+    add(
+        "--load",
+        action="store_true",
+        help="other scenes: killed runs, validate, diff and report, of jobs that share files",
+    )
     add("--scenes", default="", help="only scenes whose name contains this text")
     add("--runs", type=int, default=5, help="most runs of a scene (default 5)")
     add("--seconds", type=float, default=30, help="no further run of a scene after so long (default 30)")
@@ -100,18 +106,24 @@ class Run:
 
     def measure(self) -> targets.Results:
         """Measure everything that the options name."""
-        rows = list(self._rows(self._sites(self.folder / "own", 0, "", own=True), scenes.OWN_SCENES))
+        own = () if self.options.load else scenes.OWN_SCENES
+        rows = list(self._rows(self._sites(self.folder / "own", 0, "", own=True), own))
         for size in self.options.jobs:
             for flavour in self.options.flavours:
                 sites = self._sites(self.folder / f"{flavour.split(maxsplit=1)[0]}-{size}", size, flavour)
-                rows += self._rows(sites, scenes.SCENES)
+                rows += self._rows(sites, scenes.LOAD_SCENES if self.options.load else scenes.SCENES)
                 self.bouts += self._contests(sites[0])
         return targets.Results(rows, self.bouts)
 
     def _sites(self, root: Path, size: int, flavour: str, *, own: bool = False) -> tuple[scenes.Site, ...]:
         checkouts = [ROOT, *([self.options.base.resolve()] if self.options.base else [])]
         return tuple(
-            scenes.Site(root / str(number), size, flavour, checkout=path, repository=path if own else None)
+            scenes.Site(
+                *(root / str(number), size, flavour),
+                checkout=path,
+                repository=path if own else None,
+                files=fleet.Files.MIXED if self.options.load else fleet.Files.OWN,
+            )
             for number, path in enumerate(checkouts)
         )
 

@@ -10,8 +10,10 @@ the platform that this repository shows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
 from functools import cache
 from hashlib import sha256
+from itertools import groupby
 from pathlib import Path
 from string import Template
 from typing import NamedTuple
@@ -133,12 +135,25 @@ def runtimes() -> Mapping[str, str]:
     }
 
 
-def repository(size: int, flavour: str, *, one_file: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield name and text of every file of a fleet's repository, without out/; ``one_file`` is a file for all jobs."""
-    if one_file:
-        yield f"jobs/{job(0).namespace}/all.yaml", "---\n".join(each.text for each in jobs(size))
-    else:
-        yield from ((each.path, each.text) for each in jobs(size))
+class Files(Enum):
+    """Which jobs share a file: none; those of every fourth namespace; all."""
+
+    OWN = "own"
+    MIXED = "mixed"
+    ONE = "one"
+
+    def path_of(self, each: Job) -> str:
+        """Return the file of a job."""
+        if self is Files.ONE:
+            return f"jobs/{job(0).namespace}/all.yaml"
+        is_shared = self is Files.MIXED and int(each.namespace[-4:]) % 4 == 3
+        return f"jobs/{each.namespace}/all.yaml" if is_shared else each.path
+
+
+def repository(size: int, flavour: str, files: Files = Files.OWN) -> Iterator[tuple[str, str]]:
+    """Yield name and text of every file of a fleet's repository, without out/."""
+    for path, group in groupby(jobs(size), files.path_of):
+        yield path, "---\n".join(each.text for each in group)
     for name, text in runtimes().items():
         yield f"runtimes/{name}.yaml", text
     if flavour == LIKE:
@@ -183,3 +198,10 @@ def change_job(root: Path, turn: int) -> None:
     """Change the first job of a fleet: each turn writes another text."""
     first = job(0)
     (root / first.path).write_text(first._replace(rate=f"{turn + 1}.5e-2").text, encoding="utf-8")
+
+
+def change_runtime(root: Path) -> None:
+    """Change the runtime of a tenth of a fleet."""
+    text = runtimes()[TENTH].replace("value: WARN", "value: INFO")
+    assert text != runtimes()[TENTH], "the runtime of fleetfiles/ has changed"
+    (root / "runtimes" / f"{TENTH}.yaml").write_text(text, encoding="utf-8")

@@ -46,13 +46,23 @@ def seconds(figures: Figures) -> str:
 def scene_table(rows: Sequence[Row]) -> str:
     """Return the table of the scenes of one size; with a base checkout, its seconds and ours over them."""
     based = any(row.base is not None for row in rows)
-    header = ["", "cache", "flavour", "wall s", "user s", "MiB", "ms per job"]
+    header = ["", "cache", "flavour", "wall s", "user s", "MiB", "ms per job", "KB printed"]
     header += ["base wall s", "user s", "MiB", "wall ratio", "user ratio"] if based else []
     lines = []
     for row in rows:
         ours, base = row.figures, row.base
         per_job = number(1000 * ours.wall / row.jobs) if row.jobs and row.scene != BUILD else ""
-        line = [row.scene, row.cache, row.flavour, seconds(ours), number(ours.user), number(ours.peak), per_job]
+        printed = number(ours.printed / 1000) if ours.printed else ""
+        line = [
+            row.scene,
+            row.cache,
+            row.flavour,
+            seconds(ours),
+            number(ours.user),
+            number(ours.peak),
+            per_job,
+            printed,
+        ]
         if base is not None:
             line += [seconds(base), number(base.user), number(base.peak)]
             line += [number(ours.wall / base.wall), number(ours.user / base.user)]

@@ -8,13 +8,14 @@ what the run before has left in it. Operating system caches are warm in both.
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import fleet
-from stopwatch import Command, Effort, Figures, Once, Sample, in_turns, run
+from stopwatch import Command, Effort, Figures, Once, Sample, in_turns, kill_after, run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,9 +27,11 @@ RENDER_TWO = "render by two workers, out/ absent"
 RENDER_FILE = "render of one file with all jobs, out/ absent"
 RENDER_SAME = "render, nothing changed"
 RENDER_JOB = "render, one job changed"
+RENDER_REST = "render, after a run was killed at 40 %"
 CHECK = "render --check"
 BUILD = "build one job"
 OWN_CHECK = "render --check of this repository"
+FORMS = ("text", "markdown", "json")
 
 
 @dataclass(frozen=True)
@@ -47,25 +50,37 @@ class Site:
     """A fleet's repository below ``root``, and a cache of its own, for the trainc of a checkout."""
 
     def __init__(
-        self, root: Path, size: int, flavour: str, *, checkout: Path = ROOT, repository: Path | None = None
+        self,
+        root: Path,
+        size: int,
+        flavour: str,
+        *,
+        checkout: Path = ROOT,
+        repository: Path | None = None,
+        files: fleet.Files = fleet.Files.OWN,
     ) -> None:
         self.root, self.size, self.flavour, self.checkout = repository or root / "repository", size, flavour, checkout
         self.cache, self.scratch, self.aside = root / "cache", root / "scratch", root / "aside"
+        self.took = 0.0
+        self.change: Callable[[Path], None] | None = None
         shutil.rmtree(root, ignore_errors=True)
         self.scratch.mkdir(parents=True)
         if repository is None:
-            self.write()
+            self.write(files)
 
-    def write(self, *, one_file: bool = False) -> None:
+    def write(self, files: fleet.Files = fleet.Files.OWN) -> None:
         """Write the fleet anew, without out/."""
         self.clear()
         shutil.rmtree(self.root / "jobs", ignore_errors=True)
-        fleet.write_files(self.root, fleet.repository(self.size, self.flavour, one_file=one_file))
+        fleet.write_files(self.root, fleet.repository(self.size, self.flavour, files))
 
     def trainc(self, *words: str) -> Sample:
         """Run trainc in the repository."""
+        return run(self._command(*words), self.scratch)
+
+    def _command(self, *words: str) -> Command:
         variables = {"XDG_CACHE_HOME": str(self.cache), "PYTHONPATH": str(self.checkout / "compiler")}
-        return run(Command((sys.executable, "-m", "trainc", *words), self.root, variables), self.scratch)
+        return Command((sys.executable, "-m", "trainc", *words), self.root, variables)
 
     def forget(self) -> None:
         """Remove trainc's cache."""
@@ -83,7 +98,22 @@ class Site:
         """Render without trainc's cache and without out/."""
         self.forget()
         self.clear()
-        return self.trainc("render", "--jobs", str(workers))
+        sample = self.trainc("render", "--jobs", str(workers))
+        self.took = sample.wall
+        return sample
+
+    def interrupted(self) -> None:
+        """Render without trainc's cache and without out/, killed after two fifths of the time of a whole run."""
+        seconds = 0.4 * (self.took or self.afresh(workers=2).wall)
+        self.forget()
+        self.clear()
+        kill_after(self._command("render", "--jobs", "2"), self.scratch, seconds)
+
+    def commit(self) -> None:
+        """Commit everything."""
+        identity = ("-c", "user.name=bench", "-c", "user.email=bench@example.com", "-c", "gc.auto=0")
+        for words in (("init", "-q"), ("add", "."), ("commit", "-q", "--allow-empty", "-m", "fleet")):
+            subprocess.run(["git", *identity, *words], cwd=self.root, check=True)
 
     def spoil(self) -> None:
         """Change every file of out/."""
@@ -137,8 +167,48 @@ SCENES = (
     Scene(BUILD, COLD, _build, _cold_build),
     Scene(BUILD, WARM, _build, _build),
     Scene(RENDER_JOB, WARM, _render, _changed),
-    Scene(RENDER_FILE, COLD, lambda site: site.write(one_file=True), lambda site, _turn: site.afresh()),
+    Scene(RENDER_FILE, COLD, lambda site: site.write(fleet.Files.ONE), lambda site, _turn: site.afresh()),
 )
+
+
+def _committed(change: Callable[[Path], None]) -> Callable[[Site], None]:
+    """Return what commits a fleet with its out/, changes it and renders the change."""
+
+    def prepare(site: Site) -> None:
+        if site.change is not change:
+            _render(site)
+            site.commit()
+            change(site.root)
+            _render(site)
+            site.change = change
+
+    return prepare
+
+
+def _change_job(root: Path) -> None:
+    fleet.change_job(root, 99)  # differs from what other scenes write
+
+
+def _diff(form: str) -> Callable[[Site, int], Sample]:
+    return lambda site, _turn: site.trainc("diff", "-o", form)
+
+
+LOAD_SCENES = (
+    Scene(RENDER_TWO, COLD, _render, lambda site, _turn: site.afresh(workers=2)),
+    Scene(RENDER_REST, COLD, lambda _site: None, lambda site, _turn: (site.interrupted(), site.trainc("render"))[1]),
+    Scene(RENDER_SAME, WARM, _render, lambda site, _turn: site.trainc("render")),
+    Scene(RENDER_JOB, WARM, _render, _changed),
+    Scene(CHECK, WARM, _render, _check),
+    Scene("validate", WARM, _render, lambda site, _turn: site.trainc("validate")),
+    *(Scene(f"diff -o {form}, one job changed", WARM, _committed(_change_job), _diff(form)) for form in FORMS),
+    *(
+        Scene(f"diff -o {form}, a runtime changed", WARM, _committed(fleet.change_runtime), _diff(form))
+        for form in FORMS
+    ),
+    Scene("report", COLD, lambda _site: None, lambda site, _turn: site.trainc("report", "-o", "-")),
+)
+"""What ``--load`` measures: also runs that were killed, and what comes after a render."""
+
 OWN_SCENES = (
     Scene(OWN_CHECK, COLD, _check, _cold_check),
     Scene(OWN_CHECK, WARM, _check, _check),

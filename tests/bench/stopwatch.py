@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -24,12 +25,13 @@ class BenchError(Exception):
 
 
 class Sample(NamedTuple):
-    """One run: seconds of wall clock, of CPU in user and in system mode; peak memory in MiB."""
+    """One run: seconds of wall clock, of CPU in user and in system mode; peak memory in MiB; bytes printed."""
 
     wall: float
     user: float
     system: float
     peak: float
+    printed: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,10 @@ class Figures:
     def peak(self) -> float:
         return max(each.peak for each in self.samples)
 
+    @property
+    def printed(self) -> int:
+        return max(each.printed for each in self.samples)
+
 
 @dataclass(frozen=True)
 class Command:
@@ -73,9 +79,7 @@ class Command:
 
 def run(command: Command, scratch: Path) -> Sample:
     """Run once. BenchError, with the end of its output, for another exit status."""
-    errors = scratch / "errors.txt"
-    environment = {name: os.environ[name] for name in KEPT if name in os.environ}
-    environment |= {"HOME": str(scratch), **command.variables}
+    errors, environment = scratch / "errors.txt", _environment(command, scratch)
     if command.source is not None:
         environment["SPAWN_INPUT"] = str(command.source)
     output = command.output or scratch / "output.txt"
@@ -88,7 +92,22 @@ def run(command: Command, scratch: Path) -> Sample:
     if int(status) != command.expected:
         printed = "\n".join(path.read_text(errors="replace")[-1500:] for path in (output, errors))
         raise BenchError(f"{title}: exit status {status}\n{printed}")
-    return Sample(float(wall), float(user), float(system), int(peak) / (1024 if sys.platform != "darwin" else 1024**2))
+    mib = int(peak) / (1024 if sys.platform != "darwin" else 1024**2)
+    return Sample(float(wall), float(user), float(system), mib, output.stat().st_size)
+
+
+def kill_after(command: Command, scratch: Path, seconds: float) -> None:
+    """Run a command, and kill it (SIGKILL) if it still runs after so many seconds."""
+    environment = _environment(command, scratch)
+    with suppress(subprocess.TimeoutExpired):
+        subprocess.run(
+            command.words, cwd=command.folder, env=environment, capture_output=True, timeout=seconds, check=False
+        )
+
+
+def _environment(command: Command, scratch: Path) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    return {**kept, "HOME": str(scratch), **command.variables}
 
 
 class Effort(NamedTuple):

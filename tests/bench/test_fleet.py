@@ -6,6 +6,7 @@ import statistics
 
 import fleet
 import pytest
+from fleet import Files
 from skeletons import compiled
 
 from trainc import Severity
@@ -27,8 +28,16 @@ def test_a_job_in_a_fleet_compiles_to_what_it_does_alone(flavour: str) -> None:
 
 
 def test_one_file_with_all_jobs_compiles_to_the_same() -> None:
-    many, one = (compiled(dict(fleet.repository(10, fleet.LIKE, one_file=one))) for one in (False, True))
+    many, one = (compiled(dict(fleet.repository(10, fleet.LIKE, files))) for files in (Files.OWN, Files.ONE))
     assert [each.data for each in many.objects] == [each.data for each in one.objects]
+
+
+def test_every_fourth_namespace_shares_a_file() -> None:
+    texts = {name: text for name, text in fleet.repository(400, fleet.LIKE, Files.MIXED) if name.startswith("jobs/")}
+    shared = [name for name in texts if name.endswith("/all.yaml")]
+    assert shared == ["jobs/team-0003/all.yaml", "jobs/team-0007/all.yaml"]
+    assert len(texts) == 300 + len(shared)
+    assert sum(text.count("kind: TrainJob") for text in texts.values()) == 400
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from scenes import COLD, WARM
 from skeletons import skeletons
 from stopwatch import Command, Effort, Sample
 
+from gitrepo import git, needs_git
+
 RUNS = 2
 HELM = peers.present(peers.FOLDER).get("helm")
 
@@ -93,6 +95,30 @@ def test_another_checkout_runs_in_turns_with_ours(monkeypatch: pytest.MonkeyPatc
     (row,) = scenes.play(sites, Effort(RUNS), lambda name: name == scenes.CHECK)
     assert packages[-4:] == [str(scenes.ROOT / "compiler"), str(other / "compiler")] * RUNS
     assert row.base is not None and len(row.base.samples) == RUNS
+
+
+@needs_git
+def test_load_scenes_find_a_killed_run_and_a_commit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    trainc, killed = Trainc(), list[tuple[Found, float]]()
+
+    def kill(command: Command, scratch: Path, seconds: float) -> None:
+        trainc(command, scratch)
+        killed.append((trainc.found[-1], seconds))
+
+    monkeypatch.setattr(scenes, "run", trainc)
+    monkeypatch.setattr(scenes, "kill_after", kill)
+    site = scenes.Site(tmp_path / "site", 10, fleet.LIKE, files=fleet.Files.MIXED)
+    changed: dict[str, list[str]] = {}
+    for row in scenes.play((site,), Effort(RUNS), lambda _: True, scenes.LOAD_SCENES):
+        if row.scene.startswith("diff -o json"):
+            changed[row.scene] = git(site.root, "diff", "--name-only", "HEAD").split()
+    assert [found for found, _ in killed] == [Found(("render", "--jobs", "2"), False, 0, 0)] * RUNS
+    assert {seconds for _, seconds in killed} == {0.4}, "of a run of a second"
+    first = fleet.job(0).path
+    assert changed == {
+        "diff -o json, one job changed": [first, first.replace("jobs", "out", 1)],
+        "diff -o json, a runtime changed": [f"runtimes/{fleet.TENTH}.yaml"],  # the stand-in copies jobs/ alone
+    }
 
 
 @pytest.mark.skipif(HELM is None, reason="no helm in build/peers or on the PATH (python tests/bench/peers.py)")

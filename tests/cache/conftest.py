@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from smallrepository import JOB, RUNTIME, Compiled, pause, put
-from walking import TICK
 
+from cache.walking import TICK
 from trainc.inputs.source import Document
 from trainc.pipeline import job
 from trainc.pipeline.context import Context

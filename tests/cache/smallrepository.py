@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import walktexts as texts
 from click.testing import CliRunner, Result
-from walking import TICK
 
+from cache import walktexts as texts
+from cache.walking import TICK
 from trainc.cli.root import trainc
 
 JOB = texts.PLAIN

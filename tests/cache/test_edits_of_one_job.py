@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-import walktexts as texts
 from click.testing import CliRunner
 from smallrepository import JOB, RUNTIME, pause, put
-from walking import tree
 
+from cache import walktexts as texts
+from cache.walking import tree
 from trainc.cache.run import RunCache
 from trainc.cli.root import trainc
 from trainc.project.write import Plan

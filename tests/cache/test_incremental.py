@@ -7,8 +7,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from walking import fault, steps
 
+from cache.walking import fault, steps
 from effort import share
 
 WALKS = int(os.environ.get("TRAINC_WALKS", share(10)))

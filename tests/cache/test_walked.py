@@ -185,8 +185,8 @@ def test_what_another_writes_while_a_run_does_is_seen(repository: Path, monkeypa
     path = repository / "out/prod/a/one/jobset-one.yaml"
     real = write.apply
 
-    def disturbed(todo: object) -> None:
-        real(todo)  # type: ignore[arg-type]
+    def disturbed(*arguments: object) -> None:
+        real(*arguments)  # type: ignore[arg-type]
         path.write_bytes(path.read_bytes().replace(b"img:1", b"img:9"))
         pause()
 

@@ -17,9 +17,9 @@ from random import Random
 from typing import Any, NamedTuple
 
 import pytest
-import walktexts as texts
 from click.testing import CliRunner
 
+from cache import walktexts as texts
 from trainc.cache import run as cache_run
 from trainc.cache import store
 from trainc.cache.run import RunCache
@@ -34,7 +34,7 @@ LINK = b"-> "
 
 
 class Step(NamedTuple):
-    """One step of a walk: the name of an edit, ``run``, ``during`` (an edit within a run) or ``pause``."""
+    """One step of a walk: an edit, ``run``, ``during`` (an edit within a run), ``interrupted`` (a run) or ``pause``."""
 
     name: str
     seed: int
@@ -296,6 +296,8 @@ class Walk:
             self.compare(self.arguments(Random(step.seed)))
         elif step.name == "during":
             self.during(Random(step.seed))
+        elif step.name == "interrupted":
+            self.interrupted(Random(step.seed))
         elif step.name == "undo":
             self.undo()
         else:
@@ -356,6 +358,21 @@ class Walk:
         seed, after = rng.random(), rng.random() < 0.5
         with _between(place, name, lambda: EDITS[edit](self.warm, Random(seed)), after=after):
             self.run(self.warm, ["render"])
+        self.begin_again()
+
+    def interrupted(self, rng: Random) -> None:
+        """End a run in the middle, as Ctrl+C does, and begin with equal copies again."""
+
+        def interrupt() -> None:
+            raise KeyboardInterrupt
+
+        place, name = rng.choice(POINTS)
+        with _between(place, name, interrupt, after=rng.random() < 0.5):
+            self.run(self.warm, ["render"])
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """Make the copies equal."""
         shutil.rmtree(self.cold)
         shutil.copytree(self.warm, self.cold, symlinks=True)
 
@@ -411,8 +428,8 @@ def steps(rng: Random, count: int) -> list[Step]:
         if rng.random() < 0.7:
             found.append(Step("undo", 0))
         found += [Step(name, rng.getrandbits(32)) for name in edits]
-        if rng.random() < 0.06:
-            found.append(Step("during", rng.getrandbits(32)))
+        if rng.random() < 0.12:
+            found.append(Step(rng.choice(("during", "interrupted")), rng.getrandbits(32)))
         if rng.random() < 0.5:
             found.append(Step("pause", 0))
         found.append(Step("run", rng.getrandbits(32)))

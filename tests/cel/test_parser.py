@@ -15,6 +15,8 @@ from oracle import celgoldens, celrunner
 from oracle.celexpressions import expressions, soup
 
 CASES = sorted((Path(__file__).resolve().parent / "parser").glob("*.jsonl"))
+
+
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_what_cel_go_makes_of_it(path: Path) -> None:
     lines = celgoldens.rows(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -164,3 +165,49 @@ def test_a_configuration_of_somebody_else_above_is_not_used(
     os.chown(inner, 0, -1)
     monkeypatch.chdir(repository)
     assert known("validate").exit_code == 1
+
+
+@pytest.mark.parametrize("kind", ["fifo", "socket", "folder", "link to a device", "link to /proc", "loop"])
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("jobs/a/new.yaml", ("import", "--write", "old.yaml")),
+        ("images.lock.yaml", ("image", "lock", f"example.com/a:1=sha256:{'0' * 64}")),
+        ("images/a/image.yaml", ("image", "build", "a")),
+        ("images/a/packages.lock", ("image", "build", "a")),
+        ("policies/tests/t.yaml", ("policy", "test")),
+        ("crds/c.yaml", ("validate", "--crd-dir", "crds")),
+        ("Makefile", ("init", "--yes", ".")),
+        ("jobs/a/one.yaml", ("fix",)),
+        ("jobs/a/one.yaml", ("rerun", "a/one")),
+        ("jobs/a/one.yaml", ("explain", "a/one")),
+        ("jobs/a/one.yaml", ("report", "-o", "page.html")),
+        ("out/prod/a/one/jobset-one.yaml", ("diff",)),
+        ("layout/index.json", ("image", "verify", "layout")),
+    ],
+)
+def test_no_command_waits_for_a_file(
+    repository: Path, run: Run, name: str, command: tuple[str, ...], kind: str
+) -> None:
+    put(repository, "images/a/image.yaml", "image: example.com/a:1\n")
+    put(repository, "layout/oci-layout", '{"imageLayoutVersion": "1.0.0"}')
+    path = repository / name
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with socket.socket(socket.AF_UNIX) as other:
+        if kind == "fifo":
+            os.mkfifo(path)
+        elif kind == "socket":
+            other.bind(os.path.relpath(path))
+        elif kind == "folder":
+            path.mkdir()
+        else:
+            path.symlink_to(
+                {"link to a device": "/dev/zero", "link to /proc": "/proc/self/environ"}.get(kind, path.name)
+            )
+        signal.alarm(60)  # which ends pytest
+        done = run(*command)
+        signal.alarm(0)
+    assert done.exit_code in (0, 1, 2, 3), done.output
+    assert "TC902" not in done.output
+    assert "PATH=" not in done.output

@@ -9,10 +9,12 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 from ruamel.yaml import YAML
-from small import Run, job, put
+from small import RUNTIME, Run, job, put
 
 from builders import policy
 from gitrepo import commit, needs_git
+from readers import Page, runner, terminal
+from trainc.findings.display import is_shown
 
 OUTPUT = "::set-output name=approved::true"
 GROUP = "##[group]x"
@@ -21,10 +23,31 @@ NAMES = (
     f"x\n{OUTPUT}",
     f"{OUTPUT}\r\n \t{OUTPUT}",
     f"a {GROUP}{AZURE} ##teamcity[x]",
-    "a\x1b]0;title\x07b\u202ec\u2066d\u0085e\u2028f\x9bg\x7f",
+    "a\x1b]0;title\x07b\u202ec\u2066d\u0085e\u2028f\x9bg\x7f\u3164\u034f\ufe0f",
 )
 FORMATS = ("text", "json", "sarif", "github", "junit", "codequality")
-OURS = re.compile(r"::(error|warning|notice) (file=|title=TC[0-9]{3} )")
+DRAWN = 8_000
+"""The most characters that are drawn on a terminal, which takes a second for a log of SARIF."""
+
+OLD_JOB = """\
+# \u202e a comment ##[error]x
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: old, namespace: a, annotations: {b: NAME}}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: example.com/img:1
+            args:
+            - |
+              ::error::x
+              ##[error]y
+"""
 
 
 RULE = "object.spec.replicatedJobs.all(job, job.template.spec.parallelism <= 4)"
@@ -53,13 +76,13 @@ def case(nodes: int, expect: str, name: str = "a test") -> str:
 
 
 def assert_inert(text: str, *, annotations: bool = False) -> None:
-    assert "##[" not in text
-    assert "##vso[" not in text
-    assert "##teamcity[" not in text
-    for line in text.splitlines():
-        begins = line.strip()
-        assert not begins.startswith("::") or (annotations and OURS.match(begins)), line
-    assert [char for char in text if not char.isprintable() and char not in "\n\t"] == []
+    for command in runner(text):
+        assert annotations, command
+        assert command.name in ("error", "warning", "notice")
+        assert re.match(r"TC[0-9]{3} ", command.properties["title"]), command
+    assert is_shown(text.replace("\n", "").replace("\t", ""))
+    if len(text) < DRAWN:
+        terminal(text)
 
 
 def check(run: Run, *args: str, stdin: bytes | None = None) -> str:
@@ -83,7 +106,7 @@ def test_names_below_out(name: str, repository: Path, run: Run) -> None:
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize("name", NAMES)
 def test_names_below_jobs(name: str, format_: str, repository: Path, run: Run) -> None:
-    put(repository, f"jobs/a/{name}.yaml", "kind: [\n")
+    put(repository, f"jobs/a/{name}\udcff.yaml", "kind: [\n")
     put(repository, f"jobs/{name}/b.yaml", job(extra="  strange: 1\n"))
     put(repository, "jobs/a/values.yaml", json.dumps({"kind": name, name: name}))
     found = check(run, "validate", "--format", format_)
@@ -92,7 +115,7 @@ def test_names_below_jobs(name: str, format_: str, repository: Path, run: Run) -
         json.loads(found)
     if format_ == "junit":
         fromstring(found)
-    check(run, "build", str(repository / "jobs" / "a" / f"{name}.yaml"), "--format", format_)
+    check(run, "build", str(repository / "jobs" / "a" / f"{name}\udcff.yaml"), "--format", format_)
 
 
 @pytest.mark.parametrize("format_", FORMATS)
@@ -162,6 +185,51 @@ def test_cel(name: str, repository: Path, run: Run) -> None:
     check(
         run, "cel", "--jsonl", stdin=json.dumps({"expr": value, name: 1, "id": name}).encode() + f"\n{name}\n".encode()
     )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files_that_are_printed(name: str, repository: Path, run: Run) -> None:
+    value = json.dumps(name)
+    text = OLD_JOB.replace("NAME", value)
+    old = put(repository, "old.yaml", text)
+    check(run, "import", str(old))
+    printed = YAML(typ="safe", pure=True).load(run("import", str(old)).stdout)
+    assert printed["metadata"]["annotations"]["b"] == name
+    assert printed["spec"]["trainer"]["args"] == ["::error::x\n##[error]y\n"]
+    mine = RUNTIME.replace("name: plain", f"name: mine\n  annotations: {{trainc.dev/description: {value}}}")
+    put(repository, "runtimes/mine.yaml", f"# {name!a} \u202e ##[error]x\n{mine}")
+    for arguments in (("runtimes",), ("runtimes", "mine"), ("runtimes", "-o", "json"), ("new", "job", "x", "-o", "-")):
+        check(run, *arguments, *(("-n", "a", "--runtime", "mine") if arguments[0] == "new" else ()))
+    page = run("report", "-o", "-").stdout
+    assert runner(page) == []
+    assert Page(page).open == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_changes_to_files(name: str, repository: Path, run: Run) -> None:
+    put(
+        repository, f"jobs/a/{name}.yaml", f"# \u202e ::error::x\n# {name!a}\n" + job("six", extra="  suspendd: true\n")
+    )
+    shown = check(run, "fix", "--diff", "--unsafe")
+    assert [line[:6] for line in shown.splitlines() if line.startswith(("--- ", "+++ "))] in ([], ["--- a/", "+++ b/"])
+    check(run, "rerun", "--diff", "a/six")
+    unknown = run("explain", "a/one", f"metadata.{name}")
+    assert_inert(unknown.stderr)
+    assert [line.partition(" ")[0] for line in unknown.stderr.splitlines() if line] == [
+        "Usage:",
+        "Try",
+        "Error:",
+        "Hint:",
+    ]
+
+
+def test_an_internal_error(run: Run, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_args: object, **_named: object) -> None:
+        raise ValueError("\n".join(NAMES))
+
+    monkeypatch.setattr("trainc.cli.validate.read_tree", fail)
+    assert "TC902" in check(run, "validate")
+    assert "Traceback" in check(run, "validate", "-v")
 
 
 @needs_git

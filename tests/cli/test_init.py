@@ -13,12 +13,13 @@ import pytest
 import yaml
 from small import Run, on_a_terminal, put, tree
 
+from trainc.basics.about import REPOSITORY
 from trainc.cli.runtimes import table
 from trainc.project.catalog import read_catalog
 from trainc.project.config import Config
 from trainc.project.scaffold import Setup, init_files
 
-ORACLE = Path(__file__).parents[1] / "oracle"
+CI = Path(__file__).parents[2] / ".ci"
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 
 
@@ -76,6 +77,20 @@ def test_a_folder_that_is_not_writable_is_refused(tmp_path: Path, run: Run) -> N
     assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, f"Error: {tmp_path} is not writable")
 
 
+INSTALL = (
+    f"pip install --require-hashes --requirement {REPOSITORY}/releases/download/v1.2.3/requirements.txt"  # release.yml
+)
+
+
+def test_owners_approve_whatever_decides_what_runs() -> None:
+    owned = re.findall(r"(?m)^/(\S+) +@acme/platform$", files(owner="@acme/platform")["CODEOWNERS"])
+    written = {path for ci in ("github", "gitlab") for path in files(ci=ci, policies=True)}
+    free = {"jobs/README.md", ".gitignore"}
+    assert [path for path in written - free if not path.startswith(tuple(owned))] == []
+    assert {"out/", "images.lock.yaml", "images/", "deploy/", ".github/", "CODEOWNERS"} <= set(owned)
+    assert not any("jobs/".startswith(path) for path in owned), "which data scientists change"
+
+
 @pytest.mark.parametrize("policies", [False, True])
 def test_the_workflow_is_safe_for_forks(policies: bool) -> None:
     workflow = yaml.safe_load(files(ci="github", policies=policies)[".github/workflows/trainc.yml"])
@@ -87,7 +102,7 @@ def test_the_workflow_is_safe_for_forks(policies: bool) -> None:
         assert "uses" not in step or PINNED.fullmatch(step["uses"]), step
         assert "${{" not in step.get("run", ""), "a script in which somebody else's text is code"
     commands = [step["run"] for step in check["steps"] if "run" in step]
-    assert commands[0] == "pip install 'trainc==1.2.3'"
+    assert commands[0] == INSTALL
     assert commands[1] == "trainc render --check --format github"
     assert ("trainc policy test" in commands) is policies
 
@@ -105,15 +120,16 @@ def test_actionlint_accepts_the_workflow(tmp_path: Path) -> None:
     if shutil.which("go") is None:
         pytest.skip("Go is not installed")
     path = put(tmp_path, "trainc.yml", files(ci="github", policies=True)[".github/workflows/trainc.yml"])
-    command = ["go", "run", "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12", str(path)]
-    done = subprocess.run(command, cwd=ORACLE, capture_output=True, text=True, check=False)
+    command = ["go", "tool", "actionlint", str(path)]
+    done = subprocess.run(command, cwd=CI, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("policies", [False, True])
 def test_the_pipeline_of_gitlab_runs_the_checks(policies: bool) -> None:
     pipeline = yaml.safe_load(files(ci="gitlab", policies=policies)[".gitlab-ci.yml"])["trainc"]
-    assert pipeline["before_script"] == ["pip install 'trainc==1.2.3'"]
+    assert pipeline["before_script"] == [INSTALL]
+    assert "--policies-from FETCH_HEAD" in pipeline["script"][-1], "policies that are newer than the branch count"
     assert pipeline["script"][1] == "trainc render --check"
     assert ("trainc policy test" in pipeline["script"]) is policies
     assert pipeline["artifacts"]["reports"] == {"junit": "trainc.xml"}

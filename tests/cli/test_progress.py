@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small import on_a_terminal
+from small import RUNTIME, job, on_a_terminal, put
 
 from trainc.cli.progress import (
     ERASE,
@@ -175,3 +176,23 @@ def test_on_a_real_terminal() -> None:
 
 def test_a_real_terminal_in_continuous_integration_gets_no_bar() -> None:
     assert on_a_terminal("-c", SCRIPT, columns=72, CI="true") == "done\r\n"
+
+
+RENDER = """\
+import sys
+from trainc.cli import progress
+from trainc.cli.root import trainc
+progress.PATIENCE = progress.FRAME = 0.0
+trainc(["render", *sys.argv[1:]])
+"""
+
+
+def test_render_shows_what_it_compiles_and_what_it_writes(tmp_path: Path) -> None:
+    put(tmp_path, "runtimes/plain.yaml", RUNTIME)
+    for name in ("one", "two", "three"):
+        put(tmp_path, f"jobs/a/{name}.yaml", job(name))
+    shown = frames(on_a_terminal("-c", RENDER, cwd=tmp_path))
+    for label in ("compiling", "writing"):
+        counts = [re.findall(r"(\d) of 3", frame)[0] for frame in shown if frame.startswith(f"{label}  [")]
+        assert counts == ["1", "2", "3"], label
+    assert frames(on_a_terminal("-c", RENDER, "-q", "--no-cache", cwd=tmp_path)) == []

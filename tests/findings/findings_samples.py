@@ -45,27 +45,38 @@ ODD = "\x00\x07\x1b\x7f\x85\t\r\n\u2028\u202e\ud800\udcff\ufeff\ufffe\uffff\U000
 """Characters that some format spells in its own way, or cannot spell."""
 
 words = st.text(st.one_of(st.sampled_from(ODD), st.characters(exclude_categories=())), max_size=20)
-paths = st.lists(st.one_of(words, st.integers(0, 9)), max_size=3).map(tuple)
-values: st.SearchStrategy[Json] = st.one_of(words, st.none(), st.integers(), st.lists(words, max_size=1))
-data = st.fixed_dictionaries({}, optional={"kind": values, "metadata": values})
-marks = st.builds(Mark, st.integers(1, 3), st.integers(1, 9))
-documents = st.builds(
-    lambda name, text, data, mark: Document(Source(name, text), data, 0, lambda: {(): mark}), words, words, data, marks
-)
-optional = st.none() | words
-related = st.lists(st.builds(Related, words, documents, paths), max_size=2).map(tuple)
-diagnostics = st.builds(
-    Finding,
-    st.sampled_from(sorted(CODES)),
-    st.sampled_from(Severity),
-    words,
-    documents,
-    paths,
-    optional,
-    optional,
-    optional,
-    related,
-    optional,
-    optional,
-)
-findings = st.lists(diagnostics, max_size=4)
+
+
+def findings_of(words: st.SearchStrategy[str]) -> st.SearchStrategy[list[Finding]]:
+    """Return a strategy for findings in which all text comes from ``words``."""
+    paths = st.lists(st.one_of(words, st.integers(0, 9)), max_size=3).map(tuple)
+    values: st.SearchStrategy[Json] = st.one_of(words, st.none(), st.integers(), st.lists(words, max_size=1))
+    data = st.fixed_dictionaries({}, optional={"kind": values, "metadata": values})
+    marks = st.builds(Mark, st.integers(1, 3), st.integers(1, 9))
+    documents = st.builds(
+        lambda name, text, data, mark: Document(Source(name, text), data, 0, lambda: {(): mark}),
+        words,
+        words,
+        data,
+        marks,
+    )
+    optional = st.none() | words
+    related = st.lists(st.builds(Related, words, documents, paths), max_size=2).map(tuple)
+    diagnostics = st.builds(
+        Finding,
+        st.sampled_from(sorted(CODES)),
+        st.sampled_from(Severity),
+        words,
+        documents,
+        paths,
+        optional,
+        optional,
+        optional,
+        related,
+        optional,
+        optional,
+    )
+    return st.lists(diagnostics, max_size=4)
+
+
+findings = findings_of(words)

@@ -197,8 +197,8 @@ def test_text_of_an_input_is_no_link_and_no_surrogate() -> None:
         "TC102", document(), (), "see [x](https://e.com) [1] {0}\ud800", related=(Related("[a](1)", document()),)
     )
     (result,) = results([finding])
-    assert result["message"]["text"] == "see \\[x](https://e.com) [1] {0}\ufffd"
-    assert result["relatedLocations"][0]["message"]["text"] == "\\[a](1)"
+    assert result["message"]["text"] == "see [x] (https://e.com) [1] {0}\\ud800"
+    assert result["relatedLocations"][0]["message"]["text"] == "[a] (1)"
 
 
 @given(findings)

@@ -4,29 +4,39 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from celcosts import comparable, own_words
-
-from fuzz.cel_worlds import FILE
+from fuzz.cel_worlds import FILE, worlds
 from fuzz.target import Case, Oracle
 from oracle import celrunner
 
+_CALL = re.compile(r"[a-zA-Z]+\(|[-+*/%<>=!&|?]+")
 _PARTICULAR = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\d+|\([^()]*\)""")
 
 OWN_WORDS = (
-    ("must be of type optional_type", "index out of range"),
+    ("compilation failed", "index out of range"),
+    ("program instantiation failed", "program instantiation failed: internal error"),
     ("composited variable", "no such overload"),
+    ("authorizer: cannot be evaluated offline", "types.Unknown"),
 )
-"""Parts of errors of ours and of the oracle's that mean the same: cel-go's checker panics at an optional element that
-is dyn, and the oracle cannot write ``variables`` as a whole."""
+"""Parts of errors of ours and of the oracle's that mean the same: where cel-go panics in its checker (``[?x]`` or
+``x{}`` for an x that is dyn or a type) or before it sees a second error in a constant, the first of which trainc
+reports; and the oracle cannot write ``variables`` as a whole, nor add an unknown to a list."""
 
 
 def oracle() -> list[Any]:
     """Build the oracle and return its command."""
     celrunner.build()
     return [celrunner.BINARY, "answer", FILE]
+
+
+def question(case: Case) -> Case:
+    """Return the question of a case. Raises KeyError for a case that is none."""
+    worlds()[case["world"]]
+    return {"world": case["world"], "expr": case["expr"]}
 
 
 @cache
@@ -36,19 +46,30 @@ def _stable() -> Oracle:
 
 def is_stable(case: Case) -> bool:
     """Return whether the API server always gives the same answer: the order of Go's maps is random."""
-    return not _stable().ask([case])[0].get("unstable")
+    return not _stable().ask([question(case)])[0].get("unstable")
+
+
+def outcomes(case: Case, ours: Any) -> Iterator[str]:
+    """Yield each function and operator of a case with the type or the error of trainc's answer."""
+    ours = ours or {"type": None, "error": "raised"}
+    outcome = skeleton(ours["error"]) if ours["error"] else str(ours["type"])
+    yield from {f"{name} {outcome}" for name in _CALL.findall(case["expr"])}
+
+
+def skeleton(error: str) -> str:
+    """Return the first line of an error without what is particular to the case."""
+    return _PARTICULAR.sub("_", error.split("\n", maxsplit=1)[0])[:150]
 
 
 def described(what: str, found: Any, wanted: Any) -> str | None:
     """Return what is wrong with an answer, None if it is right."""
     blank = {"ok": None, "accepted": None, "value": None, "stage": None, "cost": None}
+    errors = [each["error"] or "" for each in (found, wanted)]
     one, two = own_words({**blank, **found}, {**blank, **wanted})
     if comparable({"env": "crd"}, one) == comparable({"env": "crd"}, two):
         return None
-    errors = [each["error"] or "" for each in (one, two)]
     if any(all(part in error for part, error in zip(pair, errors, strict=True)) for pair in OWN_WORDS):
         return None
     names = [name for name in one if one[name] != two.get(name)]
-    errors = [_PARTICULAR.sub("_", error.split("\n")[0]) for error in errors]
-    kind = f"{what}: {' '.join(names)}, {one['type']}: {' | '.join(errors)}"
+    kind = f"{what}: {' '.join(names)}, {one['type']}: {' | '.join(map(skeleton, errors))}"
     return f"{kind[:300]}\n{json.dumps(one)}\n{json.dumps(two)}"

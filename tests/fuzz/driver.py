@@ -22,7 +22,8 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -36,16 +37,22 @@ from fuzz.target import Case, Choices, Oracle, Target, shortened  # noqa: E402 -
 from oracle import gotools  # noqa: E402
 
 TARGETS: dict[str, tuple[str, ...]] = {
-    "merge": ("trainc.kube.merge", "trainc.kube.gotypes"),
+    "edits": ("trainc.documents.edit", "trainc.documents.positions"),
+    "emitter": ("trainc.documents.emit", "trainc.kube.fieldorder"),
+    "merge": ("trainc.kube.merge",),
     "quantities": ("trainc.kube.quantity", "trainc.kube.gojson"),
     "reader": ("trainc.documents",),
-    "cel_parser": ("trainc.cel",),
-    "cel_checker": ("trainc.cel",),
-    "cel_evaluator": ("trainc.cel",),
+    "cel_parser": (),
+    "cel_checker": (),
+    "cel_evaluator": (),
+    "incremental": ("trainc.cache", "trainc.project"),
 }
-"""Each target, in the module ``fuzz_<name>`` beside this one, and the modules of trainc whose branches guide it."""
+"""Each target, in the module ``fuzz_<name>`` beside this one, and the modules of trainc whose branches guide it.
+
+Without modules its features do (``Target``)."""
 
 BATCH = 256  # cases per round trip to the oracle
+NOTE = 5.0  # seconds between notes of the progress, and the longest time of a batch
 CPU_SECONDS = 5  # more for one case is a finding
 SHRINKING = 20.0  # seconds
 DEFAULT = ROOT / "build" / "fuzz"
@@ -117,14 +124,15 @@ class Findings:
 
     def judged(self, cases: list[Case]) -> list[tuple[Any, str | None]]:
         """Return the oracle's answer to each case, and what is wrong with trainc's."""
-        questions = []
-        for case in cases:
-            try:
-                questions.append(self.target.question(case))
-            except Exception:  # noqa: BLE001 - a case with a part less may be none
-                questions.append(self.target.question(cases[0]))
-        answers = self.oracle.ask(questions) if self.oracle else [None] * len(cases)
-        return [(answer, verdict(self.target, case, answer)) for case, answer in zip(cases, answers, strict=True)]
+        questions: dict[int, Any] = {}
+        for index, case in enumerate(cases):
+            with suppress(Exception):  # a case with a part less may be none
+                questions[index] = self.target.question(case)
+        answers = self.oracle.ask([*questions.values()]) if self.oracle else [None] * len(questions)
+        found: list[tuple[Any, str | None]] = [(None, None)] * len(cases)
+        for index, answer in zip(questions, answers, strict=True):
+            found[index] = answer, verdict(self.target, cases[index], answer)
+        return found
 
 
 def verdict(target: Target, case: Case, theirs: Any) -> str | None:
@@ -175,6 +183,7 @@ class Run:
         self.findings = Findings(folder / "findings" / name, self.target, self.oracle)
         self.progress = Progress(folder / "progress.json")
         self.batch: list[tuple[Case, Any]] = []
+        self.features: set[int] = set()
         self.count, self.pending, self.since = 0, 0, time.monotonic()
 
     def start(self, atheris: Any) -> None:
@@ -189,10 +198,13 @@ class Run:
         log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(log, 2)
         signal.signal(signal.SIGVTALRM, too_slow)
+        if self.target.features is not None:
+            self.vary(inputs, self.target.features)
         options = [
             "-max_len=512",
             "-len_control=0",
-            "-timeout=120",
+            "-timeout=600",
+            "-report_slow_units=600",
             "-rss_limit_mb=3072",
             "-reload=0",
             "-detect_leaks=0",
@@ -201,8 +213,26 @@ class Run:
         self.since = time.monotonic()
         atheris.Fuzz()
 
-    def one(self, data: bytes) -> None:
-        """Run one input."""
+    def vary(self, inputs: Path, features: Callable[[Case, Any], Iterable[str]]) -> None:
+        """Fuzz like start(), guided by the features of trainc's answers instead of branches."""
+        pool = [path.read_bytes() for path in sorted(inputs.iterdir())]
+        again, chance = list(pool), random.Random()
+        self.since = time.monotonic()
+        while True:
+            if again:
+                data = again.pop()
+            elif chance.randrange(3):
+                data = mutated(chance, chance.choice(pool), chance.choice(pool))
+            else:
+                data = chance.randbytes(8 << chance.randrange(6))
+            new = {hash(each) for each in features(*self.one(data))} - self.features
+            if new and not again:
+                pool.append(data)
+                (inputs / hashlib.sha256(data).hexdigest()[:20]).write_bytes(data)
+            self.features |= new
+
+    def one(self, data: bytes) -> tuple[Case, Any]:
+        """Run one input. Return the case and trainc's answer."""
         case = self.target.make(Choices(data))
         ours, message = answered(self.target, case)
         if message is None:
@@ -210,8 +240,9 @@ class Run:
         else:
             self.findings.add(case, message)
         self.count += 1
-        if len(self.batch) >= BATCH or self.count >= BATCH:
+        if self.count >= BATCH or time.monotonic() - self.since > NOTE:
             self.settle()
+        return case, ours
 
     def settle(self) -> None:
         """Compare a batch with the oracle, and note the progress; at the end of the slice, end the process."""
@@ -230,7 +261,7 @@ class Run:
         is_over = self.left <= 0 or now >= self.end
         self.pending += self.count
         self.count = 0
-        if is_over or now - self.since > 5:
+        if is_over or now - self.since > NOTE:
             self.note(now)
         if is_over:
             if self.oracle:
@@ -240,11 +271,26 @@ class Run:
     def note(self, now: float) -> None:
         """Write the progress since the last note."""
         edges = re.findall(r"cov: (\d+)", self.log.read_text(errors="replace")[-5000:])
-        figures = {"edges": int(edges[-1])} if edges else {}
+        figures = {"edges": int(edges[-1])} if edges else {"features": len(self.features)} if self.features else {}
         inputs = sum(1 for _ in (self.folder / "inputs" / self.name).iterdir())
         found = len(self.findings.known)
         self.progress.add(self.name, self.pending, now - self.since, inputs=inputs, findings=found, **figures)
         self.pending, self.since = 0, now
+
+
+def mutated(chance: random.Random, data: bytes, other: bytes) -> bytes:
+    """Return an input with bytes changed, removed or inserted, or with the end of another, up to four times."""
+    for _ in range(chance.randrange(1, 5)):
+        kind, at = chance.randrange(5), chance.randrange(len(data) + 1)
+        if kind == 0:
+            data = data[:at] + chance.randbytes(chance.randrange(1, 5)) + data[at:]
+        elif kind == 1:
+            data = data[:at] + data[at + chance.randrange(1, 9) :]
+        elif kind == 2:
+            data = data[:at] + other[chance.randrange(len(other) + 1) :]
+        else:
+            data = data[:at] + chance.randbytes(1) + data[at + 1 :]
+    return data[:512]
 
 
 def slices(names: list[str], folder: Path, options: argparse.Namespace) -> Iterator[list[str]]:
@@ -289,7 +335,8 @@ def main() -> int:
         print("atheris is missing: pip install --require-hashes -r tests/fuzz/requirements.txt", file=sys.stderr)
         return 2
     if options.child:
-        with atheris.instrument_imports(["trainc"], others(TARGETS[names[0]])):
+        guides = TARGETS[names[0]]
+        with atheris.instrument_imports(["trainc"], others(guides)) if guides else nullcontext():
             run = Run(names[0], folder, options.executions, options.seconds)
         run.start(atheris)
     for command in slices(names, folder, options):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fuzz.cel_answers import described, oracle
+from fuzz.cel_answers import described, oracle, outcomes, question
 from fuzz.cel_cases import typed
 from fuzz.cel_worlds import named
 from fuzz.target import Case, Target
@@ -31,4 +31,4 @@ def compare(case: Case, ours: Any, theirs: Any) -> str | None:
     return described("type", ours, {"type": theirs["type"], "error": error})
 
 
-TARGET = Target("cel_checker", typed, ours, compare, oracle)
+TARGET = Target("cel_checker", typed, ours, compare, oracle, question, features=outcomes)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from celcosts import Asking
 
-from fuzz.cel_answers import described, is_stable, oracle
+from celcosts import Asking
+from fuzz.cel_answers import described, is_stable, oracle, outcomes, question
 from fuzz.cel_cases import typed
 from fuzz.cel_worlds import named
 from fuzz.target import Case, Target
@@ -31,4 +31,4 @@ def compare(case: Case, ours: Any, theirs: Any) -> str | None:
     return message if message is None or is_stable(case) else None
 
 
-TARGET = Target("cel_evaluator", typed, ours, compare, oracle)
+TARGET = Target("cel_evaluator", typed, ours, compare, oracle, question, features=outcomes)

@@ -6,6 +6,7 @@ A case is JSON, so that it can be stored, made smaller and replayed without the 
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import threading
@@ -35,12 +36,16 @@ class Choices(random.Random):
         self.at = 0
 
     def _randbelow(self, n: int) -> int:
-        size = 1 if n <= 256 else (n.bit_length() + 7) // 8
-        return self._number(size) % n
+        return self._number(1 if n <= 256 else (n.bit_length() + 7) // 8) % n
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
+        """Return a number of a range; without the checks that take most of the time."""
+        low, high = (0, start) if stop is None else (start, stop)
+        return low + step * self._randbelow((high - low + step - 1) // step)
 
     def random(self) -> float:
-        """Return a number in [0, 1), one of 65,536."""
-        return self._number(2) / 65536
+        """Return a number in [0, 1), one of 256. After the last byte it is large: what is unlikely does not happen."""
+        return (self._number(1) if self.at < len(self.data) else 255) / 256
 
     def getrandbits(self, k: int) -> int:
         """Return k bits."""
@@ -57,6 +62,9 @@ class Choices(random.Random):
         return self.at >= len(self.data)
 
     def _number(self, size: int) -> int:
+        if size == 1:
+            self.at += 1
+            return self.data[self.at - 1] if self.at <= len(self.data) else 0
         taken = self.data[self.at : self.at + size]
         self.at += size
         return int.from_bytes(taken, "little")
@@ -80,6 +88,9 @@ class Target(NamedTuple):
     """Whether questions are pure ASCII, so that lone surrogates can be sent."""
     seeds: Callable[[], Iterable[bytes]] = lambda: ()
     """Bytes to start from, besides random ones."""
+    features: Callable[[Case, Any], Iterable[str]] | None = None
+    """What is special about an answer of trainc's. With it, answers with new features guide the fuzzer, not branches:
+    atheris' instrumentation costs more than an execution of a quick target."""
 
 
 class Oracle:
@@ -108,7 +119,10 @@ class Oracle:
 
     def _started(self) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
-        return subprocess.Popen(self.command, cwd=gotools.ORACLE, stdin=pipe, stdout=pipe, encoding="utf-8")
+        few_collections = {**os.environ, "GOGC": "800"}
+        return subprocess.Popen(
+            self.command, cwd=gotools.ORACLE, env=few_collections, stdin=pipe, stdout=pipe, encoding="utf-8"
+        )
 
     def _write(self, text: str) -> None:
         assert self.process.stdin is not None

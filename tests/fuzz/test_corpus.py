@@ -22,7 +22,7 @@ def test_a_regression_stays_mended(path: Path) -> None:
     assert target.compare(row["case"], target.ours(row["case"]), row["theirs"]) is None
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", sorted(TARGETS.keys() - {"incremental"}))  # tests/cache/test_incremental.py
 def test_trainc_answers_whatever_the_bytes(name: str) -> None:
     target, chance = load(name), random.Random(19)
     for size in range(share(100)):

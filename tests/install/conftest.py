@@ -10,7 +10,7 @@ import venv
 from pathlib import Path
 
 import pytest
-from wheels import ROOT, Distributions, call
+from wheels import BUILD, ROOT, Distributions, call
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -49,8 +49,8 @@ def distributions(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Dis
     folder = tmp_path_factory.mktemp("build")
     released = os.environ.get("TRAINC_DIST")
     if not released:
-        call(sys.executable, "-m", "build", "--outdir", folder / "dist", source, cwd=folder)
-    call(sys.executable, "-m", "build", "--wheel", "--outdir", folder / "direct", source, cwd=folder)
+        call(*BUILD, "--outdir", folder / "dist", source, cwd=folder)
+    call(*BUILD, "--wheel", "--outdir", folder / "direct", source, cwd=folder)
     dist = Path(released).resolve() if released else folder / "dist"
     (wheel,), (sdist,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
     (direct,) = (folder / "direct").glob("*.whl")
@@ -59,8 +59,11 @@ def distributions(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Dis
 
 @pytest.fixture(scope="session")
 def installed(distributions: Distributions, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install the wheel, with its dependencies from the package index, into a new environment; return its bin/."""
+    """Install the wheel, with its dependencies as in a release, into a new environment; return its bin/."""
     folder = tmp_path_factory.mktemp("installed")
     venv.create(folder / "env", with_pip=True)
-    call(folder / "env/bin/python", "-m", "pip", "install", "--quiet", distributions.wheel, cwd=folder)
+    pip = (folder / "env/bin/python", "-m", "pip", "--disable-pip-version-check")
+    call(*pip, "install", "--quiet", "--require-hashes", "--requirement", ROOT / "runtime.lock", cwd=folder)
+    call(*pip, "install", "--quiet", "--no-deps", "--no-index", distributions.wheel, cwd=folder)
+    call(*pip, "check", cwd=folder)
     return folder / "env" / "bin"

@@ -25,13 +25,15 @@ def put(root: Path, name: str, text: str) -> None:
 def test_the_action_installs_its_own_commit_with_tested_dependencies(source: Path, tmp_path: Path) -> None:
     action = yaml.safe_load((source / "action.yml").read_text(encoding="utf-8"))
     (step,) = (step for step in action["runs"]["steps"] if step.get("id") == "install")
-    variables = {"RUNNER_TEMP": tmp_path, "GITHUB_ACTION_PATH": source, "GITHUB_PATH": tmp_path / "path", "VERSION": ""}
+    variables = {"RUNNER_TEMP": tmp_path, "GITHUB_ACTION_PATH": source, "VERSION": ""}
+    variables |= {"GITHUB_PATH": tmp_path / "path", "GITHUB_ENV": tmp_path / "env"}
     script = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
     printed = call(*script, cwd=tmp_path, **{name: str(value) for name, value in variables.items()})
     assert printed.startswith(f"trainc {__version__} (")
     folder = Path((tmp_path / "path").read_text(encoding="utf-8").strip())
     frozen = call(folder / "pip", "freeze", cwd=tmp_path)
-    lock = (source / "requirements.lock").read_text(encoding="utf-8")
+    assert (tmp_path / "env").read_text(encoding="utf-8") == f"TRAINC_CACHE_DIR={folder.parent.parent / 'cache'}\n"
+    lock = (source / "runtime.lock").read_text(encoding="utf-8")
     pins = [line.split("==") for line in frozen.splitlines() if "==" in line]
     assert len(pins) > 10
     for name, version in pins:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import tarfile
 import zipfile
 from email import message_from_bytes
 from pathlib import Path
 
 import pytest
-from wheels import ROOT, Distributions, call
+from wheels import BUILD, ROOT, Distributions, call
 
 from importcases import CLASSES, jobs_to_import
 from trainc import __version__
@@ -53,6 +55,30 @@ def contents(wheel: Path) -> dict[str, bytes]:
 
 def test_the_wheel_of_the_sdist_is_the_wheel_of_the_tree(distributions: Distributions) -> None:
     assert contents(distributions.wheel) == contents(distributions.direct)
+
+
+def test_building_twice_gives_the_same_bytes(source: Path, tmp_path: Path) -> None:
+    made = []
+    for folder, zone, language, seconds in (("one", "UTC", "C", 0), ("another/folder", "Asia/Tokyo", "C.UTF-8", 1e6)):
+        shutil.copytree(source, tmp_path / folder)
+        for path in sorted((tmp_path / folder).rglob("*"), reverse=bool(seconds)):
+            os.utime(path, (1.8e9 + seconds, 1.8e9 + seconds))
+        surroundings = {
+            "SOURCE_DATE_EPOCH": "1790000000",
+            "TZ": zone,
+            "LC_ALL": language,
+            "PYTHONHASHSEED": str(len(made)),
+        }
+        call(*BUILD, "--outdir", tmp_path / f"dist{len(made)}", tmp_path / folder, cwd=tmp_path, **surroundings)
+        made.append(sorted((tmp_path / f"dist{len(made)}").iterdir()))
+    (wheel, sdist), (other_wheel, other_sdist) = made
+    assert (wheel.suffix, wheel.read_bytes()) == (".whl", other_wheel.read_bytes())
+    with tarfile.open(sdist) as one, tarfile.open(other_sdist) as other:
+        assert one.getnames() == other.getnames()
+        for member in (each for each in one.getmembers() if each.isfile()):
+            content, same = (archive.extractfile(member.name) for archive in (one, other))
+            assert content is not None and same is not None
+            assert content.read() == same.read(), member.name
 
 
 def test_the_wheel_has_the_whole_package_and_nothing_else(distributions: Distributions) -> None:

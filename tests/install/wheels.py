@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+BUILD = (sys.executable, "-m", "build", "--no-isolation")
+"""Builds with the backend of requirements.lock, whose hash was checked when it was installed."""
 
 
 class Distributions(NamedTuple):

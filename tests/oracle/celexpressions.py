@@ -49,7 +49,7 @@ BITS = (
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Makes expressions; ``depth`` bounds how much is in each other. A choice of 0 makes them shorter."""
+    """Makes expressions; ``depth`` bounds how much is in each other."""
 
     random: random.Random
 
@@ -57,7 +57,7 @@ class Maker:
         """Return an expression that the grammar allows."""
         if depth <= 0:
             return self.primary(0)
-        if self.random.random() > 0.88:
+        if self.random.random() < 0.12:
             return self.joined(self.any_of(depth - 1), "?", self.any_of(depth - 1), ":", self.expression(depth - 1))
         return self.any_of(depth)
 
@@ -79,7 +79,7 @@ class Maker:
 
     def member(self, depth: int) -> str:
         text = self.primary(depth)
-        while self.random.random() > 0.65:
+        while self.random.random() < 0.35:
             kind = self.random.random()
             if kind < 0.4:
                 text = self.joined(text, ".", self.name())
@@ -95,7 +95,7 @@ class Maker:
 
     def macro(self, depth: int) -> tuple[str, ...]:
         name, variables, others = self.random.choice(MACROS)
-        names = [self.random.choice(("x", "y", "i")) if self.random.random() < 0.96 else self.expression(1)]
+        names = [self.expression(1) if self.random.random() < 0.04 else self.random.choice(("x", "y", "i"))]
         names += [self.random.choice(("v", "w", "x"))] * (variables - 1)
         return name, "(", ",".join((*names, *(self.expression(depth - 1) for _ in range(others)))), ")"
 
@@ -158,7 +158,7 @@ class Maker:
 
     def count(self, more: float) -> int:
         number = 1
-        while number < 9 and self.random.random() > 1 - more:
+        while number < 9 and self.random.random() < more:
             number += 1
         return number
 

@@ -52,7 +52,46 @@ def permissions(path: Path) -> list[dict[str, str]]:
 
 
 def test_there_are_workflows() -> None:
-    assert {path.name for path in WORKFLOWS} == {"ci.yml", "diff.yml", POSTER, RELEASE, REUSABLE}
+    assert {path.name for path in WORKFLOWS} == {"audit.yml", "ci.yml", "diff.yml", POSTER, RELEASE, REUSABLE}
+
+
+READS = {"contents": "read"}
+RIGHTS = {
+    "audit.yml": READS,
+    "ci.yml": READS,
+    "diff.yml": READS,
+    POSTER: {},
+    RELEASE: {},
+    "audit.yml audit": READS,
+    "ci.yml test": READS,
+    "diff.yml diff": READS,
+    f"{POSTER} comment": {"actions": "read", "pull-requests": "write"},
+    f"{RELEASE} build": READS,
+    f"{RELEASE} publish": {"id-token": "write", "attestations": "write"},
+    f"{RELEASE} github": {"contents": "write"},
+}
+"""The permissions of each workflow, and of each of its jobs; those of trainc.yml are its caller's."""
+
+
+def test_each_job_has_the_permissions_that_it_needs() -> None:
+    found = {}
+    for path in WORKFLOWS:
+        if path.name != REUSABLE:
+            found[path.name] = workflow(path)["permissions"]
+            for name, job in workflow(path)["jobs"].items():
+                found[f"{path.name} {name}"] = job.get("permissions", found[path.name])
+    assert {name: granted for name, granted in found.items() if RIGHTS.get(name) != granted} == {}
+
+
+def test_a_release_is_attested_with_all_its_files() -> None:
+    jobs = workflow(next(path for path in WORKFLOWS if path.name == RELEASE))["jobs"]
+    made = [step["run"] for step in jobs["build"]["steps"] if "run" in step]
+    assert any("-m build --no-isolation" in each for each in made)
+    assert any("compiler/tools/release.py dist release" in each for each in made)
+    (attested,) = (step for step in jobs["publish"]["steps"] if "attest-build-provenance" in step["uses"])
+    assert attested["with"]["subject-path"].split() == ["dist/*", "release/*"]
+    assert [step["uses"].partition("@")[0] for step in jobs["publish"]["steps"]][-1] == "pypa/gh-action-pypi-publish"
+    assert "dist/* release/*" in jobs["github"]["steps"][-1]["run"]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)

@@ -586,6 +586,23 @@ def test_jobs_come_from_the_repository(client: GitTrainerClient, root: Path) -> 
             ask("tun")
 
 
+def test_a_job_whose_runtime_is_missing_is_listed(client: GitTrainerClient, root: Path) -> None:
+    client.train(name="mnist", trainer=CONTAINER)
+    text = (root / "jobs/team-a/mnist.yaml").read_text(encoding="utf-8").replace("name: mnist", "name: lost")
+    text = text.replace("name: torch-distributed", "name: gone\n    kind: TrainingRuntime")
+    (root / "jobs/team-a/lost.yaml").write_text(text, encoding="utf-8")
+    lost, mnist = client.list_jobs()
+    assert (lost.name, lost.num_nodes, mnist.name, mnist.num_nodes) == ("lost", 2, "mnist", 2)
+    runtime = lost.runtime
+    assert (runtime.name, runtime.kind.value, runtime.trainer.framework) == ("gone", "TrainingRuntime", "Unknown")
+    assert runtime.trainer.image == IMAGE
+    assert client.list_jobs(runtime) == [lost] == [client.get_job("lost")]
+    with pytest.raises(NeedsClusterError):
+        client.get_job_logs("lost")
+    with pytest.raises(RuntimeError, match="runtime 'gone' not found"):
+        client.get_runtime("gone")
+
+
 def test_the_rest_names_the_command_that_asks_the_cluster(client: GitTrainerClient) -> None:
     client.train(name="mnist", trainer=CONTAINER)
     written(client, name="ranks", runtime="mlx-distributed", trainer=CustomTrainer(train_mnist))

@@ -145,7 +145,9 @@ def test_an_unreadable_file_is_in_the_way(tmp_path: Path, monkeypatch: pytest.Mo
 
     with monkeypatch.context() as patch:
         patch.setattr("trainc.project.write.os.open", refuse)
-        assert blocked(plan(tmp_path, {JOBSET: owned("b: 1\n")})) == [("TC901", JOBSET, "cannot be read")]
+        assert blocked(plan(tmp_path, {JOBSET: owned("b: 1\n")})) == [
+            ("TC901", JOBSET, "cannot be read: Permission denied")
+        ]
         assert plan(tmp_path, {}).remove == (), "what cannot be read is not known to be ours"
     assert plan(tmp_path, {}).remove == (JOBSET,)
 

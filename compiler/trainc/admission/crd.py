@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -20,8 +22,9 @@ from trainc.plugins.mpi.implementations import IMPLEMENTATION_PATH, IMPLEMENTATI
 from trainc.schema import Admitted as Result
 from trainc.schema import Resource, Violation, admit, resource, unknown_field_hint
 from trainc.schema.inputs import go_types
-from trainc.schema.wording import QUOTE_IT, not_allowed
+from trainc.schema.wording import QUOTE_IT, not_allowed, show
 from trainc.schema.wording import show as shown
+from trainc.upstream import RUN_PATH
 
 _SIZE_LIMIT = lazy(r"size\(self[.A-Za-z]*\) <= ([0-9]+)$")
 _QUANTITY = "quantit"
@@ -130,8 +133,10 @@ def violation_finding(document: Document, violation: Violation, stage: str | Non
     """Return the finding on a violation of the schema."""
     hint = violation.hint
     if hint == QUOTE_IT and not is_secret(document.data, violation.path):
-        text = unquoted(document, violation.path)
-        hint = hint if text is None else f'{hint}: "{text}"'
+        if violation.path == RUN_PATH:
+            hint = _run_number_hint(document)
+        elif (text := unquoted(document, violation.path)) is not None:
+            hint = f'{hint}: "{text}"'
     milder = violation.advisory and violation.code not in ("TC101", "TC112")
     return report(
         violation.code,
@@ -145,6 +150,15 @@ def violation_finding(document: Document, violation: Violation, stage: str | Non
         stage=stage,
         upstream=violation.upstream or None,
     )
+
+
+def _run_number_hint(document: Document) -> str:
+    """Return the hint for a run number without quotes: 010 is 8 in YAML 1.1, where 10 may be meant."""
+    read, written = show(get(document.data, *RUN_PATH)), (unquoted(document, RUN_PATH) or "").lstrip("0")
+    meant = dict.fromkeys(text for text in (written, read) if text.isdecimal() and text[0] != "0")
+    if not meant:
+        return 'write a positive integer in quotes, such as "2"'
+    return f"{QUOTE_IT}: {' or '.join(json.dumps(text) for text in meant)}"
 
 
 # Hints: replacements in v2.3.0 for fields of earlier releases of Trainer's API, and for misspelt names in expressions.

@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from trainc.cache import jobs, snapshot
+from trainc.cache.checkpoint import Checkpoint
 from trainc.cache.jobs import JobFile, Keys, StoredJob, is_current, is_stub, stored_job
 from trainc.cache.snapshot import Look, Snapshot, complete, settled, stamp
 from trainc.cache.store import Store
@@ -19,7 +20,7 @@ from trainc.documents.load import load
 from trainc.findings import Finding, has_errors
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Loaded
-from trainc.pipeline.content import Content, Digest, Job, digest_of
+from trainc.pipeline.content import Changed, Content, Digest, Job, digest_of
 from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor
 from trainc.pipeline.jobresults import Documents, UnknownDocument, decode, document_id
@@ -35,22 +36,26 @@ _DECODER: Final = msgspec.msgpack.Decoder(JobFile)
 T = TypeVar("T")
 
 
-class Changed(Exception):
-    """A file changed during the run, which had taken it as unchanged: the results are invalid."""
-
-
 class RunCache(Uncached):
     """The results that the last run stored about a repository, and those of this run.
 
     With ``by_bytes``, files are compared by their bytes, not by their stamps. ``compares``: out/ will be compared.
+    Without ``needs_bytes``, compiled jobs have only the digests of their files.
     """
 
     def __init__(
-        self, root: Path, store: Store, last: Snapshot | None = None, *, by_bytes: bool = False, compares: bool = False
+        self,
+        root: Path,
+        store: Store,
+        last: Snapshot | None = None,
+        *,
+        by_bytes: bool = False,
+        compares: bool = False,
+        needs_bytes: bool = True,
     ) -> None:
         """Load what the last run stored; ``last`` is its snapshot, if already loaded."""
         super().__init__(root)
-        self.store, self.by_bytes, self.compares = store, by_bytes, compares
+        self.store, self.by_bytes, self.compares, self.needs_bytes = store, by_bytes, compares, needs_bytes
         self.old = last or store.load(snapshot.NAME, Snapshot) or Snapshot()
         self.old_files = self.old.files
         self.old_jobs = store.load(jobs.NAME, dict[str, msgspec.Raw]) or {}  # each decoded when needed
@@ -59,6 +64,7 @@ class RunCache(Uncached):
         self.results: dict[str, dict[tuple[str, int], StoredJob]] = {}  # by environment
         self.read_again: list[str] = []  # the files in ``jobs`` that changed
         self.stubs: list[Document] = []
+        self.checkpoint: Checkpoint | None = None
         self.checked: dict[str, tuple[bytes, bool]] = {}  # file of out/ to a digest, and whether it has that digest
         self.reread: tuple[str, dict[int, Document]] = "", {}  # the last file that was read again, with its documents
 
@@ -140,37 +146,68 @@ class RunCache(Uncached):
         def execute(context: Context, documents: Iterable[Document]) -> Iterator[Job]:
             keys, others = Keys(context), Documents(context)
             results = self.results[environment] = {}
+            if self.compares and self.checkpoint is None:
+                self.checkpoint = Checkpoint.open(self.store)
             waiting = []
             for document in documents:
-                file = self.jobs.get(document.source.name)
-                known = None if file is None else file.jobs.get(document.index)
-                stored = None if known is None else known.results.get(environment)
-                job = None if stored is None else self._restored(stored, document, keys, others)
-                if stored is None or job is None:
-                    waiting.append(document)
+                for stored, contents in self._stored(environment, document):
+                    job = self._restored(stored, contents, document, keys, others)
+                    if job is not None:
+                        results[document_id(document)] = stored
+                        yield job
+                        break
                 else:
-                    results[document_id(document)] = stored
-                    yield job
-            for job in inner(context, map(self.whole, waiting)):
-                if (stored := stored_job(job, keys, others)) is not None:
-                    results[document_id(job.document)] = stored
-                yield job
+                    waiting.append(document)
+            for compiled in inner(context, map(self.whole, waiting)):
+                if (new := stored_job(compiled, keys, others)) is not None:
+                    results[document_id(compiled.document)] = new
+                yield compiled if new is None else self._without_bytes(environment, compiled, new)
 
         return execute
 
-    def _restored(self, stored: StoredJob, document: Document, keys: Keys, others: Documents) -> Job | None:
-        """Return the job of a stored result; None if that is not current, or a file of it differs in out/."""
+    def _stored(self, environment: str, document: Document) -> Iterator[tuple[StoredJob, dict[bytes, Digest] | None]]:
+        """Yield what earlier runs stored about a job: results; those of an interrupted run with contents by digest."""
+        file, (name, index) = self.jobs.get(document.source.name), document_id(document)
+        if file is None or index not in file.jobs:
+            return
+        if (stored := file.jobs[index].results.get(environment)) is not None:
+            yield stored, None
+        if self.checkpoint is not None and (found := self.checkpoint.find((environment, name, index), file.digest)):
+            yield found
+
+    def _restored(
+        self,
+        stored: StoredJob,
+        contents: dict[bytes, Digest] | None,
+        document: Document,
+        keys: Keys,
+        others: Documents,
+    ) -> Job | None:
+        """Return the job of a stored result; None if that is not current, or the bytes of a file are not there."""
         result = stored.result
         if not is_current(stored, document, keys):
             return None
-        if self.compares and not all(self.is_same(name, Digest(digest)) for name, digest in result.files):
+        has_bytes = contents is not None or not self.compares
+        if not has_bytes and not all(self.is_same(name, Digest(digest)) for name, digest in result.files):
             return None
         if any(finding.is_about(document_id(document)) for finding in result.findings):
             document = self.whole(document)
         try:
-            return decode(result, document, others, Digest)
+            return decode(result, document, others, Digest if contents is None else contents.__getitem__)
         except UnknownDocument:
             return None
+
+    def _without_bytes(self, environment: str, job: Job, stored: StoredJob) -> Job:
+        """Return a compiled job whose bytes are in the checkpoint, or not needed."""
+        file, (name, index) = self.jobs.get(job.document.source.name), document_id(job.document)
+        if not self.needs_bytes:
+            return replace(job, files=tuple((name, Digest(digest)) for name, digest in stored.result.files))
+        if self.checkpoint is not None and file is not None:
+            try:
+                return self.checkpoint.add((environment, name, index), file.digest, stored, job)
+            except OSError:  # such as a full disk: the bytes stay in memory
+                self.checkpoint = None
+        return job
 
     # Files below out/.
 
@@ -194,6 +231,11 @@ class RunCache(Uncached):
 
     # Results for the next run.
 
+    def remove_checkpoint(self) -> None:
+        """Remove the results of interrupted runs, which are no longer needed once out/ is up to date."""
+        if self.checkpoint is not None:
+            self.checkpoint.remove()
+
     def save_jobs(self, *, others: bool = False) -> None:
         """Store the jobs if they differ from those of the last run; ``others``: keep jobs of other files."""
         old = self.old_jobs
@@ -215,7 +257,10 @@ class RunCache(Uncached):
         return changed
 
     def plan_changed(self, config: Config) -> Plan | None:
-        """Return the plan after a change of a few files below jobs/; None if more than the bytes of output changes."""
+        """Return the plan after a change of a few files below jobs/; None if more than the bytes of output changes.
+
+        Raises Changed.
+        """
         platform = read_platform(self.root)
         inputs = merge([*(read_tree(self.root, name, self.read) for name in self.old.changed), platform])
         outcome = compile_for(inputs, config, config.environments, (), partly=platform.sources, cache=self)

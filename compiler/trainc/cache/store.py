@@ -11,6 +11,7 @@ import contextlib
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from functools import cache
 from hashlib import blake2b
@@ -20,7 +21,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from trainc.basics.regex import lazy
-from trainc.project.files import FileTooLargeError, IrregularFileError, open_regular, read_open
+from trainc.project.files import open_regular, read_open
 
 VARIABLE: Final = "TRAINC_CACHE_DIR"
 """The environment variable with the folder of the cache; empty disables the cache."""
@@ -33,7 +34,9 @@ _VERSIONS: Final = 4
 """The number of trainc versions whose files are kept."""
 
 _VERSION: Final = lazy("[0-9a-f]{32}")
-_OWN_FILE: Final = lazy(r"[0-9a-f]{32}\.(files|jobs|results)|\.[0-9a-f]{16}\.tmp")
+_TEMPORARY: Final = lazy(r"\.[0-9a-f]{16}\.tmp")
+_OWN_FILE: Final = lazy(r"[0-9a-f]{32}\.(files|finished|jobs|results)|\.[0-9a-f]{16}\.tmp")
+_HOUR: Final = 3600
 
 T = TypeVar("T")
 
@@ -54,12 +57,12 @@ class Store(msgspec.Struct, frozen=True):
             return None
         try:
             file = open_regular(self.path(name))
-            data = read_open(file, _LARGEST if _is_ours(os.fstat(file)) else 0)
+            data = read_open(file, _LARGEST if is_ours(os.fstat(file)) else 0)
             start = len(_MAGIC) + _CHECKSUM
             if data[:start] != _MAGIC + _checksum(memoryview(data)[start:]):
                 return None
             return msgspec.msgpack.decode(memoryview(data)[start:], type=kind)
-        except (FileTooLargeError, IrregularFileError, OSError, msgspec.DecodeError):
+        except (OSError, msgspec.DecodeError):
             return None
 
     def save(self, name: str, value: object) -> None:
@@ -67,10 +70,9 @@ class Store(msgspec.Struct, frozen=True):
         data = msgspec.msgpack.encode(value)
         with contextlib.suppress(OSError):
             is_new = not self.folder.is_dir()
-            for folder in (self.folder.parent, self.folder):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                if not _is_private(folder):
-                    return
+            if not self.make_folder():
+                return
+            _remove_leftovers(self.folder)
             temporary = self.folder / f".{os.urandom(8).hex()}.tmp"
             try:
                 with open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
@@ -82,6 +84,14 @@ class Store(msgspec.Struct, frozen=True):
                 raise
             if is_new:
                 _remove_old_versions(self.folder.parent)
+
+    def make_folder(self) -> bool:
+        """Create the folder, and return whether it is private. Raises OSError."""
+        for folder in (self.folder.parent, self.folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not _is_private(folder):
+                return False
+        return True
 
 
 def open_store(root: Path) -> Store | None:
@@ -107,6 +117,14 @@ def _checksum(data: bytes | memoryview) -> bytes:
     return blake2b(data, digest_size=_CHECKSUM).digest()
 
 
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files of runs that were killed: those that nothing has been written to for an hour."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if _TEMPORARY.fullmatch(entry.name) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _HOUR:
+                os.unlink(entry.path)
+
+
 def _remove_old_versions(folder: Path) -> None:
     """Remove the files of the oldest versions, and nothing else: the folder may hold other files of the user."""
     with os.scandir(folder) as entries:
@@ -126,10 +144,11 @@ def _is_private(folder: Path) -> bool:
         found = os.lstat(folder)
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and _is_ours(found)
+    return stat.S_ISDIR(found.st_mode) and is_ours(found)
 
 
-def _is_ours(found: os.stat_result) -> bool:
+def is_ours(found: os.stat_result) -> bool:
+    """Return whether a file or folder belongs to the user, and no one else may write to it."""
     user = getattr(os, "geteuid", lambda: found.st_uid)()
     return found.st_uid == user and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 

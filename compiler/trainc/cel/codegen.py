@@ -20,7 +20,7 @@ from itertools import takewhile
 from types import CodeType
 from typing import Any, Final, NamedTuple
 
-from trainc.cel import runtime
+from trainc.cel import runtime, types
 from trainc.cel.ast import (
     Call,
     Comprehension,
@@ -337,11 +337,20 @@ def _terms(nodes: Iterable[Node]) -> Generator[Any, Term, list[Term]]:
     return found
 
 
+_UNHASHABLE: Final = frozenset((Kind.BYTES, Kind.OPAQUE, *_DYNAMIC))
+"""The kinds of keys that Go may not be able to hash."""
+
+
 def _map(writer: Writer, node: MapLiteral) -> Steps:
-    terms = yield from _terms(part for entry in node.entries for part in (entry.key, entry.value))
-    keys, values = terms[::2], terms[1::2]
+    keys: list[Term] = []
+    values: list[Term] = []
+    for before, entry in zip((None, *node.entries), node.entries, strict=False):
+        if before is not None and writer.checked.types.get(before.key, types.DYN).kind in _UNHASHABLE:
+            writer.put(f"key_form({keys[-1].text})")  # Go hashes a key before it evaluates the next entry
+        keys.append((yield entry.key))
+        values.append((yield entry.value))
     optional = tuple(entry.optional for entry in node.entries)
-    if not any(optional) and all(each.constant for each in terms):
+    if not any(optional) and all(each.constant for each in (*keys, *values)):
         try:
             return writer.known(make_map((key.value, value.value) for key, value in zip(keys, values, strict=True)))
         except Panic as panic:  # a key that Go cannot hash

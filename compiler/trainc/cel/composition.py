@@ -83,9 +83,12 @@ def compose(rows: Iterable[tuple[str, str]], *, params: bool, new: bool = False)
     ``params``: the policy has params.
     """
     found: list[Variable] = []
+    known: dict[str, Type | None] = {}
+    environment = admission(new=new, params=params, variables=known)
     for name, text in rows:
-        environment = admission(new=new, params=params, variables=variable_types(found))
-        found.append(Variable(name, compile_expression(text, environment)))
+        variable = Variable(name, compile_expression(text, environment))
+        found.append(variable)
+        known.update(variable_types([variable]))
     return tuple(found)
 
 

@@ -216,8 +216,9 @@ def admission(
     """Return the environment of an expression of a policy.
 
     ``params``: the policy has a paramKind. ``authorizer``: for all but messageExpressions. ``variables``: the types of
-    the variables before the expression, None for one that does not compile; ``variables=None`` is for match
-    conditions, which have none.
+    the variables before the expression, None for one that does not compile. They are looked up when an expression is
+    checked, so the caller may add to them between two expressions. ``variables=None`` is for match conditions, which
+    have none.
     """
     found = {
         "object": types.DYN,
@@ -238,7 +239,7 @@ def admission(
     objects.update(structs)
     if variables is not None:
         found["variables"] = types.struct(VARIABLES)
-        objects[VARIABLES] = {name: _field(type_) for name, type_ in variables.items()}
+        objects[VARIABLES] = Lookup(lambda name: _field(variables[name]) if name in variables else None)
     return declared(found, objects, {name: types.type_of(type_) for name, type_ in lists_and_maps.items()}, new=new)
 
 

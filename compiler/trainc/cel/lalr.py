@@ -135,13 +135,16 @@ def drive(tokens: Sequence[Token], builder: object, renaming: frozenset[str]) ->
     table, gotos, rules = automaton.actions, automaton.gotos, automaton.rules
     states, values = [automaton.start], list[Any]()
     for token in tokens:
-        kind, before = token.kind, states.copy()
+        kind, removed = token.kind, list[list[int]]()
         while (step := table[states[-1]].get(kind)) is None or step < 0:
             if step is None:
                 if kind == END and states[-1] == automaton.end:
                     return values[0]
-                raise UnexpectedToken(token, before)
+                for part in reversed(removed):
+                    states[-1:] = part
+                raise UnexpectedToken(token, states)
             name, size = rules[-1 - step]
+            removed.append(states[-size:])
             del states[-size:]
             states.append(gotos[states[-1]][name])
             if size > 1 or name in renaming:

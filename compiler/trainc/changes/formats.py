@@ -124,7 +124,7 @@ def _details(group: Group) -> str:
     job = group.common
     lines = [
         "",
-        f"<details><summary><code>{escape(one_line(group.title))}</code>: {_html(effect_of(job))}</summary>",
+        f"<details><summary>{_code(group.title)}: {_text(effect_of(job))}</summary>",
         "",
         *(f"- {_text(sentence)}" for sentence in job.cluster),
     ]
@@ -137,18 +137,38 @@ def _details(group: Group) -> str:
     return _joined([*lines, "", "</details>"])
 
 
-def _code(text: str) -> str:
-    """Return a text as code, also for table cells; it creates no mentions and no links."""
-    return f"<code>{_text(text)}</code>"
+_WORDS: Final = re.compile(r"([(\"']*)(\S*?)([.,:;)\"']*)(?=\s|\Z)")
+"""What is before, in and after a word of a sentence."""
+
+_OWN: Final = re.compile(r"[A-Za-z]*|[0-9]{1,3}(?:,[0-9]{3})*|->")
+"""A word that refers to nothing, whoever wrote it."""
+
+_ADDRESS: Final = re.compile(r"&#64;(?=[\w.-]*\.)")
 
 
 def _text(text: str) -> str:
-    """Return a text with the special characters of HTML and Markdown escaped."""
-    return re.sub(r"[\\`*_{}\[\]~]", lambda match: f"&#{ord(match[0])};", _html(text))
+    """Return a sentence. Each word that is more than letters, or a number, is code.
+
+    GitHub looks for mentions, issues, commits, advisories and emoji in all other text, after it has decoded escapes.
+    """
+    return _WORDS.sub(_word, one_line(text))
 
 
-def _html(text: str) -> str:
-    return escape(one_line(text)).replace("|", "&#124;").replace("@", "&#64;")
+def _word(match: re.Match[str]) -> str:
+    before, word, after = match.groups()
+    is_item = word.isdigit() and after[:1] in (".", ")")  # which may begin a list
+    shown = escape(word) if _OWN.fullmatch(word) and not is_item else _code(word)
+    return f"{escape(before)}{shown}{escape(after)}"
+
+
+def _code(text: str) -> str:
+    """Return a text as code, also for table cells and HTML. It contains no markup, mention or link.
+
+    GitHub's Markdown looks for URLs, host names and addresses inside of ``<code>``, too: for addresses after it has
+    decoded escapes, but not across a comment.
+    """
+    text = re.sub(r"[\\`*_{}\[\]~|@]|:(?=//)|(?<=www)\.", lambda match: f"&#{ord(match[0])};", escape(one_line(text)))
+    return f"<code>{_ADDRESS.sub('&#64;<!-- -->', text)}</code>"
 
 
 def _joined(lines: list[str]) -> str:
@@ -196,7 +216,7 @@ _COLOURS: Final = {"+": "32", "-": "31", "!": "1;31", "~": "33", ">": "35", "@":
 
 def as_text(difference: Difference, colour: bool = False) -> str:
     """Return a difference as text, a block for each job, then totals and a line that counts."""
-    lines = [one_line(warning, _LONG) for warning in warnings(difference)]
+    lines = [*warnings(difference)]
     lines += [""] if lines else []
     if difference.weakened:
         weakened = (f"!   {position}: {message}" for position, message in weakened_lines(difference))
@@ -208,6 +228,7 @@ def as_text(difference: Difference, colour: bool = False) -> str:
         lines += [*several, *([""] if several else []), *_totals(difference), ""]
     lines.append(summary(difference))
     lines += [advice(difference)] if difference.unexplained else []
+    lines = [one_line(line, _LONG) for line in lines]
     if colour:
         codes = [_COLOURS.get(line[:1]) for line in lines]
         lines = [f"\x1b[{code}m{line}\x1b[0m" if code else line for code, line in zip(codes, lines, strict=True)]

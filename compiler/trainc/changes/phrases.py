@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -346,7 +345,11 @@ def _without_names(job: JobChange) -> JobChange | None:
 
 def _object_without_names(change: ObjectChange, text: Callable[[str], str]) -> ObjectChange:
     def value(data: Json) -> Json:
-        return json.loads(text(dumps(data, ensure_ascii=False))) if data is not None else None
+        if isinstance(data, dict):
+            return {text(key): value(child) for key, child in data.items()}
+        if isinstance(data, list):
+            return [value(item) for item in data]
+        return text(data) if isinstance(data, str) else data
 
     kind, dash, rest = change.file.rpartition("/")[2].partition("-")
     return replace(

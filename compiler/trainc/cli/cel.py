@@ -118,7 +118,8 @@ def _answer_lines() -> int:
     status = CLEAN
     for number, line in enumerate(iter(partial(sys.stdin.readline, LIMIT + 1), ""), 1):
         if len(line) > LIMIT:
-            raise click.ClickException(f"line {number} has more than {LIMIT:,} characters")
+            echo_line(f"line {number}: more than {LIMIT:,} characters", err=True)
+            return ENVIRONMENT
         if not line.strip():
             continue
         identifier: Json = None

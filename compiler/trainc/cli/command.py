@@ -11,7 +11,7 @@ from typing import Any, Final, TextIO
 
 import click
 
-from trainc.findings.display import ESCAPES, escape_text, one_line
+from trainc.findings.display import ESCAPES, escape_text, escaped, one_line
 
 CLEAN: Final = 0
 ERRORS: Final = 1
@@ -19,6 +19,14 @@ ENVIRONMENT: Final = 2
 """The exit status for wrong usage, nothing to compile, and errors of the system."""
 STALE: Final = 3
 INTERRUPTED: Final = 130
+
+
+class WrongValue(click.BadParameter):
+    """A value of the command line that is wrong, and a hint, on lines of their own."""
+
+    def __init__(self, message: str, hint: str | None, param_hint: str) -> None:
+        super().__init__(message, param_hint=param_hint)
+        self.hint = hint
 
 
 class Command(click.Command):
@@ -67,7 +75,7 @@ OUTPUT = "<stdout>"
 
 def echo_line(line: str, *, err: bool = False) -> None:
     """Write a text on one line, with its line breaks escaped."""
-    echo(one_line(line, len(line)), err=err)
+    echo(escaped(line), err=err)
 
 
 def echo(
@@ -84,6 +92,20 @@ def echo(
     except OSError as error:
         error.filename = error.filename or ("<stderr>" if err else OUTPUT)
         raise
+
+
+def echo_yaml(text: str) -> None:
+    """Write the text of YAML files; without their comments if it has hidden characters, or commands of CI."""
+    from trainc.basics.jsonvalues import as_object
+    from trainc.documents.emit import acts, emit_inert
+    from trainc.documents.load import load
+    from trainc.inputs.source import Source
+    from trainc.project.catalog import without_nulls
+
+    if acts(text):
+        documents, _ = load(Source("", text))
+        text = "---\n".join(emit_inert(as_object(without_nulls(each.data))) for each in documents)
+    echo(text.encode("utf-8"), nl=False)
 
 
 def allow_all_text() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trainc.cli.command import WrongValue
 from trainc.findings import Finding, has_errors, sort_key
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Document
@@ -56,8 +57,7 @@ def revision_errors(option: str) -> Iterator[None]:
     try:
         yield
     except RevisionError as error:
-        hint = f"\nHint: {error.hint}." if error.hint else ""
-        raise click.BadParameter(f"{error.message}.{hint}", param_hint=option) from None
+        raise WrongValue(f"{error.message}.", f"{error.hint}." if error.hint else None, option) from None
 
 
 def read_paths(root: Path, paths: Iterable[str]) -> list[Inputs]:

@@ -20,7 +20,7 @@ from trainc.changes.model import Directory
 from trainc.changes.safeguards import weakened
 from trainc.changes.trees import Files, directory_of, is_below, select
 from trainc.changes.trees import sources as output_sources
-from trainc.cli.command import CLEAN, ERRORS, STALE, Command, echo
+from trainc.cli.command import CLEAN, ERRORS, STALE, Command, WrongValue, echo
 from trainc.cli.compiling import executor_of, request_of, revision_errors
 from trainc.cli.completion import complete_file
 from trainc.cli.options import findings_options, revision_option, root_option
@@ -29,6 +29,7 @@ from trainc.findings import Finding, has_errors
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
+from trainc.pipeline.content import bytes_of
 from trainc.project.config import Config, parse
 from trainc.project.environments import JOBS, load_config
 from trainc.project.files import Kind, is_placed, unmanaged
@@ -186,7 +187,7 @@ def _staleness(
     if (plan := planned.plan) is None:
         codes = {finding.code for finding in planned.findings if has_errors((finding,))}
         return None, bool(codes - {"TC014", "TC903"})
-    files = [(file.name, file.data) for file in (*plan.create, *plan.change)]
+    files = [(file.name, bytes_of(file.data) if names else b"") for file in (*plan.create, *plan.change)]
     files += [(name, output.get(name, b"")) for name in plan.remove]
     return tuple(
         sorted(
@@ -210,5 +211,5 @@ def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Files]) -> 
         if is_revision(root, name):
             first, dots, second = name.replace("...", "..").partition("..")
             options = f"--base {first or 'HEAD'}" + (f" --head {second or 'HEAD'}" if dots else "")
-            raise click.BadParameter(f"{name!r} is a git revision.\nHint: trainc diff {options}", param_hint="PATH")
+            raise WrongValue(f"{name!r} is a git revision.", f"trainc diff {options}", "PATH")
         raise click.BadParameter(f"Path {name!r} does not exist.", param_hint="'[PATH]...'")

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from trainc.cli.command import CLEAN, Command, echo
+from trainc.cli.command import CLEAN, Command, WrongValue, echo
 from trainc.cli.completion import complete_explained
 from trainc.cli.options import environment_option, project_option, project_root
 from trainc.findings import CODES, suggest
@@ -93,12 +93,12 @@ def _explain_field(what: str, output: str, *, recursive: bool) -> bool:
             return False
         begins = ", ".join(dict.fromkeys(root.lower() for root in roots().values()))
         hint = suggest(name.lower(), tuple(roots())) or f"a field begins with one of {begins}"
-        raise click.BadParameter(f"unknown kind {name!r}.\nHint: {hint}", param_hint="KIND.FIELD")
+        raise WrongValue(f"unknown kind {name!r}.", hint, "KIND.FIELD")
     page = find(*found)
     if isinstance(page, Miss):
         known = f"it contains {', '.join(page.known)}" if page.known else "it is a value without fields"
         hint = suggest(page.step, page.known) or known
-        raise click.BadParameter(f"{page.step} not found in {page.at}.\nHint: {hint}", param_hint="KIND.FIELD")
+        raise WrongValue(f"{page.step} not found in {page.at}.", hint, "KIND.FIELD")
     if output == "json":
         echo(json.dumps(as_data(page), indent=2), form="json")
     else:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import CLEAN, echo
+from trainc.cli.command import CLEAN, WrongValue, echo
 from trainc.cli.compiling import choose
 from trainc.cli.completion import names_in
 from trainc.cli.reporter import Reporter
@@ -60,8 +60,7 @@ def _tables(objects: Objects, field: str, options: Options) -> list[Table]:
     """Return a table for each object that a field selects. Raises BadParameter for an unknown field."""
     chosen = choose_objects(objects, field)
     if isinstance(chosen, Unknown):
-        hint = f"\nHint: {chosen.hint}" if chosen.hint else ""
-        raise click.BadParameter(f"{chosen.message}.{hint}", param_hint=FIELD)
+        raise WrongValue(f"{chosen.message}.", chosen.hint, FIELD)
     selected, rest = chosen
     tables = []
     for each in selected:
@@ -70,7 +69,7 @@ def _tables(objects: Objects, field: str, options: Options) -> list[Table]:
             near = suggest(paths.step, paths.known)
             hint = near or (f"it contains {', '.join(paths.known)}" if paths.known else "it is a value, not a mapping")
             message = f"{each.kind} {each.name}: {paths.step} not found in {field_name(paths.at)}"
-            raise click.BadParameter(f"{message}.\nHint: {hint}", param_hint=FIELD)
+            raise WrongValue(f"{message}.", hint, FIELD)
         tables.append(table(each, paths, options))
     return tables
 
@@ -87,4 +86,4 @@ def _read(namespace: str, name: str, root: Path) -> Inputs:
     known = [f"{source.name.split('/')[1]}/{job}" for source in every for job in names_in(source, {TRAINJOB})]
     wanted = f"{namespace}/{name}"
     hint = suggest(wanted, known) or f"{JOBS}/ has {len(known)} jobs"
-    raise click.BadParameter(f"TrainJob {wanted!r} not found in {JOBS}/.\nHint: {hint}", param_hint=WHAT)
+    raise WrongValue(f"TrainJob {wanted!r} not found in {JOBS}/.", hint, WHAT)

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trainc.cli.command import Command, echo
+from trainc.cli.command import Command, echo_yaml
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
+from trainc.documents.emit import visible
 from trainc.documents.load import load
 from trainc.findings import Finding, report, sort_key
 from trainc.findings.display import counted
 from trainc.inputs.source import Document, Source
-from trainc.project.files import create, read_regular
+from trainc.project.files import read_regular
 from trainc.project.read import RUNTIMES, merge, name_below, read_given, read_stdin, read_tree
-from trainc.project.write import replace_file
+from trainc.project.write import create, replace_file
 
 if TYPE_CHECKING:
     from trainc.migrate.importing import NewFile
@@ -87,8 +88,8 @@ def command(
         reporter.remark(NOTHING)
     if not write and output is None:
         status = reporter.report(sorted(findings, key=sort_key))
-        text = "---\n".join(f"# {file.path}\n{file.text}" for file in imported.files)
-        echo(text.encode("utf-8"), nl=False)
+        text = "---\n".join(f"# {visible(file.path)}\n{file.text}" for file in imported.files)
+        echo_yaml(text)
         if text:
             reporter.remark(f"{_counted(imported.files)}; to write the files, add --write or -o DIR")
         return status

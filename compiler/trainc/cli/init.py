@@ -17,10 +17,11 @@ from trainc.cli.command import CLEAN, Command, echo, echo_line, is_terminal
 from trainc.cli.options import check_name, project_root
 from trainc.findings.display import counted
 from trainc.kube.names import is_dns1123_label
-from trainc.project.files import create, parents, read_regular
+from trainc.project.files import parents, read_regular
 from trainc.project.read import CONFIG, has_config
 from trainc.project.revisions import remote_and_branch, top_of
 from trainc.project.scaffold import NewFile, Setup, init_files
+from trainc.project.write import create
 
 EPILOG = """\b
 Examples:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from trainc.cli.command import CLEAN, Command, echo, echo_line, is_terminal
+from trainc.cli.command import CLEAN, Command, echo, echo_line, echo_yaml, is_terminal
 from trainc.cli.completion import complete_runtime
 from trainc.cli.options import check_name, findings_options, root_option
 from trainc.cli.reporter import Reporter
@@ -18,10 +18,10 @@ from trainc.inputs.source import Source
 from trainc.kube.names import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
 from trainc.project.catalog import Catalog, read_catalog
 from trainc.project.environments import JOBS, check_file, load_config
-from trainc.project.files import create
 from trainc.project.planning import settings
 from trainc.project.read import RUNTIMES
 from trainc.project.scaffold import job_text, runtime_text
+from trainc.project.write import create
 
 EPILOG = """\b
 Examples:
@@ -83,7 +83,7 @@ def job(
     queues = (settings(config, environment).queue for environment in config.environments)
     text = job_text(chosen, namespace, name, next(filter(None, queues), ""))
     if output is not None:
-        echo(text.encode("utf-8"), nl=False)
+        echo_yaml(text)
         return CLEAN
     file = f"{JOBS}/{namespace}/{name}.yaml"
     _create(root, file, text)

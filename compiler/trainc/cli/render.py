@@ -129,7 +129,7 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
         return reporter.report(findings)
     if store is not None and last is not None and not mode.check:
         cache = RunCache(root, store, last)
-        plan = cache.plan_changed(config)
+        plan, _ = with_cache(lambda cache: None if cache is None else cache.plan_changed(config), cache)
         if plan is not None and not set(last.changed).intersection(last.reported):
             apply(plan)
             cache.save_changes(plan)
@@ -149,6 +149,8 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
         )
         reported = sorted({document.source.name for document in about})
         used_cache.save_files(planned.platform, planned.plan, planned.foreign, texts, reported)
+        if status == CLEAN:
+            used_cache.remove_checkpoint()
     return status
 
 
@@ -165,9 +167,11 @@ def _carry_out(planned: Planned, mode: Mode) -> tuple[int, Report | None]:
         reporter.report(sorted(findings, key=sort_key))
         return ERRORS, None
     if not mode.check:
+        from trainc.cli.progress import progress
         from trainc.project.write import apply
 
-        apply(plan)
+        with progress(len(plan.create) + len(plan.change), "writing", quiet=reporter.quiet) as shown:
+            apply(plan, shown.advance)
     report = reporter.text_of(findings, planned.silenced)
     reporter.write(report)
     for line in plan.differences():

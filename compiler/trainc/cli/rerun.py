@@ -11,7 +11,7 @@ import click
 
 from trainc.basics.about import docs_page
 from trainc.basics.jsonvalues import get
-from trainc.cli.command import CLEAN, Command, echo
+from trainc.cli.command import CLEAN, Command, WrongValue, echo, echo_line
 from trainc.cli.compiling import executor_of
 from trainc.cli.completion import complete_job_or_file
 from trainc.cli.options import root_option
@@ -20,7 +20,6 @@ from trainc.documents.classify import TRAINJOB, with_namespace
 from trainc.documents.edit import Edit, apply
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, has_errors, suggest
-from trainc.findings.display import one_line
 from trainc.findings.fixes import Action, Fix
 from trainc.findings.text import position
 from trainc.gitops.base import RUN_NUMBER
@@ -71,7 +70,12 @@ def command(*, diff: bool, root: Path, jobs: tuple[str, ...]) -> int:
     """
     config, findings = load_config(root)
     inputs = read_tree(root, JOBS)
-    targets = _select(root, jobs, list(_targets(inputs.sources)))
+    try:
+        targets = _select(root, jobs, list(_targets(inputs.sources)))
+    except click.BadParameter:
+        if has_errors(inputs.findings):  # the job may be in a file that cannot be read
+            return Reporter(aside=True).report(inputs.findings)
+        raise
     old = {source.name: source for source in inputs.sources}
     new = _raised(old, targets)
     errors = _errors(Inputs(tuple(new.values()), inputs.findings), root, config, findings, targets)
@@ -87,7 +91,7 @@ def command(*, diff: bool, root: Path, jobs: tuple[str, ...]) -> int:
         run, name = _next(target), target.title.partition("/")[2]
         suffix = "-HASH" if _has_hash(config) else ""
         line = f"{target.title}: run {run} (was {run - 1}): its objects are called {name}-{run}{suffix}"
-        echo(one_line(line, len(line)))
+        echo_line(line)
     Reporter().remark(AFTER)
     return CLEAN
 
@@ -117,7 +121,7 @@ def _select(root: Path, jobs: Iterable[str], known: list[Target]) -> list[Target
         if not found:
             titles = [each.title for each in known]
             hint = suggest(job, titles if "/" in job else map(_name, known)) or f"{JOBS}/ has {len(titles)} jobs"
-            raise click.BadParameter(f"TrainJob {job!r} not found in {JOBS}/.\nHint: {hint}", param_hint=ARGUMENT)
+            raise WrongValue(f"TrainJob {job!r} not found in {JOBS}/.", hint, ARGUMENT)
         chosen |= {each.title: each for each in found}
     return list(chosen.values())
 
@@ -134,8 +138,7 @@ def _next(target: Target) -> int:
     if not isinstance(value, str) or not RUN_NUMBER.fullmatch(value):
         where = position(target.document, RUN_PATH)
         hint = f"write {RUN}: followed by a positive integer in quotes"
-        message = f"{where}: {value!r} is not a valid run number.\nHint: {hint}"
-        raise click.BadParameter(message, param_hint=ARGUMENT)
+        raise WrongValue(f"{where}: {value!r} is not a valid run number.", hint, ARGUMENT)
     return int(value) + 1
 
 
@@ -158,7 +161,8 @@ def _errors(
     inputs: Inputs, root: Path, config: Config, findings: tuple[Finding, ...], targets: Iterable[Target]
 ) -> tuple[Finding, ...]:
     """Return the errors of the targets, with their new run numbers, and those of trainc.yaml."""
-    merged = merge([inputs, read_platform(root)])
+    platform = read_platform(root)
+    merged = merge([inputs, platform])
     outcome = compile_for(
         merged, config, config.environments, findings, keep=Keep.SUMMARIES, execute=executor_of(None, quiet=False)
     )
@@ -166,10 +170,12 @@ def _errors(
     if has_errors(findings):
         return errors
     wanted = {_place(target.document) for target in targets}
+    unread = {each.file for each in platform.findings}
     return tuple(
         each
         for each in errors
-        if not wanted.isdisjoint(map(_place, (each.document, *(other.document for other in each.related))))
+        if each.file in unread
+        or not wanted.isdisjoint(map(_place, (each.document, *(other.document for other in each.related))))
     )
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from trainc import __version__
-from trainc.cli.command import INTERRUPTED, allow_all_text, echo, failure
+from trainc.cli.command import INTERRUPTED, allow_all_text, echo, echo_line, failure
+from trainc.findings.display import escaped
 from trainc.upstream import JOBSET_VERSION, TRAINER_VERSION
 
 if TYPE_CHECKING:
@@ -113,8 +114,11 @@ class Root(click.Group):
             status = super().main(args, prog_name, **{**extra, "standalone_mode": False})
         except click.ClickException as error:
             text = io.StringIO()
+            error.message = escaped(error.message)  # type: ignore[misc]  # it may quote an input
             error.show(text)
             echo(text.getvalue(), err=True, nl=False)
+            if hint := getattr(error, "hint", None):
+                echo_line(f"Hint: {hint}", err=True)
             status = error.exit_code
         except click.Abort:
             status = INTERRUPTED

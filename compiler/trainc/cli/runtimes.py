@@ -18,7 +18,7 @@ from trainc.cli.completion import complete_runtime
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.documents.emit import emit_inert
-from trainc.findings import suggest_by_words
+from trainc.findings import has_errors, suggest_by_words
 from trainc.findings.display import escape_json, one_line, width
 from trainc.project.catalog import Catalog, Runtime, read_catalog, without_nulls
 from trainc.project.environments import load_config
@@ -57,12 +57,16 @@ def command(*, output: str | None, root: Path, reporter: Reporter, name: str | N
     """
     config, findings = load_config(root)
     catalog = read_catalog(root, config)
+    output = output or ("table" if name is None else "yaml")
     if name is None:
-        shown = _listed(catalog.runtimes, output or "table")
+        shown = _listed(catalog.runtimes, output)
     else:
         runtime = find(catalog, name)
-        shown = _listed((runtime,), output) if output == "table" else _whole(runtime, output or "yaml")
-    echo(shown.encode("utf-8"), nl=False)
+        shown = _listed((runtime,), output) if output == "table" else _whole(runtime, output)
+    if output == "table":
+        echo(shown, nl=False)
+    else:
+        echo(shown.encode("utf-8"), nl=False)
     return reporter.report((*findings, *catalog.findings))
 
 
@@ -71,7 +75,8 @@ def find(catalog: Catalog, name: str, namespace: str = "", option: str = "NAME")
     found = catalog.find(name, namespace)
     if found is None:
         hint = suggest_by_words(name, [one.name for one in catalog.runtimes])
-        more = hint or "'trainc runtimes' lists them"
+        errors = (f"{one.file}: {one.message}" for one in catalog.findings if has_errors((one,)))
+        more = hint or next(errors, "'trainc runtimes' lists them")
         raise click.BadParameter(f"runtime {name!r} not found; {more}", param_hint=f"'{option}'")
     return found
 

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from trainc.basics.jsonvalues import JsonObject
-from trainc.cli.command import CLEAN, Command, echo
+from trainc.cli.command import CLEAN, Command, WrongValue, echo
 from trainc.cli.completion import complete_kind
 from trainc.schema.editors import RUNTIMES, catalog, catalog_names, editor_schema, schema_url
 
@@ -78,4 +78,4 @@ def _name(kind: str) -> str:
     if (found := known.get(kind.lower())) is not None:
         return found
     hint = suggest(kind.lower(), tuple(known)) or f"there are {', '.join(catalog_names())}"
-    raise click.BadParameter(f"unknown kind {kind!r}.\nHint: {hint}", param_hint="KIND")
+    raise WrongValue(f"unknown kind {kind!r}.", hint, "KIND")

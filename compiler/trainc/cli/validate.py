@@ -110,7 +110,7 @@ def command(
             execute=executor_of(workers, quiet=reporter.quiet),
         )
 
-    outcome, used_cache = with_cache(compiled, None if store is None else RunCache(root, store))
+    outcome, used_cache = with_cache(compiled, None if store is None else RunCache(root, store, needs_bytes=False))
     if used_cache is not None:
         used_cache.save_jobs()
     findings = with_project(outcome, root, config, of_config, paths=paths, inputs=merge(inputs))

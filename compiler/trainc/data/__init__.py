@@ -48,7 +48,7 @@ def time_zone(name: str) -> ZoneInfo:
         if not found.is_dir():
             raise LookupError("not a directory")
         if part.startswith("__") or part not in _zone_names(*folders):
-            raise LookupError(f"unknown time zone {name}")
+            raise LookupError("invalid argument" if "\0" in name else f"unknown time zone {name}")
         found = found.joinpath(part)
         folders.append(part)
     if found.is_dir():

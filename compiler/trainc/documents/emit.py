@@ -14,7 +14,7 @@ from typing import Any, Final
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, mapped
 from trainc.basics.memo import Remembered, known
 from trainc.basics.regex import lazy
-from trainc.findings.display import COMMAND, HIDDEN, LINE_COMMAND, one_line, suspicious
+from trainc.findings.display import COMMAND, HIDDEN, LINE_COMMAND, escaped, suspicious
 from trainc.kube.fieldorder import DATA_MAPS, field_order
 from trainc.kube.gojson import decimal
 
@@ -66,12 +66,12 @@ def emit(data: JsonObject) -> str:
 
 
 def emit_inert(data: JsonObject) -> str:
-    """Write one object for a terminal or a log, as ``emit`` does, without hidden characters and commands to a CI runner.
+    """Write one object for a terminal or a log, as ``emit`` does, without hidden characters and commands of CI.
 
     Strings that contain any are double-quoted, with an escape for each.
     """
     text = emit(data)
-    if not suspicious(text) or not _acts(text):
+    if not suspicious(text) or not acts(text):
         return text
     text = emit(as_object(mapped(data, _quoted)))  # keys are quoted, too
     return COMMAND.sub(r"#\\x23", HIDDEN.sub(_escape, text))
@@ -89,12 +89,13 @@ class Block(str):
     __slots__ = ()
 
 
-def _acts(text: str) -> bool:
+def acts(text: str) -> bool:
+    """Return whether a text has hidden characters, or commands of CI."""
     return any(pattern.search(text) for pattern in (COMMAND, LINE_COMMAND, HIDDEN))
 
 
 def _quoted(_path: Path, value: Json) -> Json:
-    return _Quoted(value) if isinstance(value, str) and _acts(value) else value
+    return _Quoted(value) if isinstance(value, str) and acts(value) else value
 
 
 def emit_file(data: JsonObject, header_lines: tuple[str, ...] = ()) -> bytes:
@@ -111,8 +112,7 @@ def emit_file(data: JsonObject, header_lines: tuple[str, ...] = ()) -> bytes:
 
 def visible(text: str) -> str:
     """Return text with an escape for each character that is not allowed in a comment."""
-    text = one_line(text, len(text))
-    return _NOT_SINGLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+    return _NOT_SINGLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), escaped(text))
 
 
 def _is_visible(text: str) -> bool:

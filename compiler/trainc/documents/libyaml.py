@@ -36,7 +36,7 @@ _BARE_TAG = lazy(r"(?:&\S+\s+)?!(?:\s|\Z)")
 _FLOW_COLON = "found unexpected ':'"
 _ESCAPE = "found unknown escape character"
 # A tag, or a colon inside a word; one at a word's start would be an indicator in flow collections.
-_WORD_COLON = lazy(r"![^\s\[\]{},]*|(?<=[^\s\"'\[\]{},?:]):(?=\S)")
+_WORD_COLON = lazy(r"!<[^\s>]*>|![^\s\[\]{},]*|(?<=[^\s\"'\[\]{},?:]):(?=\S)")
 _QUOTED_REST = lazy(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _PAIR = lazy(r"\\(.)", re.DOTALL)
 _SLASH_ESCAPE = lazy(r'"[^"\\]*+(?:\\[^/][^"\\]*+)*+\\/')

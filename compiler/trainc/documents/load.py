@@ -15,15 +15,17 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
 from trainc.documents.libyaml import may_have_comment, yaml_comments
-from trainc.documents.positions import BOM, Lines, Marks, divide
+from trainc.documents.positions import BOM, Lines, Marks, divide, unquoted
 from trainc.documents.problems import MAX_DOCUMENTS, SMALL_TEXT, Problem, Refused, excess
 from trainc.documents.yaml import offsets, read_yaml
 from trainc.findings import Finding
 from trainc.findings.reporting import report_fault
 from trainc.inputs.source import Document, Mark, Source
 from trainc.schema.inputs import INPUTS
+from trainc.schema.wording import QUOTE_IT, show_unquoted
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
+_BLANKS = re.compile(r"[^\S\n]*")
 
 NAMELESS = {row.kind: row.stage for row in INPUTS if row.stage}
 """The stage at which an API server rejects custom resources without a name."""
@@ -69,8 +71,10 @@ def load(source: Source) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
             index += 1
             for problem in problems:
                 refused = problem.upstream is not None or problem.code in ("TC002", "TC006")
-                stage = (problem.stage or "decode") if refused else None
-                findings.append(report_fault(replace(problem, stage=stage), document))
+                stage, hint = (problem.stage or "decode") if refused else None, problem.hint
+                if hint == QUOTE_IT and (text := unquoted(document, problem.path)) is not None:
+                    hint = f'{QUOTE_IT}: "{text}"'
+                findings.append(report_fault(replace(problem, stage=stage, hint=hint), document))
             if not any(problem.fatal for problem in problems):
                 documents.append(document)
     return tuple(documents), tuple(findings)
@@ -138,11 +142,14 @@ def _identity(data: Json) -> list[Problem]:
     if name == "" and str(kind) in NAMELESS:  # a server sees no difference
         name = None
     values: dict[Path, Json] = {("apiVersion",): version, ("kind",): kind, ("metadata", "name"): name}
-    wrong = [
-        Problem("TC006", path, f"{dotted(path)} is {'not a string' if value != '' else 'empty'}", found=str(value)[:80])
-        for path, value in values.items()
-        if value is not None and not (isinstance(value, str) and value)
-    ]
+    wrong = []
+    for where, value in values.items():
+        if isinstance(value, bool | int | float):  # such as y, a boolean in YAML 1.1
+            message = f"{dotted(where)} is not a string"
+            wrong.append(Problem("TC006", where, message, found=show_unquoted(value), hint=QUOTE_IT))
+        elif value is not None and not (isinstance(value, str) and value):
+            message = f"{dotted(where)} is {'not a string' if value != '' else 'empty'}"
+            wrong.append(Problem("TC006", where, message, found=str(value)[:80]))
     missing = [dotted(path) for path, value in values.items() if value is None]
     if not missing:
         return wrong
@@ -196,8 +203,11 @@ def _json_units(text: str, lines: Lines) -> tuple[list[_Unit], int]:
             break
         data, problems, end, found = value
         units.append(_Unit(data, problems, lines.marks(found.copy, 0), end - start > SMALL_TEXT))
-    if start < len(text) and len(units) > 1:
-        problem = Problem("TC002", (), "neither JSON nor the end after several JSON values")
+    # After one value, kubectl looks for YAML, but not in less than four bytes.
+    is_short = len(units) == 1 and len(_BLANKS.sub("", text[end:], 1).encode(errors="replace")) < 4
+    if start < len(text) and (len(units) > 1 or is_short):
+        values = "several JSON values" if len(units) > 1 else "a JSON value"
+        problem = Problem("TC002", (), f"neither JSON nor the end after {values}")
         return [*units, _refused(problem, lines.mark(start))], len(text)
     newline = text.find("\n", end, start) + 1  # blanks further on are YAML's
     return units, newline if newline and start < len(text) else start

@@ -56,8 +56,8 @@ _UNUSUAL: Final[Any] = object()
 _PLAIN: Final = Remembered(_plain, 4096)
 """The values of plain scalars, _UNUSUAL for those that are a problem."""
 
-_IS_KEY: Final[Remembered[str, bool]] = Remembered(lambda text: bool(text != "<<" and _PLAIN[text] == text), 4096)
-"""Whether a plain scalar is a key that is a string for every reader of YAML."""
+_KEY: Final[Remembered[str, str]] = Remembered(lambda text: text if text != "<<" and _PLAIN[text] == text else "", 4096)
+"""The key that a plain scalar is for every reader of YAML, one object for equal keys; empty for other scalars."""
 
 
 class _Anchor(msgspec.Struct, frozen=True, eq=False):
@@ -249,10 +249,11 @@ class _Reader:
         merged: set[str] = set()
         raw_keys: dict[str, scalars.Scalar] = {}
         path, found, read = self.path, self.offsets, self.next
+        raw: scalars.Scalar
         path.append("")
         while type(event := read()) is not MappingEndEvent:
-            if type(event) is ScalarEvent and event.implicit[0] and _IS_KEY[event.value]:
-                key = raw = event.value
+            if type(event) is ScalarEvent and event.implicit[0] and (plain := _KEY[event.value]):
+                key = raw = plain
                 if event.anchor is not None:
                     self.anchors[event.anchor] = _Anchor(key, 1, *measure(key))
             elif type(event) is ScalarEvent and _is_merge(event):

@@ -107,9 +107,13 @@ def shown_name(source: Source) -> str:
 
 def one_line(text: str, limit: int = MESSAGE_WIDTH) -> str:
     """Return text on one line, control characters escaped, cut to limit characters."""
-    text = text[: limit + 1]
-    text = text if is_shown(text) else _UNSAFE.sub(_escape, text)
+    text = escaped(text[: limit + 1])
     return text if len(text) <= limit else text[: limit - len(ELLIPSIS)] + ELLIPSIS
+
+
+def escaped(text: str) -> str:
+    """Return text on one line, control characters escaped."""
+    return text if is_shown(text) else _UNSAFE.sub(_escape, text)
 
 
 def width(cell: str) -> int:

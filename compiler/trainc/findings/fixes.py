@@ -61,6 +61,7 @@ _PLURAL = lazy(r"write the plural in lower case: ([^\s;]+)")
 _IMAGE = lazy(r"write '([^']+)'(?=;|\Z)")
 _KIND = lazy(r"a \w+ with this name exists: set kind: (\w+)")
 _IGNORED = lazy(r"nothing to ignore: no (\w+) here")
+_QUOTED_NUMBER = lazy(r'write it in quotes: "([1-9]\d*)"\Z')
 _NEW_RUN = lazy(rf'add {RUN}: "(\d+)"')
 
 
@@ -119,6 +120,9 @@ def _letters(text: str) -> str:
 
 def _other_type(finding: Finding) -> Fix | None:
     hint = finding.hint or ""
+    if finding.path == RUN_PATH:  # the number, without zeros in front
+        run = _QUOTED_NUMBER.match(hint)
+        return None if run is None else Fix(Action.SET_RUN, finding.path, run[1])
     if hint.startswith("write it in quotes"):
         return Fix(Action.QUOTE, finding.path)
     found = _UNQUOTED.match(hint)

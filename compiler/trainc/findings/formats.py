@@ -13,7 +13,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, get
 from trainc.basics.regex import lazy
 from trainc.findings import text
 from trainc.findings.codes import CODES, Code, anchor, page
-from trainc.findings.display import HINT_WIDTH, VALUE_WIDTH, is_in_file, one_line, shown_name
+from trainc.findings.display import HINT_WIDTH, VALUE_WIDTH, escaped, is_in_file, one_line, shown_name
 from trainc.findings.finding import Finding, Severity, Silenced, sort_key
 from trainc.findings.settling import without_count
 from trainc.inputs.source import Document
@@ -161,13 +161,15 @@ def junit(title: str, cases: Sequence[Case]) -> str:
             result = SubElement(case, _OUTCOMES[severity])
             if severity is not Severity.NOTE:
                 result.attrib |= {"type": findings[0].code, "message": one_line(findings[0].message)}
-            result.text = _NO_CHARACTER.sub("", "\n".join(islice(texts, len(findings))))
+            shown = _NO_CHARACTER.sub("", "\n".join(islice(texts, len(findings))))
+            # GitLab and Jenkins link the file that the text names behind this mark.
+            result.text = shown.replace("[[ATTACHMENT|", r"[[ATTACHMENT\x7c")
     for element in (*root, root):
         for name, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
             element.set(name, str(len([*element.iter(tag)])))
     indent(root)
-    shown: bytes = tostring(root, encoding="us-ascii")
-    return f"{_HEADER}{shown.decode('ascii')}\n"
+    written: bytes = tostring(root, encoding="us-ascii")
+    return f"{_HEADER}{written.decode('ascii')}\n"
 
 
 def _unique_name(file: str, first: str, used: dict[tuple[str, str], int]) -> str:
@@ -219,7 +221,6 @@ FINGERPRINT = "traincFinding/v1"
 """The key of our fingerprint, with the version of its algorithm."""
 
 _SURROGATE = lazy("[\ud800-\udfff]")
-_LINK = lazy(r"\[(?=[^\[\]]*\]\()")
 
 
 def as_sarif(findings: Iterable[Finding], colour: bool = False, silenced: Iterable[Silenced] = ()) -> str:
@@ -283,7 +284,7 @@ def _result(finding: Finding, index: int) -> JsonObject:
         "ruleId": finding.code,
         "ruleIndex": index,
         "level": finding.severity.value,
-        "message": _message("\n".join((message, *notes))),
+        "message": _message(message, *notes),
         "locations": [_location(finding.document, finding.path)],
         "partialFingerprints": {FINGERPRINT: _fingerprint(finding)},
         "properties": {"path": path, **{name: _plain(value) for name, value in texts.items() if value is not None}},
@@ -296,10 +297,10 @@ def _result(finding: Finding, index: int) -> JsonObject:
     return result
 
 
-def _message(value: str) -> JsonObject:
-    # Text of an input must not become a link (3.11.6). Braces stay single although 3.11.5 doubles them: viewers
-    # show a message without arguments unchanged.
-    return {"text": _plain(_LINK.sub(r"\\[", value))}
+def _message(*lines: str) -> JsonObject:
+    # Text of an input must not become a link (3.11.6): a blank, since viewers differ in how they count backslashes.
+    # Braces stay single although 3.11.5 doubles them: viewers show a message without arguments unchanged.
+    return {"text": "\n".join(escaped(line).replace("](", "] (") for line in lines)}
 
 
 def _location(document: Document, path: Path) -> JsonObject:
@@ -311,7 +312,7 @@ def _location(document: Document, path: Path) -> JsonObject:
     names = [dotted(path)]
     if not is_in_file(document.source):  # code scanning needs a file or folder that exists: the root of the repository
         physical, names = {"artifactLocation": {"uri": ".", "uriBaseId": ROOT}}, [name, *names]
-    logical: list[Json] = [{"fullyQualifiedName": _plain(each)} for each in names if each]
+    logical: list[Json] = [{"fullyQualifiedName": escaped(each)} for each in names if each]
     return {"physicalLocation": physical, **({"logicalLocations": logical} if logical else {})}
 
 

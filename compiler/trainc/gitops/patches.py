@@ -150,7 +150,8 @@ def patch_position(options: Options, patch: Patch, inside: Path) -> tuple[Docume
     document, path = options.config_document, option_path(options, "patches")
     if document is None or path is None:
         return None
-    return document, existing(document.data, (*path, options.settings.patches.index(patch), *inside))
+    index = next(index for index, each in enumerate(options.settings.patches) if each is patch)
+    return document, existing(document.data, (*path, index, *inside))
 
 
 def _patched(obj: Object, options: Options) -> Object:

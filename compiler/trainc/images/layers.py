@@ -24,7 +24,7 @@ from msgspec import Struct, field
 from trainc.basics.jsonvalues import JsonObject, as_object
 from trainc.images.definition import Definition
 from trainc.images.layout import Layer, canonical, file_digest
-from trainc.project.files import IrregularFileError, read_regular
+from trainc.project.files import read_regular
 from trainc.project.write import replace_file
 
 DROPPED: Final = re.compile(
@@ -252,7 +252,7 @@ def find(cache: Path, key: str, made_by: str) -> Stored | None:
         if any([digest, size] != sums.get(name) for name, (digest, size) in found.items()):
             return None
         facts = msgspec.json.decode(read_regular(folder / _FACTS) or b"", type=Facts)
-    except (IrregularFileError, OSError, ValueError, RecursionError, msgspec.MsgspecError):
+    except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
         return None
     return Stored(folder / _TAR, Layer(*found[_TAR], made_by), facts)
 

@@ -89,10 +89,24 @@ def write_layout(documents: Documents, layers: Iterable[Path | bytes], folder: P
     """
     if folder.exists() and not (folder / "oci-layout").is_file() and any(folder.iterdir()):
         raise BuildError(f"{folder} is neither empty nor an image layout: it is not overwritten")
-    making = folder.with_name(f".{folder.name}.making")
-    if making.is_symlink():  # never written through
-        making.unlink()
-    shutil.rmtree(making, ignore_errors=True)
+    making, old = (folder.with_name(f".{folder.name}.{suffix}") for suffix in ("making", "old"))
+    for left in (making, old):  # by a run that was killed
+        if left.is_symlink():  # never written through
+            left.unlink()
+        shutil.rmtree(left, ignore_errors=True)
+    try:
+        _write(documents, layers, making)
+        if folder.exists():
+            folder.rename(old)
+        making.rename(folder)
+    finally:
+        if old.exists() and not folder.exists():
+            old.rename(folder)
+        for left in (making, old):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _write(documents: Documents, layers: Iterable[Path | bytes], making: Path) -> None:
     blobs = making / "blobs" / "sha256"
     blobs.mkdir(parents=True)
     for data in (documents.config, documents.manifest, *layers):
@@ -104,8 +118,6 @@ def write_layout(documents: Documents, layers: Iterable[Path | bytes], folder: P
             shutil.copyfile(data, blob)
     (making / "index.json").write_bytes(documents.index)
     (making / "oci-layout").write_bytes(MARKER)
-    shutil.rmtree(folder, ignore_errors=True)
-    making.rename(folder)
 
 
 def digest_of(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""The software of an image, with versions and licences, and its bill of materials: SPDX 2.3 in JSON. Pure."""
+"""The software of an image or a wheel, with licences, and its bill of materials: SPDX 2.3 in JSON. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ _NAMESPACE: Final = "https://spdx.org/spdxdocs/trainc-"
 
 
 class Software(Struct, frozen=True):
-    """A part of an image. ``purl`` is its package URL; ``texts`` are those of licences without an SPDX identifier."""
+    """A part of an image, or a wheel.
+
+    ``purl`` is its package URL; ``texts`` are those of licences without an SPDX identifier.
+    """
 
     name: str
     version: str
@@ -65,7 +68,7 @@ def software(
     headers = (HeaderParser().parsestr(text) for text in facts.wheels.values())
     known = {str(one["Name"]).replace("_", "-").lower(): one for one in headers}
     for pin in sorted(wheels, key=lambda one: one.name):
-        expression, texts = _wheel_license(known.get(pin.name, Message()))
+        expression, texts = wheel_license(known.get(pin.name, Message()))
         purl = f"pkg:pypi/{pin.name}@{pin.version}"
         found.append(Software(pin.name, pin.version, purl, pin.sha256, expression, "", texts))
     return tuple(found)
@@ -80,8 +83,11 @@ def license_list(parts: Iterable[Software]) -> str:
     )
 
 
-def _wheel_license(metadata: Message) -> tuple[str, Mapping[str, str]]:
-    """Return the license in METADATA: License-Expression (PEP 639), else License, else the classifiers."""
+def wheel_license(metadata: Message) -> tuple[str, Mapping[str, str]]:
+    """Return the license in METADATA, as an expression with the texts that SPDX has no name for.
+
+    It is License-Expression (PEP 639), else License, else a classifier, else NOASSERTION.
+    """
     if stated := metadata["License-Expression"]:
         return str(stated), {}
     stated = " ".join(str(metadata["License"] or "").split())
@@ -96,9 +102,20 @@ def _wheel_license(metadata: Message) -> tuple[str, Mapping[str, str]]:
 
 
 def sbom(definition: Definition, parts: Sequence[Software]) -> JsonObject:
-    """Return the document. Its namespace depends on its content, so that different documents have different ones."""
-    packages: list[Json] = [_image(definition), *(_package(part) for part in parts)]
-    related = [(_DOCUMENT, "DESCRIBES", _IMAGE), *((_IMAGE, "CONTAINS", _identifier(part)) for part in parts)]
+    """Return the document of an image."""
+    return _document(definition.image, definition.created, _image(definition), "CONTAINS", parts)
+
+
+def sbom_of_wheel(wheel: Software, parts: Sequence[Software], created: str) -> JsonObject:
+    """Return the document of a wheel, which needs ``parts``; ``created`` is a time such as 2026-01-31T00:00:00Z."""
+    return _document(f"{wheel.name} {wheel.version}", created, _package(wheel), "DEPENDS_ON", parts)
+
+
+def _document(name: str, created: str, subject: JsonObject, relation: str, parts: Sequence[Software]) -> JsonObject:
+    """Return a document. Its namespace depends on its content, so that different documents have different ones."""
+    first = str(subject["SPDXID"])
+    packages: list[Json] = [subject, *(_package(part) for part in parts)]
+    related = [(_DOCUMENT, "DESCRIBES", first), *((first, relation, _identifier(part)) for part in parts)]
     relationships: list[Json] = [
         {"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other} for one, kind, other in related
     ]
@@ -112,9 +129,9 @@ def sbom(definition: Definition, parts: Sequence[Software]) -> JsonObject:
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
         "SPDXID": _DOCUMENT,
-        "name": definition.image,
+        "name": name,
         "documentNamespace": f"{_NAMESPACE}{hashlib.sha256(canonical(content)).hexdigest()}",
-        "creationInfo": {"created": definition.created, "creators": ["Tool: trainc"]},
+        "creationInfo": {"created": created, "creators": ["Tool: trainc"]},
         **content,
     }
 

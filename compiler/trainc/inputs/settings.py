@@ -17,6 +17,9 @@ from trainc.basics.jsonvalues import JsonObject, as_object
 MAX_ENVIRONMENTS: Final = 256
 """The most environments. Each job is compiled for each of them."""
 
+MAX_PATCHES: Final = 1000
+"""The most patches of one environment. Each is tried on each object."""
+
 RECOMMENDED: Final = "recommended"
 """The name for all recommended fixes."""
 
@@ -251,7 +254,8 @@ class Environment(Struct, frozen=True, forbid_unknown_fields=True, rename="camel
         Meta(description="Maps names in runtimeRef to the runtimes that this environment uses instead."),
     ] = {}
     patches: Annotated[
-        tuple[Patch, ...], Meta(description="Strategic merge patches of the generated objects, applied in order.")
+        tuple[Patch, ...],
+        Meta(max_length=MAX_PATCHES, description="Strategic merge patches of the generated objects, applied in order."),
     ] = ()
     service_accounts: Annotated[tuple[Name, ...], Meta(description="Service accounts that exist in the cluster.")] = ()
     ssh_keys: Annotated[

@@ -85,7 +85,7 @@ def report_priority(old: Old, path: Path) -> None:
     """Report that pods got a priority class, which a compiled job needs."""
     message = "the PodGroup gets the priority class of the pods, so the pods now have it"
     hint = "add the PriorityClass to a file of runtimes/: Trainer refuses a job whose class it does not find"
-    old.note(path, message, hint)
+    old.warn(path, message, hint)
 
 
 def _pod(job: CommentedMap) -> CommentedMap:

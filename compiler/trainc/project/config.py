@@ -293,8 +293,8 @@ def _limit(where: str, error: Any) -> tuple[str, str | None, str | None, str | N
             return f"{where} must not be empty", None, None, None
         case "maxLength":
             return f"{where} is too long", found, f"at most {wanted} characters", None
-        case "maxProperties":
-            return f"{where} has too many keys", str(len(value)), f"at most {wanted}", None
+        case "maxItems" | "maxProperties":
+            return f"{where} has too many entries", str(len(value)), f"at most {wanted}", None
         case "minimum" | "maximum":
             bound = f"{'greater' if error.validator == 'minimum' else 'less'} than or equal to {wanted}"
             return f"{where} must be {bound}", found, bound, None

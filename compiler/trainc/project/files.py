@@ -1,4 +1,4 @@
-"""Reads and creates files, and reports files below out/ that trainc did not write.
+"""Reads files, and reports files below out/ that trainc did not write.
 
 Files must be regular: a pipe could block forever, a device never end. Symbolic links are followed only within the
 project, so that no pull request makes trainc quote a file of the machine that it runs on.
@@ -11,11 +11,13 @@ and lets .argocd-source*.yaml override an Application (reposerver/repository, ut
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from trainc.basics.jsonvalues import Json, as_list, as_object
@@ -43,16 +45,16 @@ _BLOCK: Final = 64 * 1024
 """The bytes per read."""
 
 
-class IrregularFileError(Exception):
+class IrregularFileError(OSError):
     """Not a regular file."""
 
 
-class FileTooLargeError(Exception):
+class FileTooLargeError(OSError):
     """More bytes than the limit."""
 
 
 def open_regular(path: str | Path) -> int:
-    """Open a regular file for reading. Raises IrregularFileError, and OSError.
+    """Open a regular file for reading. Raises IrregularFileError, and other OSErrors.
 
     The file is checked after opening, so that it cannot be replaced in between. Opening never blocks.
     """
@@ -60,7 +62,7 @@ def open_regular(path: str | Path) -> int:
     if stat.S_ISREG(os.fstat(handle).st_mode):
         return handle
     os.close(handle)
-    raise IrregularFileError(os.fspath(path))
+    raise IrregularFileError(errno.EINVAL, "not a regular file", os.fspath(path))
 
 
 def read_open(handle: int, limit: int) -> bytes:
@@ -70,12 +72,12 @@ def read_open(handle: int, limit: int) -> bytes:
     """
     try:
         if os.fstat(handle).st_size > limit:
-            raise FileTooLargeError
+            raise FileTooLargeError(errno.EFBIG, os.strerror(errno.EFBIG))
         data = first_bytes(handle, limit + 1)
     finally:
         os.close(handle)
     if len(data) > limit:
-        raise FileTooLargeError
+        raise FileTooLargeError(errno.EFBIG, os.strerror(errno.EFBIG))
     return data
 
 
@@ -92,20 +94,17 @@ def read_regular(path: str | Path, limit: int = MAX_OUTPUT) -> bytes | None:
     """Return the content of a regular file; None for anything else, and if it is too large or cannot be read."""
     try:
         return read_open(open_regular(path), limit)
-    except (IrregularFileError, FileTooLargeError, OSError):
+    except OSError:
         return None
 
 
-def read_start(path: str | Path, size: int) -> bytes | None:
-    """Return the first ``size`` bytes of a regular file; None for anything else, and if it cannot be read."""
+def read_start(path: str | Path, size: int) -> bytes:
+    """Return the first ``size`` bytes of a regular file. Raises IrregularFileError, and other OSErrors."""
+    handle = open_regular(path)
     try:
-        handle = open_regular(path)
-        try:
-            return first_bytes(handle, size)
-        finally:
-            os.close(handle)
-    except (IrregularFileError, OSError):
-        return None
+        return first_bytes(handle, size)
+    finally:
+        os.close(handle)
 
 
 def has_content(root: Path, name: str, content: Content) -> bool:
@@ -125,28 +124,6 @@ def is_outside(home: str, real: str) -> bool:
         return False
     start = home.rstrip(os.sep) + os.sep
     return not real.startswith(start) or _GIT in real[len(start) :].lower().split(os.sep)
-
-
-def create(root: Path, name: str, text: str) -> bool:
-    """Create a file below ``root``, and return whether it did: False if anything exists there, even a broken link.
-
-    A file that cannot be written completely is removed again. Raises OSError.
-    """
-    path = root / name
-    if leads_out(root, path.parent):
-        raise OSError(None, "symbolic link that leads out of the project, not followed", name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    except FileExistsError:
-        return False
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except OSError:
-        path.unlink(missing_ok=True)
-        raise
-    return True
 
 
 OWNED: Final = f"# {HEADER}".encode()
@@ -189,13 +166,21 @@ def unmanaged(config: Json) -> tuple[str, ...]:
     return tuple(path.rstrip("/") for path in as_list(as_object(config).get(KEY)) if isinstance(path, str))
 
 
-def foreign(there: Mapping[str, Kind], own: Collection[str], exceptions: Collection[str] = ()) -> Iterator[Finding]:
-    """Yield a finding for each entry below out/ that is not in ``own``, nor in or below ``exceptions``."""
-    folders = {folder for name in own for folder in parents(name)}
+def foreign(
+    there: Mapping[str, Kind],
+    own: Collection[str],
+    exceptions: Collection[str] = (),
+    unread: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Finding]:
+    """Yield a finding for each entry below out/ that is not in ``own``, nor in or below ``exceptions``.
+
+    ``unread`` has the reason for each file that cannot be read, by name.
+    """
+    folders, excepted = {folder for name in own for folder in parents(name)}, frozenset(exceptions)
     for name, kind in sorted(there.items()):
         if name.partition("/")[0] != _TOP or name in own:
             continue
-        if not set(exceptions).isdisjoint((*parents(name), name)):
+        if not excepted.isdisjoint((*parents(name), name)):
             continue
         last = name.rpartition("/")[2].casefold()
         read = last.endswith(_SUFFIXES) or last.startswith(_STARTS)
@@ -206,6 +191,8 @@ def foreign(there: Mapping[str, Kind], own: Collection[str], exceptions: Collect
                 yield _finding(name, "a folder with a name that Argo CD or Flux looks for, without files of trainc")
         elif kind is Kind.OTHER:
             yield _finding(name, "a special file or a git submodule, which trainc never creates")
+        elif read and name in unread:
+            yield _finding(name, f"cannot be read: {unread[name]}")
         elif not read:
             yield _finding(name, "not written by trainc; neither Argo CD nor Flux reads it", Severity.NOTE)
         else:

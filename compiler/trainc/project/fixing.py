@@ -20,12 +20,13 @@ from trainc.documents.edit import Edit, apply
 from trainc.documents.load import load
 from trainc.documents.positions import BOM
 from trainc.findings import Finding, Severity, sort_key
+from trainc.findings.display import one_line
 from trainc.findings.fixes import Action, Fix, fix_of, moved, new_run
 from trainc.findings.redaction import masked_lines
 from trainc.inputs.source import Document, Source
 from trainc.project.config import read_document
 from trainc.project.environments import Outcome
-from trainc.project.files import leads_out, read_regular
+from trainc.project.files import LIMIT, leads_out, open_regular, read_open
 from trainc.project.read import CONFIG, LOCK
 from trainc.project.write import replace_files
 
@@ -209,12 +210,10 @@ def write_sources(root: Path, old: Files, new: Files) -> None:
     changed = [name for name in new if new[name] != old[name]]
     for name in changed:
         check_editable(root, name)
-        if read_regular(root / name) != _bytes(old[name]):
+        if read_open(open_regular(root / name), LIMIT) != _bytes(old[name]):
             raise EditError(name, "changed since it was read")
-    modes = {name: (root / name).stat().st_mode & 0o7777 for name in changed}
-    replace_files(os.fspath(root), [(os.fspath(root / name), _bytes(new[name])) for name in changed])
-    for name, mode in modes.items():
-        (root / name).chmod(mode)
+    files = [(os.fspath(root / name), _bytes(new[name])) for name in changed]
+    replace_files(os.fspath(root), files, sources=True)
 
 
 def _bytes(source: Source) -> bytes:
@@ -231,6 +230,7 @@ def diff_text(old: Files, new: Files) -> str:
             masked = masked_lines(read_documents(source)[0], text)
             masks |= {line: shown for line, shown in zip(text, masked, strict=True) if shown != line}
             texts.append(text)
-        changes = difflib.unified_diff(texts[0], texts[1], f"a/{name}", f"b/{name}", lineterm="")
+        title = one_line(name)
+        changes = difflib.unified_diff(texts[0], texts[1], f"a/{title}", f"b/{title}", lineterm="")
         lines += (line[:1] + masks.get(line[1:], line[1:]) for line in changes)
     return "".join(f"{line}\n" for line in lines)

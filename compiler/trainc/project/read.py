@@ -177,7 +177,9 @@ def _read_all(base: str, prefix: str, names: Iterable[str], read: Callable[[str,
         inputs = read(f"{base}/{name}", prefix + name)
         total += sum(len(source.text) for source in inputs.sources)
         if total > MAX_TOTAL:
-            yield Inputs((), (_about("TC012", prefix + name, f"with this file, more than {MAX_TOTAL >> 20} MiB in all"),))
+            yield Inputs(
+                (), (_about("TC012", prefix + name, f"with this file, more than {MAX_TOTAL >> 20} MiB in all"),)
+            )
             return
         yield inputs
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from trainc.basics.about import DOCUMENTATION
+from trainc.basics.about import DOCUMENTATION, REPOSITORY
 from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get
 from trainc.data import load_text
 from trainc.documents.emit import emit
@@ -180,4 +180,5 @@ def init_files(setup: Setup) -> tuple[NewFile, ...]:
     for policy in POLICIES if setup.policies else ():
         rows |= {f"policies/{policy}.yaml": "a policy", f"policies/tests/{policy}.yaml": "its tests"}
     values = {**asdict(setup), "docs": DOCUMENTATION, "schema": schema_url(CONFIG)}
+    values["requirements"] = f"{REPOSITORY}/releases/download/v{setup.version}/requirements.txt"
     return tuple(NewFile(name, purpose, fill(f"init/{name.lstrip('.')}", values)) for name, purpose in rows.items())

@@ -1,6 +1,6 @@
 """The data of the page: jobs, the graphs of their replicated jobs, images and findings, as JSON values.
 
-Names, messages and all other text of inputs are on one line, with control and bidirectional characters escaped.
+``page`` escapes the names, messages and all other text of inputs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from trainc.basics.jsonvalues import Json, JsonObject, get, objects
 from trainc.changes.usage import gpus_of, pods_of, replicated_jobs
 from trainc.findings import CODES, Finding, sort_key
-from trainc.findings.display import one_line
 from trainc.gitops.pods import images
 from trainc.inputs.source import Document
 from trainc.pipeline.content import Job
@@ -94,19 +93,19 @@ def _job(environment: str, job: Job, graphs: Numbers, pictures: Numbers) -> Json
     is_suspended = get(jobset, "spec", "suspend") is True
     used = sorted({image for item in job.objects for _, image in images(item.data)})
     return {
-        "environment": one_line(environment),
-        "namespace": one_line(job.namespace),
-        "name": one_line(job.name),
-        "runtime": one_line(str(get(job.document.data, "spec", "runtimeRef", "name") or "")),
-        "queue": one_line(str(get(labels, QUEUE_LABEL) or "")),
-        "priority": one_line(str(get(labels, PRIORITY_LABEL) or "")),
-        "file": one_line(job.document.source.name),
+        "environment": environment,
+        "namespace": job.namespace,
+        "name": job.name,
+        "runtime": str(get(job.document.data, "spec", "runtimeRef", "name") or ""),
+        "queue": str(get(labels, QUEUE_LABEL) or ""),
+        "priority": str(get(labels, PRIORITY_LABEL) or ""),
+        "file": job.document.source.name,
         "state": "suspended" if is_suspended else "ready" if job.objects else "not compiled",
         "pods": 0 if is_suspended else sum(_number(part["pods"]) for part in graph),
         "gpus": 0 if is_suspended else sum(_number(part["gpus"]) for part in graph),
         "graph": graphs.of(repr(graph), [*graph]),
         "images": [pictures.of(image, _image(image)) for image in used],
-        "objects": [one_line(f"{item.data['kind']}/{get(item.data, 'metadata', 'name')}") for item in job.objects],
+        "objects": [f"{item.data['kind']}/{get(item.data, 'metadata', 'name')}" for item in job.objects],
     }
 
 
@@ -115,11 +114,11 @@ def _graph(jobset: JsonObject) -> list[JsonObject]:
     parts = objects(get(jobset, "spec", "replicatedJobs"))
     return [
         {
-            "name": one_line(part.name),
+            "name": part.name,
             "pods": part.pods,
             "gpus": sum(count for _, count in gpus_of(get(data, "template", "spec", "template", "spec")))
             * pods_of(data),
-            "waits": [{"for": one_line(each.name), "until": one_line(each.status)} for each in part.depends_on],
+            "waits": [{"for": each.name, "until": each.status} for each in part.depends_on],
         }
         for part, data in zip(replicated_jobs(jobset), parts, strict=True)
     ]
@@ -127,17 +126,17 @@ def _graph(jobset: JsonObject) -> list[JsonObject]:
 
 def _image(image: str) -> JsonObject:
     name, _, digest = image.partition("@")
-    return {"name": one_line(name), "digest": one_line(digest) or None}
+    return {"name": name, "digest": digest or None}
 
 
 def _finding(finding: Finding) -> JsonObject:
     return {
         "severity": finding.severity.value,
         "code": finding.code,
-        "file": one_line(finding.file),
+        "file": finding.file,
         "line": finding.line,
-        "message": one_line(finding.message),
-        "hint": one_line(finding.hint) if finding.hint else None,
+        "message": finding.message,
+        "hint": finding.hint or None,
     }
 
 

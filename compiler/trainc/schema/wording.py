@@ -129,11 +129,14 @@ QUOTE_IT: Final = "write it in quotes"
 
 def wrong_type(code: str, path: Path, upstream: str, value: Any, *, expected: str, hint: str | None) -> Violation:
     """Return the violation of a value whose type is not the expected one."""
-    found = show(value)
-    if hint == QUOTE_IT:
-        found += " (a boolean)" if isinstance(value, bool) else " (a number)"
+    found = show_unquoted(value) if hint == QUOTE_IT else show(value)
     message = f"{_name(path)} must be {expected}"
     return Violation(code, path, message, upstream, found, expected, hint, blocking=True)
+
+
+def show_unquoted(value: bool | float) -> str:
+    """Return a boolean or number that should be a string, with its type."""
+    return f"{show(value)} ({'a boolean' if isinstance(value, bool) else 'a number'})"
 
 
 def show(value: Any, limit: int = 60) -> str:

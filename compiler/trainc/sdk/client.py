@@ -154,11 +154,14 @@ class GitBackend(KubernetesBackend):
         return source, (*errors, *refused, *warned)
 
     def list_jobs(self, runtime: types.Runtime | None = None) -> list[types.TrainJob]:
-        """Return the TrainJobs of ``jobs/<namespace>/``, or those that reference a runtime."""
+        """Return the TrainJobs of ``jobs/<namespace>/``, or those that reference a runtime.
+
+        Of a runtime that does not exist, or that the SDK cannot read, a job has what its TrainJob says.
+        """
         runtimes = {each.name: each for each in self.list_runtimes()}
         jobs = [(job, _runtime_of(job)) for job in self.repository.jobs()]
         return [
-            self._trainjob(job, runtimes.get(name) or self.get_runtime(name))
+            self._trainjob(job, runtimes.get(name) or _unknown_runtime(job))
             for job, name in jobs
             if runtime is None or name == runtime.name
         ]
@@ -166,7 +169,8 @@ class GitBackend(KubernetesBackend):
     def get_job(self, name: str) -> types.TrainJob:
         """Return a TrainJob, without steps and with an unknown status. Raises RuntimeError if it does not exist."""
         job = self._find(name)
-        return self._trainjob(job, self.get_runtime(_runtime_of(job)))
+        runtimes = {each.name: each for each in self.list_runtimes()}
+        return self._trainjob(job, runtimes.get(_runtime_of(job)) or _unknown_runtime(job))
 
     def delete_job(self, name: str) -> None:
         """Delete the file of a TrainJob. Raises RuntimeError if it does not exist, or its file has other documents."""
@@ -197,7 +201,7 @@ class GitBackend(KubernetesBackend):
         role, _, index = step.rpartition("-") if step[-1:].isdigit() else (step, "", "")
         labels, rank = self._labels(name), int(index or 0)
         job = role
-        if role == constants.NODE and self.get_job(name).runtime.trainer.command[0] == "mpirun":
+        if role == constants.NODE and self.get_job(name).runtime.trainer.command[:1] == ("mpirun",):
             job, rank = (constants.NODE, rank - 1) if rank else (constants.LAUNCHER, 0)  # as the SDK counts
         labels += f",{constants.JOBSET_RJOB_NAME_LABEL}={job},{constants.JOB_INDEX_LABEL}={rank}"
         raise self._needs_cluster("logs", f"logs -l {labels} -c {role} --tail=-1{' -f' if follow else ''}")
@@ -296,6 +300,19 @@ def _runtime(data: JsonObject) -> types.Runtime:
 
 def _runtime_of(job: Stored) -> str:
     return str(get(job.document.data, "spec", "runtimeRef", "name"))
+
+
+def _unknown_runtime(job: Stored) -> types.Runtime:
+    """Return what a TrainJob says about its runtime."""
+    kind, image = (get(job.document.data, "spec", *path) for path in (("runtimeRef", "kind"), ("trainer", "image")))
+    trainer = types.RuntimeTrainer(types.TrainerType.CUSTOM_TRAINER, UNKNOWN, str(image or UNKNOWN))
+    trainer.set_command(())
+    is_local = kind == types.RuntimeKind.TRAINING_RUNTIME.value
+    return types.Runtime(
+        _runtime_of(job),
+        trainer,
+        types.RuntimeKind.TRAINING_RUNTIME if is_local else types.RuntimeKind.CLUSTER_TRAINING_RUNTIME,
+    )
 
 
 def _keep_unnamed(job_spec: dict[str, Any], trainer: object, backend: object) -> None:
