@@ -368,6 +368,7 @@ def campaign(
     def copies() -> list[str]:
         """Test in copies of this process, once it has collected all tests; return the mutants that need another."""
         impossible: list[str] = []
+        parent = os.getppid()
 
         def use(items: list[pytest.Item]) -> None:
             tests = {item.nodeid: item for item in items}
@@ -378,6 +379,8 @@ def campaign(
 
             for mutant in sampled:
                 plan = plans[mutant.name]
+                if os.getppid() != parent:
+                    return  # the campaign has been stopped
                 if not plan.tests:
                     note(mutant, Outcome("uncovered"), 0.0)
                 elif not plan.imported and not test(mutant, partial(work, codes[mutant.file])):
