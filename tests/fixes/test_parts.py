@@ -45,6 +45,7 @@ SERVES = [
     "command: [/usr/sbin/sshd]\n                  args: [-De, -p, '2222', -h/root/.ssh/id_rsa]",
     "command: [sshd, -D, -o, StrictModes=no, -o, HostKey=/root/.ssh/id_rsa]",
     "command: [sshd, -D, -o, 'hostkey /home/mpiuser/.ssh/id_rsa']",
+    "command: [sh, -c, 'exec sshd -D -o ListenAddress=0.0.0.0:2222 -h /root/.ssh/id_rsa']",
     "command: [sh, -c, 'mkdir -p /run/sshd && exec /usr/sbin/sshd -De -h /root/.ssh/id_rsa']",
     "command: [sh, -c, \"mkdir /run/sshd\\n/usr/sbin/sshd -De \\\\\\n -h '/root/.ssh/id_rsa'; wait\"]",
 ]
@@ -97,10 +98,13 @@ def test_any_script_is_read(script: str) -> None:
 
 
 def test_a_secret_without_known_hosts() -> None:
-    secret = (
-        "---\napiVersion: v1\nkind: Secret\nmetadata: {name: j-mpi-ssh-auth, namespace: default}\nstringData: {%s}\n"
-    )
-    for data, warned in (("a: b", True), ("known_hosts: x", False)):
+    secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: j-mpi-ssh-auth, namespace: default}\n%s\n"
+    for data, warned in (
+        ("stringData: {a: b}", True),
+        ("stringData: {known_hosts: x}", False),
+        ("data: {known_hosts: eA==}", False),
+        ("data: {a: eA==}", True),
+    ):
         made = built(example("ssh-known-hosts") + secret % data, "ssh-known-hosts")
         assert any("has no key known_hosts" in f.message for f in made.findings) is warned
 

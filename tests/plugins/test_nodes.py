@@ -1,0 +1,59 @@
+"""Whose resources count as those of a node, and how ports that are the same are reported."""
+
+from __future__ import annotations
+
+import pytest
+
+from trainc import Build, Source, compile
+from trainc.basics.jsonvalues import JsonObject, get
+
+RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: r}
+spec:
+  mlPolicy: {numNodes: 1, torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: first
+        template: {spec: {template: {spec: {containers: [{name: node, image: a:1, FIRST}]}}}}
+      - name: NAME
+        template:
+          metadata: {labels: {LABEL}}
+          spec: {template: {spec: {containers: [{name: node, image: a:1, resources: {limits: {cpu: 2}}}]}}}
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: j}
+spec: {runtimeRef: {name: r}, trainer: {}}
+"""
+TRAINER = "trainer.kubeflow.org/trainjob-ancestor-step: trainer"
+
+
+def built(first: str, name: str = "node", label: str = TRAINER) -> Build:
+    return compile([Source("a.yaml", RUNTIME.replace("FIRST", first).replace("NAME", name).replace("LABEL", label))])
+
+
+@pytest.mark.parametrize("name", ["node", "second"])
+def test_other_jobs_are_no_nodes(name: str) -> None:
+    (jobset,) = [made.data for made in built("resources: {limits: {cpu: 4}}", name).objects]
+    container = get(jobset, "spec", "replicatedJobs", 1, "template", "spec", "template", "spec", "containers", 0)
+    assert isinstance(container, dict)
+    variables: list[JsonObject] = container["env"]  # type: ignore[assignment]
+    assert {v["name"]: v.get("value") for v in variables}["PET_NPROC_PER_NODE"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("ports", "why"),
+    [
+        ("{containerPort: 80, name: a}, {containerPort: 80, protocol: UDP}", "with the same number"),
+        ("{containerPort: 80, name: a}, {containerPort: 80, name: b, protocol: UDP}", "with the same number"),
+        ("{containerPort: 80}, {containerPort: 81}", "without a name"),
+        ("{containerPort: 80, name: a}, {containerPort: 81}", None),
+    ],
+)
+def test_lost_ports(ports: str, why: str | None) -> None:
+    found = [finding.message for finding in built(f"ports: [{ports}]").findings if finding.code == "TC453"]
+    assert len(found) == (why is not None)
+    assert all(f"container 'node' of job 'first' has ports {why}, which Trainer" in message for message in found)
