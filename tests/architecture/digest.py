@@ -12,7 +12,7 @@ import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -88,12 +88,24 @@ def entries_reversed() -> Iterator[None]:
     """List folders in the reverse of an order by name."""
     listdir, scandir = os.listdir, os.scandir
 
-    class Entries(list[Any]):
+    class Entries:
+        def __init__(self, listed: Iterable[Any]) -> None:
+            self.listed = iter(listed)
+
+        def __iter__(self) -> Entries:
+            return self
+
+        def __next__(self) -> Any:
+            return next(self.listed)
+
         def __enter__(self) -> Entries:
             return self
 
-        def __exit__(self, *_: object) -> None:
+        def close(self) -> None:
             """The folder was closed when it was listed."""
+
+        def __exit__(self, *_: object) -> None:
+            """As ``close``."""
 
     def scanned(*args: Any) -> Entries:
         with scandir(*args) as entries:

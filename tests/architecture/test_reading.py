@@ -10,10 +10,11 @@ from syntax import modules
 READING = frozenset(("open", "fdopen", "read_text", "read_bytes", "file_digest"))
 ALLOWED = {
     "project.files: os.open": "the one place",
-    "project.files: os.fdopen": "writes a new file",
     "project.read: os.open": "a path that the user names may be a pipe; read_open has the limit",
     "project.write: open": "writes a temporary file",
     "project.write: os.open": "opens a folder, to write its entries to the disk",
+    "cache.checkpoint: os.open": "its own file, in blocks of the records' sizes",
+    "cache.run: Checkpoint.open": "the same",
     "cache.store: open": "writes a temporary file",
     "cache.store: os.open": "the opener of that",
     "cache.store: records[0].read_text": "a file of the installed package",

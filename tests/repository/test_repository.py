@@ -27,6 +27,7 @@ TARGETS = [
     "goldens",
     "fuzz",
     "fuzz-coverage",
+    "mutants",
     "bench",
     "lock",
     "clean",

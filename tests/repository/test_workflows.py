@@ -63,6 +63,7 @@ RIGHTS = {
     POSTER: {},
     RELEASE: {},
     "audit.yml audit": READS,
+    "ci.yml determinism": READS,
     "ci.yml test": READS,
     "diff.yml diff": READS,
     f"{POSTER} comment": {"actions": "read", "pull-requests": "write"},
