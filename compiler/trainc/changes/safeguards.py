@@ -16,6 +16,7 @@ from trainc.admission.policy.documents import read as read_policy
 from trainc.admission.policy.match import requirements
 from trainc.basics.differences import changes
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get
+from trainc.cel.lalr import BROKEN, scan
 from trainc.documents.classify import JOBS, Key, classify, identity
 from trainc.documents.load import comments, load
 from trainc.findings import CODES, Finding, report, sort_key
@@ -56,9 +57,13 @@ def _weaker_documents(before: Revision, after: Revision, unread: Iterable[Source
     old, new = _documents(before.sources), _documents(after.sources)
     hidden = _documents(unread, anywhere=True) if old.keys() - new.keys() else {}
     for added in (new[key] for key in sorted(new.keys() - old.keys())):
-        if not is_policy(added) and get(added.data, "metadata", "labels"):
+        if is_policy(added):
+            continue
+        if get(added.data, "metadata", "labels"):
             labels = ("metadata", "labels")
             yield report(_DOCUMENTS, added, labels, f"{_label(added)} added with labels since {before.name}")
+        elif _decides(added, old.values()):
+            yield report(_DOCUMENTS, added, ("metadata", "name"), f"{_label(added)} added since {before.name}")
     for key, was in sorted(old.items()):
         if (now := new.get(key)) is None:
             removed = replace(was, source=replace(was.source, name=f"{before.name}:{was.source.name}"))
@@ -78,6 +83,22 @@ def _documents(sources: Iterable[Source], *, anywhere: bool = False) -> Mapping[
         for key, document in classify(loaded)[0].cluster.items()
         if anywhere or is_policy(document) or document.source.name.startswith("policies/")
     }
+
+
+def _decides(added: Document, documents: Iterable[Document]) -> bool:
+    """Return whether the mere existence of an object decides about policies among documents.
+
+    A Namespace without labels is one that a selector does not select. Params end the denial for missing ones.
+    """
+    kind = (added.data["apiVersion"], added.data["kind"])
+    policies = [read_policy(each) for each in documents if is_policy(each)]
+    if kind != ("v1", "Namespace"):
+        wanted = (as_object(each.spec.get("paramKind")) for each in policies)
+        return any((each.get("apiVersion"), each.get("kind")) == kind for each in wanted)
+    return any(
+        requirements(each.constraints.get("namespaceSelector")) or "namespaceObject" in str(each.spec)
+        for each in policies
+    )
 
 
 def _label(document: Document) -> str:
@@ -152,17 +173,18 @@ def _weaker_policy(old: JsonObject, new: JsonObject) -> Weaker:
     """Yield each way in which a policy forbids less, or may."""
     yield from _lowered(old, new, "failurePolicy", "Ignore")
     yield from _weaker_match(old, new, "matchConstraints")
-    known = [_expression(row) for row in rows(old, "matchConditions")]
+    known = [_tokens(row) for row in rows(old, "matchConditions")]
     for index, row in enumerate(rows(new, "matchConditions")):
-        if _expression(row) not in known:
+        if _tokens(row) not in known:
             yield ("matchConditions", index), f"match condition {str(row.get('name'))!r} added or changed"
-    remaining = [_expression(row) for row in rows(new, "validations")]
+    remaining = [_tokens(row) for row in rows(new, "validations")]
     for row in rows(old, "validations"):
-        if _expression(row) not in remaining:
-            yield ("validations",), f"validation {_expression(row)!r} removed or changed"
-    variables = {str(row.get("name")): _expression(row) for row in rows(new, "variables")}
+        if _tokens(row) not in remaining:
+            shown = " ".join(str(row.get("expression", "")).split())
+            yield ("validations",), f"validation {shown!r} removed or changed"
+    variables = {str(row.get("name")): _tokens(row) for row in rows(new, "variables")}
     for row in rows(old, "variables"):
-        if variables.get(name := str(row.get("name"))) not in (None, _expression(row)):
+        if variables.get(name := str(row.get("name"))) not in (None, _tokens(row)):
             yield ("variables",), f"variable {name!r} changed"
     if old.get("paramKind") != new.get("paramKind"):
         yield ("paramKind",), "paramKind changed"
@@ -213,5 +235,8 @@ def _covers(wide: JsonObject, rule: JsonObject) -> bool:
     return scope and (not all_names or (bool(names) and all(name in all_names for name in names)))
 
 
-def _expression(row: JsonObject) -> str:
-    return " ".join(str(row.get("expression", "")).split())
+def _tokens(row: JsonObject) -> tuple[str, ...]:
+    """Return the tokens of an expression, without the white space and comments between them."""
+    text = str(row.get("expression", ""))
+    tokens = scan(text)
+    return (text,) if tokens[-1].kind == BROKEN else tuple(token.text for token in tokens)
