@@ -22,8 +22,7 @@ from trainc.documents.load import comments, load
 from trainc.findings import CODES, Finding, report, sort_key
 from trainc.findings.severities import IGNORE, KEY, locked, rank
 from trainc.findings.severities import read as read_levels
-from trainc.findings.suppression import WORD
-from trainc.findings.suppression import read as read_comments
+from trainc.findings.suppression import WORD, Suppressions
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Document, Source
 from trainc.project.files import KEY as UNMANAGED
@@ -122,12 +121,12 @@ def _weaker_fields(was: Document, now: Document) -> Weaker:
     yield from ((("spec", *path), message) for path, message in weaker(old.spec, new.spec))
 
 
-_Entry = tuple[str, str, str]
-"""File, code and reason."""
+_Entry = tuple[str, str, str, frozenset[tuple[str, str, Path]]]
+"""File, code and reason of a comment, and what it covers: kinds and names of objects, and paths."""
 
 
 def _new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
-    """Yield a note for each code that a comment newly suppresses, by file, code and reason."""
+    """Yield a note for each code that a comment newly suppresses, or now suppresses elsewhere."""
     old = {source.name: source for source in before.sources}
     for source in after.sources:
         was = old.get(source.name)
@@ -141,9 +140,30 @@ def _new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
 
 
 def _entries(source: Source) -> Iterator[tuple[_Entry, Document]]:
-    for ignore in read_comments(source, comments)[0]:
+    documents = load(source)[0]
+    suppressions = Suppressions.read((source,), documents, comments)
+    covered: dict[tuple[int, str], set[tuple[str, str, Path]]] = {}
+    for document in documents:
+        lines = suppressions.covered.get((source, document.index), {})
+        for path, by_code in lines.items():
+            for code, ignore in by_code.items():
+                if path == () or ignore is not lines.get(path[:-1], {}).get(code):
+                    where = (str(document.data["kind"]), identity(document)[2], _by_names(document.data, path))
+                    covered.setdefault((ignore.line, code), set()).add(where)
+    for ignore in suppressions.ignores:
         for code, document in ignore.codes.items():
-            yield (source.name, code, ignore.reason), document
+            values = frozenset(covered.get((ignore.line, code), ()))
+            yield (source.name, code, ignore.reason, values), document
+
+
+def _by_names(value: Json, path: Path) -> Path:
+    """Return a path with the names of items, where they have one, instead of their indexes."""
+    steps: list[str | int] = []
+    for step in path:
+        value = get(value, step)
+        name = get(value, "name") if isinstance(step, int) else None
+        steps.append(name if isinstance(name, str) else step)
+    return tuple(steps)
 
 
 def _severities(before: Json, after: Json) -> Weaker:
