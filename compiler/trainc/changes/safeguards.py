@@ -23,7 +23,9 @@ from trainc.findings import CODES, Finding, report, sort_key
 from trainc.findings.severities import IGNORE, KEY, locked, rank
 from trainc.findings.severities import read as read_levels
 from trainc.findings.suppression import WORD, Suppressions
+from trainc.gitops.naming import MODE
 from trainc.inputs.options import Revision
+from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
 from trainc.project.files import KEY as UNMANAGED
 from trainc.project.files import unmanaged
@@ -187,6 +189,20 @@ def _settings(before: Revision, after: Revision) -> Weaker:
     for path in unmanaged(after.config):
         if path not in known:
             yield (UNMANAGED,), f"files at {path} that trainc did not write are no longer an error"
+    environments = as_object(before.config.get("environments"))
+    for name in (name for name in as_object(after.config.get("environments")) if name in environments):
+        was, now = (_most_reruns(revision.config, name) for revision in (before, after))
+        if was is not None and (now is None or now > was):
+            own = ("environments", name)
+            below = own if get(after.config, *own, "naming") is not None else ("defaults",)
+            change = f"raised from {was} to {now}" if now is not None else f"of {was} removed"
+            yield (*below, "naming", "maxReruns"), f"environment {name}: maxReruns {change}"
+
+
+def _most_reruns(config: JsonObject, environment: str) -> int | None:
+    """Return how many jobs one change may run again, or None if any number."""
+    naming = read_settings(config, environment).naming
+    return naming.max_reruns if naming.mode == MODE else None
 
 
 def _weaker_policy(old: JsonObject, new: JsonObject) -> Weaker:
