@@ -264,8 +264,10 @@ def _covers(wide: JsonObject, rule: JsonObject) -> bool:
     """Return whether a rule clearly matches everything that another does."""
     for field in ("apiGroups", "apiVersions", "operations", "resources"):
         all_of = as_list(wide.get(field))
-        if "*" not in all_of and any(item not in all_of for item in as_list(rule.get(field))):
-            return False
+        for item in as_list(rule.get(field)):
+            is_sub = field == "resources" and "/" in str(item)  # * is no subresource
+            if item not in all_of and ("*/*" if is_sub else "*") not in all_of:
+                return False
     names, all_names = as_list(rule.get("resourceNames")), as_list(wide.get("resourceNames"))
     scope = wide.get("scope") in ("*", rule.get("scope"))
     return scope and (not all_names or (bool(names) and all(name in all_names for name in names)))
