@@ -153,7 +153,8 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
         if old is None:
             return None
         resource = self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
-        return as_stored(resource, old, created=created) if resource is not None else None
+        # Of a kind without a schema it is as committed.
+        return as_stored(resource, old, created=created) if resource is not None else old.data
 
 
 def as_stored(resource: Resource, old: Document, *, created: bool = False) -> JsonObject | Finding:

@@ -16,14 +16,16 @@ from trainc.admission.policy.documents import read as read_policy
 from trainc.admission.policy.match import requirements
 from trainc.basics.differences import changes
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get
+from trainc.cel.lalr import BROKEN, scan
 from trainc.documents.classify import JOBS, Key, classify, identity
 from trainc.documents.load import comments, load
 from trainc.findings import CODES, Finding, report, sort_key
 from trainc.findings.severities import IGNORE, KEY, locked, rank
 from trainc.findings.severities import read as read_levels
-from trainc.findings.suppression import WORD
-from trainc.findings.suppression import read as read_comments
+from trainc.findings.suppression import WORD, Suppressions
+from trainc.gitops.naming import MODE
 from trainc.inputs.options import Revision
+from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
 from trainc.project.files import KEY as UNMANAGED
 from trainc.project.files import unmanaged
@@ -56,9 +58,13 @@ def _weaker_documents(before: Revision, after: Revision, unread: Iterable[Source
     old, new = _documents(before.sources), _documents(after.sources)
     hidden = _documents(unread, anywhere=True) if old.keys() - new.keys() else {}
     for added in (new[key] for key in sorted(new.keys() - old.keys())):
-        if not is_policy(added) and get(added.data, "metadata", "labels"):
+        if is_policy(added):
+            continue
+        if get(added.data, "metadata", "labels"):
             labels = ("metadata", "labels")
             yield report(_DOCUMENTS, added, labels, f"{_label(added)} added with labels since {before.name}")
+        elif _decides(added, old.values()):
+            yield report(_DOCUMENTS, added, ("metadata", "name"), f"{_label(added)} added since {before.name}")
     for key, was in sorted(old.items()):
         if (now := new.get(key)) is None:
             removed = replace(was, source=replace(was.source, name=f"{before.name}:{was.source.name}"))
@@ -78,6 +84,22 @@ def _documents(sources: Iterable[Source], *, anywhere: bool = False) -> Mapping[
         for key, document in classify(loaded)[0].cluster.items()
         if anywhere or is_policy(document) or document.source.name.startswith("policies/")
     }
+
+
+def _decides(added: Document, documents: Iterable[Document]) -> bool:
+    """Return whether the mere existence of an object decides about policies among documents.
+
+    A Namespace without labels is one that a selector does not select. Params end the denial for missing ones.
+    """
+    kind = (added.data["apiVersion"], added.data["kind"])
+    policies = [read_policy(each) for each in documents if is_policy(each)]
+    if kind != ("v1", "Namespace"):
+        wanted = (as_object(each.spec.get("paramKind")) for each in policies)
+        return any((each.get("apiVersion"), each.get("kind")) == kind for each in wanted)
+    return any(
+        requirements(each.constraints.get("namespaceSelector")) or "namespaceObject" in str(each.spec)
+        for each in policies
+    )
 
 
 def _label(document: Document) -> str:
@@ -101,12 +123,12 @@ def _weaker_fields(was: Document, now: Document) -> Weaker:
     yield from ((("spec", *path), message) for path, message in weaker(old.spec, new.spec))
 
 
-_Entry = tuple[str, str, str]
-"""File, code and reason."""
+_Entry = tuple[str, str, str, frozenset[tuple[str, str, Path]]]
+"""File, code and reason of a comment, and what it covers: kinds and names of objects, and paths."""
 
 
 def _new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
-    """Yield a note for each code that a comment newly suppresses, by file, code and reason."""
+    """Yield a note for each code that a comment newly suppresses, or now suppresses elsewhere."""
     old = {source.name: source for source in before.sources}
     for source in after.sources:
         was = old.get(source.name)
@@ -120,9 +142,30 @@ def _new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
 
 
 def _entries(source: Source) -> Iterator[tuple[_Entry, Document]]:
-    for ignore in read_comments(source, comments)[0]:
+    documents = load(source)[0]
+    suppressions = Suppressions.read((source,), documents, comments)
+    covered: dict[tuple[int, str], set[tuple[str, str, Path]]] = {}
+    for document in documents:
+        lines = suppressions.covered.get((source, document.index), {})
+        for path, by_code in lines.items():
+            for code, ignore in by_code.items():
+                if path == () or ignore is not lines.get(path[:-1], {}).get(code):
+                    where = (str(document.data["kind"]), identity(document)[2], _by_names(document.data, path))
+                    covered.setdefault((ignore.line, code), set()).add(where)
+    for ignore in suppressions.ignores:
         for code, document in ignore.codes.items():
-            yield (source.name, code, ignore.reason), document
+            values = frozenset(covered.get((ignore.line, code), ()))
+            yield (source.name, code, ignore.reason, values), document
+
+
+def _by_names(value: Json, path: Path) -> Path:
+    """Return a path with the names of items, where they have one, instead of their indexes."""
+    steps: list[str | int] = []
+    for step in path:
+        value = get(value, step)
+        name = get(value, "name") if isinstance(step, int) else None
+        steps.append(name if isinstance(name, str) else step)
+    return tuple(steps)
 
 
 def _severities(before: Json, after: Json) -> Weaker:
@@ -146,23 +189,38 @@ def _settings(before: Revision, after: Revision) -> Weaker:
     for path in unmanaged(after.config):
         if path not in known:
             yield (UNMANAGED,), f"files at {path} that trainc did not write are no longer an error"
+    environments = as_object(before.config.get("environments"))
+    for name in (name for name in as_object(after.config.get("environments")) if name in environments):
+        was, now = (_most_reruns(revision.config, name) for revision in (before, after))
+        if was is not None and (now is None or now > was):
+            own = ("environments", name)
+            below = own if get(after.config, *own, "naming") is not None else ("defaults",)
+            change = f"raised from {was} to {now}" if now is not None else f"of {was} removed"
+            yield (*below, "naming", "maxReruns"), f"environment {name}: maxReruns {change}"
+
+
+def _most_reruns(config: JsonObject, environment: str) -> int | None:
+    """Return how many jobs one change may run again, or None if any number."""
+    naming = read_settings(config, environment).naming
+    return naming.max_reruns if naming.mode == MODE else None
 
 
 def _weaker_policy(old: JsonObject, new: JsonObject) -> Weaker:
     """Yield each way in which a policy forbids less, or may."""
     yield from _lowered(old, new, "failurePolicy", "Ignore")
     yield from _weaker_match(old, new, "matchConstraints")
-    known = [_expression(row) for row in rows(old, "matchConditions")]
+    known = [_tokens(row) for row in rows(old, "matchConditions")]
     for index, row in enumerate(rows(new, "matchConditions")):
-        if _expression(row) not in known:
+        if _tokens(row) not in known:
             yield ("matchConditions", index), f"match condition {str(row.get('name'))!r} added or changed"
-    remaining = [_expression(row) for row in rows(new, "validations")]
+    remaining = [_tokens(row) for row in rows(new, "validations")]
     for row in rows(old, "validations"):
-        if _expression(row) not in remaining:
-            yield ("validations",), f"validation {_expression(row)!r} removed or changed"
-    variables = {str(row.get("name")): _expression(row) for row in rows(new, "variables")}
+        if _tokens(row) not in remaining:
+            shown = " ".join(str(row.get("expression", "")).split())
+            yield ("validations",), f"validation {shown!r} removed or changed"
+    variables = {str(row.get("name")): _tokens(row) for row in rows(new, "variables")}
     for row in rows(old, "variables"):
-        if variables.get(name := str(row.get("name"))) not in (None, _expression(row)):
+        if variables.get(name := str(row.get("name"))) not in (None, _tokens(row)):
             yield ("variables",), f"variable {name!r} changed"
     if old.get("paramKind") != new.get("paramKind"):
         yield ("paramKind",), "paramKind changed"
@@ -206,12 +264,17 @@ def _covers(wide: JsonObject, rule: JsonObject) -> bool:
     """Return whether a rule clearly matches everything that another does."""
     for field in ("apiGroups", "apiVersions", "operations", "resources"):
         all_of = as_list(wide.get(field))
-        if "*" not in all_of and any(item not in all_of for item in as_list(rule.get(field))):
-            return False
+        for item in as_list(rule.get(field)):
+            is_sub = field == "resources" and "/" in str(item)  # * is no subresource
+            if item not in all_of and ("*/*" if is_sub else "*") not in all_of:
+                return False
     names, all_names = as_list(rule.get("resourceNames")), as_list(wide.get("resourceNames"))
     scope = wide.get("scope") in ("*", rule.get("scope"))
     return scope and (not all_names or (bool(names) and all(name in all_names for name in names)))
 
 
-def _expression(row: JsonObject) -> str:
-    return " ".join(str(row.get("expression", "")).split())
+def _tokens(row: JsonObject) -> tuple[str, ...]:
+    """Return the tokens of an expression, without the white space and comments between them."""
+    text = str(row.get("expression", ""))
+    tokens = scan(text)
+    return (text,) if tokens[-1].kind == BROKEN else tuple(token.text for token in tokens)

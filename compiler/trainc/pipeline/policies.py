@@ -20,6 +20,7 @@ from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
 from trainc.schema import Resource
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
+from trainc.upstream import VOLCANO_API
 
 if TYPE_CHECKING:
     from trainc.admission.policy import Decision, PolicySet, Request
@@ -47,6 +48,13 @@ _OF_NAMESPACE: Final = ("namespaceObject.metadata.labels.", "namespaceObject.met
 
 _PARAM_KIND: Final = ("spec", "paramKind")
 _NAME: Path = ("metadata", "name")
+
+_WITHOUT_SCHEMA: Final[Mapping[tuple[str, str], str]] = {
+    (VOLCANO_API, "PodGroup"): "podgroups",
+    ("external-secrets.io/v1", "ExternalSecret"): "externalsecrets",
+    ("generators.external-secrets.io/v1alpha1", "SSHKey"): "sshkeys",
+}
+"""The resources of generated kinds of which trainc has no schema, all of them namespaced."""
 
 _FOLDER: Final = "policies/"
 _NOT_FOR_POLICIES: Final = ("jobs/", "runtimes/")
@@ -226,13 +234,15 @@ def create_request(data: JsonObject, registry: Registry, unknown: tuple[Path, ..
     """Return the request that creates an object; None for an unknown kind."""
     from trainc.admission.policy import Request
 
-    resource = _resource(registry, str(data["apiVersion"]), str(data["kind"]))
-    if resource is None:
+    api_version, kind = str(data["apiVersion"]), str(data["kind"])
+    resource = _resource(registry, api_version, kind)
+    plural = resource.plural if resource is not None else _WITHOUT_SCHEMA.get((api_version, kind))
+    if plural is None:
         return None
     metadata = as_object(data.get("metadata"))
-    namespace = str(metadata.get("namespace") or "default") if resource.namespaced else ""
-    name = str(metadata.get("name", ""))
-    names = (resource.group, resource.version, resource.kind, resource.plural, namespace, name)
+    namespaced = resource is None or resource.namespaced
+    namespace = str(metadata.get("namespace") or "default") if namespaced else ""
+    names = (*split_version(api_version), kind, plural, namespace, str(metadata.get("name", "")))
     return Request("CREATE", data, None, *names, unknown=unknown)
 
 
