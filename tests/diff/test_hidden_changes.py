@@ -43,3 +43,30 @@ def test_a_renamed_job_whose_script_changes() -> None:
     shown = formats.as_text(compare(before, after))
     assert "> prod/a/other: renamed, runs again: was prod/a/train\n" in shown
     assert '  data["run.sh"]\n- run this\n+ run that\n' in shown
+
+
+LONG = "a" * 300
+
+
+def test_the_end_of_a_long_line() -> None:
+    before, after = (jobset("train", {"command": ["sh", "-c", f"{LONG} {end}"]}) for end in ("this", "that; other"))
+    shown = formats.as_text(compare(before, after))
+    assert f'command[2]\n- ...{"a" * 37} this"\n+ ...{"a" * 37} that; other"\n' in shown
+
+
+def test_the_end_of_a_long_line_of_a_script() -> None:
+    before, after = (jobset("train", {}, f"set -e\n{LONG} {end}\n") for end in ("this", "that; other"))
+    shown = formats.as_text(compare(before, after))
+    assert f"  set -e\n- ...{'a' * 37} this\n+ ...{'a' * 37} that; other\n" in shown
+
+
+def test_a_long_line_in_place_of_a_short_one() -> None:
+    before, after = (jobset("train", {"command": ["sh", "-c", text]}) for text in ("this", f"{LONG} that"))
+    shown = formats.as_text(compare(before, after))
+    assert f'- "this"\n+ "{"a" * 197}\n+ {"a" * 103} that"\n' in shown
+
+
+def test_blanks_at_the_end_of_a_line() -> None:
+    before, after = (jobset("train", {}, f"python train.py \\{end}\n  --lr=1\n") for end in ("", " "))
+    shown = formats.as_text(compare(before, after))
+    assert "- python train.py \\\n+ python train.py \\\\x20\n    --lr=1\n" in shown
