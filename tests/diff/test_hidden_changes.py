@@ -5,7 +5,9 @@ from __future__ import annotations
 from json import dumps
 from typing import Any
 
-from trainc.changes import compare, formats
+from trainc.changes import Difference, compare, formats
+from trainc.findings import report
+from trainc.inputs.source import Document, Source
 from trainc.project.files import OWNED
 
 
@@ -70,3 +72,14 @@ def test_blanks_at_the_end_of_a_line() -> None:
     before, after = (jobset("train", {}, f"python train.py \\{end}\n  --lr=1\n") for end in ("", " "))
     shown = formats.as_text(compare(before, after))
     assert "- python train.py \\\n+ python train.py \\\\x20\n    --lr=1\n" in shown
+
+
+def test_a_weaker_policy_behind_comments_that_are_long_and_many() -> None:
+    document = Document(Source("jobs/a/j.yaml", b"x\n"), {})
+    comments = [report("TC522", document, (), f"new comment ignores TC411: {'<*' * 800}") for _ in range(1000)]
+    policy = report("TC520", Document(Source("policies/p.yaml", b"x\n"), {}), (), "binding 'p' removed since HEAD")
+    shown = formats.as_markdown(Difference(weakened=(*comments, policy)))
+    assert len(shown) <= formats.LIMIT
+    first = "- <code>policies/p.yaml:1</code>: binding &#x27;p&#x27; removed since HEAD\n"
+    assert shown.partition("\n\n")[2].partition("\n\n")[2].startswith(first)
+    assert "\n- 988 more\n" in shown

@@ -25,6 +25,7 @@ from trainc.changes.model import (
     Usage,
 )
 from trainc.documents.emit import emit
+from trainc.findings import Severity
 from trainc.findings.display import ELLIPSIS, escaped, one_line
 from trainc.findings.redaction import MASK
 from trainc.gitops.runtime_resources import FOLDER
@@ -265,8 +266,8 @@ def weakened_title(difference: Difference) -> str:
 
 
 def weakened_lines(difference: Difference) -> Iterator[tuple[str, str]]:
-    """Yield the position and the text of each less strict check."""
-    for finding in difference.weakened:
+    """Yield the position and the text of each less strict check, new comments last."""
+    for finding in sorted(difference.weakened, key=lambda finding: finding.severity is Severity.NOTE):
         hint = f" ({finding.hint})" if finding.hint is not None else ""
         yield f"{finding.file}:{finding.line}", f"{finding.message}{hint}"
 
