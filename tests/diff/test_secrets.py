@@ -60,3 +60,24 @@ def test_a_short_secret_is_masked_where_it_stands() -> None:
     assert '"ab"' not in shown
     assert '"cd"' not in shown
     assert "env PASSWORD (node): changed (hidden: ***)" in shown
+
+
+SCRIPT = ["bash", "-c", 'export HF_TOKEN="$(cat /token)"\npython train.py --lr=1\n']
+OTHER = ["bash", "-c", 'export HF_TOKEN="$(cat /token; ./other)"\npython train.py --lr=2\n']
+COMMAND = "  spec.replicatedJobs[node].template.spec.template.spec.containers[node].command[2]\n"
+
+
+def test_a_secret_that_changes_beside_something_else_is_told() -> None:
+    shown = formats.as_text(compare(jobset({"command": SCRIPT}), jobset({"command": OTHER})))
+    lines = '  export HF_TOKEN="***"\n- python train.py --lr=1\n+ python train.py --lr=2\n'
+    assert f"{COMMAND}{lines}{COMMAND}! hidden: ***\n" in shown
+
+
+def test_a_secret_that_stays_beside_a_change_is_not_told() -> None:
+    changed = [*SCRIPT[:2], SCRIPT[2].replace("--lr=1", "--lr=2")]
+    assert "hidden" not in formats.as_text(compare(jobset({"command": SCRIPT}), jobset({"command": changed})))
+
+
+def test_a_secret_argument_that_changes_beside_another_is_told() -> None:
+    before, after = (jobset({"args": ["--token", token, "--lr", lr]}) for token, lr in ((OLD, "1"), (NEW, "2")))
+    assert "    args (node): '***' 1 -> '***' 2\n" in formats.as_text(compare(before, after))

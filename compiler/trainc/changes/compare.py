@@ -76,7 +76,7 @@ def compare(
             job, jobsets[directory], found = _compare_directory(directory, was, now, name)
             jobs.append(replace(job, last=name not in remaining))
             findings += found
-    jobs = _with_renamed(jobs, jobsets)
+    jobs = _with_renamed(jobs, jobsets, old, new)
     # A refused change keeps the other jobs of its application from being applied.
     stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}
     jobs = [
@@ -233,8 +233,13 @@ _COMPARED: Final = 2000
 _Names = tuple[tuple[str, str], ...]
 """Pairs of old and new names, longest first."""
 
+_Tree = Mapping[Directory, Files]
+"""The files of each directory."""
 
-def _with_renamed(jobs: list[JobChange], jobsets: Mapping[Directory, Pair]) -> list[JobChange]:
+
+def _with_renamed(
+    jobs: list[JobChange], jobsets: Mapping[Directory, Pair], before: _Tree, after: _Tree
+) -> list[JobChange]:
     """Return the jobs, with removed and new jobs joined if they were renamed."""
     removed: dict[tuple[object, ...], list[JobChange]] = {}
     for job in jobs:
@@ -260,20 +265,40 @@ def _with_renamed(jobs: list[JobChange], jobsets: Mapping[Directory, Pair]) -> l
                 break
     taken = {other.directory for other in origins.values()}
     return [
-        _renamed(job, origins[job.directory]) if job.directory in origins else job
+        _renamed(job, origin, before[origin.directory], after[job.directory])
+        if (origin := origins.get(job.directory)) is not None
+        else job
         for job in jobs
         if job.directory not in taken
     ]
 
 
-def _renamed(job: JobChange, other: JobChange) -> JobChange:
+def _renamed(job: JobChange, other: JobChange, before: Files, after: Files) -> JobChange:
+    """Return a removed and a new job as one.
+
+    All that differs is listed: a name may also be a part of an image or a command, or lead to another program.
+    """
+    names = ((other.directory.job, job.directory.job),)
+    old_files = {each.file.rpartition("/")[2]: each for each in other.objects}
+    objects: list[ObjectChange] = []
+    properties: tuple[PropertyChange, ...] = ()
+    for change in job.objects:
+        file = change.file.rpartition("/")[2]
+        if (was := next((name for name in old_files if _is_same(name, file, names)), None)) is not None:
+            old, _ = read(old_files[was].file, before[was], old=True)
+            new, _ = read(change.file, after[file], old=False)
+            if old is not None and new is not None:
+                if change.kind == "JobSet":
+                    properties = property_changes((old.data, masked(old, new)), (new.data, masked(new, old)))
+                change = replace(change, fields=field_changes(old, new))  # noqa: PLW2901
+        objects.append(change)
     return replace(
         job,
         effect=Effect.RENAMED,
         renamed_from=other.directory,
         old_name=other.old_name,
-        properties=(),
-        objects=(*job.objects, *other.objects),
+        properties=properties,
+        objects=(*objects, *other.objects),
         before=other.before,
         last=other.last,
     )
@@ -375,18 +400,30 @@ _BARE = lazy(r"[^\s\[\]=]+\Z")
 
 
 def field_changes(old: Document, new: Document) -> tuple[FieldChange, ...]:
-    """Return the changed fields of an object, in the order of the new version, with secrets masked."""
+    """Return the changed fields of an object, in the order of the new version, with secrets masked.
+
+    A field in which a secret changes and something else, too, is followed by the same field with MASK as both values:
+    otherwise a secret, which may be any part of a command, could change without a trace.
+    """
     # To a cluster, null is no value.
     found = [one for one in changes(new.data, old.data) if one.new is not None or one.old is not None]
     shown, before = (masked(new, old), masked(old, new)) if found else ({}, {})
-    return tuple(
-        FieldChange(
-            named(new.data, old.data, change),
-            None if change.old is None else get(before, *change.old_path),
-            None if change.new is None else get(shown, *change.path),
-        )
-        for change in found
-    )
+    fields: list[FieldChange] = []
+    for change in found:
+        path = named(new.data, old.data, change)
+        was = None if change.old is None else get(before, *change.old_path)
+        now = None if change.new is None else get(shown, *change.path)
+        fields.append(FieldChange(path, was, now))
+        if was != now and None not in (was, now):
+            secrets = _secrets_below(old, change.old_path), _secrets_below(new, change.path)
+            if all(secrets) and secrets[0] != secrets[1]:
+                fields.append(FieldChange(path, MASK, MASK))
+    return tuple(fields)
+
+
+def _secrets_below(document: Document, path: Path) -> list[str]:
+    """Return the texts of the secrets at and below a path, in order."""
+    return [one.text for at, found in hidden(document).items() if at[: len(path)] == path for one in found]
 
 
 def named(new: Json, old: Json, change: Change) -> str:

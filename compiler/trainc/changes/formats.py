@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
+from itertools import accumulate
 from typing import Final
 
 from msgspec import to_builtins
@@ -62,9 +63,14 @@ def as_markdown(difference: Difference, limit: int = LIMIT) -> str:
         head += ["> [!CAUTION]", f"> {_text(warning)}", ""]
     head += [f"### {_text(f'trainc: {summary(difference)}')}", ""]
     if difference.weakened:  # at the start of the comment, where it always fits
-        lines = [f"- {_code(position)}: {_text(message)}" for position, message in weakened_lines(difference)]
-        rest = [f"- {len(lines) - _WEAKENED:,} more"] if len(lines) > _WEAKENED else []
-        head += [f"**{_text(weakened_title(difference))}**", "", *lines[:_WEAKENED], *rest, ""]
+        lines = [
+            f"- {_code(one_line(position, WIDTH))}: {_text(one_line(message, 2 * WIDTH))}"
+            for position, message in weakened_lines(difference)
+        ]
+        sizes = accumulate(map(_size, lines[:_WEAKENED]))
+        shown = sum(size <= limit // 3 for size in sizes)
+        rest = [f"- {len(lines) - shown:,} more"] if len(lines) > shown else []
+        head += [f"**{_text(weakened_title(difference))}**", "", *lines[:shown], *rest, ""]
     head += [_text(advice(difference)), ""] if difference.unexplained else []
     if not difference.jobs:
         return _joined(head)

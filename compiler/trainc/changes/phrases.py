@@ -25,7 +25,8 @@ from trainc.changes.model import (
     Usage,
 )
 from trainc.documents.emit import emit
-from trainc.findings.display import one_line
+from trainc.findings import Severity
+from trainc.findings.display import ELLIPSIS, escaped, one_line
 from trainc.findings.redaction import MASK
 from trainc.gitops.runtime_resources import FOLDER
 
@@ -58,6 +59,12 @@ REFUSED: Final = 5
 
 WIDTH: Final = 200
 """The most characters shown of a line."""
+
+_PIECE: Final = WIDTH - 2
+"""The most characters of a line after its sign."""
+
+_AROUND: Final = 40
+"""The characters shown before and after the part of a long line that differs."""
 
 
 def counted(number: int, what: str) -> str:
@@ -172,20 +179,56 @@ def _field_lines(field: FieldChange) -> Iterator[str]:
     old, new = _lines(field.old), _lines(field.new)
     if old == new:  # except for a newline at the end
         old, new = ([dumps(value, ensure_ascii=False)] for value in (field.old, field.new))
-    if min(len(old), len(new)) > 1:
-        found = list(_hunks(old, new))
-    else:
-        found = [*(f"- {line}" for line in old), *(f"+ {line}" for line in new)]
+    found = list(_hunks(old, new)) if min(len(old), len(new)) > 1 else list(_signed(old, new))
     yield from _limited([one_line(line, WIDTH) for line in found], LINES, "line")
 
 
 def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
     """Yield the lines that differ with one line around them, and dots between hunks."""
-    for number, line in enumerate(list(unified_diff(old, new, lineterm="", n=1))[2:]):
-        if not line.startswith("@"):
-            yield f"{line[0]} {line[1:]}".rstrip()
-        elif number:
-            yield "  ..."
+    removed: list[str] = []
+    added: list[str] = []
+    for number, line in enumerate([*list(unified_diff(old, new, lineterm="", n=1))[2:], ""]):
+        if line.startswith("-"):
+            removed.append(line[1:])
+        elif line.startswith("+"):
+            added.append(line[1:])
+        else:
+            yield from _signed(removed, added)
+            removed, added = [], []
+            if line.startswith("@") and number:
+                yield "  ..."
+            elif line.startswith(" "):
+                yield f"  {line[1:]}".rstrip()
+
+
+def _signed(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
+    """Yield removed and added lines with their signs; a long line in several, from where it differs from its pair."""
+    if len(removed) == len(added):
+        pairs = [_differing(old, new) for old, new in zip(removed, added, strict=True)]
+        removed, added = [old for old, _ in pairs], [new for _, new in pairs]
+    for sign, lines in (("-", removed), ("+", added)):
+        for line in lines:
+            text = escaped(line)
+            for start in range(0, max(len(text), 1), _PIECE):
+                yield f"{sign} {text[start : start + _PIECE]}".rstrip()
+
+
+def _differing(old: str, new: str) -> tuple[str, str]:
+    """Return two lines: if one is long without what both begin and end with, and with blanks at the end visible."""
+    if old.rstrip() == new.rstrip():
+        old, new = (line.rstrip() + (len(line) - len(line.rstrip())) * r"\x20" for line in (old, new))
+    if max(len(old), len(new)) <= _PIECE:
+        return old, new
+    start = max(_common(old, new) - _AROUND, 0)
+    end = max(_common(old[:start:-1], new[:start:-1]) - _AROUND, 0)
+    before, after = ELLIPSIS * (start > 0), ELLIPSIS * (end > 0)
+    return f"{before}{old[start : len(old) - end]}{after}", f"{before}{new[start : len(new) - end]}{after}"
+
+
+def _common(one: str, other: str) -> int:
+    """Return the number of characters with which both texts begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _lines(value: Json) -> list[str]:
@@ -223,8 +266,8 @@ def weakened_title(difference: Difference) -> str:
 
 
 def weakened_lines(difference: Difference) -> Iterator[tuple[str, str]]:
-    """Yield the position and the text of each less strict check."""
-    for finding in difference.weakened:
+    """Yield the position and the text of each less strict check, new comments last."""
+    for finding in sorted(difference.weakened, key=lambda finding: finding.severity is Severity.NOTE):
         hint = f" ({finding.hint})" if finding.hint is not None else ""
         yield f"{finding.file}:{finding.line}", f"{finding.message}{hint}"
 

@@ -208,7 +208,7 @@ def property_changes(
         # Masked values that look alike may differ.
         if key not in before or key not in after or before[key] != after[key]:
             what, where = key
-            texts = _texts(shown_before.get(key), shown_after.get(key))
+            texts = _texts(before.get(key), after.get(key), shown_before.get(key), shown_after.get(key))
             found.setdefault((what, *texts, "" if where else what), []).append(where)
     return tuple(
         PropertyChange(what, tuple(filter(None, where)), one, other)
@@ -217,17 +217,18 @@ def property_changes(
     )
 
 
-def _texts(old: Json, new: Json) -> tuple[str | None, str | None]:
-    """Return both values as text; of lists only the items that are not in both."""
-    if not isinstance(old, list) or not isinstance(new, list):
-        return _text(old), _text(new)
-    matcher = SequenceMatcher(None, list(map(str, old)), list(map(str, new)), autojunk=False)
+def _texts(old: Json, new: Json, shown_old: Json, shown_new: Json) -> tuple[str | None, str | None]:
+    """Return both values, as they are shown, as text; of lists only the items that are not in both."""
+    lists = [value for value in (old, new, shown_old, shown_new) if isinstance(value, list)]
+    if len(lists) < 4:
+        return _text(shown_old), _text(shown_new)
+    matcher = SequenceMatcher(None, list(map(str, lists[0])), list(map(str, lists[1])), autojunk=False)
     removed: list[Json] = []
     added: list[Json] = []
     for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if tag != "equal":
-            removed += old[old_start:old_end]
-            added += new[new_start:new_end]
+            removed += lists[2][old_start:old_end]
+            added += lists[3][new_start:new_end]
     return _text(removed or None), _text(added or None)
 
 

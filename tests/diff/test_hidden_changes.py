@@ -1,0 +1,85 @@
+"""No change hides behind one that looks harmless: a rename, a long line, a longer list."""
+
+from __future__ import annotations
+
+from json import dumps
+from typing import Any
+
+from trainc.changes import Difference, compare, formats
+from trainc.findings import report
+from trainc.inputs.source import Document, Source
+from trainc.project.files import OWNED
+
+
+def jobset(name: str, container: dict[str, Any], script: str = "") -> dict[str, bytes]:
+    pod = {"template": {"spec": {"containers": [{"name": "node", "image": "x:1", **container}]}}}
+    objects = {
+        "jobset": {
+            "apiVersion": "jobset.x-k8s.io/v1alpha2",
+            "kind": "JobSet",
+            "spec": {"replicatedJobs": [{"name": "node", "template": {"spec": pod}}]},
+        }
+    }
+    if script:
+        objects["configmap"] = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"run.sh": script}}
+    return {
+        f"out/prod/a/{name}/{kind}-{name}.yaml": OWNED
+        + f"jobs/a/{name}.yaml\n".encode()
+        + dumps({**data, "metadata": {"name": name, "namespace": "a"}}).encode()
+        for kind, data in objects.items()
+    }
+
+
+def test_a_renamed_job_that_runs_a_program_of_its_name() -> None:
+    before = jobset("train", {"image": "example.com/train:1", "command": ["python", "train.py"]})
+    after = jobset("other", {"image": "example.com/other:1", "command": ["python", "other.py"]})
+    shown = formats.as_text(compare(before, after))
+    assert shown.startswith("> prod/a/other: renamed, runs again: was prod/a/train\n")
+    assert "    image (node): example.com/train:1 -> example.com/other:1\n" in shown
+    assert "    command (node): train.py -> other.py\n" in shown
+    assert '.containers[node].command[1]\n- "train.py"\n+ "other.py"\n' in shown
+
+
+def test_a_renamed_job_whose_script_changes() -> None:
+    before, after = jobset("train", {}, "run this\n"), jobset("other", {}, "run that\n")
+    shown = formats.as_text(compare(before, after))
+    assert "> prod/a/other: renamed, runs again: was prod/a/train\n" in shown
+    assert '  data["run.sh"]\n- run this\n+ run that\n' in shown
+
+
+LONG = "a" * 300
+
+
+def test_the_end_of_a_long_line() -> None:
+    before, after = (jobset("train", {"command": ["sh", "-c", f"{LONG} {end}"]}) for end in ("this", "that; other"))
+    shown = formats.as_text(compare(before, after))
+    assert f'command[2]\n- ...{"a" * 37} this"\n+ ...{"a" * 37} that; other"\n' in shown
+
+
+def test_the_end_of_a_long_line_of_a_script() -> None:
+    before, after = (jobset("train", {}, f"set -e\n{LONG} {end}\n") for end in ("this", "that; other"))
+    shown = formats.as_text(compare(before, after))
+    assert f"  set -e\n- ...{'a' * 37} this\n+ ...{'a' * 37} that; other\n" in shown
+
+
+def test_a_long_line_in_place_of_a_short_one() -> None:
+    before, after = (jobset("train", {"command": ["sh", "-c", text]}) for text in ("this", f"{LONG} that"))
+    shown = formats.as_text(compare(before, after))
+    assert f'- "this"\n+ "{"a" * 197}\n+ {"a" * 103} that"\n' in shown
+
+
+def test_blanks_at_the_end_of_a_line() -> None:
+    before, after = (jobset("train", {}, f"python train.py \\{end}\n  --lr=1\n") for end in ("", " "))
+    shown = formats.as_text(compare(before, after))
+    assert "- python train.py \\\n+ python train.py \\\\x20\n    --lr=1\n" in shown
+
+
+def test_a_weaker_policy_behind_comments_that_are_long_and_many() -> None:
+    document = Document(Source("jobs/a/j.yaml", b"x\n"), {})
+    comments = [report("TC522", document, (), f"new comment ignores TC411: {'<*' * 800}") for _ in range(1000)]
+    policy = report("TC520", Document(Source("policies/p.yaml", b"x\n"), {}), (), "binding 'p' removed since HEAD")
+    shown = formats.as_markdown(Difference(weakened=(*comments, policy)))
+    assert len(shown) <= formats.LIMIT
+    first = "- <code>policies/p.yaml:1</code>: binding &#x27;p&#x27; removed since HEAD\n"
+    assert shown.partition("\n\n")[2].partition("\n\n")[2].startswith(first)
+    assert "\n- 988 more\n" in shown
