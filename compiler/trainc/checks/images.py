@@ -84,6 +84,10 @@ def _finding(model: Model, owner: Object, path: Path, image: str, error: Error) 
         elif (origin := nearest(owner.origins(), path)) is not None and origin.document is not None:
             # The environment has rewritten a valid reference.
             document, source = origin.document, existing(origin.document.data, origin.path)
+            registry = get(document.data, *source)
+            is_case = (error.hint or "").startswith("write '")
+            if is_case and isinstance(registry, str) and registry not in (image, registry.lower()):
+                error = error._replace(hint=f"write {registry.lower()!r}")
     severity = Severity.WARNING if reference_error(image) is None else model.severity
     message = f"image {image} cannot be pulled: {error.message}"
     return report(NOT_PULLABLE, document, source, message, severity=severity, found=image, hint=error.hint)

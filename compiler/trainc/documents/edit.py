@@ -64,8 +64,12 @@ def apply(source: Source, edits: Sequence[Edit], read: Read) -> tuple[Source, tu
     found = [(span, edit) for edit in edits if (span := _span(source, numbered.get(edit.index), edit)) is not None]
     spans: list[_Span] = []
     possible: list[Edit] = []
+    names: set[tuple[int, Path, str | None]] = set()
     for span, edit in sorted(found, key=lambda row: row[0]):
-        if not spans or span.begin >= spans[-1].end:
+        name = (edit.index, edit.fix.path[:-1], edit.fix.value)
+        is_second = edit.fix.action is Action.RENAME and name in names  # of two keys that get one name
+        if not is_second and (not spans or span.begin >= spans[-1].end):
+            names |= {name} if edit.fix.action is Action.RENAME else set()
             spans.append(span)
             possible.append(edit)
     if not possible:
@@ -108,7 +112,8 @@ def _replace(source: Source, spans: Iterable[_Span]) -> Source:
 
 def _expected(documents: dict[int, Document], edits: Iterable[Edit]) -> dict[int, Json]:
     data: dict[int, Json] = {index: document.data for index, document in documents.items()}
-    for edit in sorted(edits, key=lambda edit: -len(edit.fix.path)):  # a new name of a key changes the paths below it
+    changes = [edit for edit in edits if edit.mark is None]  # a comment may belong to a document that is not read
+    for edit in sorted(changes, key=lambda edit: -len(edit.fix.path)):  # a new name of a key changes the paths below it
         data[edit.index] = _changed(documents[edit.index], data[edit.index], edit.fix)
     return data
 
