@@ -14,6 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from kube_cases import Values
 
+from trainc.data import load_json
 from trainc.kube import gotypes
 from trainc.kube.gotime import TimeError, normalize_time
 from trainc.kube.merge import MergeError, merge
@@ -229,6 +230,10 @@ def test_exponents_that_would_take_all_memory_are_refused() -> None:
         parse("1234567890123456789e2000000000")
     with pytest.raises(QuantityError, match="unable to parse numeric part of quantity"):
         parse("1e2000000000").add(parse("1"))
+    with pytest.raises(QuantityError, match="unable to parse numeric part of quantity"):
+        parse("1234567890123456789e99992")
+    assert parse("1234567890123456789e99991").wide
+    assert parse("1e2000000000").mul(2).wide
     assert parse("1e2000000000").compare(parse("1")) == 1
     assert parse("1e2000000000").canonical() == "100e1999999998"
     assert parse("1e2000000000").value() == 0
@@ -241,9 +246,14 @@ def test_a_zero_of_any_exponent_adds_nothing() -> None:
         assert (result.canonical(), result.format, result.wide) == (expected, Format.DECIMAL_SI, True)
 
 
+def test_a_quantity_is_no_number() -> None:
+    assert parse("1") != 1
+
+
 def test_most_digits() -> None:
     most = "1" * 100_000
     assert canonical(most) == most
+    assert parse("1" + "0" * 49_999).compare(parse("1e49999")) == 0
     for text in (most + "1", "1" + "." + most):
         with pytest.raises(QuantityError, match="unable to parse numeric part of quantity"):
             parse(text)
@@ -264,3 +274,25 @@ def test_the_order_of_what_is_no_list_is_refused(order: Any, before: Any, after:
 def test_only_mappings_are_merged(original: Any, patch: Any) -> None:
     with pytest.raises(MergeError, match=r"^invalid JSON document$"):
         merge(original, patch, gotypes.POD_SPEC)
+
+
+@pytest.mark.parametrize(
+    ("kind", "original", "patch"),
+    [
+        ("v1.ObjectMeta", {"finalizers": ["a"]}, {"$setElementOrder/finalizers": [{}], "finalizers": [{}]}),
+        ("v1.PodSpec", {"tolerations": [{}]}, {"$setElementOrder/tolerations": [{}]}),
+        ("v1.PodSpec", {"containers": [{"name": ["a"]}]}, {"containers": [{"name": ["a"]}]}),
+        ("v1.PodSpec", {"containers": [{"name": {}}]}, {"containers": [{"name": {}}]}),
+    ],
+)
+def test_where_go_panics_because_it_compares_collections_an_error_is_raised(
+    kind: str, original: Any, patch: Any
+) -> None:
+    with pytest.raises(MergeError, match=r"^a collection where strategic merge compares values$"):
+        merge(original, patch, kind)
+
+
+def test_lists_of_all_structs_are_merged_or_replaced() -> None:
+    """The table has no strategy ``replace``, and no ``retainKeys`` alone, which merge would not understand."""
+    found = {tuple(row[3:4]) for fields in load_json("gotypes.json").values() for row in fields}
+    assert found == {(), ("",), ("merge",), ("merge,retainKeys",)}

@@ -37,10 +37,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from mutants import Mutant
 
-MOST_SECONDS = 120.0
+MOST_SECONDS = 30.0
 """The time of the tests of a mutant that execute it, as measured in the profile."""
 
-OTHER_SECONDS = 4.0
+OTHER_SECONDS = 1.0
 """The time of other tests, which run if those pass: what they use may have been computed before in the profile."""
 
 MORE_SECONDS = 20.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,7 +61,6 @@ campaign.campaign(place, texts, chosen, json.loads(cache.read_text()), note)
 """
 OUTCOMES = {
     ("3", "2"): ("killed", "test_tiny.py::test_is_small"),
-    ("3", "4"): ("survived", ""),
     ("number < LIMIT", "number <= LIMIT"): ("survived", ""),
     ("number < LIMIT", "not number < LIMIT"): ("killed", "test_tiny.py::test_is_small"),
     ("return number", "return None"): ("killed", "test_tiny.py::test_count_down"),
@@ -117,7 +117,10 @@ def test_a_campaign(tmp_path: Path) -> None:
     (tmp_path / "tiny.py").write_text(MODULE, encoding="utf-8")
     (tmp_path / "test_tiny.py").write_text(TESTS, encoding="utf-8")
     program = CAMPAIGN.replace("WANTED", repr(list(OUTCOMES)))
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    variables = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # none is needed, and each takes time to import
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
     assert {(old, new): (status, by) for old, new, status, by in rows} == OUTCOMES, done.stderr

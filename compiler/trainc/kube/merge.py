@@ -18,7 +18,14 @@ _RETAIN_KEYS = "$retainKeys"
 _DELETE_FROM_LIST = "$deleteFromPrimitiveList"
 _SET_ORDER = "$setElementOrder"
 
-_GO_TYPES = {str: "string", bool: "bool", int: "int64", float: "float64", list: "[]interface {}", type(None): "<nil>"}
+_GO_TYPES = {
+    str: "string",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    list: "[]interface {}",
+    type(None): "%!s(<nil>)",
+}
 
 RESOURCES = "resourceRequirementsPatchMeta"
 """Trainer's own struct for resources: those of ResourceRequirements, but with claims merged by name."""
@@ -29,7 +36,7 @@ class MergeError(ValueError):
 
 
 class _Meta(NamedTuple):
-    """The tags of a field: the kind below it, its strategies, its merge key."""
+    """The tags of a field: the kind below it, its strategy (for lists ``merge`` or nothing), its merge key."""
 
     kind: str
     strategy: str
@@ -76,7 +83,7 @@ def _merge_map(original: Mapping[str, Json], patch: Mapping[str, Json], kind: st
         value, old = change[name], result.get(key)
         if value is None:
             result.pop(key, None)
-        elif key not in result or type(old) is not type(value):
+        elif type(old) is not type(value):
             value = _without_nulls(value)
             if is_deletion:
                 continue
@@ -85,8 +92,7 @@ def _merge_map(original: Mapping[str, Json], patch: Mapping[str, Json], kind: st
             else:
                 result[key] = _without_directives(value)
         elif isinstance(value, dict) and isinstance(old, dict):
-            meta = _meta(kind, key)
-            result[key] = dict(value) if meta.strategy == "replace" else _merge_map(old, value, meta.kind)
+            result[key] = _merge_map(old, value, _meta(kind, key).kind)
         elif isinstance(value, list) and isinstance(old, list):
             result[key] = _merge_list(old, value, _meta(kind, key, items=True), is_deletion=is_deletion)
         else:
@@ -173,7 +179,9 @@ def _merge_list(original: list[Json], patch: list[Json], meta: _Meta, *, is_dele
             # Unchanged: Go removes nulls and directives from new fields, but not from new items.
             merged.append(item)
         else:
-            merged[at] = _merge_map(_mapping(merged[at]), _mapping(item), meta.kind)
+            was = merged[at]
+            assert isinstance(was, dict) and isinstance(item, dict), "items of one type, mappings"
+            merged[at] = _merge_map(was, item, meta.kind)
     return _in_order(merged, after, before, key)
 
 
@@ -189,7 +197,7 @@ def _special_items(original: list[Json], patch: list[Json], key: str) -> tuple[l
             plain.append(item)
         elif directive == "delete":
             gone = _key(item, key)
-            before = [other for other in before if _index([_mapping(other)], gone, key) is None]
+            before = [other for other in before if _index([other], gone, key) is None]
         elif directive == "replace":
             replace = True
         elif directive == "merge":
@@ -278,9 +286,8 @@ def _meta(kind: str, key: str, *, items: bool = False) -> _Meta:
         bare = struct.rpartition(".")[2]
         raise MergeError(f'unable to find api field in struct {bare} for the json field "{key}"')
     strategy, merge_key = own.get(key, (field.patch_strategy, field.patch_merge_key))
-    strategies = [name for name in strategy.split(",") if name != "retainKeys"]
     below = field.kind.removeprefix("*").removeprefix("[]") if items else field.kind
-    return _Meta(below, strategies[0] if strategies else "", merge_key)
+    return _Meta(below, strategy.removesuffix(",retainKeys"), merge_key)
 
 
 def _one_type(*lists: list[Json]) -> bool:
@@ -301,9 +308,13 @@ def _one_type(*lists: list[Json]) -> bool:
 def _index(items: list[Json], wanted: Json, key: str) -> int | None:
     """Return the first index of an item whose key (without a key, the item itself) is wanted."""
     for at, item in enumerate(items):
-        if key and not (isinstance(item, dict) and key in item):
+        if not key:
+            found = item
+        elif isinstance(item, dict) and key in item:
+            found = item[key]
+        else:
             continue
-        if _equal(item[key] if key and isinstance(item, dict) else item, wanted):
+        if _equal(found, wanted):
             return at
     return None
 
@@ -323,12 +334,6 @@ def _equal(left: Json, right: Json) -> bool:
     if type(left) is type(right) and isinstance(left, dict | list):
         raise MergeError("a collection where strategic merge compares values")  # Go panics
     return type(left) is type(right) and left == right
-
-
-def _mapping(value: Json) -> JsonObject:
-    if not isinstance(value, dict):
-        raise MergeError("an item of a merged list is no mapping")
-    return value
 
 
 def _after(key: str, prefix: str) -> str:
