@@ -88,7 +88,7 @@ LIMITS = {
     "files below a folder": Limit(files.MAX_FILES),
     "bytes of the files below a folder": Limit(files.MAX_TOTAL),
     "bytes of the files of a git revision": Limit(files.MAX_TOTAL),
-    "folders behind symbolic links": Limit(read._MOST_LINKED),
+    "folders behind symbolic links": Limit(read.MOST_LINKED),
     "documents in a file": Limit(problems.MAX_DOCUMENTS, lambda n: text("---\n#\n" * n + one())),
     "bytes of an object, as JSON": Limit(
         problems.MAX_OBJECT, lambda n: text(f"{HEAD}data: {'é' * 9}{'x' * (n - EMPTY - 18)}\n---\n{one()}")
@@ -202,7 +202,7 @@ def test_all_files_of_a_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_linked_folders(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "links").mkdir()
-    for number in range(read._MOST_LINKED):
+    for number in range(read.MOST_LINKED):
         (tmp_path / f"links/{number}").symlink_to("../real")
     assert read.read_given(tmp_path, tmp_path, "links").findings == ()
     (tmp_path / "links/more").symlink_to("../real")

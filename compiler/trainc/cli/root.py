@@ -114,7 +114,8 @@ class Root(click.Group):
             status = super().main(args, prog_name, **{**extra, "standalone_mode": False})
         except click.ClickException as error:
             text = io.StringIO()
-            error.message = escaped(error.message)  # type: ignore[misc]  # it may quote an input
+            if not isinstance(error, click.exceptions.NoArgsIsHelpError):
+                error.message = escaped(error.message)  # type: ignore[misc]  # it may quote an input
             error.show(text)
             echo(text.getvalue(), err=True, nl=False)
             if hint := getattr(error, "hint", None):
