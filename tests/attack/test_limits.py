@@ -87,7 +87,7 @@ LIMITS = {
     "bytes of a file, or of standard input": Limit(files.LIMIT, padded),
     "files below a folder": Limit(files.MAX_FILES),
     "bytes of the files below a folder": Limit(files.MAX_TOTAL),
-    "bytes of the files of a git revision": Limit(files.MAX_TOTAL),
+    "bytes of the inputs of a git revision": Limit(files.MAX_TOTAL),
     "folders behind symbolic links": Limit(read.MOST_LINKED),
     "documents in a file": Limit(problems.MAX_DOCUMENTS, lambda n: text("---\n#\n" * n + one())),
     "bytes of an object, as JSON": Limit(
@@ -195,7 +195,7 @@ def test_all_files_of_a_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert [source.name for source in revisions.read_revision(tmp_path, "HEAD").sources] == ["jobs/a/x.yaml"]
     (tmp_path / "jobs/a/y.yaml").write_text("#")
     commit(tmp_path)
-    with pytest.raises(revisions.RevisionError, match="the files of the revision have more than 0 MiB in all"):
+    with pytest.raises(revisions.RevisionError, match="the inputs of the revision have more than 0 MiB in all"):
         revisions.read_revision(tmp_path, "HEAD")
 
 
