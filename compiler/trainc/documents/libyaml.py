@@ -264,6 +264,27 @@ _HINTS = {
 }
 
 
+_HIDDEN_BREAK = lazy("\r(?!\n)|[\x85\u2028\u2029]")
+MOST_BREAKS = 64
+"""The most hidden line breaks that are reported of a text."""
+
+
+def hidden_breaks(text: str) -> list[tuple[int, Problem]]:
+    """Return the first line breaks of YAML 1.1 at which git and most viewers do not end a line, with their offsets.
+
+    What follows one looks like a part of the line before it, such as of a comment.
+    """
+    if text.isascii() and "\r" not in text:
+        return []
+    found = []
+    for match in islice(_HIDDEN_BREAK.finditer(text), MOST_BREAKS):
+        code = f"{ord(match[0]):04X}"
+        message = f"Kubernetes ends the line at this U+{code}, git and most viewers do not"
+        hint = f"start a new line here, or write \\u{code.lower()} in double quotes for the character"
+        found.append((match.start(), Problem("TC005", (), message, hint=hint, fatal=False)))
+    return found
+
+
 _HASH = lazy(r"(?<!\S)#")
 """The begin of a comment, unless it is inside a scalar or another comment."""
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
-from trainc.documents.libyaml import may_have_comment, yaml_comments
+from trainc.documents.libyaml import hidden_breaks, may_have_comment, yaml_comments
 from trainc.documents.positions import BOM, Lines, Marks, divide, unquoted
 from trainc.documents.problems import MAX_DOCUMENTS, SMALL_TEXT, Problem, Refused, excess
 from trainc.documents.yaml import offsets, read_yaml
@@ -77,7 +77,19 @@ def load(source: Source) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
                 findings.append(report_fault(replace(problem, stage=stage, hint=hint), document))
             if not any(problem.fatal for problem in problems):
                 documents.append(document)
-    return tuple(documents), tuple(findings)
+    return tuple(documents), (*findings, *(_hidden_breaks(source) if documents else ()))
+
+
+def _hidden_breaks(source: Source) -> Iterator[Finding]:
+    raw = source.text
+    if raw.isascii() and ("\r" not in raw if isinstance(raw, str) else b"\r" not in raw):
+        return
+    text = source.decoded()
+    lines = Lines(text)
+    start = _json_units(text, lines)[1]  # JSON has no such line breaks
+    for offset, problem in hidden_breaks(text[start:]):
+        marks: dict[Path, Mark] = {(): lines.mark(start + offset)}
+        yield report_fault(problem, Document(source, {}, 0, marks.copy))
 
 
 def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:

@@ -13,9 +13,11 @@ from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from trainc.basics.about import docs_page
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get
+from trainc.documents.libyaml import hidden_breaks
 from trainc.documents.positions import BOM, Lines
 from trainc.documents.problems import Problem, Refused
 from trainc.documents.yaml import offsets, read_yaml
@@ -221,7 +223,10 @@ def read_document(source: Source) -> tuple[Json, Document, tuple[Finding, ...]]:
         document = Document(source, {}, 0, lambda: {(): mark})
         return None, document, (_finding(document, refusal.problem),)
     document = Document(source, data if isinstance(data, dict) else {}, 0, lines.marks(partial(offsets, text), 0))
-    return data, document, tuple(_finding(document, problem) for problem in problems)
+    findings = [_finding(document, problem) for problem in problems]
+    for offset, problem in hidden_breaks(text):
+        findings.append(_finding(replace(document, marks={(): lines.mark(offset)}.copy), problem))
+    return data, document, tuple(findings)
 
 
 def _finding(document: Document, problem: Problem) -> Finding:
