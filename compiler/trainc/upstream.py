@@ -36,6 +36,18 @@ VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
 VOLCANO_QUEUE: Final = "scheduling.volcano.sh/queue-name"
 MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
 
+SERVER_FIELDS: Final = (
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "managedFields",
+    "selfLink",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
+"""Fields of metadata that only an API server sets: kubectl get -o yaml prints them."""
+
 # Annotations that trainc itself reads.
 TRAINC: Final = "trainc.dev/"
 RUN: Final = f"{TRAINC}run"

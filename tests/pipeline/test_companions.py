@@ -75,6 +75,32 @@ def test_claims_outlive_their_file() -> None:
     assert "status" not in claim
 
 
+def test_a_claim_with_options_of_its_own_is_kept_as_well() -> None:
+    options = '"argocd.argoproj.io/sync-options": "ServerSideApply=true, Delete=confirm"'
+    own = CLAIM.replace("own: x", f'{options}, "argocd.argoproj.io/compare-options": ""')
+    (claim,) = [made for made in build({}, beside("r", own), job("a")).objects if made.kind == "PersistentVolumeClaim"]
+    assert get(claim.data, "metadata", "annotations") == {
+        "argocd.argoproj.io/sync-options": "ServerSideApply=true, Delete=confirm,Prune=false",
+        "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+    }
+
+
+def test_what_a_server_has_added_is_left_out() -> None:
+    server = """
+  uid: 0a1b
+  resourceVersion: "7"
+  generation: 2
+  creationTimestamp: "2026-01-01T00:00:00Z"
+  selfLink: /api/v1/namespaces/a/serviceaccounts/reader
+  managedFields: [{manager: kubectl, operation: Update}]
+  deletionTimestamp: "2026-01-02T00:00:00Z"
+  deletionGracePeriodSeconds: 0
+"""
+    exported = ACCOUNT.replace(" {name: reader}\n", "\n  name: reader" + server)
+    found = build({}, beside("r", exported), job("a"))
+    assert get(found.objects[0].data, "metadata") == {"name": "reader", "namespace": "a"}
+
+
 def test_subjects_of_a_binding_follow_their_namespace() -> None:
     options: JsonObject = {"namespaces": {"a": "x", "b": "y"}}
     (binding,) = [one.obj.data for one in build(options, beside("r", BINDING), job("a")).shared]

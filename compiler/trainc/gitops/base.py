@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
 from typing import Final
 
 from msgspec import Struct
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, existing, get
 from trainc.basics.regex import lazy
-from trainc.findings import Finding
+from trainc.findings import Finding, report
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.plugins.base import manifest
@@ -136,3 +137,13 @@ def option_path(options: Options, key: str) -> Path | None:
     document = options.config_document
     paths: tuple[Path, ...] = (("environments", options.environment, key), ("defaults", key), (key,))
     return next((path for path in paths if document is not None and get(document.data, *path) is not None), None)
+
+
+def not_allowed(document: Document, path: Path, namespace: str, options: Options) -> tuple[Finding, ...]:
+    """Return an error for a namespace that argocd.namespaces does not name: Argo CD would refuse the objects there."""
+    settings = options.settings
+    allowed = settings.argocd.namespaces
+    if settings.target != "argocd" or not allowed or any(fnmatchcase(namespace, pattern) for pattern in allowed):
+        return ()
+    message = f"namespace {namespace} is not among argocd.namespaces of environment {options.environment}"
+    return (report("TC612", document, path, message, found=namespace, expected=", ".join(allowed)),)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 from typing import Final
 
 from trainc.basics.jsonvalues import Path, as_object, get
 from trainc.findings import Finding, Related, report
-from trainc.gitops.base import Pass, job_name_path, option_path
+from trainc.gitops.base import Pass, job_name_path, not_allowed, option_path
 from trainc.gitops.images import rewritten
 from trainc.gitops.naming import DeployedJob
 from trainc.gitops.patches import patch_position
@@ -121,14 +120,8 @@ def jobs_without_environment(excluded: Iterable[Iterable[Document]]) -> tuple[Fi
 
 
 def check(model: Model) -> Findings:
-    """Refuse a job in a namespace that argocd.namespaces does not name: Argo CD would refuse its objects."""
-    settings = model.options.settings
-    allowed = settings.argocd.namespaces
-    fits = any(fnmatchcase(model.namespace, pattern) for pattern in allowed)
-    if settings.target != "argocd" or not allowed or fits:
-        return ()
-    message = f"namespace {model.namespace} is not among argocd.namespaces of environment {model.options.environment}"
-    return (report("TC612", model.job, _NAME, message, found=model.namespace, expected=", ".join(allowed)),)
+    """Refuse a job in a namespace that argocd.namespaces does not name."""
+    return not_allowed(model.job, _NAME, model.namespace, model.options)
 
 
 ARGOCD_NAMESPACES: Final = Pass("argocd_namespaces", check=check)

@@ -6,13 +6,14 @@ as a ClusterRole, must be applied by an administrator.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from trainc.admission.base_revision import Identity, identify
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, paths
+from trainc.basics.regex import lazy
 from trainc.documents.classify import (
     CLUSTER_SCOPED,
     COMPANIONS,
@@ -25,13 +26,13 @@ from trainc.documents.classify import (
 )
 from trainc.findings import Finding, Related, report
 from trainc.gitops import flux
-from trainc.gitops.base import option_origin
+from trainc.gitops.base import not_allowed, option_origin
 from trainc.gitops.patches import go_encoded, patched_companion, problems
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
 from trainc.plugins.model import Object, Origin
-from trainc.upstream import RBAC_GROUP
+from trainc.upstream import RBAC_GROUP, SERVER_FIELDS
 
 FOLDER: Final = "0-shared"
 """The folder of a namespace's companions. It is not the name of a job, since those start with a letter."""
@@ -55,6 +56,12 @@ READ: Final = frozenset(
 """The kinds of documents that trainc uses."""
 
 _NAME: Path = ("metadata", "name")
+_NAMESPACE: Path = ("metadata", "namespace")
+_LONGEST: Final = 255
+"""The most bytes of a file's name, on most file systems."""
+_NOT_IN_WINDOWS: Final = lazy(r'[\x00-\x1f<>:"\\|?*]')
+"""Characters that the names of files cannot have in Windows:
+https://learn.microsoft.com/windows/win32/fileio/naming-a-file"""
 
 
 Uses = Collection[tuple[Document, str]]
@@ -89,8 +96,13 @@ def share(
             message = f"{kind} {name} is cluster-scoped: trainc does not write it, an administrator must apply it"
             findings.append(report("TC607", document, _NAME, message, found=name))
             continue
+        findings += _unsuitable_name(document)
         home = str(get(document.data, "metadata", "namespace"))
-        namespaces = used[document.source] if key in unplaced else {options.settings.namespaces.get(home, home)}
+        namespaces: Collection[str] = used[document.source]
+        if key not in unplaced:
+            placed = options.settings.namespaces.get(home, home)
+            findings += not_allowed(document, _NAMESPACE, placed, options)
+            namespaces = (placed,)
         for namespace in sorted(namespaces):
             one = Shared(patched_companion(_emitted(document, namespace, home, options), options), namespace, document)
             first = found.setdefault(identify(one.obj.data), one)
@@ -166,14 +178,28 @@ def unread_resources(
     return tuple(found)
 
 
+def _unsuitable_name(document: Document) -> Iterator[Finding]:
+    """Report a name that files cannot have: that of a Role or RoleBinding only has to fit into a URL."""
+    name = str(get(document.data, *_NAME))
+    file = f"{str(document.data['kind']).lower()}-{name}.yaml"
+    length = len(file.encode("utf-8", "surrogatepass"))
+    if "\0" in name or length > _LONGEST:
+        message = "metadata.name cannot be the name of a file"
+        expected = f"no NUL, and at most {_LONGEST} bytes with kind and extension; it has {length}"
+        yield report("TC108", document, _NAME, message, found=name, expected=expected)
+    elif _NOT_IN_WINDOWS.search(name):
+        yield report("TC023", document, _NAME, f"Windows cannot create a file called {file!r}", found=name)
+
+
 def _emitted(document: Document, namespace: str, home: str, options: Options) -> Object:
-    """Return a companion with its namespace, and with the defaults of a server."""
+    """Return a companion with its namespace, with the defaults of a server, and without what a server sets."""
     data = document.data
-    metadata = {**as_object(data["metadata"]), "namespace": namespace}
+    metadata = {key: value for key, value in as_object(data["metadata"]).items() if key not in SERVER_FIELDS}
+    metadata["namespace"] = namespace
     target = options.settings.target
     if data["kind"] == "PersistentVolumeClaim":
         if target == "argocd":
-            metadata["annotations"] = {**KEPT, **as_object(metadata.get("annotations"))}
+            metadata["annotations"] = _kept(as_object(metadata.get("annotations")))
         data = go_encoded({**data, "spec": {"volumeMode": "Filesystem", **as_object(data.get("spec"))}})
     if data["kind"] == "RoleBinding":
         data = _bound(data, namespace, home, options.settings.namespaces)
@@ -193,6 +219,17 @@ def _emitted(document: Document, namespace: str, home: str, options: Options) ->
         return found
 
     return Object(emitted, origins)
+
+
+def _kept(annotations: JsonObject) -> JsonObject:
+    """Return the annotations of a claim with those that keep it; options that it sets itself stay as they are."""
+    kept: JsonObject = {}
+    for key, options in KEPT.items():
+        own = str(annotations.get(key, ""))
+        names = {option.partition("=")[0].strip() for option in own.split(",")}
+        added = [option for option in options.split(",") if option.partition("=")[0] not in names]
+        kept[key] = ",".join([*([own] if own else []), *added])
+    return {**kept, **{key: value for key, value in annotations.items() if key not in KEPT}}
 
 
 def _bound(data: JsonObject, namespace: str, home: str, renamed: Mapping[str, str]) -> JsonObject:

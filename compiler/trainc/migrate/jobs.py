@@ -11,17 +11,8 @@ from trainc.basics.jsonvalues import Json, Path, get
 from trainc.checks.jobs import MAX_INDEXED
 from trainc.migrate.documents import Converted, Old
 from trainc.migrate.trees import mapping, sequence
-from trainc.upstream import QUEUE_LABEL, TRAINER_API
+from trainc.upstream import QUEUE_LABEL, SERVER_FIELDS, TRAINER_API
 
-_OF_A_CLUSTER: Final = (
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "managedFields",
-    "selfLink",
-    "deletionTimestamp",
-)
 _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
 
@@ -39,7 +30,7 @@ def new_job(old: Old) -> CommentedMap:
             old.put(annotations, key, "metadata", "annotations", key)
     if annotations:
         metadata["annotations"] = annotations
-    for key in _OF_A_CLUSTER:
+    for key in SERVER_FIELDS:
         old.done("metadata", key)
     for key in ("apiVersion", "kind", "status"):
         old.done(key)
