@@ -1,8 +1,9 @@
 """The values available to expressions of policies: the request, its objects, its namespace and params.
 
 Source: k8s.io/apiserver v0.34 pkg/admission/plugin/cel/activation.go and condition.go (CreateAdmissionRequest,
-CreateNamespaceObject). A server knows more about an object than its manifest: a uid, creationTimestamp and
-managedFields, on update also resourceVersion, generation and status. Reading these makes an expression undecided.
+CreateNamespaceObject). A server knows more about an object than its manifest: a uid, creationTimestamp,
+managedFields and often a generation, on update also resourceVersion and status. Reading these makes an expression
+undecided.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ class Partial(Container):
         return Undecided(f"{self._name}: not completely known offline")
 
 
-_CREATED: Final = frozenset(("uid", "creationTimestamp", "managedFields"))
-_STORED: Final = _CREATED | {"resourceVersion", "generation"}
+_CREATED: Final = frozenset(("uid", "creationTimestamp", "generation", "managedFields"))
+_STORED: Final = _CREATED | {"resourceVersion"}
 _NAMESPACE: Final = _STORED | {"deletionTimestamp", "deletionGracePeriodSeconds", "finalizers"}
 _STATUS: Final = frozenset(("status",))
 _OFFLINE: Final = Undecided("authorizer: cannot be evaluated offline")
