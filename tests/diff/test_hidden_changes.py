@@ -101,3 +101,13 @@ def test_new_and_removed_shared_objects_do_not_change_in_place() -> None:
         "RoleBinding x is created.",
         "Secret x is deleted; pods that still need it will fail.",
     )
+
+
+def test_an_annotation_that_lets_argo_cd_replace_the_jobset() -> None:
+    before = jobset("train", {})
+    old, new = b'"metadata": {', b'"metadata": {"annotations": {"argocd.argoproj.io/sync-options": "Force=true"}, '
+    (job,) = compare(before, {name: data.replace(old, new) for name, data in before.items()}).jobs
+    assert job.cluster == (
+        "JobSet train is updated in place (metadata.annotations); its new annotations for Argo CD, such as Force=true,"
+        " may delete it and create it again.",
+    )

@@ -102,6 +102,9 @@ def _updated(job: JobChange) -> str:
         # The first two steps of each path, without indexes.
         fields = {".".join(field.path.split(".")[:2]).split("[")[0] for change in jobsets for field in change.fields}
         pods = "it is suspended and has no pods" if _is_suspended(job) else "its pods keep running"
+        options = [f"{field.path} {field.new}" for change in jobsets for field in change.fields]
+        if any("argocd.argoproj.io/" in text for text in options):
+            pods = "its new annotations for Argo CD, such as Force=true, may delete it and create it again"
         return f"JobSet {job.name} is updated in place ({', '.join(sorted(fields))}); {pods}."
     if job.directory.job == FOLDER:
         in_place = any(change.effect is Effect.UPDATED for change in job.objects)
