@@ -83,3 +83,31 @@ def test_a_weaker_policy_behind_comments_that_are_long_and_many() -> None:
     first = "- <code>policies/p.yaml:1</code>: binding &#x27;p&#x27; removed since HEAD\n"
     assert shown.partition("\n\n")[2].partition("\n\n")[2].startswith(first)
     assert "\n- 988 more\n" in shown
+
+
+def shared(*kinds: str) -> dict[str, bytes]:
+    return {
+        f"out/prod/a/0-shared/{kind.lower()}-x.yaml": OWNED
+        + b"runtimes/rt.yaml\n"
+        + dumps({"apiVersion": "v1", "kind": kind, "metadata": {"name": "x", "namespace": "a"}}).encode()
+        for kind in kinds
+    }
+
+
+def test_new_and_removed_shared_objects_do_not_change_in_place() -> None:
+    (job,) = compare(shared("ServiceAccount", "Secret"), shared("ServiceAccount", "RoleBinding")).jobs
+    assert job.cluster == (
+        "Objects shared by the jobs of the namespace change.",
+        "RoleBinding x is created.",
+        "Secret x is deleted; pods that still need it will fail.",
+    )
+
+
+def test_an_annotation_that_lets_argo_cd_replace_the_jobset() -> None:
+    before = jobset("train", {})
+    old, new = b'"metadata": {', b'"metadata": {"annotations": {"argocd.argoproj.io/sync-options": "Force=true"}, '
+    (job,) = compare(before, {name: data.replace(old, new) for name, data in before.items()}).jobs
+    assert job.cluster == (
+        "JobSet train is updated in place (metadata.annotations); its new annotations for Argo CD, such as Force=true,"
+        " may delete it and create it again.",
+    )

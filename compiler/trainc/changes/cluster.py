@@ -102,9 +102,13 @@ def _updated(job: JobChange) -> str:
         # The first two steps of each path, without indexes.
         fields = {".".join(field.path.split(".")[:2]).split("[")[0] for change in jobsets for field in change.fields}
         pods = "it is suspended and has no pods" if _is_suspended(job) else "its pods keep running"
+        options = [f"{field.path} {field.new}" for change in jobsets for field in change.fields]
+        if any("argocd.argoproj.io/" in text for text in options):
+            pods = "its new annotations for Argo CD, such as Force=true, may delete it and create it again"
         return f"JobSet {job.name} is updated in place ({', '.join(sorted(fields))}); {pods}."
     if job.directory.job == FOLDER:
-        return "Objects shared by the jobs of the namespace change in place."
+        in_place = any(change.effect is Effect.UPDATED for change in job.objects)
+        return f"Objects shared by the jobs of the namespace change{' in place' * in_place}."
     return "Other objects change; the JobSet does not, and its pods keep running."
 
 
@@ -144,7 +148,11 @@ def _of_objects(job: JobChange) -> Iterator[str]:
     if is_updated and any(change.what in ("queue", "priority") and change.old for change in job.properties):
         yield "Kueue allows this change only while the JobSet is suspended: if it is running, the sync is refused."
     for change in job.objects:
-        if is_updated and change.kind == "Job" and change.effect is Effect.RERUN:
+        if is_updated and change.kind != "JobSet" and change.effect is Effect.CREATED:
+            yield f"{change.kind} {change.name} is created."
+        elif is_updated and change.kind != "JobSet" and change.effect is Effect.DELETED:
+            yield f"{change.kind} {change.old_name} is deleted; pods that still need it will fail."
+        elif is_updated and change.kind == "Job" and change.effect is Effect.RERUN:
             yield f"Job {change.old_name} is pruned, and {change.name} runs; it keeps existing keys."
         elif is_updated and change.kind == "ConfigMap" and change.effect is Effect.UPDATED:
             if any(field.path.startswith(("data", "binaryData")) for field in change.fields):
