@@ -263,3 +263,23 @@ def test_no_format_shows_a_secret(name: str) -> None:
     assert "TC411" in shown
     assert secret not in shown
     assert json.dumps(secret)[1:-1] not in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        (["login(token=os.environ['HF_TOKEN'])"], 0),
+        (["api_key=open('/run/key').read()\nclient(\n    url,\n    secret=None, api_key=key)"], 0),
+        (["if token==other: run(pad_token=tokenizer.eos_token, use_auth_token=True)"], 0),
+        (["--eos-token=[SEP]", "--pad_token", "[PAD]", "--token=`cat /run/token`"], 0),
+        (['{"eos_token": "[SEP]"}', "--image-token [IMG] --token $(cat /run/token)"], 0),
+        (["login(token='hunter2222')"], 1),
+        (["(password=hunter2222 train)"], 1),
+        (["$(password=hunter2222 print)"], 1),
+        (["--token=get(x)y", "-o user=me, password=hunter2222"], 2),
+        (["login --password hunter2222 && train", "train(**{'token': 'hunter2222'})"], 2),
+    ],
+)
+def test_expressions_are_no_secrets(words: list[str], count: int) -> None:
+    build = made(job(f"{{args: {json.dumps(words)}}}"), runtime())
+    assert [f.code for f in build.findings] == ["TC411"] * count

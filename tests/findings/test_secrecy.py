@@ -104,6 +104,23 @@ def test_what_is_hidden() -> None:
     assert texts == ["hf_0123456789", "flagged", "inline", "urlpass", "quoted one", "one", "two"]
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("login --password hunter2222 && train", "hunter2222"),
+        ("login --password 'hunter 2222'; train", "hunter 2222"),
+        ("--password-file x --token --verbose --api-key \\\n", None),
+        ("train(**{'lr': 1, 'token': 'hunter2222'})", "hunter2222"),
+        ('{"db": {"password" : "hunter\\"2222"}}', 'hunter\\"2222'),
+        (json.dumps('{"apiKey":"hunter2222","a":"b"}'), "hunter2222"),
+        ('{"tokenizer": "hunter2222", "tokens": "x", "password": null, "secretName": "x", "token": ""}', None),
+    ],
+)
+def test_flags_and_pairs_within_a_text(text: str, value: str | None) -> None:
+    found = [each.text for each in hidden_in(as_document({"kind": "X", "args": [text]}))]
+    assert found == ([] if value is None else [value])
+
+
 def test_switches_are_not_hidden() -> None:
     args: list[Json] = ["-o", "PasswordAuthentication=no", "-oPasswordAuthentication='No'", "--token=true", "password="]
     assert hidden_in(as_document({"kind": "X", "args": args})) == []

@@ -441,10 +441,25 @@ def test_a_token_is_refused_and_the_advice_works(client: GitTrainerClient) -> No
 
 
 def test_a_token_in_func_args_is_refused(client: GitTrainerClient) -> None:
-    trainer = CustomTrainer(train_mnist, {"epochs": 1, "token": TOKEN})
-    text = refusal(client, trainer=trainer)
-    assert "error[TC411]" in text
-    assert TOKEN not in text
+    for token in (TOKEN, "hunter2222"):
+        trainer = CustomTrainer(train_mnist, {"epochs": 1, "token": token})
+        text = refusal(client, trainer=trainer)
+        assert "error[TC411]" in text
+        assert token not in text
+
+
+def log_in() -> None:
+    import os
+
+    def login(token: str) -> None:
+        print(len(token))
+
+    login(token=os.environ["HF_TOKEN"])
+
+
+def test_a_function_may_read_the_token_that_the_advice_refers_to(client: GitTrainerClient) -> None:
+    option = SecretEnv("HF_TOKEN", secret="hf-token", key="ACCESS_TOKEN")
+    assert client.train(name="log-in", trainer=CustomTrainer(log_in), options=[option]) == "log-in"
 
 
 def test_warnings_are_python_warnings(client: GitTrainerClient) -> None:

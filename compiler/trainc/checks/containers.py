@@ -11,6 +11,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object,
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
 from trainc.findings.reporting import secrets_in_plain_text
+from trainc.findings.secrets import Hidden
 from trainc.inputs.source import Document
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
 from trainc.plugins.model import Model, Object
@@ -106,7 +107,7 @@ CARRIERS = ("env", "command", "args", "storageUri")
 """The fields that pass a value to a container. Elsewhere a name that looks secret is a reference."""
 
 _NO_SECRET = lazy(
-    r"\$[({].*|(?-i:\$[A-Z_][A-Z0-9_]*)|<.*>|\.{0,2}/.*|file:.*|[0-9]{1,6}|\*+|(?:[a-z]{2,3}_)?x{3,}|changeme|todo",
+    r"\$[({].*|`.*|(?-i:\$[A-Z_][A-Z0-9_]*)|<.*>|\.{0,2}/.*|file:.*|[0-9]{1,6}|\*+|(?:[a-z]{2,3}_)?x{3,}|changeme|todo",
     re.I | re.S,
 )
 _TEXT_TOKEN = lazy(
@@ -121,9 +122,12 @@ def check_secrets(model: Model) -> Iterator[Finding]:
         yield from secrets_in_plain_text(document, partial(_is_secret, document), faithful=model.options.faithful)
 
 
-def _is_secret(document: Document, path: Path, text: str) -> bool:
-    """Return whether a value that looks secret by its name reaches a container and is not a reference or path."""
-    if path[:1] != ("spec",) or not any(step in CARRIERS for step in path) or _NO_SECRET.fullmatch(text):
+def _is_secret(document: Document, value: Hidden) -> bool:
+    """Return whether a value that looks secret by its name reaches a container and is not a reference, path or code."""
+    path = value.path
+    if path[:1] != ("spec",) or not any(step in CARRIERS for step in path):
         return False
-    name = get(document.data, *path[:-1], "name")
-    return not (isinstance(name, str) and _TEXT_TOKEN.fullmatch(name))
+    if value.is_code or _NO_SECRET.fullmatch(value.text):
+        return False
+    names = (value.name.replace("-", "_"), get(document.data, *path[:-1], "name"))
+    return not any(isinstance(name, str) and _TEXT_TOKEN.fullmatch(name) for name in names)

@@ -12,7 +12,7 @@ from trainc.findings.codes import CODES
 from trainc.findings.display import ELLIPSIS, VALUE_WIDTH, invisible
 from trainc.findings.finding import Finding, Related, Severity
 from trainc.findings.redaction import Redactor
-from trainc.findings.secrets import hidden, private_keys, tokens
+from trainc.findings.secrets import Hidden, hidden, private_keys, tokens
 from trainc.inputs.source import Document
 
 _NEAR = 0.65
@@ -142,7 +142,7 @@ def _words(name: str) -> list[str]:
 
 
 def secrets_in_plain_text(
-    document: Document, by_name: Callable[[Path, str], bool] = lambda _path, _text: False, *, faithful: bool = False
+    document: Document, by_name: Callable[[Hidden], bool] = lambda _value: False, *, faithful: bool = False
 ) -> Iterator[Finding]:
     """Yield a finding for each value of a document that contains a secret; the secret is never shown.
 
@@ -158,5 +158,5 @@ def secrets_in_plain_text(
         if next(private_keys(text), None) is not None:
             severity = Severity.WARNING if faithful else None
             yield report(PRIVATE_KEY, document, path, f"{what} contains a private key in plain text", severity=severity)
-        elif next(tokens(text), None) is not None or any(by_name(path, value.text) for value in values):
+        elif next(tokens(text), None) is not None or any(map(by_name, values)):
             yield report(PLAIN_TEXT, document, path, f"{what} seems to contain a secret in plain text")

@@ -1,8 +1,9 @@
 """Values that look like passwords, keys and tokens, which findings must not show. When in doubt, a value is hidden.
 
 A value is secret by its name: ``data`` and ``stringData`` of a Secret, the ``value`` (or a misspelt one) beside a
-``name`` that looks secret, a scalar under a key that looks secret, and within texts ``NAME=value``, ``--name value``
-and the password of a URL. Or it is secret by its shape: private keys, and tokens of well-known services.
+``name`` that looks secret, a scalar under a key that looks secret, and within texts ``NAME=value``, ``--name value``,
+``"name": "value"`` and the password of a URL. Or it is secret by its shape: private keys, and tokens of well-known
+services.
 """
 
 from __future__ import annotations
@@ -47,6 +48,15 @@ _MAYBE = lazy("|".join((*_HINTS, "://")), re.I)
 _MAYBE_NAME = lazy(f"(?i:{'|'.join(_HINTS)}|(?<![a-z])pat(?![a-z]))|Pat(?![a-z])")
 _ASSIGNED = lazy(r"(?<![\w.-])(?:--?)?([A-Za-z][\w.-]*)=(\"[^\"]*\"|'[^']*'|[^\s\"']+)")
 _FLAG = lazy(r"--?([A-Za-z][\w.-]*)\Z")
+_FLAGGED = lazy(r"(?<![\w.-])--?([A-Za-z][\w.-]*)[ \t]+(\"[^\"]*\"|'[^']*'|[^\s\"'\\|&;<>)-][^\s\"';)]*)")
+_PAIRED = lazy(r"([\"'])([A-Za-z][\w.-]*)\\?\1\s*:\s*(\\?[\"'])((?:(?!\3)(?:[^\\\n]|\\.))*)")
+_EXPRESSION = lazy(r"=|[A-Za-z_]\w*(?:\.\w+)*\(|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\[")
+"""The beginning of Python code behind ``name=``: a comparison, a call, an item of an attribute."""
+
+_CALL = lazy(r"\w\(")
+_NEAR = 500
+"""The characters before an argument in which its call begins."""
+
 _URL = lazy(r"://[^\s/:@]*:([^\s/@]+)@")
 _PARAMETER = lazy(r"[?&;]\s*([A-Za-z][\w .-]*)=([^\s&;\"'#]+)")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -113,11 +123,16 @@ _VARIED = 8
 
 
 class Hidden(Struct, frozen=True):
-    """A value to hide: the path of its scalar, its text, and whether it is the whole scalar."""
+    """A value to hide: the path of its scalar, its text, and whether it is the whole scalar.
+
+    ``name`` is that of its flag or in a text, and ``is_code`` says that it is an expression of Python, not a value.
+    """
 
     path: Path
     text: str
     whole: bool = True
+    name: str = ""
+    is_code: bool = False
 
 
 @lru_cache(maxsize=4096)
@@ -217,7 +232,7 @@ def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden], shaped
             if (whole or _is_secret_key(key, beside=beside)) and not _has_own_keys(child):
                 found += _all(child, (*path, key))
             elif isinstance(child, dict | list) or (
-                isinstance(child, str) and (shaped or "=" in child or "@" in child)
+                isinstance(child, str) and (shaped or any(char in child for char in "=@:-"))
             ):
                 _walk(root, child, (*path, key), found, shaped)
     elif isinstance(value, list):
@@ -225,38 +240,57 @@ def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden], shaped
             before = value[index - 1] if index else None
             flag = _FLAG.match(before) if isinstance(before, str) else None
             if flag and looks_secret(flag[1]):
-                found += _all(item, (*path, index))
+                found += _all(item, (*path, index), flag[1])
             else:
                 _walk(root, item, (*path, index), found, shaped)
     elif isinstance(value, str):
-        found += (Hidden(path, text, whole=False) for text in _inside(value, shaped))
+        found += _inside(value, path, shaped)
 
 
-def _all(value: Json, path: Path) -> Iterator[Hidden]:
+def _all(value: Json, path: Path, name: str = "") -> Iterator[Hidden]:
     """Yield the scalars of a value that is a secret as a whole."""
     if isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _all(item, (*path, index))
+            yield from _all(item, (*path, index), name)
     elif isinstance(value, dict):
         for key, child in value.items():
-            yield from _all(child, (*path, key))
+            yield from _all(child, (*path, key), name)
     elif value is not None and not isinstance(value, bool) and str(value).lower() not in _NO_SECRET:
-        yield Hidden(path, str(value))
+        yield Hidden(path, str(value), name=name)
 
 
-def _inside(text: str, shaped: bool) -> Iterator[str]:
-    """Yield the secrets within a text: in assignments, flags and URLs, and those of known shapes."""
+def _inside(text: str, path: Path, shaped: bool) -> Iterator[Hidden]:
+    """Yield the secrets within a text: in assignments, flags, pairs and URLs, and those of known shapes."""
     if shaped and may_hold(text.lower()):
-        yield from private_keys(text)
-        yield from tokens(text)
+        for secret in (*private_keys(text), *tokens(text)):
+            yield Hidden(path, secret, whole=False)
     for match in _ASSIGNED.finditer(text) if "=" in text else ():
         if looks_secret(match[1]) and (value := match[2].strip("\"'")).lower() not in _NO_SECRET:
-            yield value
+            yield Hidden(path, value, whole=False, name=match[1], is_code=_is_code(text, match))
     for match in _PARAMETER.finditer(text) if "=" in text else ():
         if looks_secret(match[1]) and match[2].lower() not in _NO_SECRET:
-            yield match[2]
+            yield Hidden(path, match[2], whole=False, name=match[1], is_code=_is_code(text, match))
+    for match in _FLAGGED.finditer(text) if "-" in text else ():
+        if looks_secret(match[1]) and (value := match[2].strip("\"'")).lower() not in _NO_SECRET:
+            yield Hidden(path, value, whole=False, name=match[1])
+    for match in _PAIRED.finditer(text) if ":" in text else ():
+        if looks_secret(match[2]) and match[4].lower() not in _NO_SECRET:
+            yield Hidden(path, match[4], whole=False, name=match[2])
     for match in _URL.finditer(text) if "@" in text else ():
-        yield match[1]
+        yield Hidden(path, match[1], whole=False)
+
+
+def _is_code(text: str, match: re.Match[str]) -> bool:
+    """Return whether the value of an assignment is an expression of Python: ``token=os.environ[...]``, ``f(key=key)``.
+
+    An argument of a call without quotes is one. On a command line, and after ``$(`` or ``=(``, it may be a value.
+    """
+    if match[2][0] in "\"'" or text[0] == "-":
+        return False
+    before = text[max(match.start(1) - _NEAR, 0) : match.start(1)]
+    is_argument = before.rstrip()[-1:] in ("(", ",") and before.count("(") > before.count(")")
+    called = is_argument and match[1].islower() and _CALL.search(before) is not None
+    return called or _EXPRESSION.match(match[2]) is not None
 
 
 def may_hold(lower: str) -> bool:
