@@ -13,10 +13,12 @@ from click.testing import CliRunner
 from smallrepository import JOB, RUNTIME, Compiled, pause, put, run
 from walking import tree
 
-from trainc.cache.checkpoint import NAME
-from trainc.cache.store import open_store
+from trainc.cache import checkpoint
+from trainc.cache.checkpoint import NAME, Checkpoint
+from trainc.cache.store import Store, open_store
 from trainc.cli.root import trainc
 from trainc.pipeline import job
+from trainc.project import write
 
 BROKEN = JOB.format(name="two", runtime="nothing")
 
@@ -159,3 +161,56 @@ def test_without_the_file_bytes_stay_in_memory(
     path(repository).unlink()
     path(repository).symlink_to(repository / "trainc.yaml")
     check()
+
+
+def test_results_of_many_interrupted_runs_do_not_pile_up(
+    repository: Path, compiled: Compiled, interrupt: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run of a loop of edits and errors compiles the same jobs again, and none of them removes the file."""
+    monkeypatch.setattr(checkpoint, "SPARE", 0)
+    sizes = []
+    for number in range(9):
+        for name in ("plain", "other"):
+            put(repository, f"runtimes/{name}.yaml", RUNTIME.format(name=name, image=f"example.com/img:{number}"))
+        interrupt(3)
+        sizes.append(path(repository).stat().st_size)
+    assert max(sizes) < 3.5 * sizes[0]
+    compiled()
+    run("render")
+    assert compiled() == ["two"], "what finished last is kept"
+    files = tree(repository)
+    run("render", "--no-cache")
+    assert tree(repository) == files
+
+
+def test_bytes_that_another_run_replaced_are_not_written(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Locks may do nothing between the machines that share a network file system."""
+    real = write.apply
+
+    def disturbed(*arguments: object) -> None:
+        file = path(repository)
+        file.write_bytes(file.read_bytes().replace(b"img:1", b"img:9"))
+        real(*arguments)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(write, "apply", disturbed)
+        told = run("render", status=2).output
+    assert told.endswith("out/prod/a/four/jobset-four.yaml: the cache was changed during the run\n"), told
+    assert not list((repository / "out").rglob("*.yaml"))
+    run("render")
+    assert run("render", "--check", "--no-cache").output == ""
+
+
+def test_a_file_that_failed_is_not_opened_again(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closing a file that is open twice would unlock it."""
+    opened, real = [], Checkpoint.open
+
+    def spy(store: Store) -> Checkpoint | None:
+        opened.append(real(store))
+        return opened[-1]
+
+    monkeypatch.setattr(Checkpoint, "open", spy)
+    monkeypatch.setattr("os.pwrite", _raise)
+    put(repository, "trainc.yaml", "environments:\n  prod: {}\n  dev: {}\n")
+    run("render")
+    assert len(opened) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -210,6 +211,20 @@ def test_a_cache_that_cannot_be_written_is_none(repository: Path, compiled: Comp
     for _ in range(2):
         run("render")
         assert compiled() == ["four", "one", "three", "two"]
+
+
+@pytest.mark.parametrize("folder", ["out", "policies"])
+def test_a_name_that_is_not_utf8_is_not_stored(repository: Path, folder: str) -> None:
+    path = repository / folder / os.fsdecode(b"n\xff.txt")
+    path.parent.mkdir()
+    try:
+        path.write_bytes(b"")
+    except OSError:
+        pytest.skip("the file system does not allow the name")
+    pause()
+    expected = run("render", "--no-cache").stdout
+    for _ in range(2):
+        assert run("render").stdout == expected
 
 
 def test_another_trainc_finds_nothing(repository: Path, compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,9 @@ NAME: Final = "finished"
 LARGEST: Final = 1 << 34
 """The size in bytes from which a file is not continued: a fleet needs about 10 KB per job."""
 
+SPARE: Final = 1 << 26
+"""The bytes of superseded records that a file may hold, or as many as of others if that is more."""
+
 _HEAD: Final = Struct(">II16s")
 """The size of a record, that of the contents after it, and the checksum of both."""
 
@@ -83,12 +86,25 @@ class Checkpoint:
         status = os.fstat(self.handle)
         if not stat.S_ISREG(status.st_mode) or not is_ours(status):
             return False
+        sizes: dict[Key, int] = {}
         while status.st_size < LARGEST and (data := self._at(self.end, status.st_size)) is not None:
             record = _RECORD.decode(data[0])
-            self.offsets[record.environment, record.name, record.index] = self.end
-            self.end += _HEAD.size + len(data[0]) + len(data[1])
+            key = record.environment, record.name, record.index
+            self.offsets[key], sizes[key] = self.end, _HEAD.size + len(data[0]) + len(data[1])
+            self.end += sizes[key]
+        current = sum(sizes.values())
+        if self.end - current > max(current, SPARE):
+            self._remove_superseded(sizes)
         os.ftruncate(self.handle, self.end)
         return True
+
+    def _remove_superseded(self, sizes: dict[Key, int]) -> None:
+        """Move the last record of each job forward, over older ones. Raises OSError."""
+        self.end = 0
+        for offset, key in sorted((offset, key) for key, offset in self.offsets.items()):
+            self._append(self.read(offset, sizes[key]))
+            self.offsets[key] = self.end
+            self.end += sizes[key]
 
     def _at(self, offset: int, limit: int) -> tuple[memoryview, memoryview] | None:
         """Return a record and the contents after it; None if they are damaged or end behind ``limit``."""
@@ -124,11 +140,14 @@ class Checkpoint:
         record = msgspec.msgpack.encode(_Record(*key, source, msgspec.Raw(msgspec.msgpack.encode(stored)), sizes))
         data = b"".join((record, *contents))
         data = _HEAD.pack(len(record), len(data) - len(record), _checksum(data)) + data
-        if os.pwrite(self.handle, data, self.end) < len(data):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
+        self._append(data)
         start, self.end = self.end + _HEAD.size + len(record), self.end + len(data)
         names = (name for name, _ in job.files)
         return replace(job, files=tuple(zip(names, self._contents(stored, sizes, start), strict=True)))
+
+    def _append(self, data: bytes) -> None:
+        if os.pwrite(self.handle, data, self.end) < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
 
     def _contents(self, stored: StoredJob, sizes: Iterable[int], offset: int) -> Iterator[Digest]:
         for (_, digest), size in zip(stored.result.files, sizes, strict=True):

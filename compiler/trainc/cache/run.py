@@ -145,9 +145,9 @@ class RunCache(Uncached):
 
         def execute(context: Context, documents: Iterable[Document]) -> Iterator[Job]:
             keys, others = Keys(context), Documents(context)
-            results = self.results[environment] = {}
-            if self.compares and self.checkpoint is None:
+            if self.compares and not self.results:  # once: closing a second handle would unlock the file
                 self.checkpoint = Checkpoint.open(self.store)
+            results = self.results[environment] = {}
             waiting = []
             for document in documents:
                 for stored, contents in self._stored(environment, document):

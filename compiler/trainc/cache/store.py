@@ -67,8 +67,8 @@ class Store(msgspec.Struct, frozen=True):
 
     def save(self, name: str, value: object) -> None:
         """Replace a value. A failure is not reported: the next run has no cache."""
-        data = msgspec.msgpack.encode(value)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, UnicodeEncodeError):  # such as the name of a file that is not UTF-8
+            data = msgspec.msgpack.encode(value)
             is_new = not self.folder.is_dir()
             if not self.make_folder():
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias
@@ -65,7 +66,10 @@ def bytes_of(content: Content) -> bytes:
         return content
     if content.read is None:
         raise Changed
-    return content.read(content.offset, content.size)
+    data = content.read(content.offset, content.size)
+    if digest_of(data) != content.value:
+        raise OSError(errno.EIO, "the cache was changed during the run")
+    return data
 
 
 def writable(content: Content) -> Content:
