@@ -275,21 +275,26 @@ def _quickest(names: list[str], tests: dict[str, Any], most: float) -> list[str]
 
 
 def replace(original: CodeType, mutated: CodeType) -> bool:
-    """Replace the code of all functions that differ; return whether that was possible."""
+    """Replace the code of all functions that differ; return whether that was possible.
+
+    Also forget what has been compiled from schemas while tests were collected, which the mutant should compile.
+    """
     before, after = _functions(original), _functions(mutated)
     if before.keys() != after.keys():
         return False
     differing = {before[key]: after[key] for key in before if before[key] != after[key]}
     replaced = 0
-    for function in gc.get_objects():
-        if type(function) is FunctionType and function.__code__.co_filename == original.co_filename:
-            new = differing.get(function.__code__)
+    for item in gc.get_objects():
+        if type(item) is FunctionType and item.__code__.co_filename == original.co_filename:
+            new = differing.get(item.__code__)
             if new is not None:
                 try:
-                    function.__code__ = new
+                    item.__code__ = new
                 except ValueError:  # another number of free variables
                     return False
                 replaced += 1
+        elif type(item).__name__ == "Structural":
+            item.compiled.clear()
     return replaced > 0
 
 
