@@ -132,6 +132,28 @@ def test_a_damaged_file_does_no_harm(
         shutil.rmtree(repository / "out")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (None, b"\xc1"),  # not MessagePack
+        (b"prod", b"\xff\xff\xff\xff"),
+        (b"img:1", b"img:9"),  # not the bytes of the digest
+        (b"plain", b"plai\xff"),
+    ],
+)
+def test_a_record_of_others_is_compiled_again(
+    repository: Path, interrupt: Callable[..., None], expected: dict[str, bytes | None], old: bytes | None, new: bytes
+) -> None:
+    interrupt(1)
+    data = path(repository).read_bytes()
+    size, rest, _ = checkpoint._HEAD.unpack(data[:24])
+    forged = new * (size + rest) if old is None else data[24:].replace(old, new)
+    head = checkpoint._HEAD.pack(size, rest, checkpoint._checksum(forged))
+    path(repository).write_bytes(head + forged)
+    run("render")
+    assert tree(repository) == expected
+
+
 def _raise(*_: object) -> int:
     raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -7,6 +7,7 @@ crash the file ends with its last whole record. A run also reads the bytes that 
 from __future__ import annotations
 
 import errno
+import operator
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -52,6 +53,8 @@ class _Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 _RECORD: Final = msgspec.msgpack.Decoder(_Record)
 _STORED: Final = msgspec.msgpack.Decoder(StoredJob)
+_NOT_OURS: Final = msgspec.DecodeError, ValueError
+"""What a record raises that has a correct checksum and that trainc did not write."""
 
 
 class Checkpoint:
@@ -87,11 +90,12 @@ class Checkpoint:
         if not stat.S_ISREG(status.st_mode) or not is_ours(status):
             return False
         sizes: dict[Key, int] = {}
-        while status.st_size < LARGEST and (data := self._at(self.end, status.st_size)) is not None:
-            record = _RECORD.decode(data[0])
-            key = record.environment, record.name, record.index
-            self.offsets[key], sizes[key] = self.end, _HEAD.size + len(data[0]) + len(data[1])
-            self.end += sizes[key]
+        with suppress(*_NOT_OURS):
+            while status.st_size < LARGEST and (data := self._at(self.end, status.st_size)) is not None:
+                record = _RECORD.decode(data[0])
+                key = record.environment, record.name, record.index
+                self.offsets[key], sizes[key] = self.end, _HEAD.size + len(data[0]) + len(data[1])
+                self.end += sizes[key]
         current = sum(sizes.values())
         if self.end - current > max(current, SPARE):
             self._remove_superseded(sizes)
@@ -129,9 +133,14 @@ class Checkpoint:
         data = None if offset is None else self._at(offset, self.end)
         if offset is None or data is None or (record := _RECORD.decode(data[0])).source != source:
             return None
-        stored = _STORED.decode(record.stored)
-        contents = self._contents(stored, record.sizes, offset + _HEAD.size + len(data[0]))
-        return stored, {content.value: content for content in contents}
+        start = offset + _HEAD.size + len(data[0])
+        with suppress(*_NOT_OURS):
+            stored = _STORED.decode(record.stored)
+            contents = {content.value: content for content in self._contents(stored, record.sizes, start)}
+            found = (data[1][one.offset - start :][: one.size] for one in contents.values())
+            if sum(record.sizes) == len(data[1]) and all(map(operator.eq, map(_checksum, found), contents)):
+                return stored, contents
+        return None
 
     def add(self, key: Key, source: bytes, stored: StoredJob, job: Job) -> Job:
         """Append the result of a job in a file with that digest. Return the job without the bytes. Raises OSError."""
