@@ -13,6 +13,7 @@ from trainc.cli.completion import names_in
 from trainc.cli.reporter import Reporter
 from trainc.documents.classify import TRAINJOB
 from trainc.findings import Finding, Severity, has_errors, sort_key, suggest
+from trainc.findings.display import counted
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.options import Options
 from trainc.pipeline.compile import compile  # noqa: A004 - its public name
@@ -85,5 +86,5 @@ def _read(namespace: str, name: str, root: Path) -> Inputs:
     every = read_tree(root, JOBS).sources
     known = [f"{source.name.split('/')[1]}/{job}" for source in every for job in names_in(source, {TRAINJOB})]
     wanted = f"{namespace}/{name}"
-    hint = suggest(wanted, known) or f"{JOBS}/ has {len(known)} jobs"
+    hint = suggest(wanted, known) or f"{JOBS}/ has {counted(len(known), 'job')}"
     raise WrongValue(f"TrainJob {wanted!r} not found in {JOBS}/.", hint, WHAT)

@@ -15,7 +15,7 @@ from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors
 from trainc.pipeline.context import Keep
 from trainc.project.environments import JOBS, compile_for, load_config, with_empty
-from trainc.project.read import merge, read_platform, read_tree
+from trainc.project.read import CONFIG, LOCK, merge, name_below, read_platform, read_tree
 from trainc.project.write import OUT, write_output
 from trainc.report.fleet import fleet, totals
 from trainc.report.page import TITLE, page
@@ -69,6 +69,12 @@ def command(
     if reporter.fails(findings):
         return reporter.report(findings)
     inputs = merge([read_tree(root, JOBS), read_platform(root)])
+    if target is not None and name_below(root, Path.cwd(), output) in {
+        CONFIG,
+        LOCK,
+        *(each.name for each in inputs.sources),
+    }:
+        raise click.BadParameter(f"{output!r} is an input, which is not overwritten", param_hint="'-o'")
     execute = executor_of(1, quiet=reporter.quiet)  # other processes return files, and no objects
     outcome = compile_for(inputs, config, environments, findings, keep=Keep.OBJECTS, execute=execute)
     if not outcome.job_count and has_errors(found := with_empty(outcome, root, [JOBS])):

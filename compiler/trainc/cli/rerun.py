@@ -20,6 +20,7 @@ from trainc.documents.classify import TRAINJOB, with_namespace
 from trainc.documents.edit import Edit, apply
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, has_errors, suggest
+from trainc.findings.display import counted
 from trainc.findings.fixes import Action, Fix
 from trainc.findings.text import position
 from trainc.gitops.base import RUN_NUMBER
@@ -120,7 +121,10 @@ def _select(root: Path, jobs: Iterable[str], known: list[Target]) -> list[Target
             found = exact or found
         if not found:
             titles = [each.title for each in known]
-            hint = suggest(job, titles if "/" in job else map(_name, known)) or f"{JOBS}/ has {len(titles)} jobs"
+            hint = (
+                suggest(job, titles if "/" in job else map(_name, known))
+                or f"{JOBS}/ has {counted(len(titles), 'job')}"
+            )
             raise WrongValue(f"TrainJob {job!r} not found in {JOBS}/.", hint, ARGUMENT)
         chosen |= {each.title: each for each in found}
     return list(chosen.values())
