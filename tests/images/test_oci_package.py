@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from imagecase import REPOSITORY, Run, blob
 
+from trainc.basics.jsonvalues import JsonObject
+from trainc.images.layout import INDEX, canonical, digest_of, index_of, verify_layout, write_layout
 from trainc.images.package import _gzip, package
 
 SKOPEO = shutil.which("skopeo")
@@ -118,3 +120,13 @@ def test_other_tools_read_it(root: Path, run: Run) -> None:
 
 def test_the_image_of_the_tool_has_the_plugin(run: Run) -> None:
     assert run("argocd", "--cmp").stdout == (REPOSITORY / "images/trainc/plugin.yaml").read_text(encoding="utf-8")
+
+
+def test_indexes_of_indexes_are_verified_once(tmp_path: Path) -> None:
+    manifest = b"{}"
+    blobs = [manifest]
+    for number in range(1200):
+        entry: JsonObject = {"mediaType": INDEX, "digest": digest_of(blobs[-1]), "size": len(blobs[-1])}
+        blobs.append(canonical({"manifests": [entry, entry], "number": number}))
+    write_layout(index_of(blobs[-2], blobs[-1], {"mediaType": INDEX}), blobs, tmp_path / "layout")
+    assert verify_layout(tmp_path / "layout")[1] == 1201

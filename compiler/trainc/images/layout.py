@@ -200,7 +200,7 @@ def verify_layout(folder: Path) -> tuple[Mapping[str, str], int]:
     size or digest, and for layers that differ from the configuration's diff_ids.
     """
     names: dict[str, str] = {}
-    seen: dict[str, int] = {}
+    seen: set[str] = set()
     for manifest in _manifests(folder):
         digest = _verified(folder, manifest)
         _verify_blobs(folder, digest, seen)
@@ -212,21 +212,27 @@ def verify_layout(folder: Path) -> tuple[Mapping[str, str], int]:
     return names, len(seen)
 
 
-def _verify_blobs(folder: Path, digest: str, seen: dict[str, int]) -> None:
-    """Verify all blobs that a manifest or an index refers to; its own digest is already verified."""
-    document = _json(_blob(folder, digest))
-    seen[digest] = seen.get(digest, 0) + 1
-    for manifest in objects(get(document, "manifests")):
-        _verify_blobs(folder, _verified(folder, manifest), seen)
-    layers = objects(get(document, "layers"))
-    config = get(document, "config")
-    for blob in (*layers, *([config] if isinstance(config, dict) else [])):
-        seen[_verified(folder, blob, "a manifest")] = 1
-    if isinstance(config, dict):
-        diffs = get(_json(_blob(folder, str(config["digest"]))), "rootfs", "diff_ids")
-        plain = [layer["digest"] for layer in layers if str(layer.get("mediaType")).endswith(".tar")]
-        if len(plain) == len(layers) and diffs != plain:
-            raise LayoutError(f"the diff_ids in the configuration of {digest} differ from its layers")
+def _verify_blobs(folder: Path, digest: str, seen: set[str]) -> None:
+    """Verify all blobs that a manifest or an index refers to, each manifest once; its own digest is already verified."""
+    waiting = [digest]
+    parents: set[str] = set()
+    while waiting:
+        digest = waiting.pop()
+        if digest in parents:  # indexes of indexes multiply
+            continue
+        parents.add(digest)
+        seen.add(digest)
+        document = _json(_blob(folder, digest))
+        waiting += [_verified(folder, manifest) for manifest in objects(get(document, "manifests"))]
+        layers = objects(get(document, "layers"))
+        config = get(document, "config")
+        for blob in (*layers, *([config] if isinstance(config, dict) else [])):
+            seen.add(_verified(folder, blob, "a manifest"))
+        if isinstance(config, dict):
+            diffs = get(_json(_blob(folder, str(config["digest"]))), "rootfs", "diff_ids")
+            plain = [layer["digest"] for layer in layers if str(layer.get("mediaType")).endswith(".tar")]
+            if len(plain) == len(layers) and diffs != plain:
+                raise LayoutError(f"the diff_ids in the configuration of {digest} differ from its layers")
 
 
 def _verified(folder: Path, blob: JsonObject, parent: str = "index.json") -> str:
