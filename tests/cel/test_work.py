@@ -9,6 +9,7 @@ import pytest
 from trainc.admission.policy.creation import accepts_expressions
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.cel import codegen, composition, questions, work
+from trainc.cel.maps import equal
 from trainc.cel.questions import QuestionError, read_question
 from trainc.schema import parse
 
@@ -200,3 +201,8 @@ def test_errors_quote_the_beginning_of_a_value(expression: str) -> None:
     found = outcome(expression, s=LONG, d="9" * 20_000)
     assert found["stage"] == "eval"
     assert len(str(found["error"])) < 500
+
+
+def test_values_are_also_compared_where_no_work_is_counted() -> None:
+    assert equal([LONG], [LONG])
+    assert not equal({"a": LONG}, {"a": LONG + "a"})
