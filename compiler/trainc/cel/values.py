@@ -76,6 +76,9 @@ class Timestamp(Struct, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Timestamp) and self.nanos == other.nanos
 
+    def __ne__(self, other: object) -> bool:  # that of msgspec does not use __eq__
+        return not self == other
+
     def __lt__(self, other: Timestamp) -> bool:
         return self.nanos < other.nanos
 

@@ -76,6 +76,9 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Quantity) and self.compare(other) == 0
 
+    def __ne__(self, other: object) -> bool:  # that of msgspec does not use __eq__
+        return not self == other
+
     def __hash__(self) -> int:
         return hash(without_tens(self.unscaled, self.scale) if self.unscaled else (0, 0))
 

@@ -33,6 +33,9 @@ class Origin(Struct, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Origin) and self._key() == other._key()
 
+    def __ne__(self, other: object) -> bool:  # that of msgspec does not use __eq__
+        return not self == other
+
     def __hash__(self) -> int:
         return hash(self._key())
 
