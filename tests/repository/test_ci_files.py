@@ -119,7 +119,7 @@ class Sandbox:
         values = {f"inputs.{name}": about.get("default", "") for name, about in ACTION["inputs"].items()}
         values |= {"steps.base.outputs.base": ""}
         values |= {key.replace("__", "."): value for key, value in contexts.items()}
-        events = {key: value for key, value in contexts.items() if key == "GITHUB_EVENT_NAME"}
+        events = {key: value for key, value in contexts.items() if key.startswith("GITHUB_")}
 
         def value(match: re.Match[str]) -> str:
             return values[match[1]]
@@ -138,7 +138,8 @@ class Sandbox:
 def test_a_pull_request_is_checked_compared_and_commented(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path)
     sandbox.merge(JOB.replace("numNodes: 2", "numNodes: 4"))
-    assert sandbox.step("base", GITHUB_EVENT_NAME="pull_request").returncode == 0
+    commits = {"GITHUB_EVENT_NAME": "pull_request", "GITHUB_SHA": git(sandbox.repository, "rev-parse", "HEAD")}
+    assert sandbox.step("base", **commits).returncode == 0
     assert sandbox.outputs() == {"base": "HEAD^1"}
     based = {"steps__base__outputs__base": "HEAD^1"}
     done = sandbox.step("check", **based)
@@ -202,6 +203,39 @@ def test_a_checkout_without_the_base_says_what_to_do(tmp_path: Path) -> None:
     assert stale.stdout.splitlines()[-1].startswith("::error title=trainc::out/ is stale: ")
     assert sandbox.step("diff", steps__base__outputs__base="HEAD").returncode == 3
     assert "stale" in Path(sandbox.outputs()["file"]).read_text(encoding="utf-8")
+
+
+def test_the_base_of_a_pull_request_is_not_the_choice_of_its_author(tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path, "ml")
+    (sandbox.repository / "link").symlink_to("ml")
+    sandbox.merge(JOB.replace("numNodes: 2", "numNodes: 4"), rendered=False)
+    sandbox.root = sandbox.repository
+    event = {"GITHUB_EVENT_NAME": "pull_request", "GITHUB_SHA": "c0ffee"}
+    done = sandbox.step("base", **event)
+    assert (done.returncode, sandbox.outputs()) == (2, {}), "HEAD is a merge, but not that of GitHub"
+    event["GITHUB_SHA"] = git(sandbox.repository, "rev-parse", "HEAD")
+    for root in ("link", "./link/", "ml/../link", "link/jobs"):
+        done = sandbox.step("base", inputs__root=root, **event)
+        assert (done.returncode, sandbox.outputs()) == (2, {})
+        assert done.stdout == (
+            "::error title=trainc::the input root is a link, or behind one: the base may have another project there\n"
+        )
+    done = sandbox.step("base", inputs__base="v1\nfile=/etc/passwd")
+    assert (done.returncode, sandbox.outputs()) == (2, {})
+    assert done.stdout == "::error title=trainc::the input base has several lines\n"
+    assert sandbox.step("base", inputs__root="./ml/", **event).returncode == 0
+    assert sandbox.outputs() == {"base": "HEAD^1"}
+
+
+def test_a_link_of_a_pull_request_does_not_lead_the_checkout_of_the_action(tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path, render=False)
+    sandbox.write("jobs/.keep", "")
+    (sandbox.root / ".trainc-action").symlink_to("jobs")
+    before, action = (step for step in WORKFLOW["jobs"]["trainc"]["steps"][1:3])
+    assert action["with"]["path"] == ".trainc-action"
+    assert sandbox.shell(before["run"]).returncode == 0
+    assert not (sandbox.root / ".trainc-action").is_symlink()
+    assert (sandbox.root / "jobs/.keep").is_file()
 
 
 def test_the_action_is_pinned_and_its_scripts_contain_no_expressions() -> None:
@@ -344,6 +378,37 @@ def test_the_template_of_gitlab(tmp_path: Path) -> None:
     assert ' file="ml/jobs/team-a/bert.yaml"' in report
     (page,) = job["artifacts"]["paths"]
     assert (sandbox.runner / page).read_text(encoding="utf-8").startswith(MARK)
+
+
+@pytest.mark.parametrize("name", ["trainc-junit.xml", "trainc-codequality.json", "trainc-diff.md"])
+def test_a_report_does_not_replace_what_a_link_of_the_merge_request_leads_to(tmp_path: Path, name: str) -> None:
+    """An empty program has no errors."""
+    _, job = template()
+    sandbox = Sandbox(tmp_path, render=False)
+    program = sandbox.runner / "bin" / "trainc"
+    sandbox.program("trainc", "#!/bin/sh\nexit 1\n")
+    (sandbox.repository / name).symlink_to(program)
+    base = commit(sandbox.repository)
+    git(sandbox.repository, "remote", "add", "origin", sandbox.repository.as_uri())
+    git(sandbox.repository, "tag", "main", git(sandbox.repository, "commit-tree", "-m", "a tag", "HEAD^{tree}"))
+    of_request = {"CI_MERGE_REQUEST_DIFF_BASE_SHA": base, "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
+    variables = {**job["variables"], **of_request, "CI_PROJECT_DIR": str(sandbox.repository)}
+    (script,) = job["script"]
+    assert sandbox.shell(script, **variables).returncode == 1
+    assert program.read_text(encoding="utf-8") == "#!/bin/sh\nexit 1\n"
+    assert git(sandbox.repository, "rev-parse", "FETCH_HEAD") == base, "the branch, not the tag of that name"
+
+
+def test_the_root_of_a_merge_request_is_no_link(tmp_path: Path) -> None:
+    _, job = template()
+    sandbox = Sandbox(tmp_path, render=False)
+    (sandbox.repository / "link").symlink_to("jobs")
+    (script,) = job["script"]
+    done = sandbox.shell(script, **{**job["variables"], "TRAINC_ROOT": "link"})
+    assert (done.returncode, done.stdout) == (
+        2,
+        "link is a link, or is behind one, so the target branch may have another project there\n",
+    )
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
