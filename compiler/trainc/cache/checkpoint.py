@@ -1,4 +1,4 @@
-"""The results of jobs as they finish, and the bytes of their files: where an interrupted run goes on.
+"""The results of jobs as they finish, and the bytes of their files: where the run after an interrupted one goes on.
 
 Records are appended to one file until a run leaves out/ up to date and removes it. Each has a checksum, so that after a
 crash the file ends with its last whole record. A run also reads the bytes that it writes to out/ from there.
@@ -11,7 +11,6 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from hashlib import blake2b
 from struct import Struct
 from typing import Final, TypeAlias
 
@@ -20,7 +19,7 @@ from msgspec.structs import replace
 
 from trainc.cache.jobs import StoredJob
 from trainc.cache.store import Store, is_ours
-from trainc.pipeline.content import Digest, Job, bytes_of
+from trainc.pipeline.content import Digest, Job, bytes_of, digest_of
 
 NAME: Final = "finished"
 """The name of the file in the store."""
@@ -29,7 +28,7 @@ LARGEST: Final = 1 << 34
 """The size in bytes from which a file is not continued: a fleet needs about 10 KB per job."""
 
 _HEAD: Final = Struct(">II16s")
-"""The size of a record, that of the contents after it, and the checksum of both."""
+"""The size of a record, that of the contents after it, and the digest of both."""
 
 
 Key: TypeAlias = tuple[str, str, int]
@@ -91,14 +90,15 @@ class Checkpoint:
         return True
 
     def _at(self, offset: int, limit: int) -> tuple[memoryview, memoryview] | None:
-        """Return a record and the contents after it; None if they are damaged or end behind ``limit``."""
+        """Return a record and the contents after it; None if they are damaged or end beyond ``limit``."""
         if offset + _HEAD.size > limit:
             return None
         size, rest, checksum = _HEAD.unpack(self.read(offset, _HEAD.size))
         if offset + _HEAD.size + size + rest > limit:
             return None
-        data = memoryview(self.read(offset + _HEAD.size, size + rest))
-        return (data[:size], data[size:]) if _checksum(data) == checksum else None
+        data = self.read(offset + _HEAD.size, size + rest)
+        view = memoryview(data)
+        return (view[:size], view[size:]) if digest_of(data) == checksum else None
 
     def read(self, offset: int, size: int) -> bytes:
         """Return bytes of the file. Raises OSError."""
@@ -123,7 +123,7 @@ class Checkpoint:
         sizes = tuple(map(len, contents))
         record = msgspec.msgpack.encode(_Record(*key, source, msgspec.Raw(msgspec.msgpack.encode(stored)), sizes))
         data = b"".join((record, *contents))
-        data = _HEAD.pack(len(record), len(data) - len(record), _checksum(data)) + data
+        data = _HEAD.pack(len(record), len(data) - len(record), digest_of(data)) + data
         if os.pwrite(self.handle, data, self.end) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
         start, self.end = self.end + _HEAD.size + len(record), self.end + len(data)
@@ -139,7 +139,3 @@ class Checkpoint:
         """Remove the file; contents in it can still be read."""
         with suppress(OSError):
             os.unlink(self.path)
-
-
-def _checksum(data: bytes | memoryview) -> bytes:
-    return blake2b(data, digest_size=16).digest()
