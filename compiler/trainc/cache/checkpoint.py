@@ -1,4 +1,4 @@
-"""The results of jobs as they finish, and the bytes of their files: where an interrupted run goes on.
+"""The results of jobs as they finish, and the bytes of their files: where the run after an interrupted one goes on.
 
 Records are appended to one file until a run leaves out/ up to date and removes it. Each has a checksum, so that after a
 crash the file ends with its last whole record. A run also reads the bytes that it writes to out/ from there.
@@ -12,7 +12,6 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from hashlib import blake2b
 from struct import Struct
 from typing import Final, TypeAlias
 
@@ -21,7 +20,7 @@ from msgspec.structs import replace
 
 from trainc.cache.jobs import StoredJob
 from trainc.cache.store import Store, is_ours
-from trainc.pipeline.content import Digest, Job, bytes_of
+from trainc.pipeline.content import Digest, Job, bytes_of, digest_of
 
 NAME: Final = "finished"
 """The name of the file in the store."""
@@ -33,7 +32,7 @@ SPARE: Final = 1 << 26
 """The bytes of superseded records that a file may hold, or as many as of others if that is more."""
 
 _HEAD: Final = Struct(">II16s")
-"""The size of a record, that of the contents after it, and the checksum of both."""
+"""The size of a record, that of the contents after it, and the digest of both."""
 
 
 Key: TypeAlias = tuple[str, str, int]
@@ -111,14 +110,15 @@ class Checkpoint:
             self.end += sizes[key]
 
     def _at(self, offset: int, limit: int) -> tuple[memoryview, memoryview] | None:
-        """Return a record and the contents after it; None if they are damaged or end behind ``limit``."""
+        """Return a record and the contents after it; None if they are damaged or end beyond ``limit``."""
         if offset + _HEAD.size > limit:
             return None
         size, rest, checksum = _HEAD.unpack(self.read(offset, _HEAD.size))
         if offset + _HEAD.size + size + rest > limit:
             return None
-        data = memoryview(self.read(offset + _HEAD.size, size + rest))
-        return (data[:size], data[size:]) if _checksum(data) == checksum else None
+        data = self.read(offset + _HEAD.size, size + rest)
+        view = memoryview(data)
+        return (view[:size], view[size:]) if digest_of(data) == checksum else None
 
     def read(self, offset: int, size: int) -> bytes:
         """Return bytes of the file. Raises OSError."""
@@ -137,8 +137,8 @@ class Checkpoint:
         with suppress(*_NOT_OURS):
             stored = _STORED.decode(record.stored)
             contents = {content.value: content for content in self._contents(stored, record.sizes, start)}
-            found = (data[1][one.offset - start :][: one.size] for one in contents.values())
-            if sum(record.sizes) == len(data[1]) and all(map(operator.eq, map(_checksum, found), contents)):
+            found = (bytes(data[1][one.offset - start :][: one.size]) for one in contents.values())
+            if sum(record.sizes) == len(data[1]) and all(map(operator.eq, map(digest_of, found), contents)):
                 return stored, contents
         return None
 
@@ -148,7 +148,7 @@ class Checkpoint:
         sizes = tuple(map(len, contents))
         record = msgspec.msgpack.encode(_Record(*key, source, msgspec.Raw(msgspec.msgpack.encode(stored)), sizes))
         data = b"".join((record, *contents))
-        data = _HEAD.pack(len(record), len(data) - len(record), _checksum(data)) + data
+        data = _HEAD.pack(len(record), len(data) - len(record), digest_of(data)) + data
         self._append(data)
         start, self.end = self.end + _HEAD.size + len(record), self.end + len(data)
         names = (name for name, _ in job.files)
@@ -167,7 +167,3 @@ class Checkpoint:
         """Remove the file; contents in it can still be read."""
         with suppress(OSError):
             os.unlink(self.path)
-
-
-def _checksum(data: bytes | memoryview) -> bytes:
-    return blake2b(data, digest_size=16).digest()

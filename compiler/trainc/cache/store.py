@@ -119,7 +119,7 @@ def _checksum(data: bytes | memoryview) -> bytes:
 
 def _remove_leftovers(folder: Path) -> None:
     """Remove the temporary files of runs that were killed: those that nothing has been written to for an hour."""
-    with os.scandir(folder) as entries:
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if _TEMPORARY.fullmatch(entry.name) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _HOUR:
                 os.unlink(entry.path)

@@ -140,7 +140,7 @@ def drive(tokens: Sequence[Token], builder: object, renaming: frozenset[str]) ->
             if step is None:
                 if kind == END and states[-1] == automaton.end:
                     return values[0]
-                for part in reversed(removed):
+                for part in reversed(removed):  # back to the states before the reductions
                     states[-1:] = part
                 raise UnexpectedToken(token, states)
             name, size = rules[-1 - step]

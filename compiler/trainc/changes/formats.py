@@ -146,7 +146,7 @@ def _details(group: Group) -> str:
 _WORDS: Final = re.compile(r"([(\"']*)(\S*?)([.,:;)\"']*)(?=\s|\Z)")
 """What is before, in and after a word of a sentence."""
 
-_OWN: Final = re.compile(r"[A-Za-z]*|[0-9]{1,3}(?:,[0-9]{3})*|->")
+_PLAIN_WORD: Final = re.compile(r"[A-Za-z]*|[0-9]{1,3}(?:,[0-9]{3})*|->")
 """A word that refers to nothing, whoever wrote it."""
 
 _ADDRESS: Final = re.compile(r"&#64;(?=[\w.-]*\.)")
@@ -163,7 +163,7 @@ def _text(text: str) -> str:
 def _word(match: re.Match[str]) -> str:
     before, word, after = match.groups()
     is_item = word.isdigit() and after[:1] in (".", ")")  # which may begin a list
-    shown = escape(word) if _OWN.fullmatch(word) and not is_item else _code(word)
+    shown = escape(word) if _PLAIN_WORD.fullmatch(word) and not is_item else _code(word)
     return f"{escape(before)}{shown}{escape(after)}"
 
 

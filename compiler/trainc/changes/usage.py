@@ -219,16 +219,15 @@ def property_changes(
 
 def _texts(old: Json, new: Json, shown_old: Json, shown_new: Json) -> tuple[str | None, str | None]:
     """Return both values, as they are shown, as text; of lists only the items that are not in both."""
-    lists = [value for value in (old, new, shown_old, shown_new) if isinstance(value, list)]
-    if len(lists) < 4:
+    if not (isinstance(old, list) and isinstance(new, list)):
         return _text(shown_old), _text(shown_new)
-    matcher = SequenceMatcher(None, list(map(str, lists[0])), list(map(str, lists[1])), autojunk=False)
+    matcher = SequenceMatcher(None, list(map(str, old)), list(map(str, new)), autojunk=False)
     removed: list[Json] = []
     added: list[Json] = []
     for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if tag != "equal":
-            removed += lists[2][old_start:old_end]
-            added += lists[3][new_start:new_end]
+            removed += as_list(shown_old)[old_start:old_end]
+            added += as_list(shown_new)[new_start:new_end]
     return _text(removed or None), _text(added or None)
 
 

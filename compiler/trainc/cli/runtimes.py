@@ -63,10 +63,7 @@ def command(*, output: str | None, root: Path, reporter: Reporter, name: str | N
     else:
         runtime = find(catalog, name)
         shown = _listed((runtime,), output) if output == "table" else _whole(runtime, output)
-    if output == "table":
-        echo(shown, nl=False)
-    else:
-        echo(shown.encode("utf-8"), nl=False)
+    echo(shown if output == "table" else shown.encode("utf-8"), nl=False)
     return reporter.report((*findings, *catalog.findings))
 
 

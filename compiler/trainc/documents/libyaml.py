@@ -274,8 +274,6 @@ def hidden_breaks(text: str) -> list[tuple[int, Problem]]:
 
     What follows one looks like a part of the line before it, such as of a comment.
     """
-    if text.isascii() and "\r" not in text:
-        return []
     found = []
     for match in islice(_HIDDEN_BREAK.finditer(text), MOST_BREAKS):
         code = f"{ord(match[0]):04X}"

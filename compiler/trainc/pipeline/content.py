@@ -61,7 +61,7 @@ def digest_of(content: Content) -> bytes:
 
 
 def bytes_of(content: Content) -> bytes:
-    """Return the bytes of a file that has to be written. Raises Changed as ``writable``, and OSError."""
+    """Return the bytes of a file that has to be written. Raises Changed if only its digest is known, and OSError."""
     if isinstance(content, bytes):
         return content
     if content.read is None:
@@ -73,7 +73,7 @@ def bytes_of(content: Content) -> bytes:
 
 
 def writable(content: Content) -> Content:
-    """Return the content of a file that has to be written. Raises Changed if only its digest is known."""
+    """Return the content of a file that has to be written, without reading it. Raises Changed as ``bytes_of``."""
     if isinstance(content, Digest) and content.read is None:
         raise Changed
     return content

@@ -28,7 +28,6 @@ from trainc.pipeline.content import HEADER, Content, digest_of
 _GIT = ".git"
 """Git's folder counts as outside: its configuration may have tokens."""
 
-
 LIMIT: Final = 16 * 1024 * 1024
 """The most bytes of one file, and of standard input. An API server refuses requests above 3 MiB."""
 
@@ -42,7 +41,7 @@ MAX_TOTAL: Final = 1 << 30
 """The most bytes that the inputs of one folder, or of a git revision, have together."""
 
 _BLOCK: Final = 64 * 1024
-"""The bytes per read."""
+"""The least bytes that one call reads, if the file has them."""
 
 
 class IrregularFileError(OSError):
@@ -68,23 +67,22 @@ def open_regular(path: str | Path) -> int:
 def read_open(handle: int, limit: int) -> bytes:
     """Return the content of an open file, and close it. Raises FileTooLargeError above ``limit`` bytes, and OSError.
 
-    The size that the file system states is no promise: the file may grow, and for those of /proc it is 0.
+    The file may be larger than its stated size, which is 0 for those of /proc. Most are read as one block.
     """
     try:
-        if os.fstat(handle).st_size > limit:
-            raise FileTooLargeError(errno.EFBIG, os.strerror(errno.EFBIG))
-        data = first_bytes(handle, limit + 1)
+        size = os.fstat(handle).st_size
+        data = first_bytes(handle, limit + 1, max(size + 1, _BLOCK)) if size <= limit else None
     finally:
         os.close(handle)
-    if len(data) > limit:
+    if data is None or len(data) > limit:
         raise FileTooLargeError(errno.EFBIG, os.strerror(errno.EFBIG))
     return data
 
 
-def first_bytes(handle: int, size: int) -> bytes:
-    """Return up to ``size`` bytes of an open file. Raises OSError."""
+def first_bytes(handle: int, size: int, block: int = _BLOCK) -> bytes:
+    """Return up to ``size`` bytes of an open file, read in blocks. Raises OSError."""
     parts: list[bytes] = []
-    while size and (part := os.read(handle, min(size, _BLOCK))):
+    while size and (part := os.read(handle, min(size, block))):
         parts.append(part)
         size -= len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)

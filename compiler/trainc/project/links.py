@@ -51,12 +51,12 @@ class Tree:
         """
         return [found for link in links for found in self._behind(link.name, link.name, ())]
 
-    def _behind(self, name: str, path: str, way: tuple[str, ...]) -> Iterator[Entry]:
-        """Yield what is behind the link at ``path``; ``way`` has the folders with the links that led to it."""
+    def _behind(self, name: str, path: str, folders: tuple[str, ...]) -> Iterator[Entry]:
+        """Yield what is behind the link at ``path``; ``folders`` contain the links that led to it."""
         target = self._resolve(path)
         entry = None if target is None else self.entries.get(target)
-        way = (*way, path.rpartition("/")[0])
-        if target is None or entry is None or any(f"{place}/".startswith(f"{target}/") for place in way):
+        folders = (*folders, path.rpartition("/")[0])
+        if target is None or entry is None or any(f"{folder}/".startswith(f"{target}/") for folder in folders):
             return
         yield entry._replace(name=name)
         if entry.mode != _FOLDER:
@@ -68,7 +68,7 @@ class Tree:
         for each in (self.entries[below] for below in self.names[first:end]):
             shown = name + each.name[len(target) :]
             if each.mode == LINK:
-                yield from self._behind(shown, each.name, way)
+                yield from self._behind(shown, each.name, folders)
             else:
                 yield each._replace(name=shown)
 

@@ -177,9 +177,8 @@ def _read_all(base: str, prefix: str, names: Iterable[str], read: Callable[[str,
         inputs = read(f"{base}/{name}", prefix + name)
         total += sum(len(source.text) for source in inputs.sources)
         if total > MAX_TOTAL:
-            yield Inputs(
-                (), (_about("TC012", prefix + name, f"with this file, more than {MAX_TOTAL >> 20} MiB in all"),)
-            )
+            message = f"with this file, more than {MAX_TOTAL >> 20} MiB in all"
+            yield Inputs((), (_about("TC012", prefix + name, message),))
             return
         yield inputs
 
@@ -210,7 +209,7 @@ def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
     except IrregularFileError:
         raise ValueError("is not a regular file") from None
     except FileTooLargeError:
-        raise ValueError(f"is larger than {limit // 1024 // 1024} MiB") from None
+        raise ValueError(f"is larger than {limit >> 20} MiB") from None
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror}") from None
 
@@ -301,7 +300,7 @@ def _read(path: Path | str, name: str, regular: bool = False) -> Inputs:
 
 
 def _too_large(name: str) -> Inputs:
-    return Inputs((), (_about("TC012", name, f"larger than {LIMIT // 1024 // 1024} MiB"),))
+    return Inputs((), (_about("TC012", name, f"larger than {LIMIT >> 20} MiB"),))
 
 
 def _about(code: str, name: str, message: str, severity: Severity | None = None) -> Finding:

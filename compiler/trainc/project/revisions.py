@@ -120,15 +120,15 @@ def _entries(root: Path, revision: str, *paths: str) -> list[Entry]:
     """Return what a revision has at and below some paths, sorted by name; links that lead to something are followed."""
     commit, prefix = _commit(root, revision), _prefix(root)
     listed = _listing(root, commit, *(posixpath.normpath(prefix + path) for path in paths))
-    links = [entry for entry in listed if entry.mode == LINK and not f"{entry.name}/".startswith(prefix + OUT)]
+    links = {entry for entry in listed if entry.mode == LINK and not f"{entry.name}/".startswith(prefix + OUT)}
     if links:
         whole = _listing(root, commit)
         texts = _contents(root, [entry for entry in whole if entry.mode == LINK])
         try:
-            targets = Tree(whole, texts, prefix).behind(links)
+            targets = Tree(whole, texts, prefix).behind(sorted(links))
         except TooManyLinksError as error:
             raise RevisionError(str(error)) from None
-        listed = [entry for entry in listed if entry not in set(links)] + targets
+        listed = [entry for entry in listed if entry not in links] + targets
     return sorted(entry._replace(name=entry.name[len(prefix) :]) for entry in listed if entry.name.startswith(prefix))
 
 
