@@ -148,7 +148,7 @@ def test_a_record_of_others_is_compiled_again(
     data = path(repository).read_bytes()
     size, rest, _ = checkpoint._HEAD.unpack(data[:24])
     forged = new * (size + rest) if old is None else data[24:].replace(old, new)
-    head = checkpoint._HEAD.pack(size, rest, checkpoint._checksum(forged))
+    head = checkpoint._HEAD.pack(size, rest, checkpoint.digest_of(forged))
     path(repository).write_bytes(head + forged)
     run("render")
     assert tree(repository) == expected
