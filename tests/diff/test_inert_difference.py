@@ -5,9 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -171,3 +175,26 @@ def test_a_fence_in_the_path_of_a_field() -> None:
 @given(st.lists(texts(3), min_size=1, max_size=5))
 def test_any_texts(words: list[str]) -> None:
     check(words)
+
+
+WORKFLOW = Path(__file__).resolve().parents[2] / ".github" / "workflows" / "diff-comment.yml"
+
+
+def test_the_workflow_that_posts_takes_every_comment(tmp_path: Path) -> None:
+    """It accepts only lines that these could be; tests/repository/test_workflows.py has what it refuses."""
+    script = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]["comment"]["steps"][0]["run"]
+    checker = script.partition("<<'END'; then\n")[2].partition("\nEND\n")[0]
+    words = (
+        "b\u00e9rt/$x:1",
+        "'a' \"b\" (<c> & d@e.example) www.f.example, https://g",
+        "`h` ```` #1 @i\n/k\n  ```",
+        "1.",
+    )
+    wordings = [["a-b"], words, PIECES, PIECES[::-1], *(PIECES[start::9] for start in range(9))]
+    for wording in wordings:
+        for limit in (formats.LIMIT, 4_000):
+            path = tmp_path / "comment.md"
+            text = escape_text(formats.as_markdown(difference(list(wording)), limit))
+            path.write_text(text, encoding="utf-8", newline="")
+            done = subprocess.run([sys.executable, "-I", "-c", checker, path], capture_output=True, check=False)
+            assert (done.returncode, done.stderr) == (0, b""), text

@@ -186,6 +186,34 @@ def test_a_warning_is_posted_although_nothing_changes(tmp_path: Path) -> None:
         ("something else\n", "7", 1, 1),
         (f"{MARK}\n{'x' * 65_536}", "7", 1, 1),
         (f"{MARK}\n", "", 0, 2),
+        (f"{MARK}\n", "7\n8", 1, 2),
+        *(
+            (f"{MARK}\n### trainc: 1 of 2 directories changes\n{line}\n", "7", 1, 1)
+            for line in (
+                "/approve",
+                "@dependabot merge",
+                "  /lgtm",
+                "- ping @team",
+                "Fixes #1",
+                "see GH-1",
+                "see www.evil.example",
+                "see https://evil.example",
+                "<code>https://evil.example</code>",
+                "<code>www.evil.example</code>",
+                "<code>a&#64;evil.example</code>",
+                "<code></code><img src=x>",
+                "![x](https://evil.example)",
+                "| <script> |",
+                "<details open><summary>x</summary>",
+                "```diff\n/approve\n```",
+                "```diff\n+ a\n ```\n@x\n```",
+                "```diff\n+ a",
+                "```mermaid\ngraph LR\n  click j0 href\n```",
+                "```suggestion\n+ a\n```",
+                "a\r/approve",
+                "\u202eevil",
+            )
+        ),
     ],
 )
 def test_nothing_is_posted(tmp_path: Path, comment: str, number: str, status: int, calls: int) -> None:
