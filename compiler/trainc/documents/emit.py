@@ -112,6 +112,8 @@ def emit_file(data: JsonObject, header_lines: tuple[str, ...] = ()) -> bytes:
 
 def visible(text: str) -> str:
     """Return text with an escape for each character that is not allowed in a comment."""
+    if text.isascii() and text.isprintable():  # so that the expression is not compiled
+        return text
     return _NOT_SINGLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), escaped(text))
 
 
