@@ -213,7 +213,7 @@ def verify_layout(folder: Path) -> tuple[Mapping[str, str], int]:
 
 
 def _verify_blobs(folder: Path, digest: str, seen: set[str]) -> None:
-    """Verify all blobs that a verified manifest or index refers to, each manifest once."""
+    """Verify all blobs that a manifest or an index refers to, each manifest once; its own digest was verified."""
     waiting = [digest]
     parents: set[str] = set()
     while waiting:
