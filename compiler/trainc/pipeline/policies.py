@@ -56,6 +56,13 @@ _WITHOUT_SCHEMA: Final[Mapping[tuple[str, str], str]] = {
 }
 """The resources of generated kinds of which trainc has no schema, all of them namespaced."""
 
+_ONLY_IN_CLUSTERS: Final = (
+    "MutatingAdmissionPolicy",
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+)
+"""Kinds of the admission API that trainc does not evaluate."""
+
 _FOLDER: Final = "policies/"
 _NOT_FOR_POLICIES: Final = ("jobs/", "runtimes/")
 """The folders whose Namespaces and params do not apply to policies."""
@@ -74,6 +81,7 @@ class Policies(Struct, frozen=True, eq=False):
     earlier: Earlier | None = None
     pods: bool = False
     faithful: bool = False
+    not_evaluated: tuple[Document, ...] = ()
 
     @classmethod
     def of(
@@ -88,17 +96,24 @@ class Policies(Struct, frozen=True, eq=False):
 
         An object that exists at ``base`` is updated, any other is created.
         """
+        documents = tuple(documents)
         current = tuple(document for document in documents if is_policy(document))
+        not_evaluated = tuple(
+            document
+            for document in documents
+            if document.data["kind"] in _ONLY_IN_CLUSTERS and document.source.name.startswith(_FOLDER)
+        )
         others = {key: each for key, each in cluster.items() if not each.source.name.startswith(_NOT_FOR_POLICIES)}
         earlier = Earlier.of(options, current, others, registry)
-        if not current and earlier is None:
+        if not current and earlier is None and not not_evaluated:
             return None
         from trainc.admission.policy import PolicySet
 
         settings = options.settings
         pods = settings.pods or (earlier is not None and earlier.pods)
         policies = PolicySet.load(current, others, registry)
-        return cls(policies, registry, Previous(base, registry), settings.namespaces, earlier, pods, options.faithful)
+        previous = Previous(base, registry)
+        return cls(policies, registry, previous, settings.namespaces, earlier, pods, options.faithful, not_evaluated)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -111,6 +126,9 @@ class Policies(Struct, frozen=True, eq=False):
             )
             path = ("spec", "paramRef")
             found.append(report(LACKING, binding, path, message, hint=_PARAMS_HINT, severity=severity))
+        for document in self.not_evaluated:
+            message = f"{document.data['kind']} {_name(document)!r} is not evaluated: only a cluster does"
+            found.append(report(UNDECIDED, document, ("kind",), message))
         return tuple(found)
 
     def of_input(self, document: Document) -> tuple[Finding, ...]:
