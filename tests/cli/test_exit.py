@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from small import surroundings
 
-from trainc.cli.command import echo
+from trainc.cli import Stopped
+from trainc.cli.command import Command, echo
 from trainc.cli.root import trainc
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +40,19 @@ def test_what_was_written_is_there() -> None:
 @pytest.mark.parametrize(("args", "status"), [(("--version",), 0), (("build",), 2), (("build", "no.yaml"), 2)])
 def test_the_status_is_kept(args: tuple[str, ...], status: int) -> None:
     assert _run(ENTRY, *args).returncode == status
+
+
+@pytest.mark.parametrize(("end", "status"), [(Stopped(143), 143), (KeyboardInterrupt(), 1)])
+def test_a_signal_decides_the_status_if_cleaning_up_fails(end: BaseException, status: int) -> None:
+    @click.command(cls=Command)
+    def command() -> None:
+        try:
+            raise end
+        finally:
+            os.close(-1)
+
+    result = CliRunner().invoke(command)
+    assert (result.exit_code, result.output.strip()) == (status, "" if status == 143 else "Aborted!")
 
 
 def test_profiles_and_traces_are_finished() -> None:

@@ -39,7 +39,17 @@ class Command(click.Command):
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as error:  # noqa: BLE001 - all failures are reported alike
+            if (interruption := _interruption(error)) is not None:
+                raise interruption from None
             return failure(error, verbose=bool(ctx.params.get("verbose")))
+
+
+def _interruption(error: Exception) -> BaseException | None:
+    """Return the signal whose exception an error followed: shutil, for one, may then close a descriptor twice."""
+    cause = error.__context__
+    while cause is not None and not isinstance(cause, SystemExit | KeyboardInterrupt):
+        cause = cause.__context__
+    return cause
 
 
 def failure(error: Exception, *, verbose: bool) -> int:
