@@ -89,7 +89,8 @@ def _answer(given: Input, folder: str, seconds: int, writing: int) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         result = CliRunner().invoke(trainc, given.command, input=given.text.encode(), prog_name="trainc")
         failed = result.exception is not None and not isinstance(result.exception, SystemExit)
-        codes = [repr(result.exception)[:200]] if failed else sorted(set(re.findall(r"\bTC\d{3}\b", result.output)))
+        found = set(re.findall(r"(?:error|warning|note)\[(TC\d{3})\]", result.output))  # quoted lines may name others
+        codes = [repr(result.exception)[:200]] if failed else sorted(found)
         os.write(writing, json.dumps([-1 if failed else result.exit_code, codes[:20]]).encode())
     finally:
         os._exit(0)

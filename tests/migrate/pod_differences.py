@@ -529,9 +529,9 @@ DIFFERENCES = (
         "TrainJob",
         r".*\.resources\..*",
         "Resources of a runtime that a TrainJob does not name",
-        "From v2.2 on, Trainer adds them to those of the job.",
+        "From v2.3 on, Trainer adds them to those of the job.",
         _added,
-        finding="adds resources of the runtime",
+        finding="v2.3.0 adds ",
     ),
     Entry(
         "counted-processes",
