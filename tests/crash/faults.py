@@ -300,6 +300,8 @@ def answers(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     with contextlib.ExitStack() as stack:
         begun = []
         for request in requests:
+            if (call := request.get("call")) is not None:
+                importlib.import_module(call.rpartition(".")[0])  # once, and not in each process
             count = mmap.mmap(-1, 8)
             files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
             log, out, err = (file.fileno() for file in files)

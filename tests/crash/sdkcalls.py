@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kubeflow.trainer.options import Name
+from kubeflow.trainer.types import types
+
+from trainc.sdk.client import GitBackend
+
 
 def train(name: str, image: str) -> None:
     """Write a TrainJob, as a notebook does."""
-    from kubeflow.trainer.options import Name
-    from kubeflow.trainer.types import types
-
-    from trainc.sdk.client import GitBackend
-
     backend = GitBackend(Path.cwd(), "sdk", None)
     trainer = types.CustomTrainerContainer(image=image)
     backend.train(runtime=backend.get_runtime("torch-distributed"), trainer=trainer, options=[Name(name)])

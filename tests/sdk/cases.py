@@ -504,6 +504,9 @@ def test_a_cell_may_run_again(client: GitTrainerClient, root: Path) -> None:
     for name in ("mnist", "moved"):
         with pytest.raises(FileExistsError, match=r"jobs/team-a/moved\.yaml has other documents: change TrainJob"):
             client.train(name=name, trainer=CONTAINER, replace=True)
+    path.with_name("broken.yaml").write_text("a: [", encoding="utf-8")
+    with pytest.raises(FindingsError, match=r"jobs/team-a/broken\.yaml:\d+:\d+: error\[TC002\]"):
+        client.train(name="broken", trainer=CONTAINER)
     with pytest.raises(RuntimeError, match=r"moved\.yaml has other documents, too: delete TrainJob 'other' there"):
         client.delete_job("other")
 

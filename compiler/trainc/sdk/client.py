@@ -115,8 +115,11 @@ class GitBackend(KubernetesBackend):
         return name
 
     def _existing(self, name: str, file: str, overwrite: bool) -> Stored | None:
-        """Return the TrainJob of a name, if its file may be overwritten. Raises FileExistsError."""
-        job = self.repository.find(name)
+        """Return the TrainJob of a name, if its file may be overwritten. Raises FileExistsError and FindingsError."""
+        jobs, findings = self.repository.read()
+        job = next((job for job in jobs if job.name == name), None)
+        if job is None and (errors := [one for one in findings if one.file == file and _is_error(one)]):
+            raise FindingsError(name, errors)
         if (job is None and (self.repository.root / file).exists()) or (job is not None and not job.alone):
             raise FileExistsError(f"{job.file if job else file} has other documents: change TrainJob {name!r} there")
         if job is not None and not job.is_written and not overwrite:
@@ -159,7 +162,7 @@ class GitBackend(KubernetesBackend):
         Of a runtime that does not exist, or that the SDK cannot read, a job has what its TrainJob says.
         """
         runtimes = {each.name: each for each in self.list_runtimes()}
-        jobs = [(job, _runtime_of(job)) for job in self.repository.jobs()]
+        jobs = [(job, _runtime_of(job)) for job in self.repository.read()[0]]
         return [
             self._trainjob(job, runtimes.get(name) or _unknown_runtime(job))
             for job, name in jobs
@@ -181,7 +184,7 @@ class GitBackend(KubernetesBackend):
 
     def _find(self, name: str) -> Stored:
         if (job := self.repository.find(name)) is None:
-            hint = suggest(name, [job.name for job in self.repository.jobs()])
+            hint = suggest(name, [job.name for job in self.repository.read()[0]])
             raise RuntimeError(f"TrainJob {name!r} not found in {JOBS}/{self.namespace}/{f': {hint}' if hint else ''}")
         return job
 

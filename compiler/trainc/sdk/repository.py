@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from trainc.pipeline.compile import load_all
 from trainc.pipeline.runtimes import Runtimes, admit_builtin, builtin_names
 from trainc.project.environments import JOBS, check_file, load_config
 from trainc.project.files import leads_out, read_regular
-from trainc.project.read import read_platform, read_tree
+from trainc.project.read import Inputs, read_platform, read_tree
 from trainc.project.revisions import RevisionError, read_revision
 from trainc.project.write import replace_file
 
@@ -53,16 +53,17 @@ class Repository:
         self.root = root
         self.namespace = namespace
 
-    def jobs(self, base: Revision | None = None) -> Iterator[Stored]:
-        """Yield the TrainJobs of the namespace, or those at a revision; files that cannot be read are skipped."""
+    def read(self, base: Revision | None = None) -> tuple[list[Stored], list[Finding]]:
+        """Return the TrainJobs of the namespace, or those at a revision, and the findings on reading their files."""
         folder = f"{JOBS}/{self.namespace}"
-        for source in read_tree(self.root, folder).sources if base is None else base.sources:
-            documents, _ = load(source) if source.name.startswith(f"{folder}/") else ((), ())
-            yield from (Stored(job, len(documents) == 1) for job in classify(documents)[0].jobs)
+        inputs = read_tree(self.root, folder) if base is None else Inputs(base.sources)
+        loaded = [load(source) for source in inputs.sources if source.name.startswith(f"{folder}/")]
+        jobs = [Stored(job, len(documents) == 1) for documents, _ in loaded for job in classify(documents)[0].jobs]
+        return jobs, [*inputs.findings, *(finding for _, findings in loaded for finding in findings)]
 
     def find(self, name: str, base: Revision | None = None) -> Stored | None:
         """Return the TrainJob of a name, or that at a revision."""
-        return next((job for job in self.jobs(base) if job.name == name), None)
+        return next((job for job in self.read(base)[0] if job.name == name), None)
 
     def runtimes(self) -> Mapping[str, JsonObject]:
         """Return the runtimes that a job of the namespace can use, by name, as a cluster stores them.
