@@ -170,6 +170,10 @@ def test_lines_are_those_of_an_editor() -> None:
     assert document.locate(("last",)) == Mark(6, 1)
 
 
+def test_the_end_of_a_text_without_a_line_break() -> None:
+    assert (refused("a: [").line, refused("a: [").column) == (1, 5)
+
+
 def test_a_very_long_line() -> None:
     (document,), findings = read(HEAD + "data: " + "x" * 3_000_000 + "\nlast: [1, 2]\n")
     assert findings == ()

@@ -231,7 +231,7 @@ def _yaml_unit(chunk: str, begin: int, lines: Lines) -> _Unit:
     try:
         data, problems = read_yaml(chunk)
     except Refused as refusal:
-        return _refused(refusal.problem, lines.mark(begin + refusal.offset))
+        return _refused(refusal.problem, lines.mark(min(begin + refusal.offset, len(lines.text))))
     if data is None and not problems:
         return _EMPTY
     may_be_large = len(chunk) > SMALL_TEXT or "*" in chunk  # aliases make more of a text
