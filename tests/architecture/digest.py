@@ -1,14 +1,16 @@
 # ruff: noqa: E402 - the package is an argument
-"""Compiles a repository and prints a digest of everything that comes out, in the order it comes out.
+"""Compiles a repository and prints digests of everything that comes out, in the order it comes out, as JSON.
 
 Arguments: the folder of the package, the repository, a copy of its project to render in, and how: `backwards` hands
 over sources and entries of folders in reverse, `thorough` adds the cases of the oracle and other commands, `nobody`
-continues as another user, and `-j`, `--no-cache` are options of render.
+continues as another user, `rendered` leaves out what does not depend on a project folder, and `-j`, `--no-cache` are
+options of render.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import sys
@@ -33,7 +35,7 @@ MORE = (
     ("validate", "--format", "json"),
     ("validate", "--format", "sarif"),
     ("report", "-o", "-"),
-    ("package", "-q", "-o", "build/package"),
+    ("package", "-q", "-o", f"{PROJECT}/build/package"),
     ("render", "--check", "--no-cache"),
 )
 
@@ -124,11 +126,17 @@ def entries_reversed() -> Iterator[None]:
     vars(os).update(listdir=listdir, scandir=scandir)
 
 
-def main() -> None:
-    """Print the digest."""
+def digest(parts: Iterable[str]) -> str:
+    """Return a digest of texts in their order."""
     whole = hashlib.sha256()
-    for part in compiled(Path(REPOSITORY)):
+    for part in parts:
         whole.update(part.encode() + b"\0")
+    return whole.hexdigest()
+
+
+def main() -> None:
+    """Print the digests."""
+    found = {} if "rendered" in HOW else {"compiled": digest(compiled(Path(REPOSITORY)))}
     if "nobody" in HOW:
         list(rendered(Path(PROJECT)))  # loads what the other user may not be allowed to read
         shutil.rmtree(Path(PROJECT, "out"))
@@ -137,9 +145,8 @@ def main() -> None:
         os.setgid(NOBODY)
         os.setuid(NOBODY)
     with entries_reversed():
-        for part in rendered(Path(PROJECT)):
-            whole.update(part.encode() + b"\0")
-    sys.stdout.write(whole.hexdigest())
+        found["rendered"] = digest(rendered(Path(PROJECT)))
+    json.dump(found, sys.stdout)
 
 
 if __name__ == "__main__":
