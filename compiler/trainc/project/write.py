@@ -335,7 +335,7 @@ def replace_files(
             _remove_leftovers(parent)
         for path, data in files:
             with _named(path):
-                _write_beside(written, path, bytes_of(data), sync=handle is None, like=path if sources else None)
+                _write_beside(written, path, bytes_of(data), sync=handle is None, keep_mode=sources)
             advance()
         if handle is not None:
             _sync(handle)
@@ -345,7 +345,7 @@ def replace_files(
                     os.replace(written[number], path)
                 except FileNotFoundError:
                     # A concurrent run removed the temporary file as a leftover, and perhaps its folder as empty.
-                    _write_beside(written, path, bytes_of(data), sync=True, like=path if sources else None)
+                    _write_beside(written, path, bytes_of(data), sync=True, keep_mode=sources)
                     os.replace(written[-1], path)
     except BaseException:
         _remove(written)
@@ -383,10 +383,10 @@ def _is_running(process: int) -> bool:
     return True
 
 
-def _write_beside(written: list[str], path: str, data: bytes, *, sync: bool, like: str | None = None) -> None:
+def _write_beside(written: list[str], path: str, data: bytes, *, sync: bool, keep_mode: bool = False) -> None:
     """Write bytes to a new temporary file in the folder of another file, and add its name to ``written``.
 
-    It has the mode of the file ``like``, if that exists.
+    With ``keep_mode``, it has the mode of the other file, if that exists.
     """
     folder = path.rpartition("/")[0]
     temporary = f"{folder}/.trainc-{os.getpid()}-{int.from_bytes(os.urandom(8), 'big')}.tmp"
@@ -397,9 +397,9 @@ def _write_beside(written: list[str], path: str, data: bytes, *, sync: bool, lik
         Path(folder).mkdir(parents=True, exist_ok=True)
         file = open(temporary, "xb")  # noqa: SIM115
     with file:
-        if like is not None:
+        if keep_mode:
             with suppress(FileNotFoundError):
-                os.chmod(temporary, stat.S_IMODE(os.stat(like).st_mode))
+                os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
         file.write(data)
         file.flush()
         if sync:
