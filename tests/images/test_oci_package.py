@@ -130,3 +130,14 @@ def test_indexes_of_indexes_are_verified_once(tmp_path: Path) -> None:
         blobs.append(canonical({"manifests": [entry, entry], "number": number}))
     write_layout(index_of(blobs[-2], blobs[-1], {"mediaType": INDEX}), blobs, tmp_path / "layout")
     assert verify_layout(tmp_path / "layout")[1] == 1201
+
+
+def test_the_layout_survives_a_killed_run_and_a_failed_one(tmp_path: Path) -> None:
+    """A run that is killed between its two renames leaves the older layout beside the place of the new one."""
+    layout, documents = tmp_path / "layout", index_of(b"{}", b"{}", {})
+    write_layout(documents, [b"one"], layout)
+    layout.rename(tmp_path / ".layout.old")
+    with pytest.raises(FileNotFoundError):
+        write_layout(documents, [tmp_path / "missing"], layout)
+    assert (layout / "blobs" / "sha256" / digest_of(b"one").removeprefix("sha256:")).read_bytes() == b"one"
+    assert [path.name for path in tmp_path.iterdir()] == ["layout"]

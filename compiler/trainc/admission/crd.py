@@ -23,7 +23,6 @@ from trainc.schema import Admitted as Result
 from trainc.schema import Resource, Violation, admit, resource, unknown_field_hint
 from trainc.schema.inputs import go_types
 from trainc.schema.wording import QUOTE_IT, not_allowed, show
-from trainc.schema.wording import show as shown
 from trainc.upstream import RUN_PATH
 
 _SIZE_LIMIT = lazy(r"size\(self[.A-Za-z]*\) <= ([0-9]+)$")
@@ -108,7 +107,7 @@ def rule_finding(document: Document, failure: BrokenRule, stage: str | None) -> 
     """Return the finding on a rule that a document violates."""
     path, rule = existing(document.data, failure.path), failure.rule
     value = get(document.data, *path)
-    found, expected, hint = shown(value) if path else None, rule or None, rule_hint(rule, failure.message)
+    found, expected, hint = show(value) if path else None, rule or None, rule_hint(rule, failure.message)
     if isinstance(value, str) and (limit := _SIZE_LIMIT.search(rule)) is not None and len(value) > int(limit[1]):
         found, expected = f"{len(value)} characters", f"at most {limit[1]} characters"
         hint = _WHY_SHORT if path == ("metadata", "name") else hint

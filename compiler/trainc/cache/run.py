@@ -150,14 +150,11 @@ class RunCache(Uncached):
             results = self.results[environment] = {}
             waiting = []
             for document in documents:
-                for stored, contents in self._stored(environment, document):
-                    job = self._restored(stored, contents, document, keys, others)
-                    if job is not None:
-                        results[document_id(document)] = stored
-                        yield job
-                        break
-                else:
+                if (restored := self._restored(environment, document, keys, others)) is None:
                     waiting.append(document)
+                else:
+                    results[document_id(document)], job = restored
+                    yield job
             for compiled in inner(context, map(self.whole, waiting)):
                 if (new := stored_job(compiled, keys, others)) is not None:
                     results[document_id(compiled.document)] = new
@@ -165,37 +162,34 @@ class RunCache(Uncached):
 
         return execute
 
-    def _stored(self, environment: str, document: Document) -> Iterator[tuple[StoredJob, dict[bytes, Digest] | None]]:
-        """Yield what earlier runs stored about a job: results; those of an interrupted run with contents by digest."""
+    def _restored(
+        self, environment: str, document: Document, keys: Keys, others: Documents
+    ) -> tuple[StoredJob, Job] | None:
+        """Return what an earlier run stored about a job, and the job; None if that is not current or lacks bytes.
+
+        The bytes are in the files of out/, if these will be compared, or in the checkpoint of an interrupted run.
+        """
         file, (name, index) = self.jobs.get(document.source.name), document_id(document)
         if file is None or index not in file.jobs:
-            return
-        if (stored := file.jobs[index].results.get(environment)) is not None:
-            yield stored, None
-        if self.checkpoint is not None and (found := self.checkpoint.find((environment, name, index), file.digest)):
-            yield found
-
-    def _restored(
-        self,
-        stored: StoredJob,
-        contents: dict[bytes, Digest] | None,
-        document: Document,
-        keys: Keys,
-        others: Documents,
-    ) -> Job | None:
-        """Return the job of a stored result; None if that is not current, or the bytes of a file are not there."""
-        result = stored.result
-        if not is_current(stored, document, keys):
             return None
-        has_bytes = contents is not None or not self.compares
-        if not has_bytes and not all(self.is_same(name, Digest(digest)) for name, digest in result.files):
-            return None
-        if any(finding.is_about(document_id(document)) for finding in result.findings):
+        content: Callable[[bytes], Content] = Digest
+        stored = file.jobs[index].results.get(environment)
+        if stored is None or not is_current(stored, document, keys) or not self._is_written(stored):
+            key = environment, name, index
+            found = None if self.checkpoint is None else self.checkpoint.find(key, file.digest)
+            if found is None or not is_current(found[0], document, keys):
+                return None
+            stored, content = found[0], found[1].__getitem__
+        if any(finding.is_about(document_id(document)) for finding in stored.result.findings):
             document = self.whole(document)
         try:
-            return decode(result, document, others, Digest if contents is None else contents.__getitem__)
+            return stored, decode(stored.result, document, others, content)
         except UnknownDocument:
             return None
+
+    def _is_written(self, stored: StoredJob) -> bool:
+        """Return whether the files of a job are in out/, if that will be compared."""
+        return not self.compares or all(self.is_same(name, Digest(digest)) for name, digest in stored.result.files)
 
     def _without_bytes(self, environment: str, job: Job, stored: StoredJob) -> Job:
         """Return a compiled job whose bytes are in the checkpoint, or not needed."""

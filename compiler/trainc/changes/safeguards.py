@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -123,8 +124,13 @@ def _weaker_fields(was: Document, now: Document) -> Weaker:
     yield from ((("spec", *path), message) for path, message in weaker(old.spec, new.spec))
 
 
-_Entry = tuple[str, str, str, frozenset[tuple[str, str, Path]]]
-"""File, code and reason of a comment, and what it covers: kinds and names of objects, and paths."""
+class _Ignored(NamedTuple):
+    """A code in a comment, and what the comment covers: kinds and names of objects, and paths."""
+
+    file: str
+    code: str
+    reason: str
+    covered: frozenset[tuple[str, str, Path]]
 
 
 def _new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
@@ -134,14 +140,15 @@ def _new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
         was = old.get(source.name)
         if WORD not in source.decoded() or (was is not None and was.text == source.text):
             continue
-        known = Counter(entry for entry, _ in _entries(was)) if was is not None else Counter[_Entry]()
-        for entry, document in _entries(source):
-            known[entry] -= 1
-            if known[entry] < 0:
-                yield report(_COMMENTS, document, (), f"new comment ignores {entry[1]}: {entry[2]}")
+        known = Counter(ignored for ignored, _ in _ignored(was)) if was is not None else Counter[_Ignored]()
+        for ignored, document in _ignored(source):
+            known[ignored] -= 1
+            if known[ignored] < 0:
+                yield report(_COMMENTS, document, (), f"new comment ignores {ignored.code}: {ignored.reason}")
 
 
-def _entries(source: Source) -> Iterator[tuple[_Entry, Document]]:
+def _ignored(source: Source) -> Iterator[tuple[_Ignored, Document]]:
+    """Yield the codes that the comments of a file suppress, with documents for findings on them."""
     documents = load(source)[0]
     suppressions = Suppressions.read((source,), documents, comments)
     covered: dict[tuple[int, str], set[tuple[str, str, Path]]] = {}
@@ -155,7 +162,7 @@ def _entries(source: Source) -> Iterator[tuple[_Entry, Document]]:
     for ignore in suppressions.ignores:
         for code, document in ignore.codes.items():
             values = frozenset(covered.get((ignore.line, code), ()))
-            yield (source.name, code, ignore.reason, values), document
+            yield _Ignored(source.name, code, ignore.reason, values), document
 
 
 def _by_names(value: Json, path: Path) -> Path:

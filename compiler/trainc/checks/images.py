@@ -72,7 +72,8 @@ def _upper_case_error(image: str) -> Error | None:
     if not slash or first == first.lower() or "." in first or ":" in first:
         return None
     message = f"{first!r} is parsed as a registry, since paths have no upper case"
-    return Error(message, f"write {image.replace(first, first.lower(), 1)!r}, or the registry with its domain")
+    hint = f"write {image.replace(first, first.lower(), 1)!r}, or the registry with its domain"
+    return Error(message, hint, is_case=True)
 
 
 def _finding(model: Model, owner: Object, path: Path, image: str, error: Error) -> Finding:
@@ -85,8 +86,7 @@ def _finding(model: Model, owner: Object, path: Path, image: str, error: Error) 
             # The environment has rewritten a valid reference.
             document, source = origin.document, existing(origin.document.data, origin.path)
             registry = get(document.data, *source)
-            is_case = (error.hint or "").startswith("write '")
-            if is_case and isinstance(registry, str) and registry not in (image, registry.lower()):
+            if error.is_case and isinstance(registry, str) and registry not in (image, registry.lower()):
                 error = error._replace(hint=f"write {registry.lower()!r}")
     severity = Severity.WARNING if reference_error(image) is None else model.severity
     message = f"image {image} cannot be pulled: {error.message}"
@@ -113,10 +113,11 @@ _MARK = lazy(r"\{\{.*?\}\}|\$\{[^}]*\}|\$\([^)]*\)|\{[^}]*\}|<[^>]*>|%\([^)]*\)s
 
 
 class Error(NamedTuple):
-    """The error of a reference, and a hint; None for the hint of the code."""
+    """The error of a reference, and a hint; None for the hint of the code. ``is_case``: upper case is the error."""
 
     message: str
     hint: str | None = None
+    is_case: bool = False
 
 
 @lru_cache(maxsize=4096)
@@ -135,7 +136,7 @@ def reference_error(image: str) -> Error | None:
         path = f"{host}/{path}"
     shown = path if path in image else path.removeprefix(LIBRARY)
     if path != path.lower():
-        return Error("its path is not in lower case", f"write {image.replace(shown, shown.lower(), 1)!r}")
+        return Error("its path is not in lower case", f"write {image.replace(shown, shown.lower(), 1)!r}", is_case=True)
     if not _PATH.fullmatch(path):
         return Error(f"{shown!r} is not a valid path" if shown else "it has no path")
     if len(path) > MAX_PATH:

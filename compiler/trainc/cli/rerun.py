@@ -27,6 +27,7 @@ from trainc.gitops.base import RUN_NUMBER
 from trainc.gitops.naming import MODE
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.context import Keep
+from trainc.pipeline.jobresults import document_id
 from trainc.project.config import Config
 from trainc.project.environments import JOBS, compile_for, load_config
 from trainc.project.fixing import EditError, Files, diff_text, read_documents, write_sources
@@ -173,18 +174,14 @@ def _errors(
     errors = tuple(each for each in outcome.findings if each.severity is Severity.ERROR)
     if has_errors(findings):
         return errors
-    wanted = {_place(target.document) for target in targets}
+    wanted = {document_id(target.document) for target in targets}
     unread = {each.file for each in platform.findings}
     return tuple(
         each
         for each in errors
         if each.file in unread
-        or not wanted.isdisjoint(map(_place, (each.document, *(other.document for other in each.related))))
+        or not wanted.isdisjoint(map(document_id, (each.document, *(other.document for other in each.related))))
     )
-
-
-def _place(document: Document) -> tuple[str, int]:
-    return document.source.name, document.index
 
 
 def _has_hash(config: Config) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, mapped
 from trainc.basics.memo import Remembered, known
 from trainc.basics.regex import lazy
-from trainc.findings.display import COMMAND, HIDDEN, LINE_COMMAND, escaped, suspicious
+from trainc.findings.display import COMMAND, HIDDEN, LINE_COMMAND, escape, escaped, suspicious
 from trainc.kube.fieldorder import DATA_MAPS, field_order
 from trainc.kube.gojson import decimal
 
@@ -38,7 +38,6 @@ _HIGH = (
     r"\U00020000-\U0002fffd\U00030000-\U0003fffd"
 )
 _ESCAPED = lazy(rf'[^ -~{_HIGH}]|["\\]')
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _NOT_SINGLE = lazy(rf"[^ -~{_HIGH}]")
 # Readers differ, or editors spoil the text: a first line that is empty or indented, blanks at a line's end.
 _NOT_LITERAL = lazy(rf"[^\n\t -~{_HIGH}]|\A[ \t\n]|[ \t]$", re.MULTILINE)
@@ -114,7 +113,7 @@ def visible(text: str) -> str:
     """Return text with an escape for each character that is not allowed in a comment."""
     if text.isascii() and text.isprintable():  # so that the expression is not compiled
         return text
-    return _NOT_SINGLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), escaped(text))
+    return _NOT_SINGLE.sub(escape, escaped(text))
 
 
 def _is_visible(text: str) -> bool:
@@ -287,12 +286,6 @@ def _double(text: str) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
-    character = match[0]
-    if (known := _ESCAPES.get(character)) is not None:
-        return known
-    number = ord(character)
-    if 0xD800 <= number <= 0xDFFF:
+    if "\ud800" <= match[0] <= "\udfff":
         raise ValueError("half of a surrogate pair cannot be emitted")
-    if number < 0x100:
-        return f"\\x{number:02x}"
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    return escape(match) if match[0] != '"' else '\\"'

@@ -85,6 +85,8 @@ def _hidden_breaks(source: Source) -> Iterator[Finding]:
     if raw.isascii() and ("\r" not in raw if isinstance(raw, str) else b"\r" not in raw):
         return
     text = source.decoded()
+    if not hidden_breaks(text):
+        return
     lines = Lines(text)
     start = _json_units(text, lines)[1]  # JSON has no such line breaks
     for offset, problem in hidden_breaks(text[start:]):

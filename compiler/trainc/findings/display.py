@@ -88,7 +88,8 @@ def invisible(text: str) -> tuple[str, int] | None:
     return f"{name} (U+{ord(found[0]):04X})", found.start()
 
 
-def _escape(match: re.Match[str]) -> str:
+def escape(match: re.Match[str]) -> str:
+    """Return the escape of a character, as in YAML and in Python: ``\\x1b``, ``\\u2028``."""
     return match[0].encode("unicode_escape").decode("ascii")
 
 
@@ -113,7 +114,7 @@ def one_line(text: str, limit: int = MESSAGE_WIDTH) -> str:
 
 def escaped(text: str) -> str:
     """Return text on one line, control characters escaped."""
-    return text if is_shown(text) else _UNSAFE.sub(_escape, text)
+    return text if is_shown(text) else _UNSAFE.sub(escape, text)
 
 
 def width(cell: str) -> int:
@@ -132,7 +133,7 @@ def cells(line: str) -> list[str]:
     at = 0
     for index, char in enumerate(line):
         unsafe = _UNSAFE.match(line, index)
-        cell = " " * (TAB - at % TAB) if char == "\t" else _escape(unsafe) if unsafe else char
+        cell = " " * (TAB - at % TAB) if char == "\t" else escape(unsafe) if unsafe else char
         shown.append(cell)
         at += width(cell)
     return shown
@@ -191,7 +192,7 @@ def escape_text(text: str, colour: bool = False) -> str:
     if not suspicious(text):
         return text
     pattern = _HIDDEN_BUT_COLOURS if colour else HIDDEN
-    text = pattern.sub(lambda match: match[0] if len(match[0]) > 1 else _escape(match), text)
+    text = pattern.sub(lambda match: match[0] if len(match[0]) > 1 else escape(match), text)
     return LINE_COMMAND.sub(r"\1\\x3a:", COMMAND.sub(r"#\\x23", text))
 
 
@@ -199,7 +200,7 @@ def escape_github(text: str) -> str:
     """Escape annotations of GitHub: only lines that begin as ours do remain commands."""
     if not suspicious(text):
         return text
-    lines = HIDDEN.sub(_escape, COMMAND.sub(r"#\\x23", text)).split("\n")
+    lines = HIDDEN.sub(escape, COMMAND.sub(r"#\\x23", text)).split("\n")
     return "\n".join(line if _OURS.match(line, 2) else LINE_COMMAND.sub(r"\1\\x3a:", line) for line in lines)
 
 

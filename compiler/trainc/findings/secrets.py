@@ -231,9 +231,7 @@ def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden], shaped
         for key, child in value.items():
             if (whole or _is_secret_key(key, beside=beside)) and not _has_own_keys(child):
                 found += _all(child, (*path, key))
-            elif isinstance(child, dict | list) or (
-                isinstance(child, str) and (shaped or any(char in child for char in "=@:-"))
-            ):
+            elif isinstance(child, dict | list | str):
                 _walk(root, child, (*path, key), found, shaped)
     elif isinstance(value, list):
         for index, item in enumerate(value):

@@ -157,6 +157,7 @@ def job_objects(model: Model, jobset: Object, launcher: Launcher) -> Objects:
 # Source: the CRDs of external-secrets v1.3.2 (SSHKey exists since v0.19). Defaults are included, since a server would
 # add them. The generator creates a new pair on each refresh, so refreshPolicy is CreatedOnce.
 
+EXTERNAL_SECRETS = "external-secrets.io/v1"
 GENERATORS = "generators.external-secrets.io/v1alpha1"
 SKIP_DRY_RUN: JsonObject = {"argocd.argoproj.io/sync-options": "SkipDryRunOnMissingResource=true"}
 _PUBLIC = "{{ .publicKey | trim }}"
@@ -190,7 +191,7 @@ def operator_objects(model: Model) -> Objects:
     }
     objects: tuple[JsonObject, ...] = (
         manifest(model, GENERATORS, "SSHKey", name, spec={"keyType": "ed25519"}),
-        manifest(model, "external-secrets.io/v1", "ExternalSecret", secret, spec=spec),
+        manifest(model, EXTERNAL_SECRETS, "ExternalSecret", secret, spec=spec),
     )
     if model.options.settings.ssh_keys.skip_dry_run:
         objects = tuple(put(data, ("metadata", "annotations"), {**SKIP_DRY_RUN}) for data in objects)

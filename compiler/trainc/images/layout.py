@@ -90,20 +90,24 @@ def write_layout(documents: Documents, layers: Iterable[Path | bytes], folder: P
     if folder.exists() and not (folder / "oci-layout").is_file() and any(folder.iterdir()):
         raise BuildError(f"{folder} is neither empty nor an image layout: it is not overwritten")
     making, old = (folder.with_name(f".{folder.name}.{suffix}") for suffix in ("making", "old"))
-    for left in (making, old):  # by a run that was killed
-        if left.is_symlink():  # never written through
-            left.unlink()
-        shutil.rmtree(left, ignore_errors=True)
+    _settle(folder, making, old)  # what a killed run left
     try:
         _write(documents, layers, making)
         if folder.exists():
             folder.rename(old)
         making.rename(folder)
     finally:
-        if old.exists() and not folder.exists():
-            old.rename(folder)
-        for left in (making, old):
-            shutil.rmtree(left, ignore_errors=True)
+        _settle(folder, making, old)
+
+
+def _settle(folder: Path, making: Path, old: Path) -> None:
+    """Move the old layout back unless there is a new one, and remove what else is left."""
+    if old.is_dir() and not old.is_symlink() and not folder.exists():
+        old.rename(folder)
+    for left in (making, old):
+        if left.is_symlink():  # never written through
+            left.unlink()
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _write(documents: Documents, layers: Iterable[Path | bytes], making: Path) -> None:

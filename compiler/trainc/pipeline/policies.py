@@ -14,6 +14,7 @@ from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get,
 from trainc.documents.classify import POLICIES, Key, identity
 from trainc.documents.positions import within
 from trainc.findings import Finding, Related, Severity, report
+from trainc.gitops.keys import EXTERNAL_SECRETS, GENERATORS
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.plugins.model import Model, Object
@@ -51,8 +52,8 @@ _NAME: Path = ("metadata", "name")
 
 _WITHOUT_SCHEMA: Final[Mapping[tuple[str, str], str]] = {
     (VOLCANO_API, "PodGroup"): "podgroups",
-    ("external-secrets.io/v1", "ExternalSecret"): "externalsecrets",
-    ("generators.external-secrets.io/v1alpha1", "SSHKey"): "sshkeys",
+    (EXTERNAL_SECRETS, "ExternalSecret"): "externalsecrets",
+    (GENERATORS, "SSHKey"): "sshkeys",
 }
 """The resources of generated kinds of which trainc has no schema, all of them namespaced."""
 

@@ -24,6 +24,7 @@ from trainc.findings.display import one_line
 from trainc.findings.fixes import Action, Fix, fix_of, moved, new_run
 from trainc.findings.redaction import masked_lines
 from trainc.inputs.source import Document, Source
+from trainc.pipeline.jobresults import DocumentId, document_id
 from trainc.project.config import read_document
 from trainc.project.environments import Outcome
 from trainc.project.files import LIMIT, leads_out, open_regular, read_open
@@ -145,33 +146,25 @@ def _worse(applied: Iterable[Key], wanted: Mapping[Key, Fixed], before: Outcome,
     Errors below a renamed key do not count: the wrong name hid them.
     """
     old, new = _by_document(before), _by_document(after)
-    renamed: dict[_Place, dict[FieldPath, str]] = {}
+    renamed: dict[DocumentId, dict[FieldPath, str]] = {}
     for name, edit in applied:
         if edit.fix.action is Action.RENAME:
             renamed.setdefault((name, edit.index), {})[edit.fix.path] = str(edit.fix.value)
     for name, edit in applied:
-        place, finding = (name, edit.index), wanted[name, edit].finding
-        path = moved(edit.fix.path, names := renamed.get(place, {}))
+        document, finding = (name, edit.index), wanted[name, edit].finding
+        path = moved(edit.fix.path, names := renamed.get(document, {}))
         same = finding.code, finding.message, moved(finding.path, names)
         if edit.mark is None and (
-            any(same == (each.code, each.message, each.path) for each in new.get(_place(finding), ()))
-            or _errors(new.get(place, ()), path) > _errors(old.get(place, ()), edit.fix.path)
+            any(same == (each.code, each.message, each.path) for each in new.get(document_id(finding.document), ()))
+            or _errors(new.get(document, ()), path) > _errors(old.get(document, ()), edit.fix.path)
         ):
             yield name, edit
 
 
-_Place = tuple[str, int]
-"""The name of a file and the index of a document in it."""
-
-
-def _place(finding: Finding) -> _Place:
-    return finding.file, finding.document.index
-
-
-def _by_document(outcome: Outcome) -> dict[_Place, list[Finding]]:
-    found: dict[_Place, list[Finding]] = {}
+def _by_document(outcome: Outcome) -> dict[DocumentId, list[Finding]]:
+    found: dict[DocumentId, list[Finding]] = {}
     for finding in outcome.findings:
-        found.setdefault(_place(finding), []).append(finding)
+        found.setdefault(document_id(finding.document), []).append(finding)
     return found
 
 

@@ -11,12 +11,9 @@ from trainc.basics.jsonvalues import Json, JsonObject, get, objects
 from trainc.changes.usage import gpus_of, pods_of, replicated_jobs
 from trainc.findings import CODES, Finding, sort_key
 from trainc.gitops.pods import images
-from trainc.inputs.source import Document
 from trainc.pipeline.content import Job
+from trainc.pipeline.jobresults import DocumentId, document_id
 from trainc.upstream import PRIORITY_LABEL, QUEUE_LABEL
-
-_Place = tuple[str, int]
-"""The file of a document, and its index in the file."""
 
 
 class Numbers:
@@ -40,9 +37,9 @@ def fleet(jobs: Mapping[str, Sequence[Job]], findings: Iterable[Finding]) -> Jso
     The jobs are in the order of their names, so that the page can sort by their positions.
     """
     listed = sorted(findings, key=sort_key)
-    by_place: dict[_Place, list[int]] = {}
+    by_document: dict[DocumentId, list[int]] = {}
     for number, finding in enumerate(listed):
-        by_place.setdefault(_place(finding.document), []).append(number)
+        by_document.setdefault(document_id(finding.document), []).append(number)
     graphs, pictures = Numbers(), Numbers()
     rows: list[Json] = [
         {
@@ -51,7 +48,7 @@ def fleet(jobs: Mapping[str, Sequence[Job]], findings: Iterable[Finding]) -> Jso
                 number
                 for document in (job.document, job.runtime)
                 if document is not None
-                for number in by_place.get(_place(document), [])
+                for number in by_document.get(document_id(document), [])
             ],
         }
         for environment, job in sorted(
@@ -138,10 +135,6 @@ def _finding(finding: Finding) -> JsonObject:
         "message": finding.message,
         "hint": finding.hint or None,
     }
-
-
-def _place(document: Document) -> _Place:
-    return document.source.name, document.index
 
 
 def _number(value: Json) -> int:
