@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 
 class Input(NamedTuple):
-    """Files of a project, standard input, and the command that reads them; ``git``: the files are committed first."""
+    """Files of a project, standard input, and the command that reads them; ``committed``: files of HEAD before that."""
 
     files: Mapping[str, str] = {}
     command: tuple[str, ...] = ("validate", "--no-cache", "--jobs=1")
     text: str = ""
-    git: bool = False
+    committed: Mapping[str, str] = {}
 
 
 Make = Callable[[int], str | Input]
@@ -115,6 +116,13 @@ def script(line: str, count: int) -> str:
     return one(SCRIPT.replace("LINES", numbered(f"          {line}", count, "\n")))
 
 
+MPI = Path(__file__).parents[2] / "runtimes/mpi-distributed.yaml"
+
+
+def hosts(count: int) -> str:
+    return f"{MPI.read_text(encoding='utf-8')}---\n" + one(f"  trainer: {{numNodes: {count}}}\n", "mpi-distributed")
+
+
 TEXTS: dict[str, tuple[int, Make]] = {
     # Texts, documents and objects
     "jobs": (40, lambda n: several(JOB + PAD, n)),
@@ -166,7 +174,7 @@ TEXTS: dict[str, tuple[int, Make]] = {
     "empty values of JSON": (500, lambda n: "{}" * n),
     "values of JSON": (80, lambda n: "\n".join([json.dumps({**OBJECT, "deep": [[[[]]]] * 10})] * n)),
     "texts that are no YAML": (500, lambda n: "---\na: [\n" * n),
-    "documents without content": (2000, lambda n: "---\n" * n),
+    "documents without content": (2000, lambda n: "---\n" * n + one()),
     "keys": (500, lambda n: one(numbered("keyNUMBER: 1\n", n, ""))),
     "one key": (1500, lambda n: one("key: 1\n" * n)),
     "keys of JSON": (500, lambda n: json.dumps({**OBJECT, **{f"key{number}": 1 for number in range(n)}})),
@@ -247,8 +255,10 @@ TEXTS: dict[str, tuple[int, Make]] = {
     "patched variables": (
         250,
         lambda n: trained(
-            filled(CONTAINER, FIELDS=f"env: [{numbered('{name: ANUMBER, value: a}', n)}]", NAME="node"),
-            more=patched(f"containers: [{{name: node, env: [{numbered('{name: ANUMBER, value: b}', n)}]}}]"),
+            filled(CONTAINER, NAME="node", FIELDS="")
+            + ", "
+            + filled(CONTAINER, FIELDS=f"env: [{numbered('{name: ANUMBER, value: a}', n)}]", NAME="side"),
+            more=patched(f"containers: [{{name: side, env: [{numbered('{name: ANUMBER, value: b}', n)}]}}]"),
         ),
     ),
     "arguments": (1000, lambda n: one(f"  trainer: {{args: [{numbered('--aNUMBER=b', n)}]}}\n")),
@@ -321,7 +331,7 @@ TEXTS: dict[str, tuple[int, Make]] = {
             + "]}}}\n",
         ),
     ),
-    "hosts of an MPI job": (1000, lambda n: one(f"  trainer: {{numNodes: {n}}}\n", "mpi-distributed")),
+    "hosts of an MPI job": (1000, hosts),
     "lines of a function": (250, lambda n: script("a = NUMBER", n)),
     "wrong lines of a function": (250, lambda n: script("print(nameNUMBER, $aNUMBER)", n)),
     "deep brackets of a function": (50, lambda n: script("a = " + "(" * n + ")" * n, 1)),

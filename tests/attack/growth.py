@@ -16,7 +16,7 @@ import re
 import resource
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,12 +62,10 @@ def warm_up() -> None:
 def measure(given: Input, seconds: int = SECONDS) -> Run:
     """Run a command on an input in a process of its own, with the modules that this process has loaded."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in given.files.items():
-            path = Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        if given.git:
+        if given.committed:
+            write(folder, given.committed)
             commit(Path(folder))
+        write(folder, given.files)
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
@@ -79,6 +77,13 @@ def measure(given: Input, seconds: int = SECONDS) -> Run:
         _, _, usage = os.wait4(child, 0)
     status, codes = json.loads(answer or b'[-1, ["killed"]]')
     return Run(usage.ru_utime, status, tuple(codes))
+
+
+def write(folder: str, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        path = Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 def _answer(given: Input, folder: str, seconds: int, writing: int) -> None:

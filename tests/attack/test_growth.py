@@ -28,7 +28,7 @@ def test_four_times_the_input_takes_about_four_times_the_work(kind: str) -> None
     warm_up()
     for _ in range(3):  # another process may slow one of the two down
         before, after = measure(made(kind, size)), measure(made(kind, 4 * size))
-        assert {before.status, after.status} <= {0, 1, 2, 3}, (before, after)
+        assert {before.status, after.status} <= {0, 1, 3}, (before, after)  # 2: a command that has not begun
         assert "TC902" not in before.codes + after.codes
         if after.seconds <= MOST * max(before.seconds, LEAST):
             return

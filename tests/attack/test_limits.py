@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 from growing_projects import config, ruled
-from growing_texts import Input, one
+from growing_texts import Input, hosts, one
 from growth import measure
 
 from gitrepo import commit, needs_git
@@ -34,7 +34,6 @@ from trainc.plugins.mpi import implementations
 from trainc.project import files, read, revisions
 
 PAGE = Path(__file__).parents[2] / "docs/limits.md"
-MPI = Path(__file__).parents[2] / "runtimes/mpi-distributed.yaml"
 HEAD = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: large}\n"
 OTHER = {"apiVersion": "example.com/v1", "kind": "Other", "metadata": {"name": "large"}}
 EMPTY = len(json.dumps({**OTHER, "data": ""}, separators=(",", ":")))
@@ -117,9 +116,7 @@ LIMITS = {
     ),
     "hosts of an MPI job": Limit(
         implementations.MAX_HOSTS,
-        lambda n: text(
-            f"{MPI.read_text(encoding='utf-8')}---\n" + one(f"  trainer: {{numNodes: {n}}}\n", "mpi-distributed")
-        ),
+        lambda n: text(hosts(n)),
         "TC407",
     ),
     "bytes of a function of the SDK, as an argument": Limit(functions.MAX_ARGUMENT - 1, script, "TC063"),
