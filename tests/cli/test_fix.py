@@ -159,6 +159,12 @@ def test_files_that_cannot_be_edited(repository: Path, run: Run, monkeypatch: py
     assert (repository / "jobs/a/two.yaml").read_bytes() == before["jobs/a/two.yaml"]
 
 
+def test_a_configuration_that_is_not_read_is_reported_once(repository: Path, run: Run) -> None:
+    (repository / "trainc.yaml").rename(repository / "trainc.yml")
+    result = run("fix")
+    assert (result.exit_code, result.stdout.count("error[TC011]")) == (1, 1)
+
+
 def test_a_file_that_changes_meanwhile_is_not_overwritten(
     repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

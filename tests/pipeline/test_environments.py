@@ -69,6 +69,17 @@ def test_two_jobs_that_meet() -> None:
     assert found.files == {}
 
 
+def test_two_jobs_that_need_one_child_job() -> None:
+    runtimes = [
+        Source(f"runtimes/{name}.yaml", builders.runtime(builders.role(name), name=name)) for name in ("node", "b-node")
+    ]
+    sources = *runtimes, job("a", "j", "b-node"), job("a", "j-b", "node")
+    message = "another job of environment prod has the same Job a/j-b-node-0"
+    for faithful, severity in ((False, "error"), (True, "warning")):
+        found = compile(sources, Options(faithful=faithful)).findings
+        assert [(one.severity, one.message) for one in found if one.code == "TC602"] == [(severity, message)]
+
+
 def test_another_runtime() -> None:
     options: JsonObject = {"runtimes": {"r": "s"}}
     found = build(options, runtime(), runtime("s", image="ghcr.io/other:2"), job("a"))

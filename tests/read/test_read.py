@@ -194,6 +194,17 @@ def test_the_configuration(tmp_path: Path) -> None:
     assert read_config(tmp_path) == Inputs((Source("trainc.yaml", b"trainc.yaml"),))
 
 
+def test_files_that_someone_may_take_for_the_configuration(tmp_path: Path) -> None:
+    tree(tmp_path, "Trainc.YML", "my-trainc.yml", "trainc.json", "trainc.yml/x")
+    (found,) = read_config(tmp_path).findings
+    assert (found.file, found.severity, found.hint) == ("Trainc.YML", Severity.ERROR, "rename it to trainc.yaml")
+    tree(tmp_path, "trainc.yaml")
+    inputs = read_config(tmp_path)
+    hint = "move its content to trainc.yaml, and delete it"
+    assert names(inputs) == ["trainc.yaml"]
+    assert [(one.file, one.severity, one.hint) for one in inputs.findings] == [("Trainc.YML", Severity.WARNING, hint)]
+
+
 @pytest.mark.parametrize(
     ("folder", "path", "name"),
     [

@@ -216,6 +216,16 @@ def test_names_that_differ_in_case_only(tmp_path: Path) -> None:
     ]
 
 
+def test_names_that_differ_in_unicode_normalization_only(tmp_path: Path) -> None:
+    files = {f"{DIR}/role-{name}.yaml": owned() for name in ("\xe9", "E\u0301", "\xeb", "\uac00")}
+    put(tmp_path, f"{DIR}/role-\u1100\u1161.yaml", b"ours\n")
+    how = "differs only in case or Unicode normalization from"
+    assert blocked(plan(tmp_path, files)) == [
+        ("TC901", f"{DIR}/role-\xe9.yaml", f"{how} {DIR}/role-E\u0301.yaml"),
+        ("TC901", f"{DIR}/role-\u1100\u1161.yaml", f"{how} {DIR}/role-\uac00.yaml"),
+    ]
+
+
 def test_an_owned_file_of_another_case_is_replaced(tmp_path: Path) -> None:
     put(tmp_path, f"{DIR}/role-A.yaml", owned())
     apply(plan(tmp_path, {f"{DIR}/role-a.yaml": owned("b: 1\n")}))

@@ -116,9 +116,10 @@ def _read_all(root: Path, folder: Path, paths: Iterable[str], crd_dirs: Iterable
     """Read the documents named, and those of the repository at ``home``."""
     named = merge(read_stdin(sys.stdin.buffer) if path == STDIN else read_given(root, folder, path) for path in paths)
     folders = tuple((name, read_given(root, folder, name)) for name in crd_dirs)
-    if home is None or not has_config(home):
+    config = Inputs() if home is None else read_config(home)
+    if home is None or config == Inputs():
         return Read(named, None, Inputs(), Inputs(), folders)
-    return Read(named, read_config(home), read_lock(home), read_platform(home), folders)
+    return Read(named, config, read_lock(home), read_platform(home), folders)
 
 
 def _compile(

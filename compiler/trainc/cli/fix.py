@@ -85,7 +85,7 @@ def command(
     """
     _check(root, codes, paths)
     configuration, lock, platform = read_config(root), read_lock(root), read_platform(root)
-    whole = [read_tree(root, JOBS), platform, configuration, lock]
+    whole = [read_tree(root, JOBS), platform, *(Inputs(own.sources) for own in (configuration, lock))]
     inputs, crds = merge(read_paths(root, paths) or whole), read_crds(root, Path.cwd(), crd_dirs)
     before = revision_of(root, base, Path.cwd(), paths, "'--base'")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from trainc.basics.jsonvalues import Path, as_object, get
-from trainc.findings import Finding, Related, report
+from trainc.findings import Finding, Related, Severity, report
 from trainc.gitops.base import Pass, job_name_path, not_allowed, option_path
 from trainc.gitops.images import rewritten
 from trainc.gitops.naming import DeployedJob
@@ -20,6 +20,8 @@ from trainc.plugins.model import Findings, Model
 _NAME: Path = ("metadata", "name")
 WITHOUT_TARGET: Final = "TC606"
 UNKNOWN: Final = "TC613"
+_SERVICE: Final = "Service"
+_SUBDOMAIN: Final = "remove network.subdomain from the runtime, so that each JobSet has a Service of its own"
 
 
 def is_included(job: Document, settings: Settings) -> bool:
@@ -29,20 +31,39 @@ def is_included(job: Document, settings: Settings) -> bool:
 
 
 def name_collisions(jobs: Iterable[DeployedJob], options: Options) -> tuple[Finding, ...]:
-    """Return an error for each job with the namespace and name in the cluster, or the JobSet, of another job."""
+    """Return a finding for each job that has the name of another in the cluster, or an object of that name.
+
+    Any number of jobs may have one Service, so it is reported once.
+    """
     first: dict[tuple[str, str, str], Document] = {}
+    services: set[tuple[str, str]] = set()
     found = []
     for job in sorted(jobs, key=lambda job: (job[0], job[1], job[2].source.name, job[2].index)):
-        # Jobs with the same name also have the same JobSet, which is not reported again.
-        for what, name in (("name", job.name), ("JobSet", job.jobset)):
-            document = job.document
-            other = document if name is None else first.setdefault((what, job.namespace, name), document)
-            if other is not document:
-                path, position = (_NAME if what == "name" else job_name_path(each) for each in (document, other))
-                message = f"another job of environment {options.environment} has the same {what} {job.namespace}/{name}"
-                related = (Related("the other job", other, position),)
-                found.append(report("TC602", document, path, message, found=name, related=related))
+        document = job.document
+        names = (("name", job.name), *((("JobSet", job.jobset),) if job.jobset else ()), *job.created)
+        # The first, since jobs with the same name also have the same JobSet, and all that it creates.
+        for what, name in names:
+            other = first.setdefault((what, job.namespace, name), document)
+            if other is document or (job.namespace, name) in services:
+                continue
+            path, position = (_NAME if what == "name" else job_name_path(each) for each in (document, other))
+            message = f"another job of environment {options.environment} has the same {what} {job.namespace}/{name}"
+            mild = what == _SERVICE or (options.faithful and (what, name) in job.created)
+            related = (Related("the other job", other, position),)
+            finding = report(
+                "TC602",
+                document,
+                path,
+                message,
+                severity=Severity.WARNING if mild else None,
+                found=name,
+                hint=_SUBDOMAIN if what == _SERVICE else None,
+                related=related,
+            )
+            found.append(finding)
+            if what != _SERVICE:
                 break
+            services.add((job.namespace, name))
     return tuple(found)
 
 

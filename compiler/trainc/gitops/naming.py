@@ -141,12 +141,16 @@ _NAMED: Final = 10
 
 
 class DeployedJob(NamedTuple):
-    """A job as deployed: its namespace in the cluster, its name, its document, and the name of its JobSet."""
+    """A job as deployed: its namespace in the cluster, its name, its document, and the name of its JobSet.
+
+    ``created`` has kind and name of the objects that JobSet's controller creates.
+    """
 
     namespace: str
     name: str
     document: Document
     jobset: str | None = None
+    created: tuple[tuple[str, str], ...] = ()
 
 
 def too_many_reruns(jobs: Iterable[DeployedJob], base: Base, options: Options) -> tuple[Finding, ...]:

@@ -74,12 +74,16 @@ def _with_image(container: Json, change: Callable[[str], str]) -> Json:
 
 
 class Summary(Struct, frozen=True, omit_defaults=True, gc=False):
-    """An object's identity (as in ``base.identify``), its namespace, its name without run number, and its images."""
+    """An object's identity (as in ``base.identify``), its namespace, its name without run number, and its images.
+
+    ``created`` has kind and name of the objects that JobSet's controller creates for a JobSet.
+    """
 
     identity: Identity
     namespace: str
     plain: str
     images: tuple[str, ...] = ()
+    created: tuple[tuple[str, str], ...] = ()
 
     @property
     def kind(self) -> str:
@@ -96,4 +100,18 @@ def summarize(obj: Object) -> Summary:
     """Return the summary of an object."""
     namespace = get(obj.data, "metadata", "namespace")
     images_of = tuple(dict.fromkeys(image for _, image in images(obj.data)))
-    return Summary(identify(obj.data), str(namespace or ""), obj.plain, images_of)
+    created = tuple(_created_names(obj.data)) if obj.kind == "JobSet" else ()
+    return Summary(identify(obj.data), str(namespace or ""), obj.plain, images_of, created)
+
+
+def _created_names(jobset: JsonObject) -> Iterator[tuple[str, str]]:
+    """Yield the first Job of each replicated job, which meets another JobSet's if any does, the Service and claims."""
+    spec, name = as_object(jobset["spec"]), get(jobset, "metadata", "name")
+    for job in objects(spec.get("replicatedJobs")):
+        if job.get("replicas", 1) != 0:
+            yield "Job", f"{name}-{job.get('name')}-0"
+    if get(spec, "network", "enableDNSHostnames") is not False:
+        yield "Service", str(get(spec, "network", "subdomain") or name)
+    for claims in objects(spec.get("volumeClaimPolicies")):
+        for claim in objects(claims.get("templates")):
+            yield "PersistentVolumeClaim", f"{get(claim, 'metadata', 'name')}-{name}"

@@ -155,8 +155,9 @@ def _summaries(jobs: Iterable[Job], shared: Iterable[Shared]) -> tuple[Summary, 
 
 
 def _deployed(job: Job) -> DeployedJob:
-    jobset = next((obj.name for obj in job.summaries if obj.kind == JOBSET), None)
-    return DeployedJob(job.namespace, job.name, job.document, jobset)
+    jobset = next((obj for obj in job.summaries if obj.kind == JOBSET), None)
+    names = () if jobset is None else (jobset.name, jobset.created)
+    return DeployedJob(job.namespace, job.name, job.document, *names)
 
 
 def _runtime_resources(

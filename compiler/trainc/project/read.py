@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -127,9 +128,26 @@ def read_lock(root: Path) -> Inputs:
 
 
 def _read_own(root: Path, name: str) -> Inputs:
+    misnamed = tuple(_misnamed(root, name))
     if not _exists(root / name):
-        return Inputs()
-    return _outside(name) if leads_out(root, root / name) else read_file(root / name, name)
+        return Inputs((), misnamed)
+    inputs = _outside(name) if leads_out(root, root / name) else read_file(root / name, name)
+    return replace(inputs, findings=(*inputs.findings, *misnamed))
+
+
+def _misnamed(root: Path, name: str) -> Iterator[Finding]:
+    """Yield a finding for each file that someone may take for ``name``: with capitals, or with the ending .yml."""
+    try:
+        names = sorted(os.listdir(root))
+    except OSError:  # a folder may be searched that cannot be listed
+        return
+    exists = name in names
+    hint = f"move its content to {name}, and delete it" if exists else f"rename it to {name}"
+    for other in names:
+        if other != name and re.sub(r"\.yml\Z", ".yaml", other.lower()) == name and _exists(root / other):
+            document, severity = Document(Source(other, b""), {}), Severity.WARNING if exists else None
+            message = "not read because of its name"
+            yield report("TC011", document, (), message, severity=severity, found=other, expected=name, hint=hint)
 
 
 def read_platform(root: Path) -> Inputs:

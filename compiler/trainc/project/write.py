@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
+from unicodedata import normalize
 
 import msgspec
 
@@ -126,7 +127,7 @@ def plan(
     leftovers = [name for name in extra if is_temporary(name)]
     rest = sorted(set(extra).difference(leftovers))
     remove, unread = _ours(base, rest)
-    blocked |= _same_but_for_case(wanted, sorted(set(extra).difference(remove, leftovers)))
+    blocked |= _same_file(wanted, sorted(set(extra).difference(remove, leftovers)))
     obstacles = tuple(
         report("TC901", Document(Source(name, b""), {}), (), message) for name, message in sorted(blocked.items())
     )
@@ -269,17 +270,27 @@ def _folders_in_the_way(files: Iterable[str], scopes: Iterable[str], there: Mapp
     return {folder: f"{kind.value} in place of a folder" for folder, kind in kinds.items() if kind is not Kind.FOLDER}
 
 
-def _same_but_for_case(wanted: Iterable[str], kept: Iterable[str]) -> dict[str, str]:
-    """Find wanted files whose names differ from those of others, wanted or kept, only in case."""
+def _same_file(wanted: Iterable[str], kept: Iterable[str]) -> dict[str, str]:
+    """Find wanted files whose names are one name, in macOS or Windows, with those of others, wanted or kept."""
     seen: dict[str, str] = {}
     clashes: dict[str, str] = {}
     for name in sorted(wanted):
-        if (other := seen.setdefault(name.casefold(), name)) != name:
-            clashes[name] = f"differs only in case from {other}"
+        if (other := seen.setdefault(_folded(name), name)) != name:
+            clashes[name] = _difference(name, other)
     for name in kept:
-        if (other := seen.get(name.casefold(), name)) != name:
-            clashes[name] = f"differs only in case from {other}"
+        if (other := seen.get(_folded(name), name)) != name:
+            clashes[name] = _difference(name, other)
     return clashes
+
+
+def _folded(name: str) -> str:
+    """Return what is equal for canonical caseless matches: https://www.unicode.org/versions/latest, section 3.13."""
+    return name.lower() if name.isascii() else normalize("NFD", normalize("NFD", name).casefold())
+
+
+def _difference(name: str, other: str) -> str:
+    what = "case" if name.casefold() == other.casefold() else "case or Unicode normalization"
+    return f"differs only in {what} from {other}"
 
 
 def _remove_empty(root: Path, folder: PurePosixPath, tops: Collection[str]) -> None:
