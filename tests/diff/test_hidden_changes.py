@@ -5,6 +5,8 @@ from __future__ import annotations
 from json import dumps
 from typing import Any
 
+import pytest
+
 from trainc.changes import Difference, compare, formats
 from trainc.findings import report
 from trainc.inputs.source import Document, Source
@@ -111,3 +113,26 @@ def test_an_annotation_that_lets_argo_cd_replace_the_jobset() -> None:
         "JobSet train is updated in place (metadata.annotations); its new annotations for Argo CD, such as Force=true,"
         " may delete it and create it again.",
     )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentences"),
+    [
+        ("", "Prune=false", ("JobSet train is now protected from deletion: it gets Prune=false.",)),
+        (
+            "Prune=false, Delete=false,Validate=true",
+            "Validate=true",
+            ("JobSet train is no longer protected from deletion: it loses Delete=false, Prune=false.",),
+        ),
+        ("Validate=true", "", ()),
+    ],
+)
+def test_an_annotation_that_protects_from_deletion(old: str, new: str, sentences: tuple[str, ...]) -> None:
+    def annotated(options: str) -> dict[str, bytes]:
+        text = f'"annotations": {{"argocd.argoproj.io/sync-options": "{options}"}}, ' if options else ""
+        files = jobset("train", {})
+        return {name: data.replace(b'"metadata": {', b'"metadata": {' + text.encode()) for name, data in files.items()}
+
+    (job,) = compare(annotated(old), annotated(new)).jobs
+    updated = "JobSet train is updated in place (metadata.annotations); its pods keep running."
+    assert job.cluster == (updated, *sentences)

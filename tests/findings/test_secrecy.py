@@ -121,6 +121,29 @@ def test_flags_and_pairs_within_a_text(text: str, value: str | None) -> None:
     assert found == ([] if value is None else [value])
 
 
+@pytest.mark.parametrize(
+    ("container", "found"),
+    [
+        ({"command": ["curl"], "args": ["-sS", "-u", "me:hunter2222", "https://x"]}, ("args", 2)),
+        ({"command": ["curl", "--user=me:hunter2222"]}, ("command", 1)),
+        ({"command": ["mysql", "-u", "root", "-phunter2222"]}, ("command", 3)),
+        ({"args": ["sshpass -p hunter2222 ssh x"]}, ("args", 0)),
+        ({"args": ["redis-cli -h db -a hunter2222 ping"]}, ("args", 0)),
+        ({"args": ["docker login -u me -p hunter2222 x"]}, ("args", 0)),
+        ({"args": ["curl \\\n  -u me:hunter2222 x"]}, ("args", 0)),
+        ({"args": ["-H", "X-Api-Key: hunter2222"]}, ("args", 1)),
+        ({"args": ["curl x | tee -u me:there", "curl; run -u me:there", "curl -u 'me:$PW' x", "curl -u me x"]}, None),
+        ({"args": ["mysql -p -u root", "mkdir -p a1b2", "mysql -p $PW", "python -u train:main", "run -p 80:80"]}, None),
+        ({"args": ["def f(token: str, key: int64): ...", "token: missing", "Authorization: Bearer {token}"]}, None),
+        ({"args": ["https://me@dev.azure.com/x", "abfss://container0123456789@account.dfs.core.windows.net"]}, None),
+    ],
+)
+def test_passwords_of_programs_and_headers(container: JsonObject, found: Path | None) -> None:
+    values = hidden(as_document({"kind": "X", "spec": container}))
+    assert [*values] == ([] if found is None else [("spec", *found)])
+    assert {value.text for each in values.values() for value in each} <= {"hunter2222"}
+
+
 def test_switches_are_not_hidden() -> None:
     args: list[Json] = ["-o", "PasswordAuthentication=no", "-oPasswordAuthentication='No'", "--token=true", "password="]
     assert hidden_in(as_document({"kind": "X", "args": args})) == []

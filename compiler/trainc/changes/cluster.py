@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.changes.model import Difference, Directory, Effect, JobChange, Usage
+from trainc.basics.jsonvalues import Json, as_object
+from trainc.changes.model import Difference, Directory, Effect, JobChange, ObjectChange, Usage
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
 from trainc.upstream import RUN
@@ -15,6 +16,11 @@ from trainc.upstream import RUN
 FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
 _CLAIM: Final = "PersistentVolumeClaim"
+_FLUX: Final = "kustomize.toolkit.fluxcd.io/"
+KEPT: Final = frozenset(("argocd.argoproj.io/sync-options Prune=false", f"{_FLUX}prune disabled"))
+"""The options of an object that stays in the cluster after its file is removed."""
+
+_SAFEGUARDS: Final = KEPT | {"argocd.argoproj.io/sync-options Delete=false"}
 
 NEW_RUN: Final = f"To apply the change, set the annotation {RUN} in the TrainJob: a new run starts from the beginning."
 """The advice about a refused change."""
@@ -102,14 +108,38 @@ def _updated(job: JobChange) -> str:
         # The first two steps of each path, without indexes.
         fields = {".".join(field.path.split(".")[:2]).split("[")[0] for change in jobsets for field in change.fields}
         pods = "it is suspended and has no pods" if _is_suspended(job) else "its pods keep running"
-        options = [f"{field.path} {field.new}" for change in jobsets for field in change.fields]
-        if any("argocd.argoproj.io/" in text for text in options):
+        added = frozenset[str]().union(*(_changed_options(change)[1] for change in jobsets))
+        if any(option.startswith("argocd.argoproj.io/") for option in added - _SAFEGUARDS):
             pods = "its new annotations for Argo CD, such as Force=true, may delete it and create it again"
         return f"JobSet {job.name} is updated in place ({', '.join(sorted(fields))}); {pods}."
     if job.directory.job == FOLDER:
         in_place = any(change.effect is Effect.UPDATED for change in job.objects)
         return f"Objects shared by the jobs of the namespace change{' in place' * in_place}."
     return "Other objects change; the JobSet does not, and its pods keep running."
+
+
+def sync_options(annotations: Mapping[str, Json]) -> frozenset[str]:
+    """Return the options in annotations for Argo CD and Flux, each with its annotation."""
+    prefixes = ("argocd.argoproj.io/", _FLUX)
+    return frozenset(
+        f"{key} {option.strip()}"
+        for key, value in annotations.items()
+        if key.startswith(prefixes)
+        for option in str(value).split(",")
+    )
+
+
+def _changed_options(change: ObjectChange) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the options of an object that were removed, and those that were added."""
+    annotations: list[dict[str, Json]] = [{}, {}]
+    for field in change.fields:
+        for found, value in zip(annotations, (field.old, field.new), strict=True):
+            if field.path == "metadata.annotations":
+                found.update(as_object(value))
+            elif field.path.startswith('metadata.annotations["') and value is not None:
+                found[field.path[22:-2]] = value
+    before, after = map(sync_options, annotations)
+    return before - after, after - before
 
 
 def _removed(job: JobChange, settings: Settings) -> str:
@@ -142,12 +172,19 @@ def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
         yield "Revert the change to the claim, or rename the claim: deleting it deletes its data."
 
 
+_PROTECTION: Final = ("is no longer protected from deletion: it loses", "is now protected from deletion: it gets")
+"""What happens to an object that loses an option that protects it, or gets one."""
+
+
 def _of_objects(job: JobChange) -> Iterator[str]:
     """Yield sentences about the queue, Jobs that get another name, and ConfigMaps and claims."""
     is_updated = job.effect is Effect.UPDATED
     if is_updated and any(change.what in ("queue", "priority") and change.old for change in job.properties):
         yield "Kueue allows this change only while the JobSet is suspended: if it is running, the sync is refused."
     for change in job.objects:
+        for options, text in zip(_changed_options(change), _PROTECTION, strict=True):
+            if found := sorted(option.rpartition(" ")[2] for option in options & _SAFEGUARDS):
+                yield f"{change.kind} {change.name} {text} {', '.join(found)}."
         if is_updated and change.kind != "JobSet" and change.effect is Effect.CREATED:
             yield f"{change.kind} {change.name} is created."
         elif is_updated and change.kind != "JobSet" and change.effect is Effect.DELETED:

@@ -17,7 +17,7 @@ from trainc.admission.update import FROZEN, IMMUTABLE, config_map_changes
 from trainc.basics.differences import Change, changes, key_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
-from trainc.changes.cluster import application, sentences
+from trainc.changes.cluster import KEPT, application, sentences, sync_options
 from trainc.changes.model import (
     Difference,
     Directory,
@@ -180,13 +180,6 @@ def _next_run(job: JobChange) -> str | None:
     return f'{RUN}: "{int(number[1]) + 1 if number else 2}"'
 
 
-_KEEP: Final = (
-    ("argocd.argoproj.io/sync-options", "Prune=false"),
-    ("kustomize.toolkit.fluxcd.io/prune", "disabled"),
-)
-"""Annotations, and the value that keeps an object in the cluster after its file is removed."""
-
-
 def _compare_objects(
     file: str, old: Document | None, new: Document | None
 ) -> tuple[list[ObjectChange], tuple[Refusal, ...], tuple[Finding, ...]]:
@@ -194,8 +187,8 @@ def _compare_objects(
     if old is None or new is None or _kind(old) != _kind(new):
         found = []
         if old is not None:
-            annotations = ((str(get(old.data, "metadata", "annotations", key) or ""), value) for key, value in _KEEP)
-            effect = Effect.KEPT if any(value in text.split(",") for text, value in annotations) else Effect.DELETED
+            is_kept = sync_options(as_object(get(old.data, "metadata", "annotations"))) & KEPT
+            effect = Effect.KEPT if is_kept else Effect.DELETED
             found.append(ObjectChange(file, _kind(old)[1], _name(old), None, effect))
         if new is not None:
             found.append(ObjectChange(file, _kind(new)[1], None, _name(new), Effect.CREATED))

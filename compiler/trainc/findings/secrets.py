@@ -2,21 +2,22 @@
 
 A value is secret by its name: ``data`` and ``stringData`` of a Secret, the ``value`` (or a misspelt one) beside a
 ``name`` that looks secret, a scalar under a key that looks secret, and within texts ``NAME=value``, ``--name value``,
-``"name": "value"`` and the password of a URL. Or it is secret by its shape: private keys, and tokens of well-known
-services.
+``"name": "value"``, ``Name: value`` as in a header, the password or token of a URL, and what programs such as curl and
+mysql take as one. Or it is secret by its shape: private keys, and tokens of well-known services.
 """
 
 from __future__ import annotations
 
 import re
 from binascii import Error, a2b_base64
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from msgspec import Struct
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, get
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
 from trainc.basics.regex import lazy
 from trainc.inputs.source import Document, Source
 
@@ -44,7 +45,8 @@ _ABOUT = _words(
 
 _NO_SECRET = frozenset(("true", "false", "yes", "no", "on", "off", "null", "none", "~", ""))
 _HINTS = ("pass", "pw", "secret", "token", "key", "cred", "bearer", "auth")
-_MAYBE = lazy("|".join((*_HINTS, "://")), re.I)
+_PROGRAMS = ("curl", "login", "mariadb", "mysql", "redis-cli", "sshpass")
+_MAYBE = lazy("|".join((*_HINTS, *_PROGRAMS, "://")), re.I)
 _MAYBE_NAME = lazy(f"(?i:{'|'.join(_HINTS)}|(?<![a-z])pat(?![a-z]))|Pat(?![a-z])")
 _ASSIGNED = lazy(r"(?<![\w.-])(?:--?)?([A-Za-z][\w.-]*)=(\"[^\"]*\"|'[^']*'|[^\s\"']+)")
 _FLAG = lazy(r"--?([A-Za-z][\w.-]*)\Z")
@@ -58,6 +60,20 @@ _NEAR = 500
 """The characters before an argument in which its call begins."""
 
 _URL = lazy(r"://[^\s/:@]*:([^\s/@]+)@")
+_USER = lazy(r"https?://(?=[A-Za-z_-]*[0-9])([A-Za-z0-9_-]{20,})@")
+"""A token as the user in a URL; names of people and organizations are shorter, or have no digit."""
+
+_HEADER = lazy(
+    r"(?<![\w.-])([A-Za-z][\w-]*):[ \t]+(?:(?:[Bb]asic|[Bb]earer|[Tt]oken)[ \t]+)?"
+    r"(?=[A-Za-z_-]*[0-9])([A-Za-z0-9][\w~+/=!-]{5,})(?![\w.\[(<{$-])"
+)
+"""A value with a digit after a name and a colon: others are words and types, as in Python."""
+
+_OPTION = lazy(r"(?<!\S)(-[uUpa]|--(?:proxy-)?user)([ \t=]*)[\"']?([^\s\"'|;&]+)")
+_COMMAND = lazy(r"(?<![\w.-])(curl|mariadb|mysql|redis-cli|sshpass|(?:docker|podman) login)[\w-]*(?=[ \t])[^|;&\n]*\Z")
+_LOGINS = {"curl": "-u -U --user --proxy-user", "redis-cli": "-a"}
+"""The options with which a program takes a password, and for curl a user before it; -p for all others."""
+
 _PARAMETER = lazy(r"[?&;]\s*([A-Za-z][\w .-]*)=([^\s&;\"'#]+)")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -102,6 +118,7 @@ _TOKEN = lazy(
     )
     | (?<![A-Za-z0-9])[Bb]earer\s+(?P<bearer>[\w.~+/-]{20,}=*)
     | (?<![A-Za-z0-9])[Bb]asic\s+(?P<basic>[A-Za-z0-9+/]{8,}={0,2})
+    | wandb[ \t]+login[ \t]+(?P<wandb>[\w-]{40,})
     | hooks\.slack\.com/services/(?P<hook>[A-Za-z0-9/]{20,})
     | [?&]sig=(?P<signature>[A-Za-z0-9%/+]{20,}=*)
     """,
@@ -111,7 +128,7 @@ _SHAPE_HINTS = (
     *("-begin ", "- begin "),
     *_words(
         "putty-user-key age-secret-key- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- hf_ akia asia aiza npm_ nvapi- xox"
-        " sk-proj- sk-ant- sk-svcacct- sk-live- sk-test- eyj bearer basic hooks.slack.com sig= ls0tls1crudjti"
+        " sk-proj- sk-ant- sk-svcacct- sk-live- sk-test- eyj bearer basic wandb hooks.slack.com sig= ls0tls1crudjti"
         " b3blbnnzac1rzxktdjea ibaakb ibaakc ibadanbg mhccaqeei migkagebbda byqgsm49 mc4caqawbqydk2vw"
     ),
     *(needle.lower() for needle in _NEEDLES),
@@ -218,7 +235,7 @@ def _may_hide(source: Source) -> tuple[bool, bool]:
         return shaped, _MAYBE.search(text) is not None or _MAYBE_NAME.search(text) is not None
     if "://" in text and ("@" in text or "\\" in text or _APPLIED in text):
         return shaped, True
-    if any(word in lower for word in _HINTS):  # several times faster than the pattern
+    if any(word in lower for word in (*_HINTS, *_PROGRAMS)):  # several times faster than the pattern
         return shaped, True
     return shaped, "pat" in lower and _MAYBE_NAME.search(text) is not None
 
@@ -228,6 +245,7 @@ def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden], shaped
     if isinstance(value, dict):
         whole = len(path) == 1 and _in_secret(root, path)
         beside = _is_named_secret(value)
+        found += _in_command(value, path)
         for key, child in value.items():
             if (whole or _is_secret_key(key, beside=beside)) and not _has_own_keys(child):
                 found += _all(child, (*path, key))
@@ -243,6 +261,15 @@ def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden], shaped
                 _walk(root, item, (*path, index), found, shaped)
     elif isinstance(value, str):
         found += _inside(value, path, shaped)
+
+
+def _in_command(owner: JsonObject, path: Path) -> Iterator[Hidden]:
+    """Yield the passwords in the command line of a container."""
+    paths = [(key, index) for key in ("command", "args") for index in range(len(as_list(owner.get(key))))]
+    words = [str(get(owner, *each)) for each in paths]
+    ends = [*accumulate(len(word) + 1 for word in words)]
+    for text, start in _logins(" ".join(words)):
+        yield Hidden((*path, *paths[bisect_right(ends, start)]), text, whole=False)
 
 
 def _all(value: Json, path: Path, name: str = "") -> Iterator[Hidden]:
@@ -262,20 +289,32 @@ def _inside(text: str, path: Path, shaped: bool) -> Iterator[Hidden]:
     if shaped and may_hold(text.lower()):
         for secret in (*private_keys(text), *tokens(text)):
             yield Hidden(path, secret, whole=False)
-    for match in _ASSIGNED.finditer(text) if "=" in text else ():
+    for match in (*_ASSIGNED.finditer(text), *_PARAMETER.finditer(text)) if "=" in text else ():
         if looks_secret(match[1]) and (value := match[2].strip("\"'")).lower() not in _NO_SECRET:
             yield Hidden(path, value, whole=False, name=match[1], is_code=_is_code(text, match))
-    for match in _PARAMETER.finditer(text) if "=" in text else ():
-        if looks_secret(match[1]) and match[2].lower() not in _NO_SECRET:
-            yield Hidden(path, match[2], whole=False, name=match[1], is_code=_is_code(text, match))
     for match in _FLAGGED.finditer(text) if "-" in text else ():
         if looks_secret(match[1]) and (value := match[2].strip("\"'")).lower() not in _NO_SECRET:
             yield Hidden(path, value, whole=False, name=match[1])
     for match in _PAIRED.finditer(text) if ":" in text else ():
         if looks_secret(match[2]) and match[4].lower() not in _NO_SECRET:
             yield Hidden(path, match[4], whole=False, name=match[2])
-    for match in _URL.finditer(text) if "@" in text else ():
+    for match in _HEADER.finditer(text) if ":" in text else ():
+        if looks_secret(match[1]):
+            yield Hidden(path, match[2], whole=False, name=match[1])
+    for match in (*_URL.finditer(text), *_USER.finditer(text)) if "@" in text else ():
         yield Hidden(path, match[1], whole=False)
+    yield from (Hidden(path, each, whole=False) for each, _ in _logins(text))
+
+
+def _logins(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the passwords that programs take as ``-u user:password`` or ``-ppassword``, with their positions."""
+    for match in _OPTION.finditer(text) if any(program in text for program in _PROGRAMS) else ():
+        command = _COMMAND.search(text[max(match.start() - _NEAR, 0) : match.start()].replace("\\\n", "  "))
+        if command is None or match[1] not in _LOGINS.get(command[1], "-p").split():
+            continue
+        password = match[3].partition(":")[2] if command[1] == "curl" else match[3]
+        if password and password[0] not in "$`<{" and not (command[1] in ("mysql", "mariadb") and match[2]):
+            yield password, match.end() - len(password)
 
 
 def _is_code(text: str, match: re.Match[str]) -> bool:

@@ -30,10 +30,12 @@ from trainc.plugins.origins import source_of
 from trainc.schema import Resource, admit, has_rules
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
 from trainc.schema.wording import show
+from trainc.upstream import RUN
 
 RULE: Final = "TC202"
 WEBHOOK: Final = "TC204"
 CONFIG_MAP: Final = "TC205"
+RUN_NUMBER: Final = "TC609"
 _ADVISORY = frozenset((TRAINJOB, *RUNTIMES))
 """The kinds that may never be applied to a cluster."""
 
@@ -79,6 +81,8 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         """
         new = document.data
         old = self.base.input(*identify(new))
+        if old is not None and new["kind"] == TRAINJOB and run_of(document) < run_of(old):
+            return (self._earlier_run(document, old),)
         if old is not None and identify(new)[:2] == ("", "ConfigMap"):
             return tuple(self._immutable(new, old, lambda change: (document, existing(new, change.path))))
         resource = self._resource(new) if old is not None else None
@@ -107,6 +111,15 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
             source = document, existing(new, first.path)
             findings.append(self._finding(refusal, source, old, (after, before), hint=hint, severity=severity))
         return tuple(findings)
+
+    def _earlier_run(self, document: Document, old: Document) -> Finding:
+        """Return the warning about a run number that is lower than before."""
+        path: Path = ("metadata", "annotations", RUN)
+        message = f"run number lowered from {run_of(old)} to {run_of(document)} since {self.base.revision}"
+        hint = f'the job runs again with the name of an earlier run: use "{run_of(old) + 1}" for a new one'
+        source = document, existing(document.data, path)
+        related = (Related(f"at {self.base.revision}", old, existing(old.data, path)),)
+        return report(RUN_NUMBER, *source, message, hint=hint, related=related, severity=Severity.WARNING)
 
     def of_objects(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
         """Return findings on refused changes of a job's JobSet and ConfigMaps, at their sources."""
