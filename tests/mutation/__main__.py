@@ -1,8 +1,8 @@
 """Mutation testing of the rooms that decide what a cluster gets: `make mutants ARGS="--rooms merge --count 40"`.
 
 Results are lines of JSON in --results, one file per room: a run goes on where the last one ended, and tests survivors
-again after tests have changed. Ends with 1 if a room has fewer than 85 % of its mutants killed, or a survivor without
-an explanation in survivors.md.
+without an explanation again after tests have changed. Ends with 1 if a room has fewer than 85 % of its mutants killed,
+or a survivor without an explanation in survivors.md.
 """
 
 from __future__ import annotations
@@ -76,6 +76,11 @@ def explained() -> set[tuple[str, str, str]]:
     return {(part[1], part[3], part[5]) for part in parts if len(part) > 6}
 
 
+def changed(mutant: mutants.Mutant) -> tuple[str, str, str]:
+    """Return how a mutant is listed in survivors.md."""
+    return f"{mutant.file}:{mutant.function}", mutant.old, mutant.new
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rooms", default=",".join(ROOMS), help="rooms, separated by commas")
@@ -106,15 +111,16 @@ def test(room: str, count: int, seed: int, folder: Path) -> None:
     cache = folder / f"profile-{alike[0]}.json"
     say(f"{room}: run its tests")
     all_files = [file for other in alike for file in files(other)]
-    if (failed := campaign.forked(lambda: bool(campaign.profile(place, all_files, cache)), 10**6, 10**6)) is not True:
+    if (failed := campaign.forked(lambda: bool(campaign.profile(place, all_files, cache)), 10**6)) is not True:
         raise SystemExit(f"{room}: {failed}")
     profiled = json.loads(cache.read_text(encoding="utf-8"))
-    state = hashlib.sha256(json.dumps([profiled["digest"], *sorted(profiled["tests"])]).encode()).hexdigest()[:8]
+    sources = sorted((name, row["source"]) for name, row in profiled["tests"].items())
+    state = hashlib.sha256(json.dumps([profiled["digest"], *sources]).encode()).hexdigest()[:8]
     done = read(folder / f"mutation-{room}.jsonl")
     sampled = mutants.sample(texts, count, seed)
-    waiting = [
-        m for m in sampled if m.name not in done or not (is_killed(done[m.name]) or done[m.name]["state"] == state)
-    ]
+    known = explained()
+    survivors = [m for m in sampled if m.name in done and not is_killed(done[m.name]) and changed(m) not in known]
+    waiting = [m for m in sampled if m.name not in done] + [m for m in survivors if done[m.name]["state"] != state]
     say(f"{room}: {len(waiting)} of {len(sampled)} mutants")
 
     def note(mutant: mutants.Mutant, outcome: campaign.Outcome, seconds: float) -> None:
@@ -147,10 +153,9 @@ def report(rooms: list[str], count: int, seed: int, folder: Path) -> int:
         lines.append(f"| {room} | {number} | {killed} | {late} | {len(alive)} | {share:.1%} | {minutes:.0f} |")
         poor |= share < KILLED or len(rows) < len(sampled)
         for mutant in alive:
-            changed = (f"{mutant.file}:{mutant.function}", mutant.old, mutant.new)
-            if changed not in known:
+            if changed(mutant) not in known:
                 status = f"line {mutant.lines[0]}, {done[mutant.name]['status']}"
-                unexplained.append("- `{}`: `{}` → `{}`: ".format(*changed) + status)
+                unexplained.append("- `{}`: `{}` → `{}`: ".format(*changed(mutant)) + status)
     sys.stdout.write("\n".join([*lines, "", *unexplained]) + "\n")
     return int(poor or bool(unexplained))
 
