@@ -87,15 +87,20 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=300, help="mutants per room")
     parser.add_argument("--seed", type=int, default=19)
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "mutants", help="a folder")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="end then, with what has been tested")
     parser.add_argument("--report", action="store_true", help="only print the results")
     options = parser.parse_args()
     options.results.mkdir(parents=True, exist_ok=True)
     os.chdir(ROOT)
-    rooms = options.rooms.split(",")
+    rooms, start = options.rooms.split(","), time.monotonic()
     if not options.report:
-        for room in rooms:
-            test(room, options.count, options.seed, options.results)
-    return report(rooms, options.count, options.seed, options.results)
+        for number, room in enumerate(rooms, 1):
+            end = start + 60 * options.minutes * number / len(rooms)
+            test(room, options.count, options.seed, options.results, end)
+    text, status = report(rooms, options.count, options.seed, options.results, whole=options.minutes == float("inf"))
+    (options.results / "report.md").write_text(text, encoding="utf-8")
+    sys.stdout.write(text)
+    return status
 
 
 def say(text: str) -> None:
@@ -103,8 +108,8 @@ def say(text: str) -> None:
     campaign.LOG.flush()
 
 
-def test(room: str, count: int, seed: int, folder: Path) -> None:
-    """Test a sample of the mutants of a room and append their results to its file."""
+def test(room: str, count: int, seed: int, folder: Path, end: float) -> None:
+    """Test a sample of the mutants of a room until a time and append their results to its file."""
     place = campaign.Place(PACKAGE, ROOT, tuple(str(ROOT / "tests" / name) for name in ROOMS[room].tests))
     texts = {file: place.text(file) for file in files(room)}
     alike = [other for other in ROOMS if ROOMS[other].tests == ROOMS[room].tests]
@@ -128,15 +133,18 @@ def test(room: str, count: int, seed: int, folder: Path) -> None:
         with (folder / f"mutation-{room}.jsonl").open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(row) + "\n")
 
-    campaign.campaign(place, texts, waiting, profiled, note)
+    campaign.campaign(place, texts, waiting, profiled, note, end=end)
 
 
 def is_killed(row: dict[str, Any]) -> bool:
     return row["status"] in ("killed", "timeout")
 
 
-def report(rooms: list[str], count: int, seed: int, folder: Path) -> int:
-    """Print a table of the rooms and the survivors without an explanation."""
+def report(rooms: list[str], count: int, seed: int, folder: Path, *, whole: bool) -> tuple[str, int]:
+    """Return a table of the rooms and the survivors without an explanation, and the exit code.
+
+    ``whole``: that is 1 also if a part of a sample has not been tested.
+    """
     known, unexplained, poor = explained(), [], False
     lines = ["| room | mutants | killed | by timeout | survivors | share | minutes |", "|---|---|---|---|---|---|---|"]
     for room in rooms:
@@ -151,13 +159,12 @@ def report(rooms: list[str], count: int, seed: int, folder: Path) -> int:
         killed = len(rows) - len(alive)
         share = killed / max(len(rows), 1)
         lines.append(f"| {room} | {number} | {killed} | {late} | {len(alive)} | {share:.1%} | {minutes:.0f} |")
-        poor |= share < KILLED or len(rows) < len(sampled)
+        poor |= share < KILLED or (whole and len(rows) < len(sampled))
         for mutant in alive:
             if changed(mutant) not in known:
                 status = f"line {mutant.lines[0]}, {done[mutant.name]['status']}"
                 unexplained.append("- `{}`: `{}` → `{}`: ".format(*changed(mutant)) + status)
-    sys.stdout.write("\n".join([*lines, "", *unexplained]) + "\n")
-    return int(poor or bool(unexplained))
+    return "\n".join([*lines, "", *unexplained]) + "\n", int(poor or bool(unexplained))
 
 
 if __name__ == "__main__":

@@ -383,9 +383,15 @@ def anew(place: Place, path: str, seconds: Callable[[str], float], code: CodeTyp
 
 
 def campaign(
-    place: Place, texts: dict[str, str], sampled: Sequence[Mutant], profiled: dict[str, Any], note: Note
+    place: Place,
+    texts: dict[str, str],
+    sampled: Sequence[Mutant],
+    profiled: dict[str, Any],
+    note: Note,
+    *,
+    end: float = float("inf"),
 ) -> None:
-    """Test mutants and ``note`` each one with its outcome and its seconds."""
+    """Test mutants until a time and ``note`` each one with its outcome and its seconds."""
     plans = {mutant.name: planned(mutant, profiled, texts) for mutant in sampled}
     killers: Counter[tuple[str, str, str]] = Counter()
 
@@ -428,8 +434,8 @@ def campaign(
 
             for mutant in sampled:
                 plan = plans[mutant.name]
-                if os.getppid() != parent:
-                    return  # the campaign has been stopped
+                if os.getppid() != parent or time.monotonic() > end:
+                    return
                 if not plan.tests:
                     note(mutant, Outcome("uncovered"), 0.0)
                 elif not plan.imported and not test(mutant, partial(work, codes[mutant.file])):
@@ -440,5 +446,7 @@ def campaign(
 
     late = forked(copies, 10**6)
     for mutant in sampled:
+        if time.monotonic() > end:
+            return
         if plans[mutant.name].tests and (plans[mutant.name].imported or mutant.name in late):
             test(mutant, partial(anew, place, place.path(mutant.file), seconds))
