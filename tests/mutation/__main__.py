@@ -88,6 +88,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=19)
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "mutants", help="a folder")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="end then, with what has been tested")
+    parser.add_argument("--seconds", type=float, default=30.0, help="the time of the tests of a mutant")
     parser.add_argument("--report", action="store_true", help="only print the results")
     options = parser.parse_args()
     options.results.mkdir(parents=True, exist_ok=True)
@@ -96,7 +97,7 @@ def main() -> int:
     if not options.report:
         for number, room in enumerate(rooms, 1):
             end = start + 60 * options.minutes * number / len(rooms)
-            test(room, options.count, options.seed, options.results, end)
+            test(room, options, end)
     text, status = report(rooms, options.count, options.seed, options.results, whole=options.minutes == float("inf"))
     (options.results / "report.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)
@@ -108,8 +109,9 @@ def say(text: str) -> None:
     campaign.LOG.flush()
 
 
-def test(room: str, count: int, seed: int, folder: Path, end: float) -> None:
+def test(room: str, options: argparse.Namespace, end: float) -> None:
     """Test a sample of the mutants of a room until a time and append their results to its file."""
+    folder = options.results
     place = campaign.Place(PACKAGE, ROOT, tuple(str(ROOT / "tests" / name) for name in ROOMS[room].tests))
     texts = {file: place.text(file) for file in files(room)}
     alike = [other for other in ROOMS if ROOMS[other].tests == ROOMS[room].tests]
@@ -120,9 +122,9 @@ def test(room: str, count: int, seed: int, folder: Path, end: float) -> None:
         raise SystemExit(f"{room}: {failed}")
     profiled = json.loads(cache.read_text(encoding="utf-8"))
     sources = sorted((name, row["source"]) for name, row in profiled["tests"].items())
-    state = hashlib.sha256(json.dumps([profiled["digest"], *sources]).encode()).hexdigest()[:8]
+    state = hashlib.sha256(json.dumps([profiled["digest"], options.seconds, *sources]).encode()).hexdigest()[:8]
     done = read(folder / f"mutation-{room}.jsonl")
-    sampled = mutants.sample(texts, count, seed)
+    sampled = mutants.sample(texts, options.count, options.seed)
     known = explained()
     survivors = [m for m in sampled if m.name in done and not is_killed(done[m.name]) and changed(m) not in known]
     waiting = [m for m in sampled if m.name not in done] + [m for m in survivors if done[m.name]["state"] != state]
@@ -133,7 +135,7 @@ def test(room: str, count: int, seed: int, folder: Path, end: float) -> None:
         with (folder / f"mutation-{room}.jsonl").open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(row) + "\n")
 
-    campaign.campaign(place, texts, waiting, profiled, note, end=end)
+    campaign.campaign(place, texts, waiting, profiled, note, most=options.seconds, end=end)
 
 
 def is_killed(row: dict[str, Any]) -> bool:

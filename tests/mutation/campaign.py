@@ -39,9 +39,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 from mutants import Mutant
 
-MOST_SECONDS = 30.0
-"""The time of the tests of a mutant that execute it, as measured in the profile."""
-
 OTHER_SECONDS = 1.0
 """The time of other tests, which run if those pass: what they use may have been computed before in the profile."""
 
@@ -258,8 +255,8 @@ class Plan(NamedTuple):
     imported: bool
 
 
-def planned(mutant: Mutant, profiled: dict[str, Any], texts: dict[str, str]) -> Plan:
-    """Choose the tests of a mutant."""
+def planned(mutant: Mutant, profiled: dict[str, Any], texts: dict[str, str], most: float) -> Plan:
+    """Choose the tests of a mutant; ``most``: the time of those that execute it, as measured in the profile."""
     own = set(range(mutant.lines[0], mutant.lines[1] + 1))
     lines = {mutant.file: own}
     imported = not own.isdisjoint(profiled["imported"].get(mutant.file, ()))
@@ -276,7 +273,7 @@ def planned(mutant: Mutant, profiled: dict[str, Any], texts: dict[str, str]) -> 
     passing.sort(key=lambda name: (tests[name]["seconds"], name))
     executing = [name for name in passing if executes(name)]
     others = [name for name in passing if name not in set(executing)] if executing else []
-    return Plan(_quickest(executing, tests, MOST_SECONDS), _quickest(others, tests, OTHER_SECONDS), imported)
+    return Plan(_quickest(executing, tests, most), _quickest(others, tests, OTHER_SECONDS), imported)
 
 
 def _quickest(names: list[str], tests: dict[str, Any], most: float) -> list[str]:
@@ -389,10 +386,11 @@ def campaign(
     profiled: dict[str, Any],
     note: Note,
     *,
+    most: float,
     end: float = float("inf"),
 ) -> None:
-    """Test mutants until a time and ``note`` each one with its outcome and its seconds."""
-    plans = {mutant.name: planned(mutant, profiled, texts) for mutant in sampled}
+    """Test mutants until a time and ``note`` each one with its outcome and its seconds; ``most`` as in planned."""
+    plans = {mutant.name: planned(mutant, profiled, texts, most) for mutant in sampled}
     killers: Counter[tuple[str, str, str]] = Counter()
 
     def seconds(name: str) -> float:

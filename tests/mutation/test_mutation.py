@@ -62,7 +62,7 @@ chosen = [m for m in mutants.mutants("tiny.py", texts["tiny.py"]) if (m.old, m.n
 def note(mutant, outcome, seconds):
     with Path("rows.jsonl").open("a") as stream:
         stream.write(json.dumps([mutant.old, mutant.new, outcome.status, outcome.by]) + "\\n")
-campaign.campaign(place, texts, chosen, json.loads(cache.read_text()), note)
+campaign.campaign(place, texts, chosen, json.loads(cache.read_text()), note, most=30.0)
 """
 OUTCOMES = {
     ("3", "2"): ("killed", "test_tiny.py::test_is_small"),
@@ -148,7 +148,9 @@ def test_the_tests_of_a_mutant_are_those_that_execute_its_lines() -> None:
         "failing": {"seconds": None, "lines": {"tiny.py": [6]}},
     }
     profiled = {"imported": {"tiny.py": [2, 5, 11, 17]}, "tests": tests}
-    plans = {(m.old, m.new): campaign.planned(m, profiled, {"tiny.py": MODULE}) for m in mutants("tiny.py", MODULE)}
+    plans = {
+        (m.old, m.new): campaign.planned(m, profiled, {"tiny.py": MODULE}, 30.0) for m in mutants("tiny.py", MODULE)
+    }
     assert plans["number < LIMIT", "number <= LIMIT"] == (["quick", "slow"], ["other"], False)
     assert plans["number > 0", "number >= 0"] == (["other"], ["quick", "slow"], False)
     assert plans["3", "2"] == (["quick", "slow"], ["other"], True), "those that execute a function with the constant"
