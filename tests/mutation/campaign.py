@@ -207,7 +207,6 @@ def profile(place: Place, files: Sequence[str], cache: Path) -> dict[str, Any]:
     def use(items: list[pytest.Item]) -> None:
         sources = {item.path: _source(item.path) for item in items}
         memory = Memory(paths.keys())
-        gc.freeze()  # what exists by now need not be searched again
         tests = {}
         for item in items:
             test = known["tests"].get(item.nodeid)
@@ -308,6 +307,8 @@ class Memory:
         for item in gc.get_objects():
             if _is_schema(item):
                 item.compiled.clear()
+                self.caches.append(item.compiled.clear)
+        gc.freeze()  # what exists by now need not be searched again
 
     def replace(self, original: CodeType, mutated: CodeType) -> bool:
         """Replace the code of all functions that differ; return whether that was possible."""
@@ -423,7 +424,6 @@ def campaign(
             codes = {file: compile(text, place.path(file), "exec", dont_inherit=True) for file, text in texts.items()}
             memory = Memory({place.path(file) for file in texts})
             memory.forget()
-            gc.freeze()  # no process copies what its collector only looks at
 
             def work(original: CodeType, code: CodeType, names: list[str]) -> str:
                 if not memory.replace(original, code):
