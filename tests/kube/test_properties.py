@@ -233,6 +233,8 @@ def test_exponents_that_would_take_all_memory_are_refused() -> None:
         parse("1e2000000000").add(parse("1"))
     with pytest.raises(QuantityError, match="unable to parse numeric part of quantity"):
         parse("1234567890123456789e99992")
+    with pytest.raises(QuantityError, match="unable to parse numeric part of quantity"):
+        parse("1e99999").add(parse("10m"))
     assert parse("1234567890123456789e99991").wide
     assert parse("1e2000000000").mul(2).wide
     assert parse("1e2000000000").compare(parse("1")) == 1
@@ -271,6 +273,13 @@ def test_the_order_of_what_is_no_list_is_refused(order: Any, before: Any, after:
     message = r"^\$setElementOrder/finalizers: the directive and what it names must be lists$"
     with pytest.raises(MergeError, match=message):
         merge({"finalizers": before}, patch, "v1.ObjectMeta")
+
+
+@pytest.mark.parametrize("keys", [("finalizers", "ownerReferences"), ("ownerReferences", "finalizers")])
+def test_of_two_wrong_orders_the_first_by_name_is_reported(keys: tuple[str, ...]) -> None:
+    patch: dict[str, Any] = {f"$setElementOrder/{key}": "a" for key in keys}
+    with pytest.raises(MergeError, match=r"^\$setElementOrder/finalizers: "):
+        merge({}, patch, "v1.ObjectMeta")
 
 
 @pytest.mark.parametrize(("original", "patch"), [([], {}), ({}, []), (None, {}), ({}, "x")])

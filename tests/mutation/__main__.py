@@ -1,8 +1,8 @@
 """Mutation testing of the rooms that decide what a cluster gets: `make mutants ARGS="--rooms merge --count 40"`.
 
 Results are lines of JSON in --results, one file per room: a run goes on where the last one ended, and tests survivors
-again after tests have changed. Ends with 1 if a room has fewer than 85 % of its mutants killed, or a survivor without
-an explanation in survivors.md.
+without an explanation again after tests have changed. Ends with 1 if a room has fewer than 85 % of its mutants killed,
+or a survivor without an explanation in survivors.md.
 """
 
 from __future__ import annotations
@@ -76,21 +76,32 @@ def explained() -> set[tuple[str, str, str]]:
     return {(part[1], part[3], part[5]) for part in parts if len(part) > 6}
 
 
+def changed(mutant: mutants.Mutant) -> tuple[str, str, str]:
+    """Return how a mutant is listed in survivors.md."""
+    return f"{mutant.file}:{mutant.function}", mutant.old, mutant.new
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rooms", default=",".join(ROOMS), help="rooms, separated by commas")
     parser.add_argument("--count", type=int, default=300, help="mutants per room")
     parser.add_argument("--seed", type=int, default=19)
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "mutants", help="a folder")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="end then, with what has been tested")
+    parser.add_argument("--seconds", type=float, default=30.0, help="the time of the tests of a mutant")
     parser.add_argument("--report", action="store_true", help="only print the results")
     options = parser.parse_args()
     options.results.mkdir(parents=True, exist_ok=True)
     os.chdir(ROOT)
-    rooms = options.rooms.split(",")
+    rooms, start = options.rooms.split(","), time.monotonic()
     if not options.report:
-        for room in rooms:
-            test(room, options.count, options.seed, options.results)
-    return report(rooms, options.count, options.seed, options.results)
+        for number, room in enumerate(rooms, 1):
+            end = start + 60 * options.minutes * number / len(rooms)
+            test(room, options, end)
+    text, status = report(rooms, options.count, options.seed, options.results, whole=options.minutes == float("inf"))
+    (options.results / "report.md").write_text(text, encoding="utf-8")
+    sys.stdout.write(text)
+    return status
 
 
 def say(text: str) -> None:
@@ -98,23 +109,25 @@ def say(text: str) -> None:
     campaign.LOG.flush()
 
 
-def test(room: str, count: int, seed: int, folder: Path) -> None:
-    """Test a sample of the mutants of a room and append their results to its file."""
+def test(room: str, options: argparse.Namespace, end: float) -> None:
+    """Test a sample of the mutants of a room until a time and append their results to its file."""
+    folder = options.results
     place = campaign.Place(PACKAGE, ROOT, tuple(str(ROOT / "tests" / name) for name in ROOMS[room].tests))
     texts = {file: place.text(file) for file in files(room)}
     alike = [other for other in ROOMS if ROOMS[other].tests == ROOMS[room].tests]
     cache = folder / f"profile-{alike[0]}.json"
     say(f"{room}: run its tests")
     all_files = [file for other in alike for file in files(other)]
-    if (failed := campaign.forked(lambda: bool(campaign.profile(place, all_files, cache)), 10**6, 10**6)) is not True:
+    if (failed := campaign.forked(lambda: bool(campaign.profile(place, all_files, cache)), 10**6)) is not True:
         raise SystemExit(f"{room}: {failed}")
     profiled = json.loads(cache.read_text(encoding="utf-8"))
-    state = hashlib.sha256(json.dumps([profiled["digest"], *sorted(profiled["tests"])]).encode()).hexdigest()[:8]
+    sources = sorted((name, row["source"]) for name, row in profiled["tests"].items())
+    state = hashlib.sha256(json.dumps([profiled["digest"], options.seconds, *sources]).encode()).hexdigest()[:8]
     done = read(folder / f"mutation-{room}.jsonl")
-    sampled = mutants.sample(texts, count, seed)
-    waiting = [
-        m for m in sampled if m.name not in done or not (is_killed(done[m.name]) or done[m.name]["state"] == state)
-    ]
+    sampled = mutants.sample(texts, options.count, options.seed)
+    known = explained()
+    survivors = [m for m in sampled if m.name in done and not is_killed(done[m.name]) and changed(m) not in known]
+    waiting = [m for m in sampled if m.name not in done] + [m for m in survivors if done[m.name]["state"] != state]
     say(f"{room}: {len(waiting)} of {len(sampled)} mutants")
 
     def note(mutant: mutants.Mutant, outcome: campaign.Outcome, seconds: float) -> None:
@@ -122,15 +135,18 @@ def test(room: str, count: int, seed: int, folder: Path) -> None:
         with (folder / f"mutation-{room}.jsonl").open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(row) + "\n")
 
-    campaign.campaign(place, texts, waiting, profiled, note)
+    campaign.campaign(place, texts, waiting, profiled, note, most=options.seconds, end=end)
 
 
 def is_killed(row: dict[str, Any]) -> bool:
     return row["status"] in ("killed", "timeout")
 
 
-def report(rooms: list[str], count: int, seed: int, folder: Path) -> int:
-    """Print a table of the rooms and the survivors without an explanation."""
+def report(rooms: list[str], count: int, seed: int, folder: Path, *, whole: bool) -> tuple[str, int]:
+    """Return a table of the rooms and the survivors without an explanation, and the exit code.
+
+    ``whole``: that is 1 also if a part of a sample has not been tested.
+    """
     known, unexplained, poor = explained(), [], False
     lines = ["| room | mutants | killed | by timeout | survivors | share | minutes |", "|---|---|---|---|---|---|---|"]
     for room in rooms:
@@ -145,14 +161,12 @@ def report(rooms: list[str], count: int, seed: int, folder: Path) -> int:
         killed = len(rows) - len(alive)
         share = killed / max(len(rows), 1)
         lines.append(f"| {room} | {number} | {killed} | {late} | {len(alive)} | {share:.1%} | {minutes:.0f} |")
-        poor |= share < KILLED or len(rows) < len(sampled)
+        poor |= share < KILLED or (whole and len(rows) < len(sampled))
         for mutant in alive:
-            changed = (f"{mutant.file}:{mutant.function}", mutant.old, mutant.new)
-            if changed not in known:
+            if changed(mutant) not in known:
                 status = f"line {mutant.lines[0]}, {done[mutant.name]['status']}"
-                unexplained.append("- `{}`: `{}` → `{}`: ".format(*changed) + status)
-    sys.stdout.write("\n".join([*lines, "", *unexplained]) + "\n")
-    return int(poor or bool(unexplained))
+                unexplained.append("- `{}`: `{}` → `{}`: ".format(*changed(mutant)) + status)
+    return "\n".join([*lines, "", *unexplained]) + "\n", int(poor or bool(unexplained))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Runs tests against mutants of the modules of a room, each in a process of its own.
 
 ``profile`` runs each test once and notes its time and the lines that it executes, and the lines that run while modules
-are imported. A mutant is tested by the tests that execute its lines, quickest first, until one
-fails. If none of its lines runs while modules are imported, the process is a copy of one that has collected all tests,
-in which the code of the mutated functions is replaced; else of one that has not imported trainc, which imports the
-mutated module.
+are imported. A mutant is tested by the tests that execute its lines, until one fails: first those that killed other
+mutants of its function, then the quickest. If none of its lines runs while modules are imported, the process is a copy
+of one that has collected all tests, in which the code of the mutated functions is replaced; else of one that has not
+imported trainc, which imports the mutated module.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import hashlib
 import importlib
 import importlib.abc
 import importlib.util
+import inspect
 import json
 import os
 import resource
@@ -25,8 +26,9 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from functools import _lru_cache_wrapper, partial
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
@@ -37,14 +39,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 from mutants import Mutant
 
-MOST_SECONDS = 30.0
-"""The time of the tests of a mutant that execute it, as measured in the profile."""
-
 OTHER_SECONDS = 1.0
 """The time of other tests, which run if those pass: what they use may have been computed before in the profile."""
 
-MORE_SECONDS = 20.0
-"""The CPU time after which tests are ended, besides four times what they took in the profile."""
+MORE_SECONDS = 10.0
+"""The CPU time after which a test is ended, besides four times what it took in the profile."""
 
 ADDRESS_SPACE = 6 * 2**30
 LONGEST = 900.0
@@ -133,19 +132,29 @@ def collect(place: Place, tests: Sequence[str], use: Callable[[list[pytest.Item]
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def run(items: Sequence[pytest.Item]) -> str:
-    """Run tests in this process until one fails; return the name of that, or nothing."""
+def run(items: Sequence[pytest.Item], seconds: Callable[[str], float] | None = None) -> str:
+    """Run tests in this process until one fails; return the name of that, or nothing.
+
+    A test that takes more CPU time than ``seconds`` of its name ends the process.
+    """
     failures = Failures()
     manager = items[0].config.pluginmanager
     manager.register(failures)
     for item, following in zip(items, [*items[1:], None], strict=True):
+        if seconds is not None:
+            limit(seconds(item.nodeid))
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if failures.first:
             break
     return failures.first
 
 
-def forked(work: Callable[[], Any], seconds: float, longest: float = LONGEST) -> Any:
+def limit(seconds: float) -> None:
+    """End this process if it takes so much more CPU time."""
+    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + seconds) + 1, resource.RLIM_INFINITY))
+
+
+def forked(work: Callable[[], Any], longest: float = LONGEST) -> Any:
     """Return what ``work`` returns in a copy of this process, or a text in parentheses on how that ended."""
     reading, writing = os.pipe()
     if not (pid := os.fork()):
@@ -156,8 +165,6 @@ def forked(work: Callable[[], Any], seconds: float, longest: float = LONGEST) ->
             for stream in (0, 1, 2):
                 os.dup2(null, stream)
             os.setsid()
-            most = int(time.process_time() + seconds) + 1
-            resource.setrlimit(resource.RLIMIT_CPU, (most, most))
             resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
             with os.fdopen(writing, "w") as stream_out:
                 json.dump(work(), stream_out)
@@ -186,8 +193,9 @@ def forked(work: Callable[[], Any], seconds: float, longest: float = LONGEST) ->
 def profile(place: Place, files: Sequence[str], cache: Path) -> dict[str, Any]:
     """Return what each test executes of the files: ``imported`` lines by file, and ``tests`` by name.
 
-    The tests run in one process: what a test does not compute because one before it has is not among its lines.
-    ``cache`` has the tests of the last time; those whose folder is the same run again only if one of the files is not.
+    The tests run in one process, which forgets what they compiled: else the lines that compile would be those of the
+    first test only. ``cache`` has the tests of the last time; those whose folder is the same run again only if one of
+    the files is not.
     """
     digest = _digest([Path(place.path(file)) for file in files])
     known = json.loads(cache.read_text(encoding="utf-8")) if cache.exists() else {}
@@ -198,10 +206,12 @@ def profile(place: Place, files: Sequence[str], cache: Path) -> dict[str, Any]:
 
     def use(items: list[pytest.Item]) -> None:
         sources = {item.path: _source(item.path) for item in items}
+        memory = Memory(paths.keys())
         tests = {}
         for item in items:
             test = known["tests"].get(item.nodeid)
             if test is None or test["source"] != sources[item.path]:
+                memory.forget()
                 watch.switch_context(item.nodeid)
                 start = time.process_time()
                 passed = not run([item])
@@ -244,8 +254,8 @@ class Plan(NamedTuple):
     imported: bool
 
 
-def planned(mutant: Mutant, profiled: dict[str, Any], texts: dict[str, str]) -> Plan:
-    """Choose the tests of a mutant."""
+def planned(mutant: Mutant, profiled: dict[str, Any], texts: dict[str, str], most: float) -> Plan:
+    """Choose the tests of a mutant; ``most``: the time of those that execute it, as measured in the profile."""
     own = set(range(mutant.lines[0], mutant.lines[1] + 1))
     lines = {mutant.file: own}
     imported = not own.isdisjoint(profiled["imported"].get(mutant.file, ()))
@@ -262,7 +272,7 @@ def planned(mutant: Mutant, profiled: dict[str, Any], texts: dict[str, str]) -> 
     passing.sort(key=lambda name: (tests[name]["seconds"], name))
     executing = [name for name in passing if executes(name)]
     others = [name for name in passing if name not in set(executing)] if executing else []
-    return Plan(_quickest(executing, tests, MOST_SECONDS), _quickest(others, tests, OTHER_SECONDS), imported)
+    return Plan(_quickest(executing, tests, most), _quickest(others, tests, OTHER_SECONDS), imported)
 
 
 def _quickest(names: list[str], tests: dict[str, Any], most: float) -> list[str]:
@@ -274,28 +284,50 @@ def _quickest(names: list[str], tests: dict[str, Any], most: float) -> list[str]
     return names
 
 
-def replace(original: CodeType, mutated: CodeType) -> bool:
-    """Replace the code of all functions that differ; return whether that was possible.
+class Memory:
+    """The functions of some files, and what is remembered of their results: found once, since that takes long."""
 
-    Also forget what has been compiled from schemas while tests were collected, which the mutant should compile.
-    """
-    before, after = _functions(original), _functions(mutated)
-    if before.keys() != after.keys():
-        return False
-    differing = {before[key]: after[key] for key in before if before[key] != after[key]}
-    replaced = 0
-    for item in gc.get_objects():
-        if type(item) is FunctionType and item.__code__.co_filename == original.co_filename:
-            new = differing.get(item.__code__)
-            if new is not None:
+    def __init__(self, paths: Collection[str]) -> None:
+        self.functions: dict[CodeType, list[FunctionType]] = {}
+        self.caches: list[Callable[[], object]] = []
+        for item in gc.get_objects():
+            if type(item) is FunctionType and item.__code__.co_filename in paths:
+                self.functions.setdefault(item.__code__, []).append(item)
+            elif isinstance(item, _lru_cache_wrapper) and item.cache_parameters()["maxsize"] is not None:
+                wrapped = inspect.unwrap(item)
+                if isinstance(wrapped, FunctionType) and wrapped.__code__.co_filename in paths:
+                    self.caches.append(item.cache_clear)
+            elif _is_schema(item):
+                self.caches.append(item.compiled.clear)
+
+    def forget(self) -> None:
+        """Forget what has been compiled from schemas, and the results in caches of a limited size."""
+        for clear in self.caches:
+            clear()
+        for item in gc.get_objects():
+            if _is_schema(item):
+                item.compiled.clear()
+                self.caches.append(item.compiled.clear)
+        gc.freeze()  # what exists by now need not be searched again
+
+    def replace(self, original: CodeType, mutated: CodeType) -> bool:
+        """Replace the code of all functions that differ; return whether that was possible."""
+        before, after = _functions(original), _functions(mutated)
+        if before.keys() != after.keys():
+            return False
+        replaced = False
+        for key, code in before.items():
+            for function in self.functions.get(code, ()) if code != after[key] else ():
                 try:
-                    item.__code__ = new
+                    function.__code__ = after[key]
                 except ValueError:  # another number of free variables
                     return False
-                replaced += 1
-        elif type(item).__name__ == "Structural":
-            item.compiled.clear()
-    return replaced > 0
+                replaced = True
+        return replaced
+
+
+def _is_schema(item: object) -> bool:
+    return type(item).__name__ == "Structural"
 
 
 def _functions(code: CodeType, outer: tuple[Any, ...] = ()) -> dict[tuple[Any, ...], CodeType]:
@@ -332,7 +364,7 @@ class _Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(self.code, module.__dict__)
 
 
-def anew(place: Place, path: str, code: CodeType, names: Sequence[str]) -> str:
+def anew(place: Place, path: str, seconds: Callable[[str], float], code: CodeType, names: Sequence[str]) -> str:
     """Run tests on a module with other code, in a process that has not imported it; return the first that fails."""
     importer = _Importer(path, code)
     sys.meta_path.insert(0, importer)
@@ -340,7 +372,7 @@ def anew(place: Place, path: str, code: CodeType, names: Sequence[str]) -> str:
 
     def use(items: list[pytest.Item]) -> None:
         tests = {item.nodeid: item for item in items}
-        failed.append(run([tests[name] for name in names if name in tests]))
+        failed.append(run([tests[name] for name in names if name in tests], seconds))
 
     collect(place, list(dict.fromkeys(str(place.root / name.partition("::")[0]) for name in names)), use)
     if not importer.used:
@@ -349,23 +381,35 @@ def anew(place: Place, path: str, code: CodeType, names: Sequence[str]) -> str:
 
 
 def campaign(
-    place: Place, texts: dict[str, str], sampled: Sequence[Mutant], profiled: dict[str, Any], note: Note
+    place: Place,
+    texts: dict[str, str],
+    sampled: Sequence[Mutant],
+    profiled: dict[str, Any],
+    note: Note,
+    *,
+    most: float,
+    end: float = float("inf"),
 ) -> None:
-    """Test mutants and ``note`` each one with its outcome and its seconds."""
-    plans = {mutant.name: planned(mutant, profiled, texts) for mutant in sampled}
+    """Test mutants until a time and ``note`` each one with its outcome and its seconds; ``most`` as in planned."""
+    plans = {mutant.name: planned(mutant, profiled, texts, most) for mutant in sampled}
+    killers: Counter[tuple[str, str, str]] = Counter()
+
+    def seconds(name: str) -> float:
+        return MORE_SECONDS + 4 * float(profiled["tests"][name]["seconds"])
 
     def test(mutant: Mutant, work: Callable[[CodeType, list[str]], str]) -> bool:
         plan = plans[mutant.name]
         start = time.monotonic()
         code = mutants.compiled(mutant, texts[mutant.file], place.path(mutant.file))
+        likely = sorted(plan.tests, key=lambda name: -killers[mutant.file, mutant.function, name])
         failed = ""
-        for names in filter(None, (plan.tests, plan.others)):
-            seconds = sum(profiled["tests"][name]["seconds"] for name in names)
-            failed = failed or forked(lambda names=names: work(code, names), MORE_SECONDS + 4 * seconds)
+        for names in filter(None, (likely, plan.others)):
+            failed = failed or forked(lambda names=names: work(code, names))
         if failed == NOT_REPLACED:
             return False
         if failed == "(ended with 1)":
             return True  # an error of this program, which it has printed: the mutant has no outcome
+        killers[mutant.file, mutant.function, failed] += 1
         status = "timeout" if failed == TIMEOUT else "killed" if failed else "survived"
         note(mutant, Outcome(status, failed, len(plan.tests)), time.monotonic() - start)
         return True
@@ -378,14 +422,18 @@ def campaign(
         def use(items: list[pytest.Item]) -> None:
             tests = {item.nodeid: item for item in items}
             codes = {file: compile(text, place.path(file), "exec", dont_inherit=True) for file, text in texts.items()}
+            memory = Memory({place.path(file) for file in texts})
+            memory.forget()
 
             def work(original: CodeType, code: CodeType, names: list[str]) -> str:
-                return run([tests[name] for name in names]) if replace(original, code) else NOT_REPLACED
+                if not memory.replace(original, code):
+                    return NOT_REPLACED
+                return run([tests[name] for name in names], seconds)
 
             for mutant in sampled:
                 plan = plans[mutant.name]
-                if os.getppid() != parent:
-                    return  # the campaign has been stopped
+                if os.getppid() != parent or time.monotonic() > end:
+                    return
                 if not plan.tests:
                     note(mutant, Outcome("uncovered"), 0.0)
                 elif not plan.imported and not test(mutant, partial(work, codes[mutant.file])):
@@ -394,7 +442,9 @@ def campaign(
         collect(place, place.tests, use)
         return impossible
 
-    late = forked(copies, 10**6, 10**6)
+    late = forked(copies, 10**6)
     for mutant in sampled:
+        if time.monotonic() > end:
+            return
         if plans[mutant.name].tests and (plans[mutant.name].imported or mutant.name in late):
-            test(mutant, partial(anew, place, place.path(mutant.file)))
+            test(mutant, partial(anew, place, place.path(mutant.file), seconds))

@@ -7,8 +7,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import campaign
+import pytest
 from mutants import compiled, mutants, sample
+
+from effort import THOROUGH
 
 FOLDER = Path(__file__).parent
 MODULE = '''\
@@ -52,12 +57,12 @@ folder = Path.cwd()
 place = campaign.Place(folder, folder, (str(folder / "test_tiny.py"),))
 texts = {{"tiny.py": place.text("tiny.py")}}
 cache = folder / "profile.json"
-assert campaign.forked(lambda: bool(campaign.profile(place, list(texts), cache)), 60) is True
+assert campaign.forked(lambda: bool(campaign.profile(place, list(texts), cache))) is True
 chosen = [m for m in mutants.mutants("tiny.py", texts["tiny.py"]) if (m.old, m.new) in WANTED]
 def note(mutant, outcome, seconds):
     with Path("rows.jsonl").open("a") as stream:
         stream.write(json.dumps([mutant.old, mutant.new, outcome.status, outcome.by]) + "\\n")
-campaign.campaign(place, texts, chosen, json.loads(cache.read_text()), note)
+campaign.campaign(place, texts, chosen, json.loads(cache.read_text()), note, most=30.0)
 """
 OUTCOMES = {
     ("3", "2"): ("killed", "test_tiny.py::test_is_small"),
@@ -113,6 +118,46 @@ def test_lines_of_a_mutant_keep_their_numbers() -> None:
         assert scope["never"].__code__.co_firstlineno == 17  # type: ignore[attr-defined]
 
 
+def is_killed(old: str, new: str) -> bool:
+    """Return whether TESTS would fail after the functions of MODULE have been given the code of a mutant."""
+    scope: dict[str, Any] = {}
+    code = compile(MODULE, "tiny.py", "exec")
+    exec(code, scope)
+    (mutant,) = (m for m in mutants("tiny.py", MODULE) if (m.old, m.new) == (old, new))
+    assert campaign.Memory({"tiny.py"}).replace(code, compiled(mutant, MODULE, "tiny.py"))
+    return not (scope["is_small"](2) and not scope["is_small"](4) and scope["count_down"](1) == 0)
+
+
+def test_killed_and_surviving_mutants_are_told_apart() -> None:
+    assert not is_killed("number < LIMIT", "number <= LIMIT")
+    assert is_killed("number < LIMIT", "not number < LIMIT")
+    assert is_killed("return number", "return None")
+
+
+def test_a_change_outside_of_functions_needs_another_process() -> None:
+    code = compile(MODULE, "tiny.py", "exec")
+    first, *_ = mutants("tiny.py", MODULE)
+    assert not campaign.Memory({"tiny.py"}).replace(code, compiled(first, MODULE, "tiny.py"))
+
+
+def test_the_tests_of_a_mutant_are_those_that_execute_its_lines() -> None:
+    tests = {
+        "slow": {"seconds": 2.0, "lines": {"tiny.py": [6, 7]}},
+        "quick": {"seconds": 0.1, "lines": {"tiny.py": [6, 8]}},
+        "other": {"seconds": 0.2, "lines": {"tiny.py": [12]}},
+        "failing": {"seconds": None, "lines": {"tiny.py": [6]}},
+    }
+    profiled = {"imported": {"tiny.py": [2, 5, 11, 17]}, "tests": tests}
+    plans = {
+        (m.old, m.new): campaign.planned(m, profiled, {"tiny.py": MODULE}, 30.0) for m in mutants("tiny.py", MODULE)
+    }
+    assert plans["number < LIMIT", "number <= LIMIT"] == (["quick", "slow"], ["other"], False)
+    assert plans["number > 0", "number >= 0"] == (["other"], ["quick", "slow"], False)
+    assert plans["3", "2"] == (["quick", "slow"], ["other"], True), "those that execute a function with the constant"
+    assert plans["return is_small(0) and cast('int', 1)", "return None"] == ([], [], False)
+
+
+@pytest.mark.skipif(not THOROUGH, reason="takes several seconds")
 def test_a_campaign(tmp_path: Path) -> None:
     (tmp_path / "tiny.py").write_text(MODULE, encoding="utf-8")
     (tmp_path / "test_tiny.py").write_text(TESTS, encoding="utf-8")

@@ -64,6 +64,7 @@ RIGHTS = {
     RELEASE: {},
     "audit.yml audit": READS,
     "ci.yml determinism": READS,
+    "ci.yml mutants": READS,
     "ci.yml test": READS,
     "diff.yml diff": READS,
     f"{POSTER} comment": {"actions": "read", "pull-requests": "write"},

@@ -140,7 +140,7 @@ def _ordered_lists(result: JsonObject, change: JsonObject, kind: str) -> None:
 
 def _check_order(patch: list[Json], order: list[Json], merge_key: str) -> None:
     """Raise MergeError unless the patch's items occur in order, in the order's order."""
-    if not patch or not order:
+    if not order:
         return
     items = [item for item in patch if not (merge_key and _is_deleted(item))]
     at = position = 0

@@ -45,7 +45,7 @@ _EXPONENT = lazy(r"[+-]?[0-9]+", re.ASCII)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
-_BINARY_SUFFIX = {0: "", **{exponent // 10: suffix for suffix, exponent in _BINARY.items()}}
+_BINARY_SUFFIX = {exponent // 10: suffix for suffix, exponent in _BINARY.items()}
 
 
 class QuantityError(ValueError):
@@ -102,7 +102,7 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
 
     def compare(self, other: Quantity) -> int:
         """Return -1, 0 or 1 where self is less than, equal to or greater than other, by value."""
-        if self.sign() != other.sign() or self.unscaled == 0:
+        if self.sign() != other.sign():
             return (self.sign() > other.sign()) - (self.sign() < other.sign())
         # Equal signs: far apart in magnitude, digits alone decide and no huge power is computed.
         mine, theirs = _magnitude(self), _magnitude(other)
@@ -219,8 +219,6 @@ def _narrow(spelt: _Spelt) -> Quantity | None:
         return None
     shifted = digits + decimals
     number = int(shifted)
-    if not fits(number * factor):
-        return None
     if style is Format.BINARY_SI:
         reuse = number % 8 != 0
     else:
@@ -253,7 +251,7 @@ def _widen(spelt: _Spelt) -> Quantity:
 def _canonical(quantity: Quantity) -> str:
     if quantity.unscaled == 0:
         return "0"
-    style = quantity.format or Format.DECIMAL_EXPONENT
+    style = quantity.format
     if style is Format.BINARY_SI:
         whole, rest = divmod(quantity.unscaled, ten(-quantity.scale))  # no binary one has a positive scale
         if not rest and abs(whole) >= 1024:
