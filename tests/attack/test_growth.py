@@ -14,6 +14,9 @@ import pytest
 from growth import KINDS, made, measure, warm_up
 
 from effort import THOROUGH
+from trainc.changes import safeguards
+from trainc.inputs.options import Revision
+from trainc.inputs.source import Source
 
 MOST = 9
 """Times the work that four times the input may take."""
@@ -33,3 +36,25 @@ def test_four_times_the_input_takes_about_four_times_the_work(kind: str) -> None
         if after.seconds <= MOST * max(before.seconds, LEAST):
             return
     pytest.fail(f"{before.seconds:.3f} s, and {after.seconds:.3f} s for four times the input")
+
+
+POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {{name: p{}}}
+spec:
+  matchConstraints: {{resourceRules: [{{apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [pods]}}]}}
+  validations: [{{expression: 'true'}}]
+"""
+
+
+def test_objects_beside_policies_of_the_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each object that a pull request adds could be compared with each policy of the base."""
+    policies = [Source(f"policies/p{number}.yaml", POLICY.format(number)) for number in range(3)]
+    namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {{name: n{}}}\n"
+    namespaces = [Source(f"policies/n{number}.yaml", namespace.format(number)) for number in range(5)]
+    read, real = [], safeguards.read_policy
+    monkeypatch.setattr(safeguards, "read_policy", lambda document: read.append(document) or real(document))
+    after = Revision("", (*policies, *namespaces), {})
+    assert safeguards.weakened(Revision("main", tuple(policies), {}), after, None) == ()
+    assert len(read) == len(policies)
