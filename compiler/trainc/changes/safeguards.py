@@ -215,11 +215,11 @@ def _weaker_policy(old: JsonObject, new: JsonObject) -> Weaker:
     """Yield each way in which a policy forbids less, or may."""
     yield from _lowered(old, new, "failurePolicy", "Ignore")
     yield from _weaker_match(old, new, "matchConstraints")
-    known = [_tokens(row) for row in rows(old, "matchConditions")]
+    known = {_tokens(row) for row in rows(old, "matchConditions")}
     for index, row in enumerate(rows(new, "matchConditions")):
         if _tokens(row) not in known:
             yield ("matchConditions", index), f"match condition {str(row.get('name'))!r} added or changed"
-    remaining = [_tokens(row) for row in rows(new, "validations")]
+    remaining = {_tokens(row) for row in rows(new, "validations")}
     for row in rows(old, "validations"):
         if _tokens(row) not in remaining:
             shown = " ".join(str(row.get("expression", "")).split())
