@@ -10,13 +10,17 @@ growth.py measures.
 
 from __future__ import annotations
 
+import time
+from json import dumps
+
 import pytest
 from growth import KINDS, made, measure, warm_up
 
 from effort import THOROUGH
-from trainc.changes import safeguards
+from trainc.changes import compare, safeguards
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Source
+from trainc.project.files import OWNED
 
 MOST = 9
 """Times the work that four times the input may take."""
@@ -58,3 +62,29 @@ def test_objects_beside_policies_of_the_base(monkeypatch: pytest.MonkeyPatch) ->
     after = Revision("", (*policies, *namespaces), {})
     assert safeguards.weakened(Revision("main", tuple(policies), {}), after, None) == ()
     assert len(read) == len(policies)
+
+
+DIFFERENCES = {
+    "arguments in another order": lambda n, new: {"args": (["x", "y"] if new else ["y", "x"]) * n},
+    "texts with a secret": lambda n, new: {
+        "env": [{"name": f"A{i}", "value": f"--token=secret{i} --x={i}{new}"} for i in range(n)]
+    },
+}
+
+
+@pytest.mark.parametrize("kind", DIFFERENCES)
+def test_the_difference_of_four_times_the_fields_takes_about_four_times_the_work(kind: str) -> None:
+    def seconds(size: int) -> float:
+        files = []
+        for new in (False, True):
+            pod = {"template": {"spec": {"containers": [{"name": "node", **DIFFERENCES[kind](size, new)}]}}}
+            spec = {"replicatedJobs": [{"name": "node", "template": {"spec": pod}}]}
+            head = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "j"}}
+            files.append(
+                {"out/prod/a/j/jobset-j.yaml": OWNED + b"jobs/a/j.yaml\n" + dumps({**head, "spec": spec}).encode()}
+            )
+        start = time.process_time()
+        assert compare(*files).jobs
+        return time.process_time() - start
+
+    assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))
