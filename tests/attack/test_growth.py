@@ -10,10 +10,17 @@ growth.py measures.
 
 from __future__ import annotations
 
+import time
+from json import dumps
+
 import pytest
 from growth import KINDS, made, measure, warm_up
 
 from effort import THOROUGH
+from trainc.changes import compare, safeguards
+from trainc.inputs.options import Revision
+from trainc.inputs.source import Source
+from trainc.project.files import OWNED
 
 MOST = 9
 """Times the work that four times the input may take."""
@@ -33,3 +40,51 @@ def test_four_times_the_input_takes_about_four_times_the_work(kind: str) -> None
         if after.seconds <= MOST * max(before.seconds, LEAST):
             return
     pytest.fail(f"{before.seconds:.3f} s, and {after.seconds:.3f} s for four times the input")
+
+
+POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {{name: p{}}}
+spec:
+  matchConstraints: {{resourceRules: [{{apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [pods]}}]}}
+  validations: [{{expression: 'true'}}]
+"""
+
+
+def test_objects_beside_policies_of_the_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each object that a pull request adds could be compared with each policy of the base."""
+    policies = [Source(f"policies/p{number}.yaml", POLICY.format(number)) for number in range(3)]
+    namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {{name: n{}}}\n"
+    namespaces = [Source(f"policies/n{number}.yaml", namespace.format(number)) for number in range(5)]
+    read, real = [], safeguards.read_policy
+    monkeypatch.setattr(safeguards, "read_policy", lambda document: read.append(document) or real(document))
+    after = Revision("", (*policies, *namespaces), {})
+    assert safeguards.weakened(Revision("main", tuple(policies), {}), after, None) == ()
+    assert len(read) == len(policies)
+
+
+DIFFERENCES = {
+    "arguments in another order": lambda n, new: {"args": (["x", "y"] if new else ["y", "x"]) * n},
+    "texts with a secret": lambda n, new: {
+        "env": [{"name": f"A{i}", "value": f"--token=secret{i} --x={i}{new}"} for i in range(n)]
+    },
+}
+
+
+@pytest.mark.parametrize("kind", DIFFERENCES)
+def test_the_difference_of_four_times_the_fields_takes_about_four_times_the_work(kind: str) -> None:
+    def seconds(size: int) -> float:
+        files = []
+        for new in (False, True):
+            pod = {"template": {"spec": {"containers": [{"name": "node", **DIFFERENCES[kind](size, new)}]}}}
+            spec = {"replicatedJobs": [{"name": "node", "template": {"spec": pod}}]}
+            head = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "j"}}
+            files.append(
+                {"out/prod/a/j/jobset-j.yaml": OWNED + b"jobs/a/j.yaml\n" + dumps({**head, "spec": spec}).encode()}
+            )
+        start = time.process_time()
+        assert compare(*files).jobs
+        return time.process_time() - start
+
+    assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))

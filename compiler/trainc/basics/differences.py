@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -69,6 +69,12 @@ def undone(data: Json, change: Change) -> Json:
             return replaced(data, owner, [item for index, item in enumerate(value) if index != key[0]])
         return replaced(data, owner, {name: child for name, child in as_object(value).items() if name != key[0]})
     return replaced(data, change.path, change.old)
+
+
+def common_start(one: Sequence[object], other: Sequence[object]) -> int:
+    """Return the number of items with which both sequences begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def same(one: Json, other: Json) -> bool:

@@ -401,6 +401,8 @@ def field_changes(old: Document, new: Document) -> tuple[FieldChange, ...]:
     # To a cluster, null is no value.
     found = [one for one in changes(new.data, old.data) if one.new is not None or one.old is not None]
     shown, before = (masked(new, old), masked(old, new)) if found else ({}, {})
+    hidden_before = _secrets_below(old, (change.old_path for change in found))
+    hidden_now = _secrets_below(new, (change.path for change in found))
     fields: list[FieldChange] = []
     for change in found:
         path = named(new.data, old.data, change)
@@ -408,15 +410,20 @@ def field_changes(old: Document, new: Document) -> tuple[FieldChange, ...]:
         now = None if change.new is None else get(shown, *change.path)
         fields.append(FieldChange(path, was, now))
         if was != now and None not in (was, now):
-            secrets = _secrets_below(old, change.old_path), _secrets_below(new, change.path)
+            secrets = hidden_before[change.old_path], hidden_now[change.path]
             if all(secrets) and secrets[0] != secrets[1]:
                 fields.append(FieldChange(path, MASK, MASK))
     return tuple(fields)
 
 
-def _secrets_below(document: Document, path: Path) -> list[str]:
-    """Return the texts of the secrets at and below a path, in order."""
-    return [one.text for at, found in hidden(document).items() if at[: len(path)] == path for one in found]
+def _secrets_below(document: Document, paths: Iterable[Path]) -> Mapping[Path, list[str]]:
+    """Return the texts of the secrets at and below each of some paths, in order."""
+    texts: dict[Path, list[str]] = {path: [] for path in paths}
+    for at, found in hidden(document).items() if texts else ():
+        for path in (at[:end] for end in range(len(at) + 1)):
+            if path in texts:
+                texts[path] += [one.text for one in found]
+    return texts
 
 
 def named(new: Json, old: Json, change: Change) -> str:

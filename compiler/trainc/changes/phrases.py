@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from trainc.basics.differences import common_start
 from trainc.basics.jsonvalues import Json
 from trainc.changes.model import (
     Difference,
@@ -219,16 +220,10 @@ def _differing(old: str, new: str) -> tuple[str, str]:
         old, new = (line.rstrip() + (len(line) - len(line.rstrip())) * r"\x20" for line in (old, new))
     if max(len(old), len(new)) <= _PIECE:
         return old, new
-    start = max(_common(old, new) - _AROUND, 0)
-    end = max(_common(old[:start:-1], new[:start:-1]) - _AROUND, 0)
+    start = max(common_start(old, new) - _AROUND, 0)
+    end = max(common_start(old[:start:-1], new[:start:-1]) - _AROUND, 0)
     before, after = ELLIPSIS * (start > 0), ELLIPSIS * (end > 0)
     return f"{before}{old[start : len(old) - end]}{after}", f"{before}{new[start : len(new) - end]}{after}"
-
-
-def _common(one: str, other: str) -> int:
-    """Return the number of characters with which both texts begin."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _lines(value: Json) -> list[str]:

@@ -58,13 +58,14 @@ def _weaker_documents(before: Revision, after: Revision, unread: Iterable[Source
     """Yield a warning for each way in which policies forbid less than before."""
     old, new = _documents(before.sources), _documents(after.sources)
     hidden = _documents(unread, anywhere=True) if old.keys() - new.keys() else {}
+    deciding = _deciding_kinds(old.values()) if new.keys() - old.keys() else frozenset()
     for added in (new[key] for key in sorted(new.keys() - old.keys())):
         if is_policy(added):
             continue
         if get(added.data, "metadata", "labels"):
             labels = ("metadata", "labels")
             yield report(_DOCUMENTS, added, labels, f"{_label(added)} added with labels since {before.name}")
-        elif _decides(added, old.values()):
+        elif (added.data["apiVersion"], added.data["kind"]) in deciding:
             yield report(_DOCUMENTS, added, ("metadata", "name"), f"{_label(added)} added since {before.name}")
     for key, was in sorted(old.items()):
         if (now := new.get(key)) is None:
@@ -87,20 +88,18 @@ def _documents(sources: Iterable[Source], *, anywhere: bool = False) -> Mapping[
     }
 
 
-def _decides(added: Document, documents: Iterable[Document]) -> bool:
-    """Return whether the mere existence of an object decides about policies among documents.
+def _deciding_kinds(documents: Iterable[Document]) -> frozenset[tuple[Json, Json]]:
+    """Return API version and kind of objects whose mere existence decides about policies among documents.
 
     A Namespace without labels is one that a selector does not select. Params end the denial for missing ones.
     """
-    kind = (added.data["apiVersion"], added.data["kind"])
-    policies = [read_policy(each) for each in documents if is_policy(each)]
-    if kind != ("v1", "Namespace"):
-        wanted = (as_object(each.spec.get("paramKind")) for each in policies)
-        return any((each.get("apiVersion"), each.get("kind")) == kind for each in wanted)
-    return any(
-        requirements(each.constraints.get("namespaceSelector")) or "namespaceObject" in str(each.spec)
-        for each in policies
-    )
+    kinds: set[tuple[Json, Json]] = set()
+    for each in map(read_policy, filter(is_policy, documents)):
+        params = as_object(each.spec.get("paramKind"))
+        kinds.add((params.get("apiVersion"), params.get("kind")))
+        if requirements(each.constraints.get("namespaceSelector")) or "namespaceObject" in str(each.spec):
+            kinds.add(("v1", "Namespace"))
+    return frozenset(kinds)
 
 
 def _label(document: Document) -> str:
@@ -216,11 +215,11 @@ def _weaker_policy(old: JsonObject, new: JsonObject) -> Weaker:
     """Yield each way in which a policy forbids less, or may."""
     yield from _lowered(old, new, "failurePolicy", "Ignore")
     yield from _weaker_match(old, new, "matchConstraints")
-    known = [_tokens(row) for row in rows(old, "matchConditions")]
+    known = {_tokens(row) for row in rows(old, "matchConditions")}
     for index, row in enumerate(rows(new, "matchConditions")):
         if _tokens(row) not in known:
             yield ("matchConditions", index), f"match condition {str(row.get('name'))!r} added or changed"
-    remaining = [_tokens(row) for row in rows(new, "validations")]
+    remaining = {_tokens(row) for row in rows(new, "validations")}
     for row in rows(old, "validations"):
         if _tokens(row) not in remaining:
             shown = " ".join(str(row.get("expression", "")).split())

@@ -14,6 +14,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache, reduce
 from typing import Final, NamedTuple
 
+from trainc.basics.differences import common_start
 from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, objects
 from trainc.changes.model import Dependency, Directory, PropertyChange, ReplicatedJob, Total, Totals, Usage
 from trainc.changes.trees import is_jobset
@@ -193,6 +194,9 @@ _DERIVED: Final = frozenset(
 """Variables that follow from other changes; they are only listed among the fields."""
 
 
+_MOST_PAIRS: Final = 40_000
+"""The most pairs of items of two lists that are compared one by one, which takes at least as many steps."""
+
 _Key = tuple[str, str]
 """The name of a property, and the replicated job, with the container if it has another name; or nothing."""
 
@@ -221,14 +225,25 @@ def _texts(old: Json, new: Json, shown_old: Json, shown_new: Json) -> tuple[str 
     """Return both values, as they are shown, as text; of lists only the items that are not in both."""
     if not (isinstance(old, list) and isinstance(new, list)):
         return _text(shown_old), _text(shown_new)
-    matcher = SequenceMatcher(None, list(map(str, old)), list(map(str, new)), autojunk=False)
     removed: list[Json] = []
     added: list[Json] = []
-    for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
-        if tag != "equal":
-            removed += as_list(shown_old)[old_start:old_end]
-            added += as_list(shown_new)[new_start:new_end]
+    for before, after in _differing(list(map(str, old)), list(map(str, new))):
+        removed += as_list(shown_old)[before]
+        added += as_list(shown_new)[after]
     return _text(removed or None), _text(added or None)
+
+
+def _differing(old: list[str], new: list[str]) -> Iterator[tuple[slice, slice]]:
+    """Yield the parts of two lists that differ; of long lists all from the first to the last difference."""
+    if len(old) * len(new) <= _MOST_PAIRS:
+        matcher = SequenceMatcher(None, old, new, autojunk=False)
+        for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+            if tag != "equal":
+                yield slice(old_start, old_end), slice(new_start, new_end)
+    else:
+        start = common_start(old, new)
+        end = common_start(old[start:][::-1], new[start:][::-1])
+        yield slice(start, len(old) - end), slice(start, len(new) - end)
 
 
 def _text(value: Json) -> str | None:
