@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from builders import policy, runtime, trainjob
+from folders import put
 from gitrepo import commit, needs_git
 
 pytestmark = needs_git
@@ -64,8 +65,7 @@ def run(root: Path, commands: list[list[str]], *, script: str = "") -> dict[str,
 
 def test_nothing_but_git_is_started_and_no_socket_is_opened(tmp_path: Path) -> None:
     for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
+        put(tmp_path, name, text)
     commit(tmp_path)
     found = run(tmp_path, [command.split() for command in COMMANDS])
     assert {name: found[name] for name in COMMANDS if found[name][:2] != list(COMMANDS[name])} == {}
