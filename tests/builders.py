@@ -72,22 +72,55 @@ def policy(
     actions: str = "[Deny]",
 ) -> str:
     """Return a ValidatingAdmissionPolicy of one CEL expression, and its binding."""
+    validations = f'\n  - expression: "{rule}"\n    message: {message or name}'
+    alone = unbound_policy(name, validations, resource=resource, operations=operations)
+    return f"{alone}---\n{binding(name, name, actions)}"
+
+
+def unbound_policy(
+    name: str,
+    validations: str,
+    *,
+    resource: str = "jobset.x-k8s.io/jobsets",
+    operations: str = "[CREATE]",
+    variables: str = "",
+) -> str:
+    """Return a ValidatingAdmissionPolicy; ``validations`` and ``variables`` are lists in YAML."""
     group, _, plural = resource.rpartition("/")
-    kind = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy"
     return f"""\
-{kind}
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
 metadata: {{name: {name}}}
 spec:
   matchConstraints:
     resourceRules:
     - {{apiGroups: [{group}], apiVersions: ["*"], operations: {operations}, resources: [{plural}]}}
-  validations:
-  - expression: "{rule}"
-    message: {message or name}
----
-{kind}Binding
+  validations: {validations}
+""" + (f"  variables: {variables}\n" if variables else "")
+
+
+def binding(name: str, policy: str, actions: str = "[Deny]") -> str:
+    """Return a ValidatingAdmissionPolicyBinding."""
+    return f"""\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
 metadata: {{name: {name}}}
-spec: {{policyName: {name}, validationActions: {actions}}}
+spec: {{policyName: {policy}, validationActions: {actions}}}
+"""
+
+
+def crd(kind: str, fields: str) -> str:
+    """Return a CustomResourceDefinition of example.com/v1; ``fields`` are those of its schema."""
+    plural = f"{kind.lower()}s"
+    return f"""\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: {plural}.example.com}}
+spec:
+  group: example.com
+  names: {{plural: {plural}, singular: {kind}, kind: {kind}, listKind: {kind}List}}
+  scope: Namespaced
+  versions: [{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object, {fields}}}}}}}]
 """
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from growing_texts import JOB, Input, Make, filled, numbered, one, several
 
+from builders import binding, crd, policy, unbound_policy
+
 
 def project(more: Mapping[str, str] | None = None, config: str = "", job: str = "", command: str = "validate") -> Input:
     files = {"trainc.yaml": config or "environments: {prod: {}}\n", "jobs/a/one.yaml": job or one(), **(more or {})}
@@ -23,57 +25,29 @@ def config(text: str) -> Input:
     return project(config=text)
 
 
-POLICY = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: pNUMBER}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [trainer.kubeflow.org], apiVersions: ["*"], operations: [CREATE], resources: [trainjobs]}
-  VARIABLES
-  validations: [VALIDATIONS]
----
-"""
-BINDING = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: bNUMBER}
-spec: {policyName: pPOLICY, validationActions: [Deny]}
----
-"""
+TRAINJOBS = "trainer.kubeflow.org/trainjobs"
 
 
 def policies(validations: str, count: int = 1, bindings: int = 1, variables: str = "") -> Input:
-    text = "".join(
-        filled(POLICY, NUMBER=str(n), VALIDATIONS=validations, VARIABLES=variables)
-        + "".join(filled(BINDING, NUMBER=f"{n}-{b}", POLICY=str(n)) for b in range(bindings))
+    texts = [
+        text
         for n in range(count)
-    )
-    return project({"policies/all.yaml": text})
+        for text in (
+            unbound_policy(f"p{n}", f"[{validations}]", resource=TRAINJOBS, variables=variables),
+            *(binding(f"b{n}-{b}", f"p{n}") for b in range(bindings)),
+        )
+    ]
+    return project({"policies/all.yaml": "---\n".join(texts)})
 
 
 def ruled(expression: str) -> Input:
     return policies(f"{{expression: {json.dumps(expression)}}}")
 
 
-CRD = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: PLURAL.example.com}
-spec:
-  group: example.com
-  names: {plural: PLURAL, singular: KIND, kind: KIND, listKind: KINDList}
-  scope: Namespaced
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, FIELDS}}}]
----
-"""
-
-
-def crd(fields: str, own: str) -> Input:
-    crd = filled(CRD, PLURAL="things", KIND="Thing", FIELDS=fields)
+def things(fields: str, own: str) -> Input:
+    """Return a CRD, and an object of it."""
     thing = f"apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: a}}\n{own}\n"
-    more = {"crds/a.yaml": crd, "runtimes/a.yaml": thing}
+    more = {"crds/a.yaml": crd("Thing", fields), "runtimes/a.yaml": thing}
     return project(more, command="validate --crd-dir crds")
 
 
@@ -90,11 +64,11 @@ spec:
 def policy_tests(count: int) -> Input:
     job = JOB.replace("{name: NAME}", "{name: a, namespace: a}").replace("\n", "\n    ")
     test = f"- name: tNUMBER\n  expect: {{p0: pass}}\n  object:\n    {job}"
-    validation = filled(POLICY, NUMBER="0", VALIDATIONS="{expression: 'true'}", VARIABLES="")
-    tests = {"policies/tests/t.yaml": "tests:\n" + numbered(test, count, "\n") + "\n"}
-    return project(
-        {"policies/p.yaml": validation + filled(BINDING, NUMBER="0", POLICY="0"), **tests}, command="policy test"
-    )
+    files = {
+        "policies/p.yaml": policy("p0", "true", resource=TRAINJOBS),
+        "policies/tests/t.yaml": "tests:\n" + numbered(test, count, "\n") + "\n",
+    }
+    return project(files, command="policy test")
 
 
 def repository(count: int, command: str, change: str = "") -> Input:
@@ -285,7 +259,7 @@ PROJECTS: dict[str, tuple[int, Make]] = {
         25,
         lambda n: policies(
             f"{{expression: 'variables.v{n - 1} > 0'}}",
-            variables="variables: [{name: v0, expression: '1'}, "
+            variables="[{name: v0, expression: '1'}, "
             + ", ".join(f"{{name: v{i}, expression: 'variables.v{i - 1}'}}" for i in range(1, n))
             + "]",
         ),
@@ -314,14 +288,14 @@ PROJECTS: dict[str, tuple[int, Make]] = {
     ),
     "properties of a CRD": (
         100,
-        lambda n: crd(
+        lambda n: things(
             f"properties: {{spec: {{type: object, properties: {{{numbered('pNUMBER: {type: string}', n)}}}}}}}",
             f"spec: {{{numbered('pNUMBER: a', n)}}}",
         ),
     ),
     "required properties of a CRD": (
         100,
-        lambda n: crd(
+        lambda n: things(
             f"properties: {{spec: {{type: object, required: [{numbered('pNUMBER', n)}], "
             f"properties: {{{numbered('pNUMBER: {type: string}', n)}}}}}}}",
             "spec: {}",
@@ -329,11 +303,11 @@ PROJECTS: dict[str, tuple[int, Make]] = {
     ),
     "values of an enum": (
         250,
-        lambda n: crd(f"properties: {{spec: {{type: string, enum: [{numbered('eNUMBER', n)}]}}}}", "spec: x"),
+        lambda n: things(f"properties: {{spec: {{type: string, enum: [{numbered('eNUMBER', n)}]}}}}", "spec: x"),
     ),
     "rules of a CRD": (
         25,
-        lambda n: crd(
+        lambda n: things(
             "properties: {spec: {type: object, properties: {a: {type: string}}, x-kubernetes-validations: ["
             + numbered("{rule: self.a != string(NUMBER)}", n)
             + "]}}",
@@ -342,7 +316,7 @@ PROJECTS: dict[str, tuple[int, Make]] = {
     ),
     "items of a CRD's map": (
         100,
-        lambda n: crd(
+        lambda n: things(
             "properties: {spec: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], "
             "items: {type: object, required: [name], properties: {name: {type: string}}}}}",
             f"spec: [{numbered('{name: aNUMBER}', n)}]",
@@ -350,14 +324,14 @@ PROJECTS: dict[str, tuple[int, Make]] = {
     ),
     "items of a CRD's set": (
         100,
-        lambda n: crd(
+        lambda n: things(
             "properties: {spec: {type: array, x-kubernetes-list-type: set, items: {type: string}}}",
             f"spec: [{numbered('aNUMBER', n)}]",
         ),
     ),
     "unique items of a CRD": (
         100,
-        lambda n: crd(
+        lambda n: things(
             "properties: {spec: {type: array, x-kubernetes-list-type: set, "
             "items: {type: array, items: {type: string}}}}",
             f"spec: [{numbered('[aNUMBER]', n)}]",
@@ -366,11 +340,7 @@ PROJECTS: dict[str, tuple[int, Make]] = {
     "CRDs": (
         25,
         lambda n: project(
-            {
-                "crds/a.yaml": "".join(
-                    filled(CRD, PLURAL=f"things{i}", KIND=f"Thing{i}", FIELDS="properties: {}") for i in range(n)
-                )
-            },
+            {"crds/a.yaml": "---\n".join(crd(f"Thing{i}", "properties: {}") for i in range(n))},
             command="validate --crd-dir crds",
         ),
     ),

@@ -16,19 +16,20 @@ import re
 import resource
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from click.testing import CliRunner
+
+sys.path.append(str(Path(__file__).parents[1]))
 from growing_projects import PROJECTS
 from growing_texts import JOB, TEXTS, Input, several, trained
 
-from trainc.cli.root import trainc
-
-sys.path.append(str(Path(__file__).parents[1]))
+from folders import put
 from gitrepo import commit
+from trainc.cli.root import trainc
 
 KINDS = {**TEXTS, **PROJECTS}
 SIZES = tuple(1000 * 2**power for power in range(7))
@@ -62,10 +63,12 @@ def warm_up() -> None:
 def measure(given: Input, seconds: int = SECONDS) -> Run:
     """Run a command on an input in a process of its own, with the modules that this process has loaded."""
     with tempfile.TemporaryDirectory() as folder:
+        for name, text in given.committed.items():
+            put(Path(folder), name, text)
         if given.committed:
-            write(folder, given.committed)
             commit(Path(folder))
-        write(folder, given.files)
+        for name, text in given.files.items():
+            put(Path(folder), name, text)
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
@@ -77,13 +80,6 @@ def measure(given: Input, seconds: int = SECONDS) -> Run:
         _, _, usage = os.wait4(child, 0)
     status, codes = json.loads(answer or b'[-1, ["killed"]]')
     return Run(usage.ru_utime, status, tuple(codes))
-
-
-def write(folder: str, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        path = Path(folder, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
 
 
 def _answer(given: Input, folder: str, seconds: int, writing: int) -> None:

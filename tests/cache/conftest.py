@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from smallrepository import JOB, RUNTIME, Compiled, pause, put
+from smallrepository import JOB, RUNTIME, Compiled, pause
 
 from cache.walking import TICK
+from folders import put
 from trainc.inputs.source import Document
 from trainc.pipeline import job
 from trainc.pipeline.context import Context

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from click.testing import CliRunner, Result
 
@@ -15,12 +14,6 @@ from trainc.cli.root import trainc
 JOB = texts.PLAIN
 RUNTIME = texts.PLAIN_RUNTIME
 Compiled = Callable[[], list[str]]
-
-
-def put(root: Path, name: str, text: str) -> None:
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
 
 
 def pause() -> None:

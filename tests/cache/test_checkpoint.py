@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from smallrepository import JOB, RUNTIME, Compiled, pause, put, run
+from smallrepository import JOB, RUNTIME, Compiled, pause, run
 from walking import tree
 
+from folders import put
 from trainc.cache import checkpoint
 from trainc.cache.checkpoint import NAME, Checkpoint
 from trainc.cache.store import Store, open_store

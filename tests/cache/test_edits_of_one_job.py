@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from smallrepository import JOB, RUNTIME, pause, put
+from smallrepository import JOB, RUNTIME, pause
 
+from builders import policy
 from cache import walktexts as texts
 from cache.walking import tree
+from folders import put
 from trainc.cache.run import RunCache
 from trainc.cli.root import trainc
 from trainc.project.write import Plan
@@ -40,22 +42,7 @@ ACCOUNT = "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: trainer}\
 LOCK = "images:\n" + "".join(
     f"  {name}: sha256:{digit * 64}\n" for name, digit in (("example.com/img:1", "a"), ("example.com/unused:1", "b"))
 )
-POLICY = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: few}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [jobset.x-k8s.io], apiVersions: [v1alpha2], operations: [CREATE], resources: [jobsets]}
-  validations:
-  - expression: object.spec.replicatedJobs.all(r, r.template.spec.completions < 8)
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: few}
-spec: {policyName: few, validationActions: [Warn]}
-"""
+POLICY = policy("few", "object.spec.replicatedJobs.all(r, r.template.spec.completions < 8)", actions="[Warn]")
 ONE = JOB.format(name="one", runtime="plain")
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from smallrepository import JOB, Compiled, put, run
+from smallrepository import JOB, Compiled, run
+
+from folders import put
 
 JOBS = ["four", "one", "three", "two"]
 POLICY = """\

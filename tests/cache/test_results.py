@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from builders import policy
+from builders import crd, policy
 from trainc.cache import results
 from trainc.cache.results import key_of, load_result, save_result
 from trainc.cache.store import Store
@@ -31,21 +31,6 @@ COPIED = (
 WARNED = (ROOT / JOB).read_text().replace("name: mnist-cpu", "name: late\n  namespace: team-vision")
 WARNED = WARNED.replace("\nspec:", "\nspec:\n  managedBy: kueue.x-k8s.io/multikueue")
 """A job outside of jobs/ that has a warning of its own beside those of its runtime."""
-
-DEFINITION = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: things.example.com}
-spec:
-  group: example.com
-  names: {kind: Thing, plural: things}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, properties: {size: {type: integer}}}}
-"""
 
 CLEAN: tuple[tuple[str, ...], ...] = (
     (JOB,),
@@ -90,7 +75,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "bad.yaml").write_text(WARNED.replace("torch-distributed", "none"))
     (root / "empty.yaml").write_text("")
     (root / "crds").mkdir()
-    (root / "crds/things.yaml").write_text(DEFINITION)
+    (root / "crds/things.yaml").write_text(crd("Thing", "properties: {size: {type: integer}}"))
     (root / "linked").mkdir()
     (root / "linked/job.yaml").write_text(WARNED)
     (root / "linked/other.yaml").symlink_to("job.yaml")

@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from smallrepository import JOB, RUNTIME, Compiled, pause, put, run
+from smallrepository import JOB, RUNTIME, Compiled, pause, run
 
+from folders import put
 from trainc.project import write
 
 ACCOUNT = "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: trainer}\n"

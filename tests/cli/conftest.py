@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from small import RUNTIME, Process, Run, job, put, surroundings
+from small import RUNTIME, Process, Run, job, surroundings
+
+from folders import put
 
 
 @pytest.fixture

@@ -46,19 +46,6 @@ def job(name: str = "job", *, runtime: str = "plain", extra: str = "") -> str:
     return trainjob(name, runtime=runtime, more=extra)
 
 
-def put(root: Path, name: str, text: str) -> Path:
-    """Write a file below root."""
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def tree(root: Path) -> dict[str, bytes]:
-    """Return the files below root, by name."""
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-
-
 def surroundings(**environment: str) -> dict[str, str]:
     """Return an environment for a process that runs the package's source."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LC_", "NO_COLOR"))}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from small import Run, put, tree
+from small import Run
+
+from folders import put, tree
 
 WRITING = "defaults:\n  argocd: {repoURL: https://git.example.com/training.git, write: deploy/argocd}\n" + (
     "environments: {prod: {}, test: {}}\n"

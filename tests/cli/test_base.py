@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from small import Run, job, put
+from small import Run, job
 
+from folders import put
 from gitrepo import commit, needs_git
 
 pytestmark = needs_git

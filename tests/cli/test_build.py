@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from small import RUNTIME, Process, Run, job, put, surroundings
+from small import RUNTIME, Process, Run, job, surroundings
+
+from folders import put
 
 
 def identities(text: str) -> list[tuple[str, str]]:

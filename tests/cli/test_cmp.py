@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import yaml
-from small import Process, Run, tree
+from small import Process, Run
+
+from folders import tree
 
 BUILT_IN = {
     "ARGOCD_APP_NAME": "prod.a",

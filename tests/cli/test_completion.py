@@ -10,8 +10,9 @@ from pathlib import Path
 import click
 import pytest
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
-from small import Process, job, put
+from small import Process, job
 
+from folders import put
 from gitrepo import commit, needs_git
 from trainc.cli.root import COMMANDS, trainc
 from trainc.findings import CODES

@@ -8,8 +8,9 @@ from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
 import pytest
-from small import Process, Run, job, put
+from small import Process, Run, job
 
+from folders import put
 from trainc.findings.formats import FORMATS
 
 WARNS = job("one", extra="  managedBy: kueue.x-k8s.io/multikueue\n")

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small import RUNTIME, Run, job, put, tree
+from small import RUNTIME, Run, job
 
+from folders import put, tree
 from trainc import Source
 from trainc.cli.reporter import Reporter
 from trainc.documents.edit import Edit, apply

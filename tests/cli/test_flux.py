@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from small import Run, put, tree
+from small import Run
+
+from folders import put, tree
 
 WRITING = "environments:\n  prod: {target: flux, flux: {write: deploy/flux}}\n"
 

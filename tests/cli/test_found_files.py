@@ -12,7 +12,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from small import Process, Run, job, put, surroundings
+from small import Process, Run, job, surroundings
+
+from folders import put
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes and links as Unix has them")
 

@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from small import Run, put
+from small import Run
 
+from folders import put
 from trainc.images.layout import FULL_NAME, REF_NAME
 from trainc.inputs.imagelock import key_of
 from trainc.inputs.source import Source

@@ -9,9 +9,10 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 from ruamel.yaml import YAML
-from small import RUNTIME, Run, job, put
+from small import RUNTIME, Run, job
 
 from builders import policy
+from folders import put
 from gitrepo import commit, needs_git
 from readers import Page, runner, terminal
 from trainc.findings.display import is_shown

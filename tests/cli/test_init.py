@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 import yaml
-from small import Run, on_a_terminal, put, tree
+from small import Run, on_a_terminal
 
+from folders import put, tree
 from trainc.basics.about import REPOSITORY
 from trainc.cli.runtimes import table
 from trainc.project.catalog import read_catalog

@@ -6,7 +6,9 @@ import base64
 from pathlib import Path
 
 import pytest
-from small import Run, put
+from small import Run
+
+from folders import put
 
 LIMIT = 1024 * 1024
 MAP = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: data}\n"

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from small import Run, job, put
+from small import Run, job
+
+from folders import put
 
 COMMANDS = (("report", "-o", "made/x"), ("schema", "--all", "-o", "made"), ("package", "-o", "made/x"))
 OUTSIDE = "symbolic link that leads out of the project, not followed"

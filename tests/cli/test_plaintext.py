@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from small import RUNTIME, Run, job, put
+from small import RUNTIME, Run, job
 
+from folders import put
 from gitrepo import commit, needs_git
 
 LINE = "MIICXAIBAAKBgQC5example0example1example2example3example4example"

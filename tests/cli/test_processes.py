@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from small import RUNTIME, Process, job, put, surroundings
+from small import RUNTIME, Process, job, surroundings
+
+from folders import put
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")

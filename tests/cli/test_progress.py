@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small import RUNTIME, job, on_a_terminal, put
+from small import RUNTIME, job, on_a_terminal
 
+from folders import put
 from trainc.cli.progress import (
     ERASE,
     Progress,

@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
-from small import Process, Run, put, tree
+from small import Process, Run
 
+from folders import put, tree
 from trainc import Options, Source, compile
 
 NAMES = ["out/prod/a/one/jobset-one.yaml", "out/prod/a/two/jobset-two.yaml", "out/prod/b/three/jobset-three.yaml"]

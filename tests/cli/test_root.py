@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 import pytest
-from small import Process, Run, job, on_a_terminal, put
+from small import Process, Run, job, on_a_terminal
 
+from folders import put
 from trainc import __version__
 from trainc.cli.root import COMMANDS, trainc
 from trainc.findings import CODES

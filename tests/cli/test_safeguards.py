@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from small import RUNTIME, Run, job, put
+from small import RUNTIME, Run, job
 
 from builders import policy
+from folders import put
 from gitrepo import commit, needs_git
 
 pytestmark = needs_git

@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from small import Run, job, put
+from small import Run, job
+
+from folders import put
 
 COMMENT = "  # trainc: ignore TC412, TC409 the image moves on purpose\n"
 IMAGE = "  trainer:\n    image: example.com/moving:latest\n"

@@ -16,42 +16,14 @@ from typing import Any, NamedTuple
 
 from faults import ERRORS, FAULTS, KILLED, SIGNALS, WRITING
 
-from builders import trainjob
+from builders import policy, runtime, trainjob
+from folders import put
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parents[1] / "compiler"
 CASES = HERE.parent / "migrate" / "cases"
 
-RUNTIME = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: plain}
-spec:
-  template:
-    spec:
-      replicatedJobs:
-        - name: node
-          template:
-            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-            spec: {template: {spec: {containers: [{name: node, image: "example.com/img:1"}]}}}
-"""
-
-POLICY = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: images}
-spec:
-  matchConstraints:
-    resourceRules: [{apiGroups: [jobset.x-k8s.io], apiVersions: ["*"], resources: [jobsets], operations: ["*"]}]
-  validations:
-  - {expression: "object.metadata.name != 'five'", message: five is refused}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: images}
-spec: {policyName: images, validationActions: [Deny]}
-"""
-
+POLICY = policy("images", "object.metadata.name != 'five'", "five is refused", operations='["*"]')
 CONFIG = "environments:\n  prod: {}\nunmanaged: [out/prod/a/notes.md]\n"
 WRONG = "\n  trainer: {numNods: 2}\n"
 
@@ -68,7 +40,7 @@ def job(name: str, image: str = "example.com/img:2") -> str:
 
 BASE: Files = {
     "trainc.yaml": CONFIG,
-    "runtimes/plain.yaml": RUNTIME,
+    "runtimes/plain.yaml": runtime(name="plain"),
     "jobs/a/one.yaml": job("one"),
     "jobs/a/two.yaml": job("two"),
     "jobs/b/three.yaml": job("three"),
@@ -172,13 +144,10 @@ class Lab:
     def put(root: Path, files: Files) -> None:
         """Write files below a folder."""
         for name, text in files.items():
-            path = root / name
             if text is None:
-                path.unlink()
-                continue
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            path.chmod(0o600 if name.endswith("three.yaml") else 0o644)
+                (root / name).unlink()
+            else:
+                put(root, name, text).chmod(0o600 if name.endswith("three.yaml") else 0o644)
 
     def ask(self, *args: str, **more: Any) -> dict[str, Any]:
         """Run trainc with arguments in the project."""

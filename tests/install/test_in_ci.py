@@ -11,15 +11,11 @@ import yaml
 from test_install import JOB
 from wheels import call
 
+from folders import put
 from gitrepo import commit
 from trainc import __version__
 
 pytestmark = pytest.mark.install
-
-
-def put(root: Path, name: str, text: str) -> None:
-    (root / name).parent.mkdir(parents=True, exist_ok=True)
-    (root / name).write_text(text, encoding="utf-8")
 
 
 def test_the_action_installs_its_own_commit_with_tested_dependencies(source: Path, tmp_path: Path) -> None:

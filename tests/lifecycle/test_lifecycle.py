@@ -11,6 +11,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from folders import put
 from gitrepo import commit, needs_git
 from trainc.cli.root import trainc
 
@@ -63,9 +64,7 @@ class Repository:
     root: Path
 
     def write(self, name: str, data: Any) -> None:
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+        put(self.root, name, yaml.safe_dump(data, sort_keys=False))
 
     def job(self, name: str, change: dict[str, Any] | None = None, runtime: str = "plain") -> None:
         own = {

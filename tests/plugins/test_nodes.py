@@ -4,35 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from builders import role, runtime, trainjob
 from trainc import Build, Source, compile
 from trainc.basics.jsonvalues import JsonObject, get
 
-RUNTIME = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: r}
-spec:
-  mlPolicy: {numNodes: 1, torch: {}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: first
-        template: {spec: {template: {spec: {containers: [{name: node, image: a:1, FIRST}]}}}}
-      - name: NAME
-        template:
-          metadata: {labels: {LABEL}}
-          spec: {template: {spec: {containers: [{name: node, image: a:1, resources: {limits: {cpu: 2}}}]}}}
----
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: j}
-spec: {runtimeRef: {name: r}, trainer: {}}
-"""
-TRAINER = "trainer.kubeflow.org/trainjob-ancestor-step: trainer"
 
-
-def built(first: str, name: str = "node", label: str = TRAINER) -> Build:
-    return compile([Source("a.yaml", RUNTIME.replace("FIRST", first).replace("NAME", name).replace("LABEL", label))])
+def built(first: str, name: str = "node") -> Build:
+    other = role(name, trainer=True, container=", resources: {limits: {cpu: 2}}")
+    nodes = runtime(role("first", container=f", {first}"), other, policy="{numNodes: 1, torch: {}}")
+    return compile([Source("a.yaml", f"{nodes}---\n{trainjob()}")])
 
 
 @pytest.mark.parametrize("name", ["node", "second"])

@@ -15,6 +15,7 @@ import yaml
 from click.testing import CliRunner
 
 from effort import THOROUGH
+from folders import put
 from gitrepo import commit, git, needs_git
 from trainc import __version__
 from trainc.changes.formats import MARK
@@ -72,8 +73,7 @@ class Sandbox:
         commit(self.repository)
 
     def write(self, name: str, text: str) -> None:
-        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / name).write_text(text, encoding="utf-8")
+        put(self.root, name, text)
 
     def render(self) -> None:
         """Render in this process, which takes a tenth of the time of another one."""

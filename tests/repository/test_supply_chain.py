@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 import re
@@ -10,7 +11,7 @@ import zipfile
 from collections.abc import Iterator
 from email.message import Message
 from functools import cache
-from importlib.metadata import distribution, metadata, requires
+from importlib.metadata import distribution, distributions, metadata, requires
 from pathlib import Path
 from types import ModuleType
 from typing import cast
@@ -72,18 +73,12 @@ def closure(*, everywhere: bool) -> set[str]:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting += [] if everywhere and not is_installed(name) else needed(name, everywhere=everywhere)
+            waiting += [] if everywhere and name not in installed() else needed(name, everywhere=everywhere)
     return found
-
-
-def is_installed(name: str) -> bool:
-    return importlib.util.find_spec("importlib.metadata") is not None and name in installed()
 
 
 @cache
 def installed() -> frozenset[str]:
-    from importlib.metadata import distributions
-
     return frozenset(canonicalize_name(each.metadata["Name"]) for each in distributions())
 
 
@@ -94,6 +89,13 @@ def tool() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def pins() -> list[tuple[str, str]]:
+    """Return the packages of users and their versions, without those that build the action's own commit."""
+    text = (ROOT / "runtime.lock").read_text(encoding="utf-8")
+    found: list[tuple[str, str]] = tool().pins(text.partition(tool().BACKEND)[0])
+    return found
 
 
 def test_every_pin_has_hashes() -> None:
@@ -109,10 +111,7 @@ def test_every_pin_has_hashes() -> None:
 def test_users_get_what_is_tested_and_nothing_more() -> None:
     tested, used = blocks("requirements.lock"), blocks("runtime.lock")
     assert {name: text for name, text in used.items() if tested.get(name) != text} == {}
-    names = {
-        name
-        for name, _ in tool().pins((ROOT / "runtime.lock").read_text(encoding="utf-8").partition(tool().BACKEND)[0])
-    }
+    names = {name for name, _ in pins()}
     assert set(used) - names == {"setuptools"}, "which builds the action's own commit"
     assert closure(everywhere=False) <= names <= closure(everywhere=True)
 
@@ -132,13 +131,7 @@ def test_nothing_is_installed_without_a_hash() -> None:
 
 
 def test_licences() -> None:
-    stated = {
-        name: tool().software(name, version).license
-        for name, version in tool().pins(
-            (ROOT / "runtime.lock").read_text(encoding="utf-8").partition(tool().BACKEND)[0]
-        )
-        if name in installed()
-    }
+    stated = {name: tool().software(name, version).license for name, version in pins() if name in installed()}
     assert len(stated) >= 18
     assert {name: text for name, text in stated.items() if not set(re.split(r" (?:AND|OR) ", text)) <= ALLOWED} == {}
     for name, identifier in tool().LICENSES.items():
@@ -156,7 +149,8 @@ def test_a_release_lists_what_it_needs(tmp_path: Path) -> None:
     lock = (ROOT / "runtime.lock").read_text(encoding="utf-8")
     lines = tool().requirements([wheel, sdist], lock).splitlines()
     assert lines[1] == f"trainc=={__version__} \\"
-    assert lines[3] < lines[4] or not lines[3].endswith("\\")
+    hashes = sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in (wheel, sdist))
+    assert [line.strip(" \\") for line in lines[2:4]] == [f"--hash=sha256:{digest}" for digest in hashes]
     assert "setuptools" not in "\n".join(lines)
     bill = json.loads(tool().bill(wheel, lock))
     assert bill["creationInfo"]["created"] == "2026-01-31T12:00:02Z"

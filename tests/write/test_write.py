@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from folders import put, tree
 from trainc.project.write import OWNED, File, Plan, apply, plan
 
 HEAD = OWNED + b"jobs/a/j.yaml; run trainc render\n"
@@ -19,17 +20,6 @@ JOBSET = f"{DIR}/jobset-j.yaml"
 
 def owned(text: str = "a: 1\n") -> bytes:
     return HEAD + text.encode()
-
-
-def put(root: Path, name: str, data: bytes) -> Path:
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return path
-
-
-def tree(root: Path) -> dict[str, bytes]:
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
 def names(todo: Plan) -> dict[str, list[str]]:
