@@ -23,6 +23,18 @@ def test_sarif_names_files_of_a_revision(repository: Path, run: Run) -> None:
     assert names == ["HEAD:jobs/a/one.yaml", "HEAD:out/prod/a/one/jobset-one.yaml"]
 
 
+@pytest.mark.parametrize("option", ["--base", "--policies-from"])
+def test_a_revision_without_a_project(repository: Path, run: Run, option: str) -> None:
+    text = job("one", runtime="torch-distributed")
+    put(repository / "old", "jobs/a/one.yaml", text)
+    commit(repository)
+    put(repository / "new", "jobs/a/one.yaml", text)
+    assert "TC018" not in run("validate", option, "HEAD", "--root", "old").stdout
+    result = run("validate", option, "HEAD", "--root", "new")
+    message = "no project in this folder at that revision: nothing is compared, and no policy of it applies"
+    assert (result.exit_code, result.stdout.count(f"HEAD:trainc.yaml:1:1: note[TC018]: {message}\n")) == (0, 1)
+
+
 @pytest.mark.parametrize("command", [("diff",), ("validate", "--base", "main")])
 def test_no_repository(command: tuple[str, ...], repository: Path, run: Run) -> None:
     result = run(*command)

@@ -40,6 +40,29 @@ def test_nothing_is_written_through_a_link_out_of_the_project(
     assert (run(*arguments).exit_code, list((project / ".git/hooks").iterdir())) == (2, [])
 
 
+@pytest.mark.parametrize("folder", [".git", ".git/hooks", "jobs/../.GIT/x", ".git./x"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *((*arguments[:-1], "{}/x") for arguments in COMMANDS),
+        ("import", "jobs/team/one.yaml", "-o", "{}"),
+        ("image", "build", "--output", "{}"),
+        ("new", "job", "two", "--runtime", "torch-distributed", "--root", "{}"),
+        ("init", "{}"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_nothing_is_written_to_the_folder_of_git(
+    project: Path, run: Run, arguments: tuple[str, ...], folder: str
+) -> None:
+    put(project, ".git/hooks/update", "")
+    put(project, ".git./x/y", "")
+    put(project, ".GIT/x/y", "")
+    result = run(*(each.format(folder) for each in arguments))
+    assert (result.exit_code, "a .git folder" in " ".join(result.stderr.split())) == (2, True)
+    assert [path.name for path in (project / ".git").rglob("*")] == ["hooks", "update"]
+
+
 def test_a_link_in_the_place_of_the_page_is_replaced(project: Path, tmp_path: Path, run: Run) -> None:
     victim = put(tmp_path, "victim", "kept")
     (project / "report.html").symlink_to(victim)

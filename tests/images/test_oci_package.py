@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from imagecase import REPOSITORY, Run, blob
 
-from trainc.basics.jsonvalues import JsonObject
-from trainc.images.layout import INDEX, canonical, digest_of, index_of, verify_layout, write_layout
+from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.images.layout import INDEX, LayoutError, canonical, digest_of, index_of, verify_layout, write_layout
 from trainc.images.package import _gzip, package
 
 SKOPEO = shutil.which("skopeo")
@@ -123,8 +123,7 @@ def test_the_image_of_the_tool_has_the_plugin(run: Run) -> None:
 
 
 def test_indexes_of_indexes_are_verified_once(tmp_path: Path) -> None:
-    manifest = b"{}"
-    blobs = [manifest]
+    blobs = [canonical({"manifests": []})]
     for number in range(1200):
         entry: JsonObject = {"mediaType": INDEX, "digest": digest_of(blobs[-1]), "size": len(blobs[-1])}
         blobs.append(canonical({"manifests": [entry, entry], "number": number}))
@@ -141,3 +140,42 @@ def test_the_layout_survives_a_killed_run_and_a_failed_one(tmp_path: Path) -> No
         write_layout(documents, [tmp_path / "missing"], layout)
     assert (layout / "blobs" / "sha256" / digest_of(b"one").removeprefix("sha256:")).read_bytes() == b"one"
     assert [path.name for path in tmp_path.iterdir()] == ["layout"]
+
+
+DESCRIPTOR: JsonObject = {"mediaType": INDEX, "digest": digest_of(b"{}"), "size": 2}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        [],
+        [DESCRIPTOR],
+        {},
+        "manifests",
+        {"manifests": {}},
+        {"manifests": [DESCRIPTOR, 1]},
+        {"config": DESCRIPTOR},
+        {"config": [], "layers": []},
+        {"config": DESCRIPTOR, "layers": "x"},
+        {"config": DESCRIPTOR, "layers": [], "manifests": []},
+    ],
+)
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_document_that_is_no_manifest(tmp_path: Path, document: Json, nested: bool) -> None:
+    blobs = [json.dumps(document).encode()]
+    if nested:
+        entry: JsonObject = {"mediaType": INDEX, "digest": digest_of(blobs[0]), "size": len(blobs[0])}
+        blobs.append(canonical({"manifests": [entry]}))
+    write_layout(index_of(blobs[-1], blobs[-1], {"mediaType": INDEX}), [b"{}", *blobs], tmp_path / "layout")
+    with pytest.raises(LayoutError, match=f"{digest_of(blobs[0])} is neither a manifest, .* nor an index"):
+        verify_layout(tmp_path / "layout")
+
+
+def test_an_index_json_with_more_than_mappings(tmp_path: Path) -> None:
+    blob = canonical({"manifests": []})
+    write_layout(index_of(blob, blob, {"mediaType": INDEX}), [blob], tmp_path / "layout")
+    path = tmp_path / "layout" / "index.json"
+    found = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**found, "manifests": [*found["manifests"], []]}), encoding="utf-8")
+    with pytest.raises(LayoutError, match=r"a manifest in index\.json is not a mapping"):
+        verify_layout(tmp_path / "layout")

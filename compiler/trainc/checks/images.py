@@ -132,7 +132,7 @@ def reference_error(image: str) -> Error | None:
         return wrong
     if host and not _HOST.fullmatch(host):
         if not _PATH.fullmatch(host):  # else it is the first step of a path
-            return Error(f"{host!r} is not a valid registry")
+            return Error(f"{host!r} is not a valid registry", "write a host name, and a port in digits if it has one")
         path = f"{host}/{path}"
     shown = path if path in image else path.removeprefix(LIBRARY)
     if path != path.lower():
@@ -140,7 +140,7 @@ def reference_error(image: str) -> Error | None:
     if not _PATH.fullmatch(path):
         return Error(f"{shown!r} is not a valid path" if shown else "it has no path")
     if len(path) > MAX_PATH:
-        return Error(f"its path has more than {MAX_PATH} characters")
+        return Error(f"its path has more than {MAX_PATH} characters", "shorten it")
     if colon and not _TAG.fullmatch(tag):
         return Error(
             f"{tag!r} is not a valid tag" if tag else "the tag is empty",
@@ -159,7 +159,7 @@ def _foreign(image: str) -> Error | None:
     if found := _SCHEME.match(image):
         return Error(f"it is a URL; image names have no {found[0]!r}", f"write {image[found.end() :]!r}")
     if any(character.isspace() for character in image):
-        return Error("it contains white space")
+        return Error("it contains white space", "remove the white space")
     if len(image) == DIGITS["sha256"] and _HEX.fullmatch(image):
         return Error("it is a digest without a name", f"write <image>@sha256:{image}")
     return None
@@ -184,5 +184,6 @@ def _digest_error(digest: str) -> Error | None:
         return Error(what, "write @sha256: and 64 hexadecimal digits")
     if len(digits) != length or not _HEX.fullmatch(digits):
         this = f"has {len(digits)}" if len(digits) != length else "has other characters"
-        return Error(f"a {algorithm} digest has {length} hexadecimal digits in lower case; this one {this}")
+        message = f"a {algorithm} digest has {length} hexadecimal digits in lower case; this one {this}"
+        return Error(message, "copy the whole digest")
     return None

@@ -10,7 +10,7 @@ import click
 
 from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, STALE, Command, echo_line
 from trainc.cli.completion import complete_file, complete_image
-from trainc.cli.options import root_option
+from trainc.cli.options import OutsideGit, root_option
 from trainc.cli.reporter import Reporter
 from trainc.findings import Finding, has_errors
 from trainc.images import build as builder
@@ -160,7 +160,7 @@ def _shared(function: F) -> F:
 @_shared
 @click.option(
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=OutsideGit(path_type=Path, file_okay=False),
     help=f"The parent folder of the images written.  [default: {OUTPUT}]",
 )
 def build(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Path | None, output: Path | None) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trainc.cli.command import Command, echo_yaml
-from trainc.cli.options import findings_options, root_option
+from trainc.cli.options import OutsideGit, findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.documents.emit import visible
 from trainc.documents.load import load
@@ -43,7 +43,7 @@ EXISTS = "nothing to write: every file exists with the same content"
 @click.command("import", cls=Command, epilog=EPILOG)
 @click.option("--write", is_flag=True, help="Write the files into jobs/ and runtimes/ of the project.")
 @click.option(
-    "-o", "--output", "output", metavar="DIR", type=click.Path(file_okay=False), help="Write the files into DIR."
+    "-o", "--output", "output", metavar="DIR", type=OutsideGit(file_okay=False), help="Write the files into DIR."
 )
 @click.option(
     "--incomplete",

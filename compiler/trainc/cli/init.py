@@ -14,7 +14,7 @@ import click
 
 from trainc import __version__
 from trainc.cli.command import CLEAN, Command, echo, echo_line, is_terminal
-from trainc.cli.options import check_name, project_root
+from trainc.cli.options import check_name, in_git, project_root
 from trainc.findings.display import counted
 from trainc.kube.names import is_dns1123_label
 from trainc.project.files import parents, read_regular
@@ -115,7 +115,7 @@ def _refuse(root: Path, existing: Path) -> None:
     """Raise UsageError for a folder that cannot become a project; ``existing`` is it, or its nearest parent."""
     if not existing.is_dir():
         raise click.UsageError(f"{existing} is a file")
-    if ".git" in (step.lower() for step in root.parts):
+    if in_git(root):
         raise click.UsageError(f"{root} is inside a .git folder")
     parent = root if has_config(root) else project_root(existing, None)
     if parent != root and has_config(parent):

@@ -15,11 +15,29 @@ from trainc.cli.completion import complete_environment, complete_revision
 from trainc.cli.reporter import FAILING, Reporter
 from trainc.findings.formats import FORMATS
 
+
+class OutsideGit(click.Path):
+    """A path to write to: not in a .git folder, whose files are git's settings, and programs that it runs."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path. Fails in a .git folder."""
+        path = super().convert(value, param, ctx)
+        text = os.fsdecode(path)
+        if text != "-" and in_git(os.path.realpath(text)):
+            self.fail(f"{text!r} is in a .git folder.", param, ctx)
+        return path
+
+
+def in_git(path: str | Path) -> bool:
+    """Return whether a path is a .git folder, or in one. Some file systems ignore case, and dots at the end."""
+    return any(step.casefold().rstrip(". ") in (".git", "git~1") for step in Path(path).parts)
+
+
 project_option = partial(
     click.option,
     "--root",
     metavar="DIR",
-    type=click.Path(exists=True, file_okay=False),
+    type=OutsideGit(exists=True, file_okay=False),
     help="The project folder.  [default: the nearest folder upward with a trainc.yaml that belongs to you or to the"
     " owner of the working directory]",
 )

@@ -9,7 +9,7 @@ import click
 from trainc.checks.images import reference_error
 from trainc.cli.command import ENVIRONMENT, Command, echo_line
 from trainc.cli.compiling import choose
-from trainc.cli.options import environment_option, findings_options, root_option
+from trainc.cli.options import OutsideGit, environment_option, findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.images.definition import BuildError
 from trainc.images.layout import write_layout
@@ -36,7 +36,7 @@ OUTPUT = Path("build/package")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=OutsideGit(path_type=Path, file_okay=False),
     help=f"The folder of the OCI image layout.  [default: {OUTPUT}]",
 )
 @click.option("--annotation", "annotations", metavar="KEY=VALUE", multiple=True, help="An annotation of the artifact.")

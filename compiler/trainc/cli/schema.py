@@ -11,6 +11,7 @@ import click
 from trainc.basics.jsonvalues import JsonObject
 from trainc.cli.command import CLEAN, Command, WrongValue, echo
 from trainc.cli.completion import complete_kind
+from trainc.cli.options import OutsideGit
 from trainc.schema.editors import RUNTIMES, catalog, catalog_names, editor_schema, schema_url
 
 EPILOG: Final = """\b
@@ -34,7 +35,7 @@ GLOBS: Final = {
 
 @click.command("schema", cls=Command, epilog=EPILOG)
 @click.option("--all", "every", is_flag=True, help="Write all schemas to the folder of -o.")
-@click.option("-o", "--output", metavar="DIR", type=click.Path(file_okay=False), help="The folder for --all.")
+@click.option("-o", "--output", metavar="DIR", type=OutsideGit(file_okay=False), help="The folder for --all.")
 @click.option("--vscode", is_flag=True, help="Print settings for VS Code that select a schema for each file.")
 @click.argument("kind", required=False, shell_complete=complete_kind)
 def command(*, every: bool, output: str | None, vscode: bool, kind: str | None) -> int:

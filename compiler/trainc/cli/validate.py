@@ -20,10 +20,11 @@ from trainc.cli.options import (
     workers_option,
 )
 from trainc.cli.reporter import Reporter
-from trainc.findings import has_errors
+from trainc.findings import has_errors, report
 from trainc.inputs.options import Revision
+from trainc.inputs.source import Document, Source
 from trainc.pipeline.context import Keep
-from trainc.project.config import Config
+from trainc.project.config import FILE, Config
 from trainc.project.environments import (
     JOBS,
     Outcome,
@@ -132,6 +133,9 @@ def _standard(
     before = base if revision is None else revision_of(root, revision, root, (), "'--policies-from'")
     if before is None:
         return None
+    if not (before.sources or before.settings):
+        message = "no project in this folder at that revision: nothing is compared, and no policy of it applies"
+        return Standard(before, (report("TC018", Document(Source(f"{before.name}:{FILE}", b""), {}), (), message),))
     from trainc.changes.safeguards import weakened
 
     now = Revision("", inputs.sources, config.data)

@@ -278,7 +278,7 @@ def hidden_breaks(text: str) -> list[tuple[int, Problem]]:
     for match in islice(_HIDDEN_BREAK.finditer(text), MOST_BREAKS):
         code = f"{ord(match[0]):04X}"
         message = f"Kubernetes ends the line at this U+{code}, git and most viewers do not"
-        hint = f"start a new line here, or write \\u{code.lower()} in double quotes for the character"
+        hint = f"start a new line here, or remove the character; in double quotes, write it as \\u{code.lower()}"
         found.append((match.start(), Problem("TC005", (), message, hint=hint, fatal=False)))
     return found
 

@@ -52,6 +52,8 @@ def _plain(text: str) -> Json:
     return reading.value if reading.finite and reading.agrees else _UNUSUAL
 
 
+MORE: Final = "kubectl ignores everything from this line on"
+"""The message of a problem for text after the end of a document."""
 _UNUSUAL: Final[Any] = object()
 _PLAIN: Final = Remembered(_plain, 4096)
 """The values of plain scalars, _UNUSUAL for those that are a problem."""
@@ -134,15 +136,14 @@ class _Reader:
 
     def end(self) -> None:
         """Make sure that nothing follows: kubectl would drop it silently."""
-        message = "kubectl ignores everything from this line on"
         hint = "put a line --- between documents"
         try:
             event = self.next()
         except ERRORS as error:
             offset = syntax_error(error, self.text).offset
-            raise Refused(Problem("TC002", (), message, hint=hint), offset) from None
+            raise Refused(Problem("TC002", (), MORE, hint=hint), offset) from None
         if type(event) is not StreamEndEvent:
-            self.refuse(event, "TC002", message, hint=hint)
+            self.refuse(event, "TC002", MORE, hint=hint)
 
     def value(self, event: Any) -> Json:
         self.nodes += 1
@@ -359,7 +360,8 @@ class _Reader:
                 if key in out and key not in merged and out[key] != value:
                     self.path[-1] = key
                     message = f'in Kubernetes, the merged "{key}" replaces the one before <<; in YAML 1.2 it does not'
-                    self.problems.append(Problem("TC005", tuple(self.path), message, fatal=False))
+                    hint = f'remove "{key}" here, or write << before it'
+                    self.problems.append(Problem("TC005", tuple(self.path), message, hint=hint, fatal=False))
                 out[key] = value
                 merged.add(key)
                 if self.offsets is not None:

@@ -227,16 +227,22 @@ def _verify_blobs(folder: Path, digest: str, seen: set[str]) -> None:
         parents.add(digest)
         seen.add(digest)
         document = _json(_blob(folder, digest))
-        waiting += [_verified(folder, manifest) for manifest in objects(get(document, "manifests"))]
-        layers = objects(get(document, "layers"))
-        config = get(document, "config")
-        for blob in (*layers, *([config] if isinstance(config, dict) else [])):
-            seen.add(_verified(folder, blob, "a manifest"))
-        if isinstance(config, dict):
+        manifests, layers, config = (get(document, key) for key in ("manifests", "layers", "config"))
+        if _are_objects(manifests) and layers is config is None:
+            waiting += [_verified(folder, manifest) for manifest in objects(manifests)]
+        elif manifests is not None or not isinstance(config, dict) or not _are_objects(layers):
+            raise LayoutError(f"{digest} is neither a manifest, with config and layers, nor an index, with manifests")
+        else:
+            for blob in (*objects(layers), config):
+                seen.add(_verified(folder, blob, "a manifest"))
             diffs = get(_json(_blob(folder, str(config["digest"]))), "rootfs", "diff_ids")
-            plain = [layer["digest"] for layer in layers if str(layer.get("mediaType")).endswith(".tar")]
-            if len(plain) == len(layers) and diffs != plain:
+            plain = [each["digest"] for each in objects(layers) if str(each.get("mediaType")).endswith(".tar")]
+            if len(plain) == len(objects(layers)) and diffs != plain:
                 raise LayoutError(f"the diff_ids in the configuration of {digest} differ from its layers")
+
+
+def _are_objects(value: Json) -> bool:
+    return isinstance(value, list) and len(objects(value)) == len(value)
 
 
 def _verified(folder: Path, blob: JsonObject, parent: str = "index.json") -> str:
@@ -280,6 +286,8 @@ def _manifests(folder: Path) -> list[JsonObject]:
         raise LayoutError("index.json is not a mapping")
     if not (manifests := objects(found.get("manifests"))):
         raise LayoutError("index.json has no manifest")
+    if not _are_objects(found["manifests"]):
+        raise LayoutError("a manifest in index.json is not a mapping")
     return manifests
 
 

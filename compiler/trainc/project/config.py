@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -20,7 +20,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object,
 from trainc.documents.libyaml import hidden_breaks
 from trainc.documents.positions import BOM, Lines
 from trainc.documents.problems import Problem, Refused
-from trainc.documents.yaml import offsets, read_yaml
+from trainc.documents.yaml import MORE, offsets, read_yaml
 from trainc.findings import Finding, has_errors, report, severities, sort_key, suggest
 from trainc.findings.display import is_printable
 from trainc.findings.reporting import secrets_in_plain_text
@@ -206,6 +206,8 @@ _TYPES = {
     "null": "null",
 }
 T = TypeVar("T")
+_SECOND: Final = "this file has one document, which ends before this line"
+_ONE: Final = "move what follows into the document, or remove it"
 
 
 def read_document(source: Source) -> tuple[Json, Document, tuple[Finding, ...]]:
@@ -230,9 +232,10 @@ def read_document(source: Source) -> tuple[Json, Document, tuple[Finding, ...]]:
 
 
 def _finding(document: Document, problem: Problem) -> Finding:
-    # A syntax error's hint is about files that hold several documents.
-    hint = problem.hint if problem.code != "TC002" else None
-    return report(problem.code, document, problem.path, problem.message, found=problem.found, hint=hint)
+    message, hint = problem.message, problem.hint
+    if problem.code == "TC002":  # the words are about files that hold several documents
+        message, hint = (_SECOND, _ONE) if message == MORE else (message, None)
+    return report(problem.code, document, problem.path, message, found=problem.found, hint=hint)
 
 
 def convert(data: Json, document: Document, kind: type[T], code: str) -> tuple[T | None, list[Finding]]:
