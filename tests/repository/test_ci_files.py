@@ -117,7 +117,7 @@ class Sandbox:
         """Run a step of the action; its expressions are inputs with their defaults, or ``contexts`` by their names."""
         (step,) = (each for each in STEPS if each.get("id") == name)
         values = {f"inputs.{name}": about.get("default", "") for name, about in ACTION["inputs"].items()}
-        values |= {"steps.base.outputs.base": ""}
+        values |= {"steps.base.outputs.base": "", "github.event.merge_group.base_sha": ""}
         values |= {key.replace("__", "."): value for key, value in contexts.items()}
         events = {key: value for key, value in contexts.items() if key.startswith("GITHUB_")}
 
@@ -225,6 +225,31 @@ def test_the_base_of_a_pull_request_is_not_the_choice_of_its_author(tmp_path: Pa
     assert done.stdout == "::error title=trainc::the input base has several lines\n"
     assert sandbox.step("base", inputs__root="./ml/", **event).returncode == 0
     assert sandbox.outputs() == {"base": "HEAD^1"}
+
+
+def test_the_base_of_a_merge_group_is_that_of_the_event(tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path, render=False)
+    base = git(sandbox.repository, "rev-parse", "HEAD")
+    event = {"GITHUB_EVENT_NAME": "merge_group", "github__event__merge_group__base_sha": base}
+    assert sandbox.step("base", **event).returncode == 0
+    assert sandbox.outputs() == {"base": base}
+    sandbox.files["GITHUB_OUTPUT"].unlink()
+    done = sandbox.step("base", **{**event, "github__event__merge_group__base_sha": "c0ffee" + base[6:]})
+    assert (done.returncode, sandbox.outputs()) == (2, {})
+    message = "no base of the merge group: use actions/checkout with fetch-depth: 0"
+    assert done.stdout == f"::error title=trainc::{message}\n"
+
+
+def test_a_comment_on_an_earlier_commit_is_replaced_if_a_check_ends_early(tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path, render=False)
+    values = {"inputs__token": "t", "github__event__pull_request__number": "7", "steps__diff__outputs__file": ""}
+    assert sandbox.step("comment", **values).returncode == 0
+    assert not any("PATCH" in call or "POST" in call for call in sandbox.calls())
+    sandbox.variables["EXISTING"] = "42"
+    assert sandbox.step("comment", **values).returncode == 0
+    comment = sandbox.runner / "comment.md"
+    assert sandbox.calls()[-1] == f"api --method PATCH repos/a/b/issues/comments/42 -F body=@{comment} --silent"
+    assert "no comparison of the last commit" in comment.read_text(encoding="utf-8")
 
 
 def test_a_link_of_a_pull_request_does_not_lead_the_checkout_of_the_action(tmp_path: Path) -> None:
@@ -340,7 +365,7 @@ def test_both_posters_write_the_comment_in_the_same_way() -> None:
     (step,) = (each for each in STEPS if each.get("id") == "comment")
     lines = [line.strip() for line in step["run"].partition("post() {\n")[2].partition("\n}")[0].splitlines()]
     assert len(lines) > 8
-    assert [line.strip() for line in script.splitlines()][-len(lines) :] == lines
+    assert [line.strip() for line in script.splitlines()][-len(lines) - 1 : -1] == lines
 
 
 def template() -> tuple[dict[str, Any], dict[str, Any]]:

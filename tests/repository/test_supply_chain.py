@@ -32,6 +32,7 @@ SCRIPTS = (
     "action.yml",
     ".pre-commit-config.yaml",
     ".pre-commit-hooks.yaml",
+    "docs/argocd.md",
     *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / ".ci").iterdir())),
     *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / ".github/workflows").iterdir())),
     *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "ci").rglob("*.yml"))),

@@ -26,7 +26,7 @@ PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}|\./\.trainc-action")
 GH = r"""#!/usr/bin/env bash
 printf '%s\n' "$*" >>"$CALLS"
 case "$*" in
-  "run download "*) mkdir -p "$RUNNER_TEMP/diff" && cp "$COMMENT" "$RUNNER_TEMP/diff/comment.md" ;;
+  "run download "*) [ -n "$COMMENT" ] && mkdir -p "$RUNNER_TEMP/diff" && cp "$COMMENT" "$RUNNER_TEMP/diff/comment.md" ;;
   *"/pulls "*) printf '%s' "$NUMBER" ;;
   *"--paginate"*) printf '%s' "$EXISTING" ;;
 esac
@@ -131,8 +131,10 @@ def post(tmp_path: Path, comment: str, *, number: str = "7", existing: str = "")
     (tmp_path / "gh").write_text(GH, encoding="utf-8")
     (tmp_path / "gh").chmod(0o755)
     (tmp_path / "comment").write_text(comment, encoding="utf-8")
-    values = {"CALLS": "calls", "COMMENT": "comment", "RUNNER_TEMP": "temp"}
+    (tmp_path / "temp").mkdir(exist_ok=True)
+    values = {"CALLS": "calls", "RUNNER_TEMP": "temp"}
     environment = {
+        "COMMENT": str(tmp_path / "comment") if comment else "",
         **{name: str(tmp_path / value) for name, value in values.items()},
         "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
         "GITHUB_REPOSITORY": "a/b",
@@ -184,12 +186,14 @@ def test_a_warning_is_posted_although_nothing_changes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("comment", "number", "status", "calls"),
     [
-        ("something else\n", "7", 1, 1),
-        (f"{MARK}\n{'x' * 65_536}", "7", 1, 1),
+        ("", "7", 0, 3),
+        ("something else\n", "7", 1, 3),
+        ("something else\n", "", 1, 2),
+        (f"{MARK}\n{'x' * 65_536}", "7", 1, 3),
         (f"{MARK}\n", "", 0, 2),
         (f"{MARK}\n", "7\n8", 1, 2),
         *(
-            (f"{MARK}\n### trainc: 1 of 2 directories changes\n{line}\n", "7", 1, 1)
+            (f"{MARK}\n### trainc: 1 of 2 directories changes\n{line}\n", "7", 1, 3)
             for line in (
                 "/approve",
                 "@dependabot merge",
@@ -221,6 +225,17 @@ def test_nothing_is_posted(tmp_path: Path, comment: str, number: str, status: in
     ended, made = post(tmp_path, comment, number=number)
     assert (ended, len(made)) == (status, calls)
     assert not any("POST" in call or "PATCH" in call for call in made)
+
+
+@pytest.mark.parametrize(("comment", "status"), [("", 0), ("something else\n", 1)])
+def test_a_comment_on_an_earlier_commit_is_replaced_if_there_is_no_new_one(
+    tmp_path: Path, comment: str, status: int
+) -> None:
+    ended, calls = post(tmp_path, comment, existing="42")
+    assert ended == status
+    assert calls[-1].startswith("api --method PATCH repos/a/b/issues/comments/42 -F body=@")
+    body = (tmp_path / "temp" / "comment.md").read_text(encoding="utf-8")
+    assert body == f"{MARK}\n### trainc: no comparison of the last commit, see the log of its check\n"
 
 
 @pytest.mark.parametrize(
