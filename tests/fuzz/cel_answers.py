@@ -33,7 +33,7 @@ def oracle() -> list[Any]:
     return [celrunner.BINARY, "answer", FILE]
 
 
-def question(case: Case) -> Case:
+def question(case: Case, _ours: Any) -> Case:
     """Return the question of a case. Raises KeyError for a case that is none."""
     worlds()[case["world"]]
     return {"world": case["world"], "expr": case["expr"]}
@@ -46,14 +46,14 @@ def _stable() -> Oracle:
 
 def is_stable(case: Case) -> bool:
     """Return whether the API server always gives the same answer: the order of Go's maps is random."""
-    return not _stable().ask([question(case)])[0].get("unstable")
+    return not _stable().ask([question(case, None)])[0].get("unstable")
 
 
 def outcomes(case: Case, ours: Any) -> Iterator[str]:
-    """Yield each function and operator of a case with the type or the error of trainc's answer."""
+    """Yield each function and operator of a case with the type, and with the error, of trainc's answer."""
     ours = ours or {"type": None, "error": "raised"}
-    outcome = skeleton(ours["error"]) if ours["error"] else str(ours["type"])
-    yield from {f"{name} {outcome}" for name in _CALL.findall(case["expr"])}
+    results = [str(ours["type"]), *([skeleton(ours["error"])] if ours["error"] else ())]
+    yield from {f"{name} {result}" for name in _CALL.findall(case["expr"]) for result in results}
 
 
 def skeleton(error: str) -> str:

@@ -22,6 +22,7 @@ import subprocess
 import sys
 import time
 import traceback
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
 from itertools import islice
@@ -43,7 +44,6 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "quantities": ("trainc.kube.quantity", "trainc.kube.gojson"),
     "reader": ("trainc.documents",),
     "cel_parser": (),
-    "cel_checker": (),
     "cel_evaluator": (),
     "incremental": ("trainc.cache", "trainc.project"),
 }
@@ -124,21 +124,19 @@ class Findings:
 
     def judged(self, cases: list[Case]) -> list[tuple[Any, str | None]]:
         """Return the oracle's answer to each case, and what is wrong with trainc's."""
+        ours = [answered(self.target, case) for case in cases]
         questions: dict[int, Any] = {}
-        for index, case in enumerate(cases):
+        for index, (case, (answer, _)) in enumerate(zip(cases, ours, strict=True)):
             with suppress(Exception):  # a case with a part less may be none
-                questions[index] = self.target.question(case)
+                questions[index] = self.target.question(case, answer)
         answers = self.oracle.ask([*questions.values()]) if self.oracle else [None] * len(questions)
-        found: list[tuple[Any, str | None]] = [(None, None)] * len(cases)
-        for index, answer in zip(questions, answers, strict=True):
-            found[index] = answer, verdict(self.target, cases[index], answer)
+        theirs = dict(zip(questions, answers, strict=True))
+        found: list[tuple[Any, str | None]] = []
+        for index, (case, (answer, message)) in enumerate(zip(cases, ours, strict=True)):
+            is_answered = message is None and index in theirs
+            wrong = compared(self.target, case, answer, theirs[index]) if is_answered else message
+            found.append((theirs.get(index), wrong))
         return found
-
-
-def verdict(target: Target, case: Case, theirs: Any) -> str | None:
-    """Return what is wrong with trainc's answer to a case."""
-    ours, message = answered(target, case)
-    return message or compared(target, case, ours, theirs)
 
 
 def answered(target: Target, case: Case) -> tuple[Any, str | None]:
@@ -183,7 +181,8 @@ class Run:
         self.findings = Findings(folder / "findings" / name, self.target, self.oracle)
         self.progress = Progress(folder / "progress.json")
         self.batch: list[tuple[Case, Any]] = []
-        self.features: set[int] = set()
+        self.seen = folder / f"{name}.features.json"
+        self.features: set[int] = set(json.loads(self.seen.read_text())) if self.seen.exists() else set()
         self.count, self.pending, self.since = 0, 0, time.monotonic()
 
     def start(self, atheris: Any) -> None:
@@ -216,7 +215,7 @@ class Run:
     def vary(self, inputs: Path, features: Callable[[Case, Any], Iterable[str]]) -> None:
         """Fuzz like start(), guided by the features of trainc's answers instead of branches."""
         pool = [path.read_bytes() for path in sorted(inputs.iterdir())]
-        again, chance = list(pool), random.Random()
+        again, chance = [] if self.features else list(pool), random.Random()
         self.since = time.monotonic()
         while True:
             if again:
@@ -225,7 +224,7 @@ class Run:
                 data = mutated(chance, chance.choice(pool), chance.choice(pool))
             else:
                 data = chance.randbytes(8 << chance.randrange(6))
-            new = {hash(each) for each in features(*self.one(data))} - self.features
+            new = {zlib.crc32(each.encode()) for each in features(*self.one(data))} - self.features
             if new and not again:
                 pool.append(data)
                 (inputs / hashlib.sha256(data).hexdigest()[:20]).write_bytes(data)
@@ -239,7 +238,7 @@ class Run:
             self.batch.append((case, ours))
         else:
             self.findings.add(case, message)
-        self.count += 1
+        self.count += self.target.weight(case)
         if self.count >= BATCH or time.monotonic() - self.since > NOTE:
             self.settle()
         return case, ours
@@ -247,7 +246,7 @@ class Run:
     def settle(self) -> None:
         """Compare a batch with the oracle, and note the progress; at the end of the slice, end the process."""
         try:
-            questions = [self.target.question(case) for case, _ in self.batch]
+            questions = [self.target.question(case, ours) for case, ours in self.batch]
             answers = self.oracle.ask(questions) if self.oracle else [None] * len(questions)
             for (case, ours), theirs in zip(self.batch, answers, strict=True):
                 if (message := compared(self.target, case, ours, theirs)) is not None:
@@ -272,6 +271,8 @@ class Run:
         """Write the progress since the last note."""
         edges = re.findall(r"cov: (\d+)", self.log.read_text(errors="replace")[-5000:])
         figures = {"edges": int(edges[-1])} if edges else {"features": len(self.features)} if self.features else {}
+        if self.features:
+            self.seen.write_text(json.dumps(sorted(self.features)))
         inputs = sum(1 for _ in (self.folder / "inputs" / self.name).iterdir())
         found = len(self.findings.known)
         self.progress.add(self.name, self.pending, now - self.since, inputs=inputs, findings=found, **figures)

@@ -1,4 +1,4 @@
-"""The evaluation of CEL against the API server's: values, errors and, where exact, costs."""
+"""CEL's type checker and evaluator against the API server's: types, values, errors and, where exact, costs."""
 
 from __future__ import annotations
 

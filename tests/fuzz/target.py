@@ -83,11 +83,14 @@ class Target(NamedTuple):
     ours: Callable[[Case], Any]
     compare: Callable[[Case, Any, Any], str | None]
     oracle: Callable[[], Sequence[str | Path]] | None = None
-    question: Callable[[Case], Any] = lambda case: case
+    question: Callable[[Case, Any], Any] = lambda case, _: case
+    """What the oracle is asked, of a case and trainc's answer."""
     escaped: bool = True
     """Whether questions are pure ASCII, so that lone surrogates can be sent."""
     seeds: Callable[[], Iterable[bytes]] = lambda: ()
     """Bytes to start from, besides random ones."""
+    weight: Callable[[Case], int] = lambda _: 1
+    """How many executions a case is."""
     features: Callable[[Case, Any], Iterable[str]] | None = None
     """What is special about an answer of trainc's. With it, answers with new features guide the fuzzer, not branches:
     atheris' instrumentation costs more than an execution of a quick target."""

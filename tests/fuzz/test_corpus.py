@@ -43,7 +43,9 @@ def test_the_oracle_answers_the_corpus_as_recorded_and_random_cases_as_trainc(na
     assert target.oracle is not None
     oracle = Oracle(target.oracle(), escaped=target.escaped)
     try:
-        answers = oracle.ask([target.question(case) for case in [*(row["case"] for row in rows), *cases]])
+        answers = oracle.ask(
+            [target.question(case, target.ours(case)) for case in [*(row["case"] for row in rows), *cases]]
+        )
     finally:
         oracle.close()
     assert answers[: len(rows)] == [row["theirs"] for row in rows]

@@ -339,8 +339,7 @@ def _read_literal(host: str) -> str:
 
 def _unescape_host(text: str, zone: bool = False) -> str:
     """Decode a host, which may escape only bytes beyond ASCII, or a zone, which may also escape host characters."""
-    decoded = _unescape(text)
-    for found in _ESCAPE_OR_CHARACTER.finditer(text):
+    for found in _ESCAPE_OR_CHARACTER.finditer(_BAD_ESCAPE.split(text, 1)[0]):  # the first mistake is reported
         part = found.group()
         code = int(part[1:], 16) if len(part) == 3 else ord(part)
         allowed = code >= 0x80 or chr(code) in _HOST
@@ -349,7 +348,7 @@ def _unescape_host(text: str, zone: bool = False) -> str:
         if not allowed:
             what = "URL escape {}" if len(part) == 3 else "character {} in host name"
             raise EvalError(f"invalid {what.format(quote(part))}")
-    return decoded
+    return _unescape(text)
 
 
 def _unescape(text: str) -> str:
