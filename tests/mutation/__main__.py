@@ -29,6 +29,7 @@ CEL = ("codegen", "calls", "runtime", "values", "maps", "work", "library/*")
 JOBS = (
     "plugins",
     "fixes",
+    "gitops/kubexec/test_kubexec_objects.py",
     "pipeline",
     "errors",
     "test_goldens.py::test_golden",
@@ -135,7 +136,7 @@ def test(room: str, options: argparse.Namespace, end: float) -> None:
         with (folder / f"mutation-{room}.jsonl").open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(row) + "\n")
 
-    campaign.campaign(place, texts, waiting, profiled, note, most=options.seconds, end=end)
+    campaign.campaign(place, texts, waiting, campaign.Profile(profiled), note, most=options.seconds, end=end)
 
 
 def is_killed(row: dict[str, Any]) -> bool:
