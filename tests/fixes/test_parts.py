@@ -45,6 +45,8 @@ SERVES = [
     "command: [/usr/sbin/sshd]\n                  args: [-De, -p, '2222', -h/root/.ssh/id_rsa]",
     "command: [sshd, -D, -o, StrictModes=no, -o, HostKey=/root/.ssh/id_rsa]",
     "command: [sshd, -D, -o, 'hostkey /home/mpiuser/.ssh/id_rsa']",
+    "command: [sshd, -D, -o, HostKey=id_rsa]",
+    "command: [sh, -c, 'sshd -Z; exec sshd -D -h /root/.ssh/id_rsa']",
     "command: [sh, -c, 'exec sshd -D -o ListenAddress=0.0.0.0:2222 -h /root/.ssh/id_rsa']",
     "command: [sh, -c, 'mkdir -p /run/sshd && exec /usr/sbin/sshd -De -h /root/.ssh/id_rsa']",
     "command: [sh, -c, \"mkdir /run/sshd\\n/usr/sbin/sshd -De \\\\\\n -h '/root/.ssh/id_rsa'; wait\"]",
@@ -106,7 +108,8 @@ def test_a_secret_without_known_hosts() -> None:
         ("data: {a: eA==}", True),
     ):
         made = built(example("ssh-known-hosts") + secret % data, "ssh-known-hosts")
-        assert any("has no key known_hosts" in f.message for f in made.findings) is warned
+        paths = [f.path for f in made.findings if "has no key known_hosts" in f.message]
+        assert paths == [("metadata", "name")] * warned
 
 
 def trainer(env: str, command: str = "[mpirun, python3, train.py]") -> str:
@@ -131,7 +134,8 @@ def trainer(env: str, command: str = "[mpirun, python3, train.py]") -> str:
 def test_what_is_forwarded(variable: str, entry: str | None, left: bool) -> None:
     made = built(trainer(variable), "env-to-workers")
     assert launcher(made).get("OMPI_MCA_mca_base_env_list") == entry
-    assert ("TC456" in {f.code for f in made.findings}) is left
+    hints = [f.hint for f in made.findings if f.code == "TC456"]
+    assert hints == ["name them on mpirun's command line: -x NAME"] * left
 
 
 @pytest.mark.parametrize(
@@ -207,6 +211,14 @@ GANGS = [
     (one("server", count=2, replicas=2) + one("node", label="trainer"), 7, {"server", "node"}, True),
     (one("monitor") + one("data") + one("node", COMPLETE % "data", "trainer"), 3, {"node"}, True),
     (one("node", label="trainer") + one("report", COMPLETE % "node"), 3, {"node", "report"}, True),
+    (
+        one("z", count=4)
+        + one("a", COMPLETE % "z", count=2)
+        + one("launcher", f"{READY % 'z'}, {READY % 'a'}", "trainer"),
+        4,
+        {"z", "a", "launcher"},
+        True,
+    ),
 ]
 
 
@@ -255,6 +267,8 @@ def test_without_jobs_nothing_is_a_gang(policy: str) -> None:
         ("hf://org/repo", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset"]),
         ("hf://org/repo/en/v1.0", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset/en/v1.0"]),
         ("hf://org/repo/x/y.csv", ["dataset.source=csv", "dataset.data_files=/workspace/dataset/x/y.csv"]),
+        ("hf://org/x/RX", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset/RX"]),
+        ("hf://org/repo/en", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset/en"]),
         ("cache://schema/table", []),
     ],
 )

@@ -29,6 +29,7 @@ CEL = ("codegen", "calls", "runtime", "values", "maps", "work", "library/*")
 JOBS = (
     "plugins",
     "fixes",
+    "gitops/kubexec/test_kubexec_objects.py",
     "pipeline",
     "errors",
     "test_goldens.py::test_golden",
@@ -88,6 +89,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=19)
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "mutants", help="a folder")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="end then, with what has been tested")
+    parser.add_argument("--tests", default="", help="use only these tests of tests/, and note only whom they kill")
     parser.add_argument("--seconds", type=float, default=30.0, help="the time of the tests of a mutant")
     parser.add_argument("--report", action="store_true", help="only print the results")
     options = parser.parse_args()
@@ -112,10 +114,11 @@ def say(text: str) -> None:
 def test(room: str, options: argparse.Namespace, end: float) -> None:
     """Test a sample of the mutants of a room until a time and append their results to its file."""
     folder = options.results
-    place = campaign.Place(PACKAGE, ROOT, tuple(str(ROOT / "tests" / name) for name in ROOMS[room].tests))
+    tests = options.tests.split(",") if options.tests else ROOMS[room].tests
+    place = campaign.Place(PACKAGE, ROOT, tuple(str(ROOT / "tests" / name) for name in tests))
     texts = {file: place.text(file) for file in files(room)}
     alike = [other for other in ROOMS if ROOMS[other].tests == ROOMS[room].tests]
-    cache = folder / f"profile-{alike[0]}.json"
+    cache = folder / f"profile-{alike[0]}{'-some' if options.tests else ''}.json"
     say(f"{room}: run its tests")
     all_files = [file for other in alike for file in files(other)]
     if (failed := campaign.forked(lambda: bool(campaign.profile(place, all_files, cache)), 10**6)) is not True:
@@ -132,10 +135,11 @@ def test(room: str, options: argparse.Namespace, end: float) -> None:
 
     def note(mutant: mutants.Mutant, outcome: campaign.Outcome, seconds: float) -> None:
         row = {**mutant._asdict(), **outcome._asdict(), "seconds": round(seconds, 1), "state": state}
-        with (folder / f"mutation-{room}.jsonl").open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(row) + "\n")
+        if is_killed(row) or not options.tests:
+            with (folder / f"mutation-{room}.jsonl").open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(row) + "\n")
 
-    campaign.campaign(place, texts, waiting, profiled, note, most=options.seconds, end=end)
+    campaign.campaign(place, texts, waiting, campaign.Profile(profiled), note, most=options.seconds, end=end)
 
 
 def is_killed(row: dict[str, Any]) -> bool:

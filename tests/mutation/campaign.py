@@ -254,34 +254,45 @@ class Plan(NamedTuple):
     imported: bool
 
 
-def planned(mutant: Mutant, profiled: dict[str, Any], texts: dict[str, str], most: float) -> Plan:
+class Profile:
+    """What ``profile`` found: the seconds of the tests that pass, quickest first, and which of them execute a line."""
+
+    def __init__(self, profiled: dict[str, Any]) -> None:
+        passing = {name: test for name, test in profiled["tests"].items() if test["seconds"] is not None}
+        order = sorted(passing, key=lambda name: (passing[name]["seconds"], name))
+        self.seconds = {name: float(passing[name]["seconds"]) for name in order}
+        self.imported = {file: frozenset(lines) for file, lines in profiled["imported"].items()}
+        self.executing: dict[tuple[str, int], set[str]] = {}
+        for name, test in passing.items():
+            for file, lines in test["lines"].items():
+                for line in lines:
+                    self.executing.setdefault((file, line), set()).add(name)
+
+    def quickest(self, names: set[str], most: float) -> list[str]:
+        """Return the quickest of some tests: those that take so many seconds, or 20."""
+        total, found = 0.0, []
+        for name in filter(names.__contains__, self.seconds):
+            total += self.seconds[name]
+            if total > most and len(found) > 20:
+                break
+            found.append(name)
+        return found
+
+
+def planned(mutant: Mutant, profiled: Profile, texts: dict[str, str], most: float) -> Plan:
     """Choose the tests of a mutant; ``most``: the time of those that execute it, as measured in the profile."""
     own = set(range(mutant.lines[0], mutant.lines[1] + 1))
     lines = {mutant.file: own}
-    imported = not own.isdisjoint(profiled["imported"].get(mutant.file, ()))
+    imported = not own.isdisjoint(profiled.imported.get(mutant.file, ()))
     if imported:
         for file, those in mutants.users(texts, mutant).items():
             lines[file] = lines.get(file, set()) | those
-    tests = profiled["tests"]
-
-    def executes(name: str) -> bool:
-        executed = tests[name]["lines"]
-        return any(not those.isdisjoint(executed.get(file, ())) for file, those in lines.items())
-
-    passing = [name for name, test in tests.items() if test["seconds"] is not None]
-    passing.sort(key=lambda name: (tests[name]["seconds"], name))
-    executing = [name for name in passing if executes(name)]
-    others = [name for name in passing if name not in set(executing)] if executing else []
-    return Plan(_quickest(executing, tests, most), _quickest(others, tests, OTHER_SECONDS), imported)
-
-
-def _quickest(names: list[str], tests: dict[str, Any], most: float) -> list[str]:
-    total = 0.0
-    for number, name in enumerate(names):
-        total += tests[name]["seconds"]
-        if total > most and number > 20:
-            return names[:number]
-    return names
+    nobody: set[str] = set()
+    executing = nobody.union(
+        *(profiled.executing.get((file, line), nobody) for file, those in lines.items() for line in those)
+    )
+    others = profiled.seconds.keys() - executing if executing else nobody
+    return Plan(profiled.quickest(executing, most), profiled.quickest(others, OTHER_SECONDS), imported)
 
 
 class Memory:
@@ -384,7 +395,7 @@ def campaign(
     place: Place,
     texts: dict[str, str],
     sampled: Sequence[Mutant],
-    profiled: dict[str, Any],
+    profiled: Profile,
     note: Note,
     *,
     most: float,
@@ -395,7 +406,7 @@ def campaign(
     killers: Counter[tuple[str, str, str]] = Counter()
 
     def seconds(name: str) -> float:
-        return MORE_SECONDS + 4 * float(profiled["tests"][name]["seconds"])
+        return MORE_SECONDS + 4 * profiled.seconds[name]
 
     def test(mutant: Mutant, work: Callable[[CodeType, list[str]], str]) -> bool:
         plan = plans[mutant.name]

@@ -12,6 +12,7 @@ import copy
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from types import CodeType
 from typing import NamedTuple
 
@@ -118,11 +119,7 @@ def users(texts: dict[str, str], mutant: Mutant) -> dict[str, set[int]]:
     These are functions that use a name that the changed statement sets or that the changed function has, or a name that
     such a statement or function sets, and so on.
     """
-    scopes: list[tuple[str, set[str], set[str], set[int]]] = []
-    for file, text in texts.items():
-        for node in ast.parse(text).body:
-            parts = node.body if isinstance(node, ast.ClassDef) else [node]
-            scopes += [(file, *_scope(part)) for part in parts]
+    scopes = [(file, *scope) for file, text in texts.items() for scope in _scopes(text)]
     names: set[str] = set()
     found: dict[str, set[int]] = {}
     changed = set(range(mutant.lines[0], mutant.lines[1] + 1))
@@ -135,6 +132,12 @@ def users(texts: dict[str, str], mutant: Mutant) -> dict[str, set[int]]:
         for file, sets, _, lines in now:
             names |= sets
             found.setdefault(file, set()).update(lines)
+
+
+@cache
+def _scopes(text: str) -> list[tuple[set[str], set[str], set[int]]]:
+    nodes = ast.parse(text).body
+    return [_scope(part) for node in nodes for part in (node.body if isinstance(node, ast.ClassDef) else [node])]
 
 
 def _scope(part: ast.stmt) -> tuple[set[str], set[str], set[int]]:

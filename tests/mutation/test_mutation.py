@@ -62,7 +62,7 @@ chosen = [m for m in mutants.mutants("tiny.py", texts["tiny.py"]) if (m.old, m.n
 def note(mutant, outcome, seconds):
     with Path("rows.jsonl").open("a") as stream:
         stream.write(json.dumps([mutant.old, mutant.new, outcome.status, outcome.by]) + "\\n")
-campaign.campaign(place, texts, chosen, json.loads(cache.read_text()), note, most=30.0)
+campaign.campaign(place, texts, chosen, campaign.Profile(json.loads(cache.read_text())), note, most=30.0)
 """
 OUTCOMES = {
     ("3", "2"): ("killed", "test_tiny.py::test_is_small"),
@@ -147,7 +147,7 @@ def test_the_tests_of_a_mutant_are_those_that_execute_its_lines() -> None:
         "other": {"seconds": 0.2, "lines": {"tiny.py": [12]}},
         "failing": {"seconds": None, "lines": {"tiny.py": [6]}},
     }
-    profiled = {"imported": {"tiny.py": [2, 5, 11, 17]}, "tests": tests}
+    profiled = campaign.Profile({"imported": {"tiny.py": [2, 5, 11, 17]}, "tests": tests})
     plans = {
         (m.old, m.new): campaign.planned(m, profiled, {"tiny.py": MODULE}, 30.0) for m in mutants("tiny.py", MODULE)
     }

@@ -146,7 +146,7 @@ def patched(unpatched: JsonObject, spec: JsonObject, *, replacing: bool = False)
 def _with_one_source(merged: JsonObject, patch: JsonObject) -> JsonObject:
     """Return the spec with only the patch's source in volumes for which a patch has one (P3)."""
     patched_volumes = {
-        (job.get("name"), volume.get("name")): {"name", *volume}
+        (job.get("name"), volume.get("name")): frozenset(volume)
         for job in objects(patch.get("replicatedJobs"))
         for volume in objects(get(job, *POD_SPEC, "volumes"))
         if len(volume) > 1

@@ -26,7 +26,7 @@ def check(model: Model) -> Iterator[Finding]:
 def shape(model: Model) -> Model:
     """Add the tracker's variables and port to the trainer's container."""
     model = model.counted()
-    workers = max(gpu_count(node_resources(model)), 0) or 1
+    workers = max(gpu_count(node_resources(model)), 1)
     return model.with_trainer_env(
         literal("DMLC_TRACKER_URI", model.master),
         literal("DMLC_TRACKER_PORT", str(TRAINER_PORT)),

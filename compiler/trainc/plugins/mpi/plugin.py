@@ -152,7 +152,7 @@ def _implementation(model: Model, policy: JsonObject) -> Implementation | None:
 def _check_launcher(model: Model, policy: JsonObject) -> Iterator[Finding]:
     count = 1 if model.num_nodes is None else model.num_nodes
     missing = [name for name in (LAUNCHER, NODE) if model.pod_set(name) is None]
-    if model.trainer is None or count < 2 or policy.get("runLauncherAsNode") is not True or not missing:
+    if count < 2 or policy.get("runLauncherAsNode") is not True or not missing:
         return
     detail = (
         "must have 1 when MPI trainingRuntime with enabled runLauncherAsNode does not have either launcher and node"
