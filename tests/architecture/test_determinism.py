@@ -60,6 +60,7 @@ def pythons() -> dict[str, str]:
     return found
 
 
+@cache
 def turkish(folder: Path) -> dict[str, str]:
     """Return the variables for a locale in which i and I are two letters, if it can be generated."""
     if (localedef := shutil.which("localedef")) is not None:
@@ -113,7 +114,7 @@ def digest(tmp_path: Path, run: Run) -> str:
             **kept,
             "PYTHONDONTWRITEBYTECODE": "1",
             "TRAINC_CACHE_DIR": str(tmp_path / "cache"),
-            **turkish(tmp_path),
+            **(turkish(tmp_path) if OTHER.environment[0] in run.environment else {}),
             **dict(run.environment),
         },
         umask=run.umask,
