@@ -16,7 +16,7 @@ import math
 import pytest
 from growth import KINDS, made, measure, warm_up
 
-from effort import THOROUGH
+from effort import some
 
 MOST = 9
 """Times the work that four times the input may take."""
@@ -27,7 +27,7 @@ LEAST = 0.03
 TRIES = 8
 
 
-@pytest.mark.parametrize("kind", list(KINDS)[:: 1 if THOROUGH else 12])
+@pytest.mark.parametrize("kind", some(KINDS, 12))
 def test_four_times_the_input_takes_about_four_times_the_work(kind: str) -> None:
     size, _ = KINDS[kind]
     warm_up()

@@ -12,7 +12,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -86,16 +86,20 @@ def _redact(item: dict[str, Any]) -> None:
                 item["data"][key] = "upstream's script"
 
 
-def fresh() -> dict[Path, str]:
-    """Run the oracle over everything: path of each golden, and its text. Raises runner.OracleError."""
-    return {GOLDENS / f"{verdict['id']}.json": render(verdict) for verdict in runner.ask(asked())}
+def fresh(cases: Iterable[runner.Case]) -> dict[Path, str]:
+    """Run the oracle over cases: path of each golden, and its text. Raises runner.OracleError."""
+    return {GOLDENS / f"{verdict['id']}.json": render(verdict) for verdict in runner.ask(cases)}
 
 
 def stale(wanted: dict[Path, str]) -> list[Path]:
     """Return the goldens that are missing, differ or belong to no case."""
     present = set(GOLDENS.rglob("*.json"))
-    differ = {path for path, text in wanted.items() if path not in present or path.read_text(encoding="utf-8") != text}
-    return sorted(differ | (present - set(wanted)))
+    return sorted({*differing(wanted), *(present - set(wanted))})
+
+
+def differing(wanted: dict[Path, str]) -> list[Path]:
+    """Return the goldens that are missing or differ."""
+    return [path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
 
 
 def main() -> int:
@@ -105,7 +109,7 @@ def main() -> int:
     check = parser.parse_args().check
     try:
         runner.build()
-        wanted = fresh()
+        wanted = fresh(asked())
     except runner.OracleError as error:
         print(error, file=sys.stderr)
         return 2
