@@ -13,6 +13,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +44,14 @@ def text(name: str) -> str:
     return _full((CASES / f"{name}.yaml").read_bytes().decode())
 
 
-def requests() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the name (``requests/<group>/<name>``) and the content of every request, sorted."""
-    for path in sorted(REQUESTS.rglob("*.yaml")):
-        yield path.relative_to(HERE).with_suffix("").as_posix(), YAML(typ="safe").load(_full(path.read_text("utf-8")))
+@cache
+def requests() -> tuple[tuple[str, dict[str, Any]], ...]:
+    """Return the name (``requests/<group>/<name>``) and the content of every request, sorted."""
+    load = YAML(typ="safe").load
+    return tuple(
+        (path.relative_to(HERE).with_suffix("").as_posix(), load(_full(path.read_text("utf-8"))))
+        for path in sorted(REQUESTS.rglob("*.yaml"))
+    )
 
 
 def asked() -> Iterator[runner.Case]:
