@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from effort import share
+from effort import share, some
 from oracle import pairs, runner
 from oracle.generate import objects
 from oracle.generator.edits import edit
@@ -54,7 +54,7 @@ def test_what_is_not_said_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     _build()
     monkeypatch.setattr(pairs, "_of_made", _nothing)
     monkeypatch.setattr(pairs, "_of_input", _nothing)
-    report = pairs.compare_pairs(pairs.pair(SEED, index) for index in range(COUNT))
+    report = pairs.compare_pairs(pairs.pair(SEED, index) for index in some(range(COUNT), 4))
     refused = sum(count for (_, what), count in report.judged.items() if what not in ("allowed", "invalid"))
     assert len(report.mismatches) == refused > 0
 

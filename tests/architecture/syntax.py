@@ -12,13 +12,18 @@ PACKAGE = "trainc"
 
 
 @cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+@cache
 def modules() -> dict[str, ast.Module]:
     """Return the tree of every module below trainc, by its name without the package: ``plugins.mpi.plugin``.
 
     The scripts in data/scripts/ are not modules: they run in pods.
     """
     return {
-        name_of(path): ast.parse(path.read_text(encoding="utf-8"), str(path))
+        name_of(path): tree(path)
         for path in sorted((ROOT / PACKAGE).rglob("*.py"))
         if not path.is_relative_to(ROOT / PACKAGE / "data" / "scripts")
     }

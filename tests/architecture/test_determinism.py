@@ -63,6 +63,7 @@ def pythons() -> dict[str, str]:
     return found
 
 
+@cache
 def turkish(folder: Path) -> dict[str, str]:
     """Return the variables for a locale in which i and I are two letters, if it can be generated."""
     if (localedef := shutil.which("localedef")) is not None:
@@ -115,7 +116,7 @@ def digests(folder: Path, run: Run) -> dict[str, str]:
             **kept,
             "PYTHONDONTWRITEBYTECODE": "1",
             "TRAINC_CACHE_DIR": str(folder / "cache"),
-            **turkish(folder),
+            **(turkish(folder) if OTHER.environment[0] in run.environment else {}),
             **dict(run.environment),
         },
         umask=run.umask,

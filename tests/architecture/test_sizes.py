@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from pathlib import Path
 
-from syntax import PACKAGE, ROOT
+from syntax import PACKAGE, ROOT, tree
 
 FILE_LINES = 600
 FUNCTION_LINES = 60
@@ -18,12 +19,9 @@ LONG_FUNCTIONS: dict[str, str] = {}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def texts() -> dict[str, str]:
-    return {
-        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
-        for folder in (PACKAGE, "tools")
-        for path in sorted((ROOT / folder).rglob("*.py"))
-    }
+def paths() -> dict[str, Path]:
+    found = [path for folder in (PACKAGE, "tools") for path in sorted((ROOT / folder).rglob("*.py"))]
+    return {path.relative_to(ROOT).as_posix(): path for path in found}
 
 
 def body_lines(function: Function) -> int:
@@ -34,20 +32,21 @@ def body_lines(function: Function) -> int:
     return (function.end_lineno or 0) - function.lineno + 1 - docstring
 
 
-def functions(name: str, text: str) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(ast.parse(text)):
+def functions(name: str, module: ast.Module) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(module):
         if isinstance(node, Function):
             yield f"{name}:{node.name}", body_lines(node)
 
 
 def test_files() -> None:
-    long = {name: lines for name, text in texts().items() if (lines := text.count("\n")) > FILE_LINES}
+    sizes = {name: path.read_bytes().count(b"\n") for name, path in paths().items()}
+    long = {name: lines for name, lines in sizes.items() if lines > FILE_LINES}
     assert set(long) - set(LONG_FILES) == set(), long
     assert set(LONG_FILES) <= set(long), "an exception that is not needed any more"
 
 
 def test_functions() -> None:
-    sizes = [size for name, text in texts().items() for size in functions(name, text)]
+    sizes = [size for name, path in paths().items() for size in functions(name, tree(path))]
     assert len(sizes) > 300
     long = {name: lines for name, lines in sizes if lines > FUNCTION_LINES}
     assert set(long) - set(LONG_FUNCTIONS) == set(), long
@@ -56,4 +55,4 @@ def test_functions() -> None:
 
 def test_the_measure_itself() -> None:
     text = 'def f(\n    a,\n):\n    """One\n    two.\n    """\n    return a\n\n\nasync def g():\n    return 1\n'
-    assert dict(functions("m", text)) == {"m:f": 4, "m:g": 2}
+    assert dict(functions("m", ast.parse(text))) == {"m:f": 4, "m:g": 2}

@@ -17,6 +17,7 @@ import resource
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,6 +55,7 @@ def made(kind: str, size: int) -> Input:
     return found if isinstance(found, Input) else Input(command=("build", "--no-cache", "-"), text=found)
 
 
+@cache
 def warm_up() -> None:
     """Load the modules that commands need, so that no figure has the time for it."""
     for text in (several(JOB, 2), several(JOB + "  unknown: 1\n", 2), trained()):

@@ -1,4 +1,7 @@
-"""Every recorded answer of the API server's own CEL engine is ours: value, type, error and, where exact, cost."""
+"""Every recorded answer of the API server's own CEL engine is ours: value, type, error and, where exact, cost.
+
+`make test` asks every fourth question of each file, CI all of them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from celcosts import Asking, asking, comparable
+from effort import some
 from oracle import celgoldens
 from trainc.cel.library import functions
 from trainc.cel.macros import MACROS, NOT_NEW
@@ -23,7 +27,7 @@ def test_same_answers(path: Path, asking: Asking) -> None:
     pairs = celgoldens.read(path)
     assert pairs
     wrong = []
-    for question, expected in pairs:
+    for question, expected in some(pairs, 4):
         found, wanted = (comparable(question, each) for each in asking.answer(question, expected))
         if found != wanted:
             wrong.append((question["expr"], found, wanted))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 from oracle.celexpressions import expressions
 from oracle.celrows import dump
@@ -14,6 +15,7 @@ from trainc.cel.parser import parse
 MACROS = frozenset((*RECEIVER_MACROS, ("has", 1)))
 
 
+@cache
 def trees() -> list[Node]:
     made = []
     for text in expressions(17, 400):
@@ -24,11 +26,8 @@ def trees() -> list[Node]:
     return made
 
 
-TREES = trees()
-
-
 def test_copies_are_new_nodes_in_the_same_places() -> None:
-    for tree in TREES:
+    for tree in trees():
         copy = copied(tree, 7)
         assert not {id(node) for node in postorder(tree)} & {id(node) for node in postorder(copy)}
         assert [type(node) for node in postorder(copy)] == [type(node) for node in postorder(tree)]

@@ -10,6 +10,7 @@ import pytest
 from job_cases import CHANGES, changed, fine, mixed_specs
 from pods_oracle import ANSWERS, Answer
 
+from effort import share
 from oracle import gotools
 from trainc.admission.fields import Field
 from trainc.basics.jsonvalues import Json, existing
@@ -18,7 +19,7 @@ from trainc.checks.pods import validate_pod_template
 from trainc.findings.reporting import Fault
 from trainc.kube.gotypes import decode
 
-RANDOM = 800
+RANDOM = share(800)
 
 
 def problems(spec: dict[str, Any]) -> list[Fault]:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from small import RUNTIME, Process, job, surroundings
 
+from effort import some
 from folders import put
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")
@@ -81,7 +82,7 @@ def halted(*args: str) -> Iterator[tuple[subprocess.Popen[bytes], list[int]]]:
 @needs_proc
 @pytest.mark.parametrize(
     ("number", "status"),
-    [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)],
+    some([(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)], 3),
 )
 def test_workers_end_with_the_run(fleet: Path, number: signal.Signals, status: int) -> None:
     with halted("render", "-j", "2") as (run, workers):
@@ -147,7 +148,7 @@ COMMANDS = [
 
 
 @needs_full
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("command", some(COMMANDS, 3), ids=" ".join)
 def test_standard_output_that_takes_nothing(repository: Path, command: tuple[str, ...]) -> None:
     put(repository, "runtimes/plain.yaml", RUNTIME.replace("example.com/img:1", "example.com/img"))
     line = f"{sys.executable} -m trainc {' '.join(map(repr, command))}"

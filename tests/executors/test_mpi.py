@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from test_forked import build, same
 
+from effort import some
 from trainc.inputs.source import Document
 from trainc.parallel import mpi
 from trainc.parallel.mpi import Ranks, Shipment, chunk
@@ -105,7 +106,7 @@ def test_real_ranks(repository: Path) -> None:
     assert alone.returncode == 0, alone.stderr
     made = {path.relative_to(repository): path.read_bytes() for path in (repository / "out").rglob("*.yaml")}
     assert len(made) > 50
-    for count in ("1", "3"):
+    for count in some(("3", "1"), 2):
         shutil.rmtree(repository / "out")
         command = (sys.executable, "-m", "trainc", "render", "--executor", "mpi", "--format", "json")
         shared = trainc(MPIEXEC, "-n", count, *command)

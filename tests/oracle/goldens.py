@@ -12,7 +12,8 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +44,14 @@ def text(name: str) -> str:
     return _full((CASES / f"{name}.yaml").read_bytes().decode())
 
 
-def requests() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the name (``requests/<group>/<name>``) and the content of every request, sorted."""
-    for path in sorted(REQUESTS.rglob("*.yaml")):
-        yield path.relative_to(HERE).with_suffix("").as_posix(), YAML(typ="safe").load(_full(path.read_text("utf-8")))
+@cache
+def requests() -> tuple[tuple[str, dict[str, Any]], ...]:
+    """Return the name (``requests/<group>/<name>``) and the content of every request, sorted."""
+    load = YAML(typ="safe").load
+    return tuple(
+        (path.relative_to(HERE).with_suffix("").as_posix(), load(_full(path.read_text("utf-8"))))
+        for path in sorted(REQUESTS.rglob("*.yaml"))
+    )
 
 
 def asked() -> Iterator[runner.Case]:
@@ -86,16 +91,20 @@ def _redact(item: dict[str, Any]) -> None:
                 item["data"][key] = "upstream's script"
 
 
-def fresh() -> dict[Path, str]:
-    """Run the oracle over everything: path of each golden, and its text. Raises runner.OracleError."""
-    return {GOLDENS / f"{verdict['id']}.json": render(verdict) for verdict in runner.ask(asked())}
+def fresh(cases: Iterable[runner.Case]) -> dict[Path, str]:
+    """Run the oracle over cases: path of each golden, and its text. Raises runner.OracleError."""
+    return {GOLDENS / f"{verdict['id']}.json": render(verdict) for verdict in runner.ask(cases)}
 
 
 def stale(wanted: dict[Path, str]) -> list[Path]:
     """Return the goldens that are missing, differ or belong to no case."""
     present = set(GOLDENS.rglob("*.json"))
-    differ = {path for path, text in wanted.items() if path not in present or path.read_text(encoding="utf-8") != text}
-    return sorted(differ | (present - set(wanted)))
+    return sorted({*differing(wanted), *(present - set(wanted))})
+
+
+def differing(wanted: dict[Path, str]) -> list[Path]:
+    """Return the goldens that are missing or differ."""
+    return [path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
 
 
 def main() -> int:
@@ -105,7 +114,7 @@ def main() -> int:
     check = parser.parse_args().check
     try:
         runner.build()
-        wanted = fresh()
+        wanted = fresh(asked())
     except runner.OracleError as error:
         print(error, file=sys.stderr)
         return 2

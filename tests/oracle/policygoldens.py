@@ -25,6 +25,8 @@ from oracle import celrunner, gotools, policycreation, policygen  # noqa: E402 -
 BINARY = HERE / "cel" / "policies" / "policies"
 GOLDENS = HERE / "policies"
 PROCESSES = 8
+FEWEST = 10
+"""Questions worth a process of their own: it takes as long to start as some ten answers take."""
 COMMON = {"kinds": policygen.KINDS, "namespaces": policygen.NAMESPACES}
 
 Json = dict[str, Any]
@@ -40,7 +42,7 @@ def ask(command: str, questions: list[Json]) -> list[Json]:
 
     Several processes share the work, since most of a case is waiting for informers.
     """
-    share = max(1, -(-len(questions) // PROCESSES))
+    share = max(FEWEST, -(-len(questions) // PROCESSES))
     parts = [questions[start : start + share] for start in range(0, len(questions), share)]
     with ThreadPoolExecutor(PROCESSES) as pool:
         return [

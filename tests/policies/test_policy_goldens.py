@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from effort import THOROUGH
+from effort import THOROUGH, share
 from oracle import celrunner, policygoldens, policyours
 
 DECISIONS = policygoldens.read("decisions")
@@ -63,4 +63,4 @@ def test_live() -> None:
     if reason is not None:
         pytest.skip(reason)
     policygoldens.build()
-    assert policygoldens.live(3, 40) == []
+    assert policygoldens.live(3, share(40)) == []

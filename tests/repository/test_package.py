@@ -27,6 +27,11 @@ ADDRESS = re.compile(re.escape(REPOSITORY) + r"/[^\s'\"`),]*")
 
 
 @cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@cache
 def texts() -> tuple[tuple[str, str], ...]:
     """Return where and what, for all texts that a user may see."""
     return tuple(_texts())
@@ -34,8 +39,7 @@ def texts() -> tuple[tuple[str, str], ...]:
 
 def _texts() -> Iterator[tuple[str, str]]:
     """Yield where and what: the strings of the code except docstrings, the table of codes, and the data for users."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_bytes())
+    for path, tree in trees().items():
         docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
@@ -67,8 +71,8 @@ def test_addresses_in_messages_lead_to_files() -> None:
 def test_pages_that_the_code_names_exist() -> None:
     calls = [
         node.args[0].value
-        for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_bytes()))
+        for tree in trees().values()
+        for node in ast.walk(tree)
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "docs_page"
         if isinstance(node.args[0], ast.Constant)
     ]

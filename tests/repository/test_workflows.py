@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ esac
 """
 
 
+@cache
 def workflow(path: Path) -> dict[Any, Any]:
     found = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert isinstance(found, dict)
