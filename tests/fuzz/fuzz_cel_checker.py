@@ -31,4 +31,4 @@ def compare(case: Case, ours: Any, theirs: Any) -> str | None:
     return described("type", ours, {"type": theirs["type"], "error": error})
 
 
-TARGET = Target("cel_checker", typed, ours, compare, oracle, question, features=outcomes)
+TARGET = Target(typed, ours, compare, oracle, question, features=outcomes)

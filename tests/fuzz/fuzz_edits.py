@@ -88,4 +88,4 @@ def _shared(one: str, other: str) -> int:
     return next((index for index, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
-TARGET = Target("edits", make, ours, compare, oracle=lambda: [gotools.build(package="./yamlread")], question=question)
+TARGET = Target(make, ours, compare, oracle=lambda: [gotools.build(package="./yamlread")], question=question)

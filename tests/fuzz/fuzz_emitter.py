@@ -83,4 +83,4 @@ def compare(case: Case, ours: Any, theirs: Any) -> str | None:
     return None
 
 
-TARGET = Target("emitter", make, ours, compare, oracle=lambda: [gotools.build(package="./yamlread")], question=emit)
+TARGET = Target(make, ours, compare, oracle=lambda: [gotools.build(package="./yamlread")], question=emit)

@@ -32,4 +32,4 @@ def compare(_case: Case, ours: Any, _theirs: Any) -> str | None:
     return None if ours is None else "incremental: " + "".join(ours.partition(":")[2].split("\n")[:2]) + "\n" + ours
 
 
-TARGET = Target("incremental", make, ours, compare)
+TARGET = Target(make, ours, compare)
