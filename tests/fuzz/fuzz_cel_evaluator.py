@@ -31,4 +31,4 @@ def compare(case: Case, ours: Any, theirs: Any) -> str | None:
     return message if message is None or is_stable(case) else None
 
 
-TARGET = Target("cel_evaluator", typed, ours, compare, oracle, question, features=outcomes)
+TARGET = Target(typed, ours, compare, oracle, question, features=outcomes)

@@ -42,6 +42,4 @@ def oracle() -> list[Any]:
     return [celrunner.BINARY, "parse"]
 
 
-TARGET = Target(
-    "cel_parser", any_text, made, compare, oracle, question=lambda text, _: {"expr": text}, features=features
-)
+TARGET = Target(any_text, made, compare, oracle, question=lambda text, _: {"expr": text}, features=features)

@@ -85,5 +85,5 @@ def _shared(one: str, other: str) -> int:
 
 
 TARGET = Target(
-    "edits", make, ours, compare, oracle=lambda: [gotools.build(package="./yamlread")], question=lambda _, ours: ours[0]
+    make, ours, compare, oracle=lambda: [gotools.build(package="./yamlread")], question=lambda _, ours: ours[0]
 )

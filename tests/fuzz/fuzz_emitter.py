@@ -84,7 +84,6 @@ def compare(case: Case, ours: Any, theirs: Any) -> str | None:
 
 
 TARGET = Target(
-    "emitter",
     make,
     ours,
     compare,

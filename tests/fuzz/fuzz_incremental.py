@@ -42,4 +42,4 @@ def weight(case: Case) -> int:
     return sum(name == "run" for name, _ in case)
 
 
-TARGET = Target("incremental", make, ours, compare, weight=weight)
+TARGET = Target(make, ours, compare, weight=weight)

@@ -129,4 +129,4 @@ def compare(_case: Case, ours: Any, theirs: Any) -> str | None:
     return f"{kind}\n{ours}\n{theirs}"
 
 
-TARGET = Target("merge", make, answer, compare, oracle=lambda: [gotools.build(package="./kube")])
+TARGET = Target(make, answer, compare, oracle=lambda: [gotools.build(package="./kube")])

@@ -41,7 +41,6 @@ def compare(_case: Case, ours: Any, theirs: Any) -> str | None:
 
 
 TARGET = Target(
-    "quantities",
     make,
     answer,
     compare,

@@ -263,4 +263,4 @@ def seeds() -> Iterable[bytes]:
     return (b"\x00" + path.read_bytes()[:500] for path in paths[:20])
 
 
-TARGET = Target("reader", make, ours, compare, oracle=lambda: [gotools.build(package="./yamlread")], seeds=seeds)
+TARGET = Target(make, ours, compare, oracle=lambda: [gotools.build(package="./yamlread")], seeds=seeds)

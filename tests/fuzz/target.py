@@ -78,7 +78,6 @@ class Target(NamedTuple):
     ``oracle`` builds a program and returns its command: it answers each line of JSON with one, at once.
     """
 
-    name: str
     make: Callable[[Choices], Case]
     ours: Callable[[Case], Any]
     compare: Callable[[Case, Any, Any], str | None]

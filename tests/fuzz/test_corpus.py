@@ -29,8 +29,6 @@ def test_trainc_answers_whatever_the_bytes(name: str) -> None:
         case = target.make(Choices(chance.randbytes(size * 4)))
         assert json.loads(json.dumps(case)) == case
         target.ours(case)
-        if target.oracle is None:
-            assert target.compare(case, target.ours(case), None) is None
 
 
 @pytest.mark.go
