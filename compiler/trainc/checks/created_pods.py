@@ -26,7 +26,9 @@ _UID: Final = f"{_PREFIX}jobset-uid"
 _EXCLUSIVE: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 _BY_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
-_CONTROLLERS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
+CONTROLLERS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
+JOB_NAMES: Final = ("job-name", "batch.kubernetes.io/job-name")
+"""The labels that the Job controller adds to pods."""
 _ANY_UID: Final = "00000000-0000-0000-0000-000000000000"
 """A placeholder for uids, which expressions cannot read."""
 
@@ -37,14 +39,14 @@ _OBJECT: Final[tuple[Path, ...]] = (*_METADATA, ("metadata", "ownerReferences", 
 _JOB_UNKNOWN: Final[tuple[Path, ...]] = (
     *_OBJECT,
     *((*_TEMPLATE, *path) for path in _METADATA),
-    *((*_TEMPLATE, *_LABELS, key) for key in _CONTROLLERS),
-    ("spec", "selector", "matchLabels", _CONTROLLERS[1]),
+    *((*_TEMPLATE, *_LABELS, key) for key in CONTROLLERS),
+    ("spec", "selector", "matchLabels", CONTROLLERS[1]),
     ("status",),
     ("metadata", "generation"),
 )
 _POD_UNKNOWN: Final[tuple[Path, ...]] = (
     *_OBJECT,
-    *((*_LABELS, key) for key in _CONTROLLERS),
+    *((*_LABELS, key) for key in CONTROLLERS),
     ("status",),
     ("metadata", "generation"),
     ("metadata", "name"),
@@ -91,10 +93,10 @@ def _job(jobset: JsonObject, replicated: JsonObject) -> JsonObject:
     metadata = _with_metadata(as_object(created["metadata"]), labels, annotations)
     pod_spec = _exclusive_pod_spec(as_object(pod.get("spec")), metadata, f"{namespace}_{name}")
     pod_metadata = _with_metadata(as_object(pod.get("metadata")), labels, annotations)
-    controlled = {"job-name": name, "batch.kubernetes.io/job-name": name, **dict.fromkeys(_CONTROLLERS, _ANY_UID)}
+    controlled = {**dict.fromkeys(JOB_NAMES, name), **dict.fromkeys(CONTROLLERS, _ANY_UID)}
     pod_metadata["labels"] = {**controlled, **as_object(pod_metadata["labels"])}
     spec["template"] = {**pod, "metadata": pod_metadata, "spec": as_object(decode(pod_spec, POD_SPEC))}
-    spec["selector"] = {"matchLabels": {_CONTROLLERS[1]: _ANY_UID}}
+    spec["selector"] = {"matchLabels": {CONTROLLERS[1]: _ANY_UID}}
     metadata = {"name": name, "namespace": namespace, **metadata}
     metadata["ownerReferences"] = [_owner(JOBSET_API, "JobSet", jobset_name)]
     return default_job({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})

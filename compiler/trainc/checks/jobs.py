@@ -20,12 +20,13 @@ from trainc.admission.fields import (
     faults_in,
     internal,
     label_map,
+    label_value_details,
     managed_by,
     qualified_name,
 )
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.basics.memo import Remembered
-from trainc.checks.created_pods import created_job
+from trainc.checks.created_pods import CONTROLLERS, JOB_NAMES, created_job
 from trainc.checks.pod_environment import validate_env
 from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
 from trainc.checks.pod_volumes import TWO_SOURCES, validate_claim
@@ -288,6 +289,7 @@ def _is_valid_packed(rule: Callable[[Field], None], key: bytes) -> bool:
 
 CLAIM = "TC812"
 NUM_NODES: Path = ("spec", "trainer", "numNodes")
+_REMOVE: Final = "remove this label: the Job controller adds it"
 WORDING: dict[str, tuple[str, str | None]] = {
     "Limit must be set for non overcommitable resources": (
         "this resource needs a limit",
@@ -331,6 +333,9 @@ def check_jobset(model: Model, jobset: Object) -> list[Finding]:
     """
     findings: list[Finding] = []
     for index, job in enumerate(objects(get(jobset.data, "spec", "replicatedJobs"))):
+        for fault in _faults_of_added_labels(jobset.name, job):
+            subject = f"job {job.get('name')!r} cannot be created: {dotted(fault.path)}"
+            findings.append(_finding(model, jobset, fault, ("spec", "replicatedJobs", index), subject))
         created = created_job(jobset.data, job)
         if is_sound(created):
             continue
@@ -350,6 +355,23 @@ def check_jobset(model: Model, jobset: Object) -> list[Finding]:
                 root = ("spec", "volumeClaimPolicies", i, "templates", j)
                 findings.append(_finding(model, jobset, fault, root, subject))
     return findings
+
+
+def _faults_of_added_labels(jobset: str, job: JsonObject) -> list[Fault]:
+    """Return the errors of labels that JobSet and the Job controller add: the replicated job's name, and the Job's.
+
+    A pod template may have the Job controller's labels already, but then with the right values.
+    """
+    root = Field(job, (), "", "TC804")
+    name = root.child("name")
+    name.invalid_each(label_value_details(name.text()), name.text())
+    labels, expected = root.child("template", *POD[:-1], "metadata", "labels"), f"{jobset}-{name.text()}-0"
+    for key in () if get(job, "template", "spec", "manualSelector") is True else labels.object():
+        if key in JOB_NAMES and labels.text(key) != expected:
+            labels.child(key).invalid(f"must be '{expected}'", hint=_REMOVE)
+        elif key in CONTROLLERS:
+            labels.child(key).invalid("must be the uid of the Job", hint=_REMOVE)
+    return root.faults
 
 
 def _has_other_code(model: Model, jobset: Object, job: str, path: Path, fault: Fault) -> bool:
