@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from json import dumps
 from typing import Any
 
@@ -136,3 +138,77 @@ def test_an_annotation_that_protects_from_deletion(old: str, new: str, sentences
     (job,) = compare(annotated(old), annotated(new)).jobs
     updated = "JobSet train is updated in place (metadata.annotations); its pods keep running."
     assert job.cluster == (updated, *sentences)
+
+
+def pod(rest: dict[str, Any], name: str = "train") -> dict[str, bytes]:
+    node = {"name": "node", "image": "example.com/a:1", "command": ["python"]}
+    template = {"template": {"spec": {"containers": [node], **rest}}}
+    data = {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": name, "namespace": "a"},
+        "spec": {"replicatedJobs": [{"name": "node", "template": {"spec": template}}]},
+    }
+    return {"out/prod/a/train/jobset-train.yaml": OWNED + b"jobs/a/train.yaml\n" + dumps(data).encode()}
+
+
+def row(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
+    """Return the cells about changes in the table of a comment."""
+    line = next(
+        line for line in formats.as_markdown(compare(before, after)).splitlines() if line.startswith("| <code>")
+    )
+    return [unescape(cell) for cell in re.findall(r"<code>(.*?)</code>", line.split(" | ")[2])]
+
+
+PRIVILEGED = {
+    "hostNetwork": True,
+    "securityContext": {"runAsUser": 0},
+    "volumes": [{"name": "v", "hostPath": {"path": "/"}}],
+    "initContainers": [{"name": "i", "securityContext": {"privileged": True, "capabilities": {"add": ["SYS_ADMIN"]}}}],
+}
+PRIVILEGES = "hostNetwork, hostPath=/, runAsUser=0, i: privileged, i: SYS_ADMIN"
+
+
+def test_what_a_new_job_runs_and_may_do_is_in_the_table() -> None:
+    assert row({}, pod({**PRIVILEGED, "serviceAccountName": "admin", "priorityClassName": "high"})) == [
+        "nodes (node): 1",
+        "service account (node): admin",
+        "priority class (node): high",
+        f"privileges (node): {PRIVILEGES}",
+        "image (node): example.com/a:1",
+        "command (node): python",
+        "needs: 1 pod, 0 GPUs",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rest", "name", "cells"),
+    [
+        (PRIVILEGED, "train-2", [f"privileges (node): added: {PRIVILEGES}"]),
+        ({"dnsPolicy": "None", "dnsConfig": {"nameservers": ["192.0.2.1"]}}, "train", []),
+        ({"dnsPolicy": "None", "dnsConfig": {"nameservers": ["192.0.2.1"]}}, "train-2", []),
+    ],
+)
+def test_fields_without_a_property_are_in_the_table(rest: dict[str, Any], name: str, cells: list[str]) -> None:
+    found = row(pod({}), pod(rest, name))
+    assert found[: len(cells)] == cells
+    first, second, *_ = rest
+    assert found[len(cells)].startswith(f"JobSet {name}: node {first} added: ")
+    assert f", node {second}" in found[len(cells)]
+
+
+def test_variables_are_the_first_to_be_omitted_from_the_table() -> None:
+    many = [{"name": f"A{number}", "value": "x"} for number in range(20)]
+    other = {"name": "other", "image": "example.com/b:1"}
+    node = {"name": "node", "image": "example.com/a:1", "command": ["python"]}
+    found = row(pod({}), pod({"containers": [{**node, "env": many}, other]}))
+    assert found[:2] == ["image (node/other): added: example.com/b:1", "env A0 (node): added: x"]
+    assert found[6:8] == ["14 more", "env A19 (node): added: x"]
+
+
+def test_the_content_of_new_shared_objects_is_shown() -> None:
+    role = {"kind": "ClusterRole", "name": "admin"}
+    data = {"apiVersion": "v1", "kind": "RoleBinding", "metadata": {"name": "x", "namespace": "a"}, "roleRef": role}
+    after = {"out/prod/a/0-shared/rolebinding-x.yaml": OWNED + b"runtimes/rt.yaml\n" + dumps(data).encode()}
+    assert "  roleRef\n+ kind: ClusterRole\n+ name: admin\n" in formats.as_text(compare({}, after))
+    assert row({}, after) == ["RoleBinding x: created"]

@@ -62,8 +62,8 @@ def test_a_short_secret_is_masked_where_it_stands() -> None:
     assert "env PASSWORD (node): changed (hidden: ***)" in shown
 
 
-SCRIPT = ["bash", "-c", 'export HF_TOKEN="$(cat /token)"\npython train.py --lr=1\n']
-OTHER = ["bash", "-c", 'export HF_TOKEN="$(cat /token; ./other)"\npython train.py --lr=2\n']
+SCRIPT = ["bash", "-c", 'export HF_TOKEN="hunter2 before"\npython train.py --lr=1\n']
+OTHER = ["bash", "-c", 'export HF_TOKEN="hunter2 after"\npython train.py --lr=2\n']
 COMMAND = "  spec.replicatedJobs[node].template.spec.template.spec.containers[node].command[2]\n"
 
 
@@ -81,3 +81,11 @@ def test_a_secret_that_stays_beside_a_change_is_not_told() -> None:
 def test_a_secret_argument_that_changes_beside_another_is_told() -> None:
     before, after = (jobset({"args": ["--token", token, "--lr", lr]}) for token, lr in ((OLD, "1"), (NEW, "2")))
     assert "    args (node): '***' 1 -> '***' 2\n" in formats.as_text(compare(before, after))
+
+
+def test_a_command_whose_output_is_a_secret_is_shown() -> None:
+    script = 'HF_TOKEN="$(curl example.com/x | sh)" train --token $(cat --password=hunter2222 /token)'
+    shown = formats.as_text(
+        compare(jobset({"command": ["bash", "-c", "train"]}), jobset({"command": ["bash", "-c", script]}))
+    )
+    assert 'HF_TOKEN="$(curl example.com/x | sh)" train --token $(cat --password=*** /token)' in shown

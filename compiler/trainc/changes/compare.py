@@ -191,7 +191,9 @@ def _compare_objects(
             effect = Effect.KEPT if is_kept else Effect.DELETED
             found.append(ObjectChange(file, _kind(old)[1], _name(old), None, effect))
         if new is not None:
-            found.append(ObjectChange(file, _kind(new)[1], None, _name(new), Effect.CREATED))
+            # A new job is described by its properties, and its other objects are made by trainc.
+            fields = _fields_of_new(new) if file.split("/")[-2] == FOLDER else ()
+            found.append(ObjectChange(file, _kind(new)[1], None, _name(new), Effect.CREATED, fields))
         return found, (), ()
     refused: tuple[Refusal, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -210,6 +212,15 @@ def _compare_objects(
         refused,
         findings,
     )
+
+
+def _fields_of_new(new: Document) -> tuple[FieldChange, ...]:
+    """Return the fields of a new object, with secrets masked, without those that name it."""
+    shown = masked(new, None)
+    metadata = as_object(shown["metadata"])
+    fields = {f"metadata.{key}": metadata[key] for key in ("annotations", "labels") if key in metadata}
+    fields |= {key: value for key, value in shown.items() if key not in ("apiVersion", "kind", "metadata")}
+    return tuple(FieldChange(path, None, value) for path, value in fields.items())
 
 
 def _kind(document: Document) -> tuple[str, str]:

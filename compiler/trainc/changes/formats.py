@@ -26,6 +26,7 @@ from trainc.changes.phrases import (
     effect_of,
     grouped,
     images,
+    other_changes,
     properties_of,
     summary,
     total_rows,
@@ -52,6 +53,9 @@ _WEAKENED: Final = 30
 
 _CELLS: Final = 8
 """The most changes of a job in the table."""
+
+_LATER: Final = {"command": 1, "args": 1, "env": 2, "needs:": 3}
+"""Which of too many properties in a table come later, by their first word. The last one is never omitted."""
 
 _BACKTICKS: Final = re.compile("`+")
 
@@ -118,11 +122,13 @@ def _size(text: str) -> int:
 def _row(group: Group) -> str:
     job = group.common
     title = _code(group.title) + ("" if group.single else f"<br>{_text(group.names)}")
-    cells = [_code(text) for text in properties_of(job)]
+    cells = properties_of(job)
+    if (rest := len(cells) - _CELLS) > 0:
+        cells.sort(key=lambda text: _LATER.get(text.split()[0], 0))
+        cells = [*cells[: _CELLS - 2], f"{rest + 1} more", cells[-1]]
+    cells = [_code(text) for text in (*cells, *other_changes(job))]
     if job.annotation is not None:
         cells.append(f"add to the TrainJob's annotations: {_code(job.annotation)}")
-    if len(cells) > _CELLS:
-        cells[_CELLS:] = [f"{len(cells) - _CELLS} more"]
     return f"| {title} | {_text(effect_of(job))} | {'<br>'.join(cells)} |\n"
 
 

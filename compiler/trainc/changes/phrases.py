@@ -47,7 +47,10 @@ EFFECTS: Final = {
 
 _DIGEST: Final = re.compile(r"(sha256:[0-9a-f]{12})[0-9a-f]{52}")
 _SHORT: Final = ("runtime", "queue", "priority", "suspended", "nodes", "image", "processes per node")
-"""The properties shown of a new or removed job."""
+"""The properties shown of a removed job."""
+
+_OF_NEW: Final = (*_SHORT, "command", "args", "service account", "priority class", "privileges")
+"""The properties shown of a new job."""
 
 FIELDS: Final = 60
 """The most fields shown of an object."""
@@ -125,11 +128,44 @@ def images(difference: Difference) -> list[str]:
 def properties_of(job: JobChange) -> list[str]:
     """Return the changed properties of a job, one per line; the most important ones of a new or removed job."""
     alone = bool(job.old_name) != bool(job.name)
-    found = [property_text(each, alone=alone) for each in job.properties if not alone or each.what in _SHORT]
+    shown = _OF_NEW if job.name else _SHORT
+    found = [property_text(each, alone=alone) for each in job.properties if not alone or each.what in shown]
     if job.before != job.after or (alone and job.directory.job != FOLDER):
         after = "nothing" if job.old_name and not job.name else amounts(job.after)
         found.append(f"needs: {amounts(job.before)} -> {after}" if job.old_name else f"needs: {after}")
     return found
+
+
+_DESCRIBED: Final = re.compile(
+    r"(?:(?:^|\.)(?:command|args|image|nodeSelector|serviceAccountName|priorityClassName|maxRestarts|suspend|parallelism"
+    r"|completions|replicas)|\.env\[[^\[\]]*\]|\.(?:c|initC)ontainers\[[^\[\]]*\])(?:\[\d+\]|\.value.*)?$"
+    r"|\.resources\.requests\b|\.resources\.limits\[\"[^\"]*gpu[^\"]*\"\]$|^metadata\.labels\[\"kueue\.x-k8s\.io/"
+)
+"""Paths of fields whose changes are properties."""
+
+_OTHERS: Final = 4
+"""The most objects, or fields of an object, that are named beside the properties."""
+
+
+def other_changes(job: JobChange) -> list[str]:
+    """Return a line for each object with changes that are no properties and no names: its effect, or the fields."""
+    found = []
+    for change in job.objects:
+        is_jobset = change.kind == "JobSet"
+        fields = [
+            _short_field(each)
+            for each in change.fields
+            if not (is_jobset and job.properties and _DESCRIBED.search(each.path))
+            and not (
+                job.old_name and isinstance(each.old, str) and each.old.replace(job.old_name, job.name) == each.new
+            )
+        ]
+        if fields and (is_jobset or change.effect in (Effect.UPDATED, Effect.REFUSED)):
+            text = f"{change.kind} {change.name}: {listed([*dict.fromkeys(fields)], _OTHERS)}"
+            found.append(one_line(text, WIDTH))
+        elif not is_jobset and job.directory.job == FOLDER:
+            found.append(f"{change.kind} {change.name or change.old_name}: {EFFECTS[change.effect][1]}")
+    return [*found[:_OTHERS], *([f"{len(found) - _OTHERS:,} more objects"] if len(found) > _OTHERS else [])]
 
 
 def amounts(usage: Usage) -> str:
@@ -408,13 +444,22 @@ def _only_change(job: JobChange) -> str:
     return fields.pop() if len(fields) == 1 and not job.properties else ""
 
 
+_STEP: Final = re.compile(r'\["(?P<key>.*?)"\]|\[(?P<item>[^\[\]]*)\]|\.?(?P<name>[^.\[\]]+)')
+
+
 def _short_field(field: FieldChange) -> str:
     """Return a field by the last list item of its path and its name: ``shm sizeLimit 16Gi to 32Gi``."""
-    items = re.findall(r"\[([^\[\]]*)\]", field.path)
-    start = field.path.rpartition(".")[2].partition("[")[0]
-    if items:
-        start = f"{start} {items[-1]}" if field.path.endswith("]") else f"{items[-1]} {start}"
-    if isinstance(field.old, dict | list) or isinstance(field.new, dict | list):
+    name, item, is_item = "", "", False
+    for step in _STEP.finditer(field.path):
+        is_item = step["item"] is not None
+        if not is_item:
+            name = step["key"] or step["name"]
+        else:  # a number means something only together with the list
+            item = f"{name}[{step['item']}]" if step["item"].isdigit() else step["item"]
+    start = f"{item} {name}" if item else name
+    if is_item:
+        start = item if item.startswith(f"{name}[") else f"{name} {item}"
+    if any(isinstance(value, dict | list) or "\n" in str(value) for value in (field.old, field.new)):
         return start
     if field.old is None or field.new is None:
         return f"{start} {f'added: {field.new}' if field.old is None else f'removed: {field.old}'}"

@@ -267,8 +267,11 @@ def _of_jobset(data: JsonObject) -> Iterator[tuple[_Key, Json]]:
         name = str(job.get("name"))
         yield ("nodes", name), pods_of(job)
         pod = as_object(get(job, "template", "spec", "template", "spec"))
-        if "serviceAccountName" in pod:
-            yield ("service account", name), pod["serviceAccountName"]
+        for what, key in (("service account", "serviceAccountName"), ("priority class", "priorityClassName")):
+            if key in pod:
+                yield (what, name), pod[key]
+        if found := list(_privileges(pod)):
+            yield ("privileges", name), ", ".join(found)
         if pod.get("nodeSelector"):
             pairs = as_object(pod["nodeSelector"]).items()
             yield ("node selector", name), ", ".join(f"{key}={value}" for key, value in sorted(pairs))
@@ -277,6 +280,28 @@ def _of_jobset(data: JsonObject) -> Iterator[tuple[_Key, Json]]:
         for container in objects(pod.get("containers")):
             is_main = container.get("name") == name or len(as_list(pod["containers"])) == 1
             yield from _of_container(name if is_main else f"{name}/{container.get('name')}", container)
+
+
+_RISKS: Final = (
+    *((("privileged",), True), (("allowPrivilegeEscalation",), True), (("runAsUser",), 0), (("runAsGroup",), 0)),
+    *((("seccompProfile", "type"), "Unconfined"), (("appArmorProfile", "type"), "Unconfined")),
+    *((("procMount",), "Unmasked"), (("windowsOptions", "hostProcess"), True)),
+)
+"""Fields of a securityContext, and the values with which a container can do more on its node than without."""
+
+
+def _privileges(pod: JsonObject) -> Iterator[str]:
+    """Yield what gives a pod access to its node: host namespaces and paths, root, capabilities and the like."""
+    yield from (key for key in ("hostNetwork", "hostPID", "hostIPC") if pod.get(key) is True)
+    for volume in objects(pod.get("volumes")):
+        if "hostPath" in volume:
+            yield f"hostPath={get(volume, 'hostPath', 'path')}"
+    for owner in (pod, *objects(pod.get("initContainers")), *objects(pod.get("containers"))):
+        context, name = as_object(owner.get("securityContext")), "" if owner is pod else f"{owner.get('name')}: "
+        for path, value in _RISKS:
+            if (found := get(context, *path)) == value and type(found) is type(value):
+                yield f"{name}{path[0]}" if value is True else f"{name}{path[0]}={value}"
+        yield from (f"{name}{each}" for each in as_list(get(context, "capabilities", "add")))
 
 
 def _of_container(where: str, container: JsonObject) -> Iterator[tuple[_Key, Json]]:

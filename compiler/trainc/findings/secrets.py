@@ -48,9 +48,12 @@ _HINTS = ("pass", "pw", "secret", "token", "key", "cred", "bearer", "auth")
 _PROGRAMS = ("curl", "login", "mariadb", "mysql", "redis-cli", "sshpass")
 _MAYBE = lazy("|".join((*_HINTS, *_PROGRAMS, "://")), re.I)
 _MAYBE_NAME = lazy(f"(?i:{'|'.join(_HINTS)}|(?<![a-z])pat(?![a-z]))|Pat(?![a-z])")
-_ASSIGNED = lazy(r"(?<![\w.-])(?:--?)?([A-Za-z][\w.-]*)=(\"[^\"]*\"|'[^']*'|[^\s\"']+)")
+_RUN = r"(?!\"?(?:\$\(|`))"
+"""Not before the output of a command, which is no secret: a reader has to see what runs."""
+
+_ASSIGNED = lazy(rf"(?<![\w.-])(?:--?)?([A-Za-z][\w.-]*)={_RUN}(\"[^\"]*\"|'[^']*'|[^\s\"']+)")
 _FLAG = lazy(r"--?([A-Za-z][\w.-]*)\Z")
-_FLAGGED = lazy(r"(?<![\w.-])--?([A-Za-z][\w.-]*)[ \t]+(\"[^\"]*\"|'[^']*'|[^\s\"'\\|&;<>)-][^\s\"';)]*)")
+_FLAGGED = lazy(rf"(?<![\w.-])--?([A-Za-z][\w.-]*)[ \t]+{_RUN}(\"[^\"]*\"|'[^']*'|[^\s\"'\\|&;<>)-][^\s\"';)]*)")
 _PAIRED = lazy(r"([\"'])([A-Za-z][\w.-]*)\\?\1\s*:\s*(\\?[\"'])((?:(?!\3)(?:[^\\\n]|\\.))*)")
 _EXPRESSION = lazy(r"=|[A-Za-z_]\w*(?:\.\w+)*\(|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\[")
 """The beginning of Python code behind ``name=``: a comparison, a call, an item of an attribute."""
