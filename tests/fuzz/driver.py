@@ -11,6 +11,7 @@ Exit 0: nothing was found; 1: a finding, now or in an earlier run of this campai
 from __future__ import annotations
 
 import argparse
+import gc
 import hashlib
 import importlib
 import json
@@ -217,6 +218,8 @@ class Run:
         pool = [path.read_bytes() for path in sorted(inputs.iterdir())]
         again, chance = [] if self.features else list(pool), random.Random()
         self.since = time.monotonic()
+        gc.freeze()  # most of what is collected is trainc itself
+        gc.set_threshold(20_000)
         while True:
             if again:
                 data = again.pop()

@@ -36,16 +36,24 @@ class Choices(random.Random):
         self.at = 0
 
     def _randbelow(self, n: int) -> int:
-        return self._number(1 if n <= 256 else (n.bit_length() + 7) // 8) % n
+        if n > 256:
+            return self._number((n.bit_length() + 7) // 8) % n
+        self.at += 1
+        return self.data[self.at - 1] % n if self.at <= len(self.data) else 0
+
+    def choice(self, seq: Sequence[Any]) -> Any:
+        """Return an item; like the next two methods without the checks that take most of the time."""
+        return seq[self._randbelow(len(seq))]
 
     def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
-        """Return a number of a range; without the checks that take most of the time."""
+        """Return a number of a range."""
         low, high = (0, start) if stop is None else (start, stop)
         return low + step * self._randbelow((high - low + step - 1) // step)
 
     def random(self) -> float:
         """Return a number in [0, 1), one of 256. After the last byte it is large: what is unlikely does not happen."""
-        return (self._number(1) if self.at < len(self.data) else 255) / 256
+        self.at += 1
+        return (self.data[self.at - 1] if self.at <= len(self.data) else 255) / 256
 
     def getrandbits(self, k: int) -> int:
         """Return k bits."""
@@ -62,9 +70,6 @@ class Choices(random.Random):
         return self.at >= len(self.data)
 
     def _number(self, size: int) -> int:
-        if size == 1:
-            self.at += 1
-            return self.data[self.at - 1] if self.at <= len(self.data) else 0
         taken = self.data[self.at : self.at + size]
         self.at += size
         return int.from_bytes(taken, "little")
