@@ -59,6 +59,25 @@ spec:
   pytorchReplicaSpecs:
     Worker: {replicas: 2, template: {spec: {containers: [{name: pytorch, image: "a:1", env: [ENV]}]}}}
 """
+OVERRIDDEN = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: NAME, namespace: a}
+spec:
+  runtimeRef: {name: torch-distributed}
+  podTemplateOverrides:
+  - targetJobs: [{name: node}]
+    spec: {serviceAccountName: trainer}
+"""
+
+
+def items(count: int, text: str) -> Input:
+    """Return a List of so many objects to import."""
+    item = "- " + text.rstrip().replace("\n", "\n  ") + "\n"
+    head = "apiVersion: v1\nkind: List\nitems:\n"
+    return Input(
+        {"old.yaml": head + "".join(item.replace("NAME", f"job-{n}") for n in range(count))}, ("import", "old.yaml")
+    )
 
 
 def policy_tests(count: int) -> Input:
@@ -119,6 +138,32 @@ PROJECTS: dict[str, tuple[int, Make]] = {
     "jobs to import": (
         100,
         lambda n: Input({"old.yaml": several(PYTORCH.replace("ENV", ""), n)}, ("import", "old.yaml")),
+    ),
+    "items to import": (50, lambda n: items(n, PYTORCH.replace("ENV", ""))),
+    "comments to import": (
+        50,
+        lambda n: Input(
+            {"old.yaml": several("# a comment\n" + PYTORCH.replace("ENV", "") + "# the end\n", n)},
+            ("import", "old.yaml"),
+        ),
+    ),
+    "jobs of an earlier release to import": (
+        25,
+        lambda n: Input({"old.yaml": several(OVERRIDDEN, n)}, ("import", "old.yaml")),
+    ),
+    "items of an earlier release to import": (25, lambda n: items(n, OVERRIDDEN)),
+    "comments of variables to import": (
+        250,
+        lambda n: Input(
+            {
+                "old.yaml": filled(
+                    PYTORCH,
+                    NAME="one",
+                    ENV="\n" + numbered("    # above\n    {name: ANUMBER, value: a}, # beside\n", n, ""),
+                )
+            },
+            ("import", "old.yaml"),
+        ),
     ),
     "variables to import": (
         250,

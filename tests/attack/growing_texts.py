@@ -264,7 +264,11 @@ TEXTS: dict[str, tuple[int, Make]] = {
     "arguments": (1000, lambda n: one(f"  trainer: {{args: [{numbered('--aNUMBER=b', n)}]}}\n")),
     "secrets": (120, lambda n: listed("env", "{name: TOKEN_NUMBER, value: abcdNUMBER}", n)),
     "secrets in arguments": (120, lambda n: listed("args", "--token=abcdNUMBER", n)),
-    "ports": (1000, lambda n: listed("ports", "{name: pNUMBER, containerPort: 1NUMBER}", n)),
+    "ports": (
+        500,
+        lambda n: listed("ports", ", ".join(f"{{name: p{i}, containerPort: {i + 1}}}" for i in range(n)), 1),
+    ),
+    "wrong ports": (250, lambda n: listed("ports", "{name: pNUMBER, containerPort: 1NUMBER00000}", n)),
     "mounts without a volume": (250, lambda n: listed("volumeMounts", "{name: vNUMBER, mountPath: /NUMBER}", n)),
     "volumes with a mount": (
         250,

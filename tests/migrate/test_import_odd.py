@@ -172,3 +172,17 @@ def test_the_comments_of_an_edited_item_of_a_list_are_kept() -> None:
     text = f"apiVersion: v1\nkind: List\nitems:\n# one\n- {item}"
     found = files(text)["jobs/default/a.yaml"]
     assert found.startswith("# one\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n# two\nmetadata:")
+
+
+def test_a_job_whose_layout_cannot_be_edited_does_not_keep_others_from_it() -> None:
+    job = "apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  metadata: {name: NAME}\n  spec:\n"
+    good = job + "    labels: {a: b}\n"
+    anchored = job + "    podTemplateOverrides: &a [{targetJobs: [{name: node}], spec: {serviceAccountName: a}}]\n"
+    uses = "apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: NAME}\n  other: *a\n"
+    parts = [each.replace("NAME", f"n-{n}") for n, each in enumerate((good, anchored, good, uses, good))]
+    text = "apiVersion: v1\nkind: List\nitems:\n" + "".join(f"- {part}" for part in parts)
+    result = import_documents([Source("a.yaml", text)], own=("a.yaml",))
+    items = [document.data for document in load(Source("a.yaml", result.files[0].text))[0]]
+    assert ["labels" in dict(item.get("spec", {})) for item in items] == [False] * 5
+    assert ["runtimePatches" in dict(item.get("spec", {})) for item in items] == [True, False, True, False, True]
+    assert [(each.code, each.line) for each in result.findings if "layout" in each.message] == [("TC030", 9)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import click
@@ -109,17 +110,17 @@ def _targets(sources: Iterable[Source]) -> Iterator[Target]:
 def _select(root: Path, jobs: Iterable[str], known: list[Target]) -> list[Target]:
     """Return the targets that the arguments name, each once. Raises BadParameter."""
     chosen: dict[str, Target] = {}
+    below, named = _indexes(known)
     for job in jobs:
-        below = name_below(root, Path.cwd(), job)
-        if below is not None and (below == JOBS or below.startswith(f"{JOBS}/")) and Path(job).exists():
-            found = [each for each in known if f"{each.document.source.name}/".startswith(f"{below}/")]
+        path = name_below(root, Path.cwd(), job)
+        if path is not None and (path == JOBS or path.startswith(f"{JOBS}/")) and Path(job).exists():
+            found = below.get(path, [])
         else:
-            found = [each for each in known if fnmatchcase(each.title if "/" in job else _name(each), job)]
-            exact = [each for each in found if job in (each.title, _name(each))]
-            if len(exact) > 1:
-                names = ", ".join(each.title for each in exact)
-                raise click.BadParameter(f"{job!r} is the name of {len(exact)} jobs: {names}", param_hint=ARGUMENT)
-            found = exact or found
+            found = named.get(job, [])
+            if len(found) > 1:
+                names = ", ".join(each.title for each in found)
+                raise click.BadParameter(f"{job!r} is the name of {len(found)} jobs: {names}", param_hint=ARGUMENT)
+            found = found or [each for each in known if fnmatchcase(each.title if "/" in job else _name(each), job)]
         if not found:
             titles = [each.title for each in known]
             hint = (
@@ -129,6 +130,18 @@ def _select(root: Path, jobs: Iterable[str], known: list[Target]) -> list[Target
             raise WrongValue(f"TrainJob {job!r} not found in {JOBS}/.", hint, ARGUMENT)
         chosen |= {each.title: each for each in found}
     return list(chosen.values())
+
+
+def _indexes(known: Iterable[Target]) -> tuple[Mapping[str, list[Target]], Mapping[str, list[Target]]]:
+    """Return targets by their file and its folders, and by their names with and without namespace."""
+    below, named = defaultdict[str, list[Target]](list), defaultdict[str, list[Target]](list)
+    for each in known:
+        file = PurePosixPath(each.document.source.name)
+        for path in (file, *file.parents):
+            below[str(path)].append(each)
+        for name in (each.title, _name(each)):
+            named[name].append(each)
+    return below, named
 
 
 def _name(target: Target) -> str:

@@ -167,26 +167,28 @@ class Old:
 
     def report_rest(self) -> None:
         """Report every value that is neither read, moved nor marked."""
-        for path in list(self._unmarked(self.data, ())):
+        above = {done[:size] for done in self._done for size in range(len(done) + 1)}
+        for path in list(self._unmarked(self.data, (), above)):
             value = get(self.data, *path)
             shown = str(value) if not isinstance(value, dict | list) else None
             name = path[-1] if path and isinstance(path[-1], str) else dotted(path)
             message = f"{name} has no equal in a TrainJob, and is not imported"
             self.findings.append(report(NO_EQUAL, self.document, path, message, found=shown))
 
-    def _unmarked(self, value: Json, path: Path) -> Iterator[Path]:
+    def _unmarked(self, value: Json, path: Path, above: set[Path]) -> Iterator[Path]:
+        """Yield the paths of values of which nothing is marked; ``above`` are the marked paths and all above them."""
         if path in self._done or value is None:
             return
-        if not any(done[: len(path)] == path for done in self._done):
+        if path not in above:
             if value not in ({}, []):
                 yield path
             return
         if isinstance(value, dict):
             for key, item in value.items():
-                yield from self._unmarked(item, (*path, key))
+                yield from self._unmarked(item, (*path, key), above)
         elif isinstance(value, list):
             for index, item in enumerate(value):
-                yield from self._unmarked(item, (*path, index))
+                yield from self._unmarked(item, (*path, index), above)
 
     def comments(self, trees: list[CommentedMap]) -> tuple[dict[tuple[int, Any], Comment], list[str]]:
         """Return where each comment belongs in new documents, and those for the head of the first one."""
@@ -231,12 +233,23 @@ def _lines(source: Source) -> list[str]:
 
 
 @lru_cache(maxsize=4)
-def _tree(source: Source, first: int, last: int) -> Any:
-    """Return the tree of some lines; None if ruamel.yaml cannot read what kubectl can."""
+def _separators(source: Source) -> list[int]:
+    """Return the numbers of the lines around and between documents."""
+    lines = _lines(source)
+    return [0, *(number for number, text in enumerate(lines, 1) if text.startswith("---")), len(lines) + 1]
+
+
+@lru_cache(maxsize=4)
+def _trees(source: Source, first: int, last: int) -> tuple[Any, dict[tuple[int, int], CommentedMap]]:
+    """Return the tree of some lines, and its objects by line and column.
+
+    There are none if ruamel.yaml cannot read what kubectl can.
+    """
     try:
-        return read_tree("\n".join(_lines(source)[first - 1 : last]) + "\n")
+        whole = read_tree("\n".join(_lines(source)[first - 1 : last]) + "\n")
     except YAMLError:
-        return None
+        return None, {}
+    return whole, {(one.lc.line + first, one.lc.col + 1): one for one in _objects(whole)}
 
 
 def _tree_of(document: Document) -> tuple[Any, int, int]:
@@ -245,18 +258,19 @@ def _tree_of(document: Document) -> tuple[Any, int, int]:
     What ruamel.yaml reads in another way than kubectl is read from the data, without its layout.
     """
     lines, (line, column) = _lines(document.source), document.locate(())
-    cuts = [0, *(number for number, text in enumerate(lines, 1) if text.startswith("---")), len(lines) + 1]
-    place = bisect_left(cuts, line + (line in cuts)) - 1
+    cuts = _separators(document.source)
+    place = bisect_left(cuts, line + (cuts[bisect_left(cuts, line)] == line)) - 1
     first, last = cuts[place] + 1, cuts[place + 1] - 1
-    whole = _tree(document.source, first, last)
-    found = [one for one in _objects(whole) if (one.lc.line + first, one.lc.col + 1) == (line, column)]
-    tree = found[0] if found and _data(found[0]) == document.data else read_tree(json.dumps(document.data))
+    whole, objects = _trees(document.source, first, last)
+    tree = objects.get((line, column))
+    if tree is None or _data(tree) != document.data:
+        tree = read_tree(json.dumps(document.data))
     if tree is not whole:
         end = last
         first, last = line, max(mark.line for mark in document.marks().values())
         while first > 1 and _is_comment(lines[first - 2]):
             first -= 1
-        if all(_is_comment(text) or not text.strip() for text in lines[last:end]):
+        if all(_is_comment(lines[number]) or not lines[number].strip() for number in range(last, end)):
             last = end
     return tree, first, last
 

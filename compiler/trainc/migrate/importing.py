@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 
 import msgspec
 from ruamel.yaml.comments import CommentedMap
 
-from trainc.basics.jsonvalues import dotted
+from trainc.basics.jsonvalues import JsonObject, dotted
 from trainc.documents.classify import RUNTIMES, SUPERSEDED
 from trainc.documents.load import load
 from trainc.documents.positions import BOM
 from trainc.findings import Finding, Severity, report, sort_key
 from trainc.inputs.source import Document, Source
 from trainc.migrate.documents import Converted, Old
-from trainc.migrate.inplace import EditError, text_of
-from trainc.migrate.inplace import edited as edited_text
+from trainc.migrate.inplace import Addition, Edit, Wanted, edited, text_of
 from trainc.migrate.kinds import KINDS
 from trainc.migrate.runtimes import Runtimes
 from trainc.migrate.trees import mapping, ordered, write_tree
@@ -69,8 +69,7 @@ def import_documents(
     given = [document for source in runtimes for document in load(source)[0]]
     known = Runtimes(given)
     all_runtimes = [document for document in (*documents, *given) if document.data["kind"] in RUNTIMES]
-    files: dict[str, NewFile] = {}
-    jobs = 0
+    pairs: list[tuple[Old, Converted]] = []
     for document in documents:
         if (converter := KINDS.get(key_of(document))) is None:
             findings += _not_imported(document)
@@ -78,11 +77,15 @@ def import_documents(
         old = Old(document, namespace, all_runtimes)
         if (converted := converter(old)) is None:
             findings += old.findings
-            continue
+        else:
+            pairs.append((old, converted))
+    new = {name: edited(texts[name], wanted) for name, wanted in _edits(pairs).items()}
+    files: dict[str, NewFile] = {}
+    for old, converted in pairs:
+        document = old.document
         if converted.job is not None:
             old.report_rest()
-        jobs += 1
-        for file in _edited(old, converted, texts, own) if converted.job is None else _files(old, converted, known):
+        for file in _edited(old, new, own) if converted.job is None else _files(old, converted, known):
             if file.replaces:
                 files[file.path] = file
             elif file.path in files:
@@ -90,23 +93,31 @@ def import_documents(
                 findings.append(report("TC009", document, ("metadata", "name"), message))
             files.setdefault(file.path, file)
         findings += old.findings
-    new = tuple(file for _, file in sorted(files.items()))
-    return Imported(new, tuple(sorted(findings, key=sort_key)), jobs)
+    in_order = tuple(file for _, file in sorted(files.items()))
+    return Imported(in_order, tuple(sorted(findings, key=sort_key)), len(pairs))
 
 
-def _edited(old: Old, converted: Converted, texts: dict[str, str], own: Container[str]) -> Iterator[NewFile]:
-    """Yield the source of a document with its edits, and those of documents before it; or a copy of the document."""
+def _edits(pairs: Iterable[tuple[Old, Converted]]) -> Mapping[str, Wanted]:
+    """Return the edits of documents, by the names of their sources and their numbers."""
+    edits = defaultdict[str, dict[int, tuple[JsonObject, tuple[Edit | Addition, ...]]]](dict)
+    for old, converted in pairs:
+        if converted.job is None:
+            edits[old.document.source.name][old.document.index] = old.data, converted.edits
+    return edits
+
+
+def _edited(old: Old, texts: Mapping[str, tuple[str, Set[int]]], own: Container[str]) -> Iterator[NewFile]:
+    """Yield the source of a document after all edits, or a copy of the document.
+
+    ``texts`` are the sources by name, with the numbers of the documents that could be edited.
+    """
     document = old.document
-    name = document.source.name
-    try:
-        text = edited_text(texts[name], document.index, old.data, converted.edits)
-    except EditError:
+    text, numbers = texts[document.source.name]
+    if document.index not in numbers:
         hint = "write it in block style with spaces, without anchors, and import again"
         old.refuse((), "the document has fields of an earlier release, but its layout cannot be edited", hint)
-        return
-    texts[name] = text
-    if name in own:
-        yield NewFile(name, text, not old.errors, replaces=True)
+    elif document.source.name in own:
+        yield NewFile(document.source.name, text, not old.errors, replaces=True)
     elif _can_be_files(old):
         folder = f"jobs/{old.namespace}" if old.kind == "TrainJob" else "runtimes"
         yield NewFile(f"{folder}/{old.name}.yaml", text_of(text, document.index), not old.errors)

@@ -8,8 +8,12 @@ Comments of replaced and removed fields stay, above what follows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import suppress
+from functools import lru_cache
 from io import StringIO
+from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 from ruamel.yaml import YAML
@@ -53,6 +57,10 @@ class Addition(NamedTuple):
     value: Any
 
 
+Wanted = Mapping[int, tuple[JsonObject, tuple[Edit | Addition, ...]]]
+"""The data and the edits of documents, by their number in a source."""
+
+
 class _Span(NamedTuple):
     """A part of the text, by offsets, and what replaces it."""
 
@@ -61,25 +69,57 @@ class _Span(NamedTuple):
     text: str
 
 
-def edited(text: str, index: int, data: JsonObject, edits: Iterable[Edit | Addition]) -> str:
-    """Return the text of a source after edits of its document number ``index``, whose data is ``data``.
+_Spans = dict[int, list[_Span]]
+"""The spans of documents, by their number."""
 
-    Raises EditError if the result would not have exactly the new values, as with tabs or some anchors.
+
+def edited(text: str, wanted: Wanted) -> tuple[str, frozenset[int]]:
+    """Return the text of a source after edits of its documents, and the numbers of those that are edited.
+
+    A document is not edited if it would not have exactly the new values, as with tabs or some anchors.
     """
-    wanted, new = tuple(edits), text.removeprefix(BOM).replace("\r\n", "\n")
-    try:
-        for span in sorted(_Editor(new, index, data).spans(wanted), reverse=True):
-            new = new[: span.start] + span.text + new[span.end :]
-        found = load(Source("", new))[0][index].data
-    except (YAMLError, KeyError, IndexError) as error:
-        raise EditError from error
-    if found != _applied(data, wanted):
-        raise EditError
-    return BOM * text.startswith(BOM) + (new.replace("\n", "\r\n") if "\r\n" in text else new)
+    new = text.removeprefix(BOM).replace("\r\n", "\n")
+    spans: dict[int, list[_Span]] = {}
+    with suppress(YAMLError):
+        layout = _Layout(new)
+        for index, (data, edits) in wanted.items():
+            with suppress(YAMLError, KeyError, IndexError):
+                spans[index] = list(_Editor(layout, index, data).spans(edits))
+    values = {index: _applied(*wanted[index]) for index in spans}
+    spans = _correct(new, spans, values, _data(new).keys())
+    new = _replaced(new, spans)
+    return BOM * text.startswith(BOM) + (new.replace("\n", "\r\n") if "\r\n" in text else new), frozenset(spans)
 
 
-class EditError(ValueError):
-    """The layout of a document cannot be edited."""
+def _correct(text: str, spans: _Spans, values: Mapping[int, JsonObject], numbers: Set[int]) -> _Spans:
+    """Return the edits after which the text has documents of the same numbers, the edited ones with their values."""
+    if not spans:
+        return {}
+    found = _data(_replaced(text, spans))
+    if found.keys() == numbers:
+        correct = {index: each for index, each in spans.items() if found[index] == values[index]}
+    elif len(spans) == 1:
+        return {}
+    else:  # one of them makes its document unreadable
+        indexes = sorted(spans)
+        halves = indexes[: len(indexes) // 2], indexes[len(indexes) // 2 :]
+        first, second = (_correct(text, {index: spans[index] for index in half}, values, numbers) for half in halves)
+        correct = first | second
+    return spans if len(correct) == len(spans) else _correct(text, correct, values, numbers)
+
+
+def _data(text: str) -> dict[int, JsonObject]:
+    """Return the data of the documents of a text, by number."""
+    return {document.index: document.data for document in load(Source("", text))[0]}
+
+
+def _replaced(text: str, spans: _Spans) -> str:
+    """Return the text with all spans replaced."""
+    parts, end = [], 0
+    for span in sorted(span for each in spans.values() for span in each):
+        parts += [text[end : span.start], span.text]
+        end = span.end
+    return "".join((*parts, text[end:]))
 
 
 def _applied(data: JsonObject, edits: Iterable[Edit | Addition]) -> JsonObject:
@@ -107,14 +147,12 @@ def _applied(data: JsonObject, edits: Iterable[Edit | Addition]) -> JsonObject:
 def text_of(text: str, index: int) -> str:
     """Return the text of document number ``index`` of a source, with the comments around it; of an item of a List
     alone, without its indentation."""
-    text = text.removeprefix(BOM)
-    documents = [node for node in YAML(pure=True).compose_all(text) if isinstance(node, MappingNode) and node.value]
-    if len(documents) == 1 and documents[0] is _objects(documents)[0]:
+    layout = _layout(text.removeprefix(BOM))
+    node, text = layout.objects[index], layout.text
+    if layout.objects == [node] and not layout.is_item(node):
         return text
-    node = _objects(documents)[index]
-    lines = text.splitlines(keepends=True)
-    at = node.start_mark.line
-    if node not in documents:
+    lines, at = layout.kept_lines, node.start_mark.line
+    if layout.is_item(node):
         if node.flow_style:
             return text[node.start_mark.index : node.end_mark.index] + "\n"
         last = _last_line(text, *node.value[-1])
@@ -122,10 +160,10 @@ def text_of(text: str, index: int) -> str:
         while lines[at - 1].lstrip().startswith("#"):
             at -= 1
         return "".join(_dedented(line, indent) for line in lines[at : last + 1])
-    separators = [number for number, line in enumerate(lines) if line.startswith("---")]
-    first = max((number + 1 for number in separators if number < at), default=0)
-    last = min((number for number in separators if number > at), default=len(lines))
-    return "".join(lines[first:last])
+    place = bisect_left(layout.separators, at)
+    first = layout.separators[place - 1] + 1 if place else 0
+    later = layout.separators[bisect_right(layout.separators, at) :][:1]
+    return "".join(lines[first : later[0] if later else len(lines)])
 
 
 def _objects(documents: Iterable[MappingNode]) -> list[MappingNode]:
@@ -157,18 +195,35 @@ def _last_line(text: str, key: Node, value: Node) -> int:
     return max(int(key.end_mark.line), int(value.start_mark.line) + content.count("\n"))
 
 
-class _Editor:
-    """One document, composed. Lines have no line end; ``starts`` are their offsets."""
+class _Layout:
+    """A source, composed: its objects, and its lines without line end; ``starts`` are their offsets."""
 
-    def __init__(self, text: str, index: int, data: JsonObject) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self.data = data
         self.lines = text.split("\n")
-        self.starts = [0]
-        for line in self.lines:
-            self.starts.append(self.starts[-1] + len(line) + 1)
-        documents = YAML(pure=True).compose_all(text)
-        self.root = _objects(node for node in documents if isinstance(node, MappingNode) and node.value)[index]
+        self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
+        documents = [node for node in YAML(pure=True).compose_all(text) if isinstance(node, MappingNode) and node.value]
+        self.objects = _objects(documents)
+        self._documents = set(map(id, documents))
+        self.kept_lines = text.splitlines(keepends=True)
+        self.separators = [number for number, line in enumerate(self.kept_lines) if line.startswith("---")]
+
+    def is_item(self, node: MappingNode) -> bool:
+        """Return whether an object is an item of a List."""
+        return id(node) not in self._documents
+
+
+_layout = lru_cache(maxsize=1)(_Layout)
+
+
+class _Editor:
+    """One document of a source."""
+
+    def __init__(self, layout: _Layout, index: int, data: JsonObject) -> None:
+        self.text, self.lines, self.starts = layout.text, layout.lines, layout.starts
+        self.data = data
+        self.root = layout.objects[index]
+        self.begin = self.root.start_mark.index
         self.offset = 0 if self._has_flush_lists(self.root) else 2
 
     def spans(self, edits: tuple[Edit | Addition, ...]) -> Iterator[_Span]:
@@ -337,20 +392,20 @@ class _Editor:
         start, end = key.start_mark.index, value.end_mark.index
         if after := re.compile(r"\s*,\s*").match(self.text, end):
             return _Span(start, after.end(), "")
-        before = re.search(r"\s*,\s*$", self.text[:start])
-        return _Span(before.start() if before else start, end, "")
+        before = self.text[self.begin : start].rstrip()
+        return _Span(self.begin + len(before[:-1].rstrip()) if before.endswith(",") else start, end, "")
 
     def _added(self, edit: Addition) -> _Span:
         parent = self._parent((*edit.path, edit.key))
         if parent.flow_style:
             end = parent.end_mark.index - 1
-            end = len(self.text[:end].rstrip())
+            end = self.begin + len(self.text[self.begin : end].rstrip())
             comma = ", " if parent.value else ""
             return _Span(end, end, f"{comma}{self._quoted(edit.key)}: {self._flow_text(edit.value)}")
         key, value = parent.value[-1]
         last = _last_line(self.text, key, value)
         at = min(self.starts[last + 1], len(self.text))
-        newline = "" if self.text[:at].endswith("\n") else "\n"
+        newline = "" if self.text.endswith("\n", 0, at) else "\n"
         indent = " " * key.start_mark.column
         lines = [indent + line for line in self._dumped(edit.key, edit.value, [])]
         return _Span(at, at, newline + "".join(f"{line}\n" for line in lines))

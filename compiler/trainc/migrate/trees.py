@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from operator import itemgetter
@@ -102,9 +103,11 @@ def write_tree(tree: CommentedMap, table: Comments = MappingProxyType({}), head:
         places = sorted(((document.locate(path).line - 1, entry) for path, entry in found.items()), key=itemgetter(0))
         for line, entry in places:
             lines[line] += f"  {entry.beside}" if entry.beside is not None else ""
-        for line, entry in reversed(places):  # from the end, as lines are added
+        above: dict[int, list[str]] = {}
+        for line, entry in places:
             indent = lines[line][: len(lines[line]) - len(lines[line].lstrip())]
-            lines[line:line] = [indent + above for above in entry.above]
+            above.setdefault(line, []).extend(indent + each for each in entry.above)
+        lines = [each for line, text in enumerate(lines) for each in (*above.get(line, ()), text)]
     end = table.get((id(tree), None))
     return "\n".join([*head, *lines, *(end.above if end else ())]) + "\n"
 
@@ -130,8 +133,9 @@ def _keys(tree: Any, path: Path) -> Iterator[tuple[Path, tuple[int, Any]]]:
 
 
 @lru_cache(maxsize=4)
-def _comments(source: Source) -> tuple[Mark, ...]:
-    return tuple(mark for mark, _ in comments(source, ""))
+def _comments(source: Source) -> tuple[tuple[Mark, ...], list[str]]:
+    """Return the comments of a source, and its lines."""
+    return tuple(mark for mark, _ in comments(source, "")), source.decoded().split("\n")
 
 
 def comments_of(document: Document, first: int, last: int) -> tuple[dict[Path, Comment], list[str]]:
@@ -139,25 +143,28 @@ def comments_of(document: Document, first: int, last: int) -> tuple[dict[Path, C
 
     A comment on a line of its own belongs to the next node, any other to the node before it.
     """
-    found = [mark for mark in _comments(document.source) if first <= mark.line <= last]
+    marks, lines = _comments(document.source)
+    found = marks[bisect_left(marks, first, key=_line) : bisect_right(marks, last, key=_line)]
     if not found:
         return {}, []
-    lines = document.source.decoded().split("\n")
-    nodes = sorted(((mark, len(path), path) for path, mark in document.marks().items()), key=lambda node: node[:2])
+    nodes = sorted(((mark, len(path), path) for path, mark in document.marks().items()), key=itemgetter(0, 1))
     table: dict[Path, Comment] = {}
     end: list[str] = []
     for mark in found:
         line = lines[mark.line - 1]
         text = line[mark.column - 1 :].rstrip()
         if line[: mark.column - 1].strip():
-            before = [path for position, _, path in nodes if position < mark]
-            if before:
-                entry = table.setdefault(before[-1], Comment())
+            if before := bisect_left(nodes, mark, key=itemgetter(0)):
+                entry = table.setdefault(nodes[before - 1][2], Comment())
                 entry.beside = text if entry.beside is None else f"{entry.beside} {text}"
             continue
-        after = next((path for position, _, path in nodes if position.line > mark.line), None)
-        if after is None:
+        after = bisect_right(nodes, mark.line, key=lambda node: node[0].line)
+        if after == len(nodes):
             end.append(text)
         else:
-            table.setdefault(after, Comment()).above.append(text)
+            table.setdefault(nodes[after][2], Comment()).above.append(text)
     return table, end
+
+
+def _line(mark: Mark) -> int:
+    return mark.line
