@@ -50,6 +50,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         ("s.findAll('a|').size() > 0", "a" * 200),
         ("s.replace('', s).size() > 0", "a" * 200),
         ("s.matches('[ab]*a[ab]{200}c')", "ab" * 500),
+        ("s.matches(string(x))", "ab"),
         ("s.matches(string(x) + '(a|b){100}')", "ab"),
         ("s.find(string(x) + '[a-zé-ü]{300}') != ''", "ab"),
         ("bytes(s).size() > 0", "a" * 5000),

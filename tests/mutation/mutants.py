@@ -148,8 +148,7 @@ def _scope(part: ast.stmt) -> tuple[set[str], set[str], set[int]]:
         sets = {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     uses = {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
     uses |= {n.attr for n in ast.walk(part) if isinstance(n, ast.Attribute)}
-    head = part.body[0].lineno if isinstance(part, ast.FunctionDef) else part.lineno
-    return sets, uses - sets, set(range(head, (part.end_lineno or 0) + 1))
+    return sets, uses - sets, set(range(part.lineno, (part.end_lineno or 0) + 1))
 
 
 def _shown(node: ast.AST) -> str:

@@ -208,7 +208,7 @@ def _leading_fraction(digits: str) -> tuple[int, float]:
     """Return the digits after the point as a number and its power of ten, limited to 63 bits as in Go."""
     number, scale = 0, 1.0
     for digit in digits:
-        if number > INT_MAX // 10 or (longer := number * 10 + int(digit)) > _MOST_NANOS:
+        if (longer := number * 10 + int(digit)) > _MOST_NANOS:
             break
         number, scale = longer, scale * 10
     return number, scale
