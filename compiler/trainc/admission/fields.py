@@ -95,11 +95,12 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         typed: bool = False,
         other: Path | None = None,
         position: int | None = None,
+        hint: str | None = None,
     ) -> None:
         """Report a wrong value. ``typed``: its Go type is a named string, which Go writes as JSON."""
         value = self._own(value)
         shown = go_json(value) if typed else go_value(value, struct=True)
-        self._add("Invalid value", detail, shown=shown, value=value, other=other, position=position)
+        self._add("Invalid value", detail, shown=shown, value=value, other=other, position=position, hint=hint)
 
     def invalid_each(self, details: Iterable[str], value: Json | msgspec.UnsetType = msgspec.UNSET) -> None:
         """Report several errors of a value."""

@@ -66,7 +66,8 @@ class Checkpoint:
 
     def __del__(self) -> None:
         """Close the file, which unlocks it."""
-        os.close(self.handle)
+        with suppress(OSError):  # of an earlier write: what is missing is compiled again
+            os.close(self.handle)
 
     @classmethod
     def open(cls, store: Store) -> Checkpoint | None:

@@ -19,7 +19,7 @@ from trainc.cel import cost
 from trainc.cel.functions import Function, Run, function
 from trainc.cel.gotext import Civil, atoi, civil, cut, shortest, utf8
 from trainc.cel.types import BOOL, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type, type_name
-from trainc.cel.values import INT_MAX, UINT_MAX, Duration, EvalError, Timestamp, Uint, Value
+from trainc.cel.values import UINT_MAX, Duration, EvalError, Timestamp, Uint, Value
 from trainc.cel.work import CHARACTERS, Meter, spend
 from trainc.data import time_zone
 from trainc.kube.gojson import fits, go_number, int64
