@@ -37,8 +37,8 @@ _FLOW_COLON = "found unexpected ':'"
 _ESCAPE = "found unknown escape character"
 # A tag, or a colon inside a word; one at a word's start would be an indicator in flow collections.
 _WORD_COLON = lazy(r"!<[^\s>]*>|![^\s\[\]{},]*|(?<=[^\s\"'\[\]{},?:]):(?=\S)")
-_QUOTED_REST = lazy(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-_PAIR = lazy(r"\\(.)", re.DOTALL)
+_QUOTE_ESCAPE = lazy(r"(?<!\\)((?:\\\\)*)\\(?=')")
+"""The escape ``\\'``, after any number of escaped backslashes."""
 _SLASH_ESCAPE = lazy(r'"[^"\\]*+(?:\\[^/][^"\\]*+)*+\\/')
 _MOST_READ = 1_500_000
 """The most characters that all attempts to read a text may read together."""
@@ -47,23 +47,24 @@ _MOST_READ = 1_500_000
 def open_events(text: str, masks: str = "") -> Read:
     """Return a function that returns the next event of text.
 
-    ``masks`` are three characters that stand in text for a colon, nothing and a single quote; no event shows them.
+    ``masks`` are two characters that stand in text for a colon, and for a backslash before a single quote, which is
+    omitted from a double-quoted scalar; no event shows them.
     Raises Refused (TC002) for a byte order mark at the start of any line.
     """
     if _BOM in text and (found := _INNER_BOM.search(text)):
         raise Refused(Problem("TC002", (), "a byte order mark inside the text"), found.start())
     read: Read = CParser(text).get_event
     if masks:
-        table = dict(zip(map(ord, masks), (":", None, "'"), strict=True))
-        read = partial(_unmasked, read, table)
+        read = partial(_unmasked, read, *masks)
     return partial(_slash_checked, read, text) if "\\/" in text else read
 
 
-def _unmasked(read: Read, table: dict[int, str | None]) -> Any:
+def _unmasked(read: Read, colon: str, backslash: str) -> Any:
     event = read()
     for name in ("value", "anchor"):
         if text := getattr(event, name, None):
-            setattr(event, name, text.translate(table))
+            escaped = "" if getattr(event, "style", None) == '"' else "\\"
+            setattr(event, name, text.replace(colon, ":").replace(backslash, escaped))
     return event
 
 
@@ -95,10 +96,10 @@ def with_masks(text: str, parse: Callable[[str, str], T]) -> T:
             if problem != _FLOW_COLON and not escaped:
                 raise syntax_error(error, text) from None
         read += offset + 1000
-        # Three characters of the private use area that the text does not contain.
-        masks = masks or "".join(islice((char for char in map(chr, range(0xE000, 0xF8FF)) if char not in text), 3))
+        # Two characters of the private use area that the text does not contain.
+        masks = masks or "".join(islice((char for char in map(chr, range(0xE000, 0xF8FF)) if char not in text), 2))
         if escaped:
-            text = _mask_quotes(text, offset, masks[1:])
+            text = _QUOTE_ESCAPE.sub(rf"\1{masks[1]}", text)
         else:
             text = _mask_colons(text[:offset] + masks[0] + text[offset + 1 :], masks[0])
     raise Refused(Problem("TC012", (), "too many colons and escapes in flow collections to read them all"), offset)
@@ -106,14 +107,6 @@ def with_masks(text: str, parse: Callable[[str, str], T]) -> T:
 
 def _mask_colons(text: str, mask: str) -> str:
     return _WORD_COLON.sub(lambda match: mask if match[0] == ":" else match[0], text)
-
-
-def _mask_quotes(text: str, offset: int, mask: str) -> str:
-    """Mask the escapes ``\\'`` from offset to the end of the double-quoted scalar around it."""
-    match = _QUOTED_REST.match(text, offset)
-    end = match.end() if match else offset
-    masked = _PAIR.sub(lambda pair: mask if pair[1] == "'" else pair[0], text[offset:end])
-    return text[:offset] + masked + text[end:]
 
 
 class Scalar(msgspec.Struct, frozen=True, eq=False):

@@ -118,7 +118,9 @@ class GitBackend(KubernetesBackend):
         """Return the TrainJob of a name, if its file may be overwritten. Raises FileExistsError and FindingsError."""
         jobs, findings = self.repository.read()
         job = next((job for job in jobs if job.name == name), None)
-        if job is None and (errors := [one for one in findings if f"{file}/".startswith(f"{one.file}/") and _is_error(one)]):
+        if job is None and (
+            errors := [one for one in findings if f"{file}/".startswith(f"{one.file}/") and _is_error(one)]
+        ):
             raise FindingsError(name, errors)
         if (job is None and (self.repository.root / file).exists()) or (job is not None and not job.alone):
             raise FileExistsError(f"{job.file if job else file} has other documents: change TrainJob {name!r} there")

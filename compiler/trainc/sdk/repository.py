@@ -15,7 +15,7 @@ from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import load_all
 from trainc.pipeline.runtimes import Runtimes, admit_builtin, builtin_names
 from trainc.project.environments import JOBS, check_file, load_config
-from trainc.project.files import leads_out, read_regular
+from trainc.project.files import read_regular
 from trainc.project.read import Inputs, read_platform, read_tree
 from trainc.project.revisions import RevisionError, read_revision
 from trainc.project.write import replace_file
@@ -95,10 +95,8 @@ class Repository:
         return [finding for finding in findings if levels.get(finding.code) != "ignore"]
 
     def write(self, source: Source) -> None:
-        """Write a file, unless it has this content. Raises OSError; ValueError for a link out of the project."""
+        """Write a file, unless it has this content. Raises OSError."""
         path = self.root / source.name
-        if leads_out(self.root, path.parent):
-            raise ValueError(f"{path.parent} is a symbolic link that leads out of the project")
         data = source.decoded().encode()
         if read_regular(path) != data:
             replace_file(str(path), data)
