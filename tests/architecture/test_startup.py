@@ -45,7 +45,7 @@ CASES = (
     Case("--version", START, 30),
     Case("explain TC101", START, 35),
     Case("explain trainjob.spec.trainer", START, 55),
-    Case("schema trainjob", START, 50),
+    Case("schema trainjob", START, 45),
     Case("build --no-cache -q jobs/team-vision/mnist-cpu.yaml", READ, COLD_BUILD),
     Case("render --check --no-cache", READ | {"jinja2"}, 280),  # the scripts of Flux jobs are templates
     Case("render --root misfit --no-cache", READ | {"jsonschema"}, COLD_BUILD, status=1),  # words its errors

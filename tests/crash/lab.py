@@ -239,8 +239,9 @@ class Experiment:
             return f"an internal error: {text}"
         # A file is created by a link from a temporary one, which is then removed: that may fail, too.
         linked = self.calls[number - 1] == "unlink" and fault in ("kill", *ERRORS)
-        # The old layout goes last: the next run removes what is left of it.
-        rest = [name for name in self.temporaries() if "/.package.old/" not in f"/{name}" or kept != self.after]
+        # The old layout goes last: the next run removes what is left of it, or puts it back where that failed.
+        is_between = kept == self.after or not any(name.startswith("build/package/") for name in kept)
+        rest = [name for name in self.temporaries() if "/.package.old/" not in f"/{name}" or not is_between]
         if not killed and not linked and rest:
             return f"temporary files: {rest}"
         # The page of a report has the findings on files that cannot be read.

@@ -64,11 +64,6 @@ class Checkpoint:
         self.path, self.handle, self.end = path, handle, 0
         self.offsets: dict[Key, int] = {}  # of the records of earlier runs
 
-    def __del__(self) -> None:
-        """Close the file, which unlocks it."""
-        with suppress(OSError):  # of an earlier write: what is missing is compiled again
-            os.close(self.handle)
-
     @classmethod
     def open(cls, store: Store) -> Checkpoint | None:
         """Open the file and find the records in it; None if it cannot be used, or another run uses it."""
@@ -165,6 +160,7 @@ class Checkpoint:
             offset += size
 
     def remove(self) -> None:
-        """Remove the file; contents in it can still be read."""
+        """Remove and close the file; otherwise the end of the process closes it, which unlocks it."""
         with suppress(OSError):
             os.unlink(self.path)
+            os.close(self.handle)

@@ -19,6 +19,7 @@ from trainc.cache.results import key_of, load_result, save_result
 from trainc.cache.store import open_store
 from trainc.cli.command import CLEAN, Command, echo
 from trainc.cli.options import cache_option, crds_option, environment_option, findings_options, root_option
+from trainc.cli.paths import Existing
 from trainc.cli.reporter import Report, Reporter
 from trainc.findings import Finding, Silenced, has_errors, sort_key
 from trainc.project.read import Inputs, has_config, merge, read_config, read_given, read_lock, read_platform, read_stdin
@@ -47,7 +48,7 @@ OUTPUTS = ("yaml", "json")
 @crds_option
 @cache_option
 @findings_options(aside=True)
-@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True))
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=Existing(allow_dash=True))
 def command(
     *,
     output: str,

@@ -27,6 +27,7 @@ from trainc.cel.questions import (
     unknown_keys,
 )
 from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, Command, echo, echo_line
+from trainc.cli.paths import Existing
 from trainc.documents.load import load
 from trainc.findings import has_errors
 from trainc.findings.display import one_line
@@ -48,7 +49,7 @@ Examples:
 """
 
 _STDIN = "-"
-_FILE = click.Path(exists=True, allow_dash=True)
+_FILE = Existing(allow_dash=True)
 
 
 @click.command("cel", cls=Command, epilog=EPILOG)

@@ -14,6 +14,7 @@ from trainc.cli.command import CLEAN, STALE, Command, echo
 from trainc.cli.compiling import executor_of, read_paths, revision_of, with_project
 from trainc.cli.completion import complete_fixable
 from trainc.cli.options import base_option, crds_option, findings_options, root_option, workers_option
+from trainc.cli.paths import Existing
 from trainc.cli.reporter import Reporter
 from trainc.findings import CODES, Finding
 from trainc.findings.display import counted, one_line
@@ -62,7 +63,7 @@ Examples:
 @base_option
 @workers_option
 @findings_options()
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=Existing())
 def command(
     *,
     diff: bool,

@@ -10,7 +10,8 @@ import click
 
 from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, STALE, Command, echo_line
 from trainc.cli.completion import complete_file, complete_image
-from trainc.cli.options import OutsideGit, root_option
+from trainc.cli.options import root_option
+from trainc.cli.paths import OutsideGit
 from trainc.cli.reporter import Reporter
 from trainc.findings import Finding, has_errors
 from trainc.images import build as builder

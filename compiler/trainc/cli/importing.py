@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from trainc.cli.command import Command, echo_yaml
-from trainc.cli.options import OutsideGit, findings_options, root_option
+from trainc.cli.options import findings_options, root_option
+from trainc.cli.paths import Existing, OutsideGit
 from trainc.cli.reporter import Reporter
 from trainc.documents.emit import visible
 from trainc.documents.load import load
@@ -53,7 +54,7 @@ EXISTS = "nothing to write: every file exists with the same content"
 @click.option("-n", "--namespace", default="default", show_default=True, help="The namespace of jobs without one.")
 @root_option
 @findings_options(aside=True)
-@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True))
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=Existing(allow_dash=True))
 def command(
     *,
     write: bool,

@@ -14,7 +14,8 @@ import click
 
 from trainc import __version__
 from trainc.cli.command import CLEAN, Command, echo, echo_line, is_terminal
-from trainc.cli.options import check_name, in_git, project_root
+from trainc.cli.options import check_name, project_root
+from trainc.cli.paths import in_git
 from trainc.findings.display import counted
 from trainc.kube.names import is_dns1123_label
 from trainc.project.files import parents, read_regular

@@ -12,26 +12,9 @@ import click
 
 from trainc.cli.command import echo
 from trainc.cli.completion import complete_environment, complete_revision
+from trainc.cli.paths import Existing, OutsideGit
 from trainc.cli.reporter import FAILING, Reporter
 from trainc.findings.formats import FORMATS
-
-
-class OutsideGit(click.Path):
-    """A path to write to: not in a .git folder, whose files are git's settings, and programs that it runs."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path. Fails in a .git folder."""
-        path = super().convert(value, param, ctx)
-        text = os.fsdecode(path)
-        if text != "-" and in_git(os.path.realpath(text)):
-            self.fail(f"{text!r} is in a .git folder.", param, ctx)
-        return path
-
-
-def in_git(path: str | Path) -> bool:
-    """Return whether a path is a .git folder, or in one. Some file systems ignore case, and dots at the end."""
-    return any(step.casefold().rstrip(". ") in (".git", "git~1") for step in Path(path).parts)
-
 
 project_option = partial(
     click.option,
@@ -82,7 +65,7 @@ crds_option = click.option(
     "crd_dirs",
     metavar="DIR",
     multiple=True,
-    type=click.Path(exists=True, file_okay=False),
+    type=Existing(file_okay=False),
     help="A folder of CustomResourceDefinitions: check objects of their kinds as well. May be repeated.",
 )
 

@@ -9,7 +9,8 @@ import click
 from trainc.checks.images import reference_error
 from trainc.cli.command import ENVIRONMENT, Command, echo_line
 from trainc.cli.compiling import choose
-from trainc.cli.options import OutsideGit, environment_option, findings_options, root_option
+from trainc.cli.options import environment_option, findings_options, root_option
+from trainc.cli.paths import OutsideGit
 from trainc.cli.reporter import Reporter
 from trainc.images.definition import BuildError
 from trainc.images.layout import write_layout

@@ -9,6 +9,7 @@ import click
 
 from trainc.cli.command import Command, echo
 from trainc.cli.options import crds_option, findings_options, root_option
+from trainc.cli.paths import Existing
 from trainc.cli.reporter import Reporter
 from trainc.findings import Severity, has_errors, sort_key
 from trainc.findings.display import one_line
@@ -34,7 +35,7 @@ def command() -> None:
 @root_option
 @crds_option
 @findings_options()
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=Existing())
 def test(*, root: Path, crd_dirs: tuple[str, ...], reporter: Reporter, paths: tuple[str, ...]) -> int:
     """Run the policy tests in policies/tests/, or those in PATHs.
 

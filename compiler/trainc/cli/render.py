@@ -19,6 +19,7 @@ from trainc.cli.options import (
     root_option,
     workers_option,
 )
+from trainc.cli.paths import Existing
 from trainc.cli.reporter import Report, Reporter
 from trainc.findings import has_errors, sort_key
 
@@ -55,7 +56,7 @@ class Mode(Struct, frozen=True):
 @workers_option
 @executor_option
 @findings_options()
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True), shell_complete=complete_job_path)
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=Existing(), shell_complete=complete_job_path)
 def command(
     *,
     root: Path,

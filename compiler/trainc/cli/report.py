@@ -10,7 +10,8 @@ import click
 from trainc.changes.phrases import counted
 from trainc.cli.command import CLEAN, Command, echo
 from trainc.cli.compiling import choose, executor_of
-from trainc.cli.options import OutsideGit, environment_option, findings_options, root_option
+from trainc.cli.options import environment_option, findings_options, root_option
+from trainc.cli.paths import OutsideGit
 from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors
 from trainc.pipeline.context import Keep

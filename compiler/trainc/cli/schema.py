@@ -11,7 +11,7 @@ import click
 from trainc.basics.jsonvalues import JsonObject
 from trainc.cli.command import CLEAN, Command, WrongValue, echo
 from trainc.cli.completion import complete_kind
-from trainc.cli.options import OutsideGit
+from trainc.cli.paths import OutsideGit
 from trainc.schema.editors import RUNTIMES, catalog, catalog_names, editor_schema, schema_url
 
 EPILOG: Final = """\b

@@ -19,6 +19,7 @@ from trainc.cli.options import (
     root_option,
     workers_option,
 )
+from trainc.cli.paths import Existing
 from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors, report
 from trainc.inputs.options import Revision
@@ -61,7 +62,7 @@ Examples:
 @cache_option
 @workers_option
 @findings_options()
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True))
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=Existing())
 def command(
     *,
     root: Path,

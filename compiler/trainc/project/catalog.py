@@ -161,7 +161,7 @@ def read_catalog(root: Path, config: Config) -> Catalog:
     found = (*inputs.findings, *loaded.findings, *findings)
     return Catalog(
         tuple(sorted(runtimes, key=lambda one: (one.is_built_in, one.name))),
-        tuple(finding for finding in found if finding.file.startswith(f"{RUNTIMES}/")),
+        tuple(finding for finding in found if f"{finding.file}/".startswith(f"{RUNTIMES}/")),
     )
 
 
