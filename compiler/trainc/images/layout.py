@@ -102,9 +102,9 @@ def write_layout(documents: Documents, layers: Iterable[Path | bytes], folder: P
 
 def _settle(folder: Path, making: Path, old: Path) -> None:
     """Move the old layout back unless there is a new one, and remove what else is left."""
-    if old.is_dir() and not old.is_symlink() and not folder.exists():
-        old.rename(folder)
     for left in (making, old):
+        if left == old and old.is_dir() and not old.is_symlink() and not folder.exists():
+            old.rename(folder)
         if left.is_symlink():  # never written through
             left.unlink()
         shutil.rmtree(left, ignore_errors=True)
