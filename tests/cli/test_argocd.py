@@ -9,7 +9,7 @@ from small import Run
 from folders import put, tree
 
 WRITING = "defaults:\n  argocd: {repoURL: https://git.example.com/training.git, write: deploy/argocd}\n" + (
-    "environments: {prod: {}, test: {}}\n"
+    "environments: {prod: {}, test: {destination: {name: spare}}}\n"
 )
 WRITTEN = [
     "deploy/argocd/applicationset-trainc-prod.yaml",

@@ -168,3 +168,21 @@ def test_no_object_is_in_two_folders(jobs: set[tuple[str, str]], namespaces: dic
         for name, data in found.files.items():
             namespace = name.split("/")[2]
             assert f"  namespace: {namespace}\n".encode() in data
+
+
+NULLS = """apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, dataSource: {kind: Other, name: o}}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: trainer}
+secrets: [null]
+"""
+
+
+def test_nulls_are_not_written() -> None:
+    claim, account = (one.obj.data for one in build({}, beside("r", NULLS), job("a")).shared)
+    assert get(claim, "spec", "dataSource") == {"kind": "Other", "name": "o"}
+    assert get(account, "secrets") == [{}]

@@ -50,6 +50,13 @@ def mapped(value: Json, change: Callable[[Path, Json], Json], path: Path = ()) -
     return change(path, value)
 
 
+def without_nulls(value: Json) -> Json:
+    """Return a value without nulls, which trainc does not write."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value if item is not None] if isinstance(value, list) else value
+
+
 def existing(value: Json, path: Path) -> Path:
     """Return path as far as it leads in value."""
     for length, step in enumerate(path):

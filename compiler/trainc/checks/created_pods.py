@@ -21,15 +21,16 @@ from trainc.kube.gotypes import POD_SPEC, decode
 from trainc.kube.pods import default_job, default_pod
 from trainc.upstream import JOBSET_API
 
-_PREFIX: Final = "jobset.sigs.k8s.io/"
-_UID: Final = f"{_PREFIX}jobset-uid"
+JOBSET_LABELS: Final = "jobset.sigs.k8s.io/"
+"""The prefix of the labels that JobSet adds."""
+_UID: Final = f"{JOBSET_LABELS}jobset-uid"
 _EXCLUSIVE: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 _BY_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
 CONTROLLERS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 JOB_NAMES: Final = ("job-name", "batch.kubernetes.io/job-name")
 """The labels that the Job controller adds to pods."""
-_ANY_UID: Final = "00000000-0000-0000-0000-000000000000"
+ANY_UID: Final = "00000000-0000-0000-0000-000000000000"
 """A placeholder for uids, which expressions cannot read."""
 
 _LABELS: Final[Path] = ("metadata", "labels")
@@ -93,10 +94,10 @@ def _job(jobset: JsonObject, replicated: JsonObject) -> JsonObject:
     metadata = _with_metadata(as_object(created["metadata"]), labels, annotations)
     pod_spec = _exclusive_pod_spec(as_object(pod.get("spec")), metadata, f"{namespace}_{name}")
     pod_metadata = _with_metadata(as_object(pod.get("metadata")), labels, annotations)
-    controlled = {**dict.fromkeys(JOB_NAMES, name), **dict.fromkeys(CONTROLLERS, _ANY_UID)}
+    controlled = {**dict.fromkeys(JOB_NAMES, name), **dict.fromkeys(CONTROLLERS, ANY_UID)}
     pod_metadata["labels"] = {**controlled, **as_object(pod_metadata["labels"])}
     spec["template"] = {**pod, "metadata": pod_metadata, "spec": as_object(decode(pod_spec, POD_SPEC))}
-    spec["selector"] = {"matchLabels": {CONTROLLERS[1]: _ANY_UID}}
+    spec["selector"] = {"matchLabels": {CONTROLLERS[1]: ANY_UID}}
     metadata = {"name": name, "namespace": namespace, **metadata}
     metadata["ownerReferences"] = [_owner(JOBSET_API, "JobSet", jobset_name)]
     return default_job({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})
@@ -117,7 +118,7 @@ def _jobset_labels(jobset: JsonObject, replicated: JsonObject, job: str) -> Json
     key = f"{get(jobset, 'metadata', 'namespace')}/{job}"
     values: JsonObject = {
         "jobset-name": jobset_name,
-        "jobset-uid": _ANY_UID,
+        "jobset-uid": ANY_UID,
         "replicatedjob-name": name,
         "restart-attempt": "0",
         "replicatedjob-replicas": str(_replicas([replicated])),
@@ -132,7 +133,7 @@ def _jobset_labels(jobset: JsonObject, replicated: JsonObject, job: str) -> Json
     if isinstance(coordinator := spec.get("coordinator"), dict):
         pod = "-".join(str(coordinator.get(field) or 0) for field in ("replicatedJob", "jobIndex", "podIndex"))
         values["coordinator"] = f"{jobset_name}-{pod}.{get(spec, 'network', 'subdomain') or jobset_name}"
-    return {f"{_PREFIX}{key}": value for key, value in values.items()}
+    return {f"{JOBSET_LABELS}{key}": value for key, value in values.items()}
 
 
 def _replicas(jobs: list[JsonObject]) -> int:
@@ -166,7 +167,7 @@ def _exclusive_pod_spec(spec: JsonObject, metadata: JsonObject, job: str) -> Jso
 
 
 def _owner(api_version: str, kind: str, name: Json) -> JsonObject:
-    owner: JsonObject = {"apiVersion": api_version, "kind": kind, "name": name, "uid": _ANY_UID}
+    owner: JsonObject = {"apiVersion": api_version, "kind": kind, "name": name, "uid": ANY_UID}
     return {**owner, "controller": True, "blockOwnerDeletion": True}
 
 

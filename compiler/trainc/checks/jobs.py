@@ -20,13 +20,15 @@ from trainc.admission.fields import (
     faults_in,
     internal,
     label_map,
+    label_selector,
     label_value_details,
     managed_by,
     qualified_name,
 )
+from trainc.admission.policy.match import Labels, requirements, selects
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.basics.memo import Remembered
-from trainc.checks.created_pods import CONTROLLERS, JOB_NAMES, created_job
+from trainc.checks.created_pods import ANY_UID, CONTROLLERS, JOB_NAMES, JOBSET_LABELS, created_job
 from trainc.checks.pod_environment import validate_env
 from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
 from trainc.checks.pod_volumes import TWO_SOURCES, validate_claim
@@ -290,6 +292,7 @@ def _is_valid_packed(rule: Callable[[Field], None], key: bytes) -> bool:
 CLAIM = "TC812"
 NUM_NODES: Path = ("spec", "trainer", "numNodes")
 _REMOVE: Final = "remove this label: the Job controller adds it"
+_GENERATED: Final = "remove selector and manualSelector: the server generates a selector for each Job"
 WORDING: dict[str, tuple[str, str | None]] = {
     "Limit must be set for non overcommitable resources": (
         "this resource needs a limit",
@@ -333,7 +336,7 @@ def check_jobset(model: Model, jobset: Object) -> list[Finding]:
     """
     findings: list[Finding] = []
     for index, job in enumerate(objects(get(jobset.data, "spec", "replicatedJobs"))):
-        for fault in _faults_of_added_labels(jobset.name, job):
+        for fault in (*_faults_of_added_labels(jobset.name, job), *_faults_of_selector(jobset.name, job)):
             subject = f"job {job.get('name')!r} cannot be created: {dotted(fault.path)}"
             findings.append(_finding(model, jobset, fault, ("spec", "replicatedJobs", index), subject))
         created = created_job(jobset.data, job)
@@ -372,6 +375,30 @@ def _faults_of_added_labels(jobset: str, job: JsonObject) -> list[Fault]:
         elif key in CONTROLLERS:
             labels.child(key).invalid("must be the uid of the Job", hint=_REMOVE)
     return root.faults
+
+
+def _faults_of_selector(jobset: str, job: JsonObject) -> list[Fault]:
+    """Return the errors of a Job's selector, which the server generates unless manualSelector is true.
+
+    Labels that JobSet adds are not compared, since they differ from Job to Job.
+    """
+    root = Field(job, (), "", "TC803")
+    spec = root.child("template", "spec")
+    selector, manual = spec.child("selector").named("spec.selector"), spec.object().get("manualSelector") is True
+    if selector.value is None:
+        if manual:
+            spec.child("manualSelector").named("spec.selector").required("true requires a selector", found="true")
+        return [replace(fault, hint=_GENERATED) for fault in root.faults]
+    label_selector(selector)
+    wanted = tuple(each for each in requirements(selector.value) if not each.key.startswith(JOBSET_LABELS))
+    name = f"{jobset}-{job.get('name')}-0"
+    generated = {**dict.fromkeys(JOB_NAMES, name), **dict.fromkeys(CONTROLLERS, ANY_UID)}
+    labels = {key: str(value) for key, value in spec.object("template", "metadata", "labels").items()}
+    if not root.faults and not manual and not selects(wanted, Labels(generated)):
+        selector.invalid("`selector` not auto-generated")
+    elif not root.faults and not selects(wanted, Labels(labels if manual else {**generated, **labels})):
+        selector.invalid("`selector` does not match template `labels`")
+    return [replace(fault, hint=_GENERATED) for fault in root.faults]
 
 
 def _has_other_code(model: Model, jobset: Object, job: str, path: Path, fault: Fault) -> bool:

@@ -106,11 +106,10 @@ def echo(
 
 def echo_yaml(text: str) -> None:
     """Write the text of YAML files; without their comments if it has hidden characters, or commands of CI."""
-    from trainc.basics.jsonvalues import as_object
+    from trainc.basics.jsonvalues import as_object, without_nulls
     from trainc.documents.emit import acts, emit_inert
     from trainc.documents.load import load
     from trainc.inputs.source import Source
-    from trainc.project.catalog import without_nulls
 
     if acts(text):
         documents, _ = load(Source("", text))

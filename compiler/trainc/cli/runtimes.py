@@ -12,7 +12,7 @@ from typing import Final
 
 import click
 
-from trainc.basics.jsonvalues import as_object
+from trainc.basics.jsonvalues import as_object, without_nulls
 from trainc.cli.command import Command, echo, is_terminal
 from trainc.cli.completion import complete_runtime
 from trainc.cli.options import findings_options, root_option
@@ -20,7 +20,7 @@ from trainc.cli.reporter import Reporter
 from trainc.documents.emit import emit_inert
 from trainc.findings import has_errors, suggest_by_words
 from trainc.findings.display import escape_json, one_line, width
-from trainc.project.catalog import Catalog, Runtime, read_catalog, without_nulls
+from trainc.project.catalog import Catalog, Runtime, read_catalog
 from trainc.project.environments import load_config
 
 EPILOG = """\b

@@ -19,6 +19,9 @@ from trainc.upstream import ARGOCD_API, JOBSET_GROUP, TRAINER_GROUP
 IN_CLUSTER = "https://kubernetes.default.svc"
 """The address of the cluster in which Argo CD runs."""
 
+IN_CLUSTER_NAME = "in-cluster"
+"""The name of that cluster."""
+
 Kind = tuple[str, str]
 """Group and kind; the group of core kinds is empty."""
 

@@ -1,12 +1,14 @@
-"""The jobs of an environment, and findings on their names and on names in its options."""
+"""The jobs of an environment, and findings on their names, on names in its options, and on clusters of several."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
 
+from trainc.admission.base_revision import Identity
 from trainc.basics.jsonvalues import Path, as_object, get
 from trainc.findings import Finding, Related, Severity, report
+from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME
 from trainc.gitops.base import Pass, job_name_path, not_allowed, option_path
 from trainc.gitops.images import rewritten
 from trainc.gitops.naming import DeployedJob
@@ -20,6 +22,7 @@ from trainc.plugins.model import Findings, Model
 _NAME: Path = ("metadata", "name")
 WITHOUT_TARGET: Final = "TC606"
 UNKNOWN: Final = "TC613"
+_FOLDER: Final = "folder"
 _SERVICE: Final = "Service"
 _SUBDOMAIN: Final = "remove network.subdomain from the runtime, so that each JobSet has a Service of its own"
 
@@ -128,6 +131,58 @@ def unused_registries(by_environment: Iterable[tuple[Options, Iterable[Summary]]
             else:
                 unused[path] = report(UNKNOWN, options.config_document, path, f"no image starts with {key}", found=key)
     return tuple(finding for path, finding in unused.items() if path not in used)
+
+
+def written_twice(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:
+    """Return a finding for each environment that writes the objects of another one to the same cluster.
+
+    It is a warning if the cluster follows only from the folder to which the objects of Argo CD or Flux are written.
+    """
+    clusters: dict[tuple[str, ...], list[tuple[Options, Iterable[Summary]]]] = {}
+    for options, summaries in by_environment:
+        if cluster := _cluster(options.settings):
+            clusters.setdefault(cluster, []).append((options, summaries))
+    found = []
+    for cluster, environments in clusters.items():
+        first: dict[Identity, Options] = {}
+        for options, summaries in environments if len(environments) > 1 else ():
+            shared: dict[str, list[Summary]] = {}
+            for one in summaries:
+                other = first.setdefault(one.identity, options)
+                if other is not options:
+                    shared.setdefault(other.environment, []).append(one)
+            found += [_shared(options, other, objs, cluster) for other, objs in shared.items()]
+    return tuple(found)
+
+
+def _cluster(settings: Settings) -> tuple[str, ...]:
+    """Return what identifies the cluster of an environment; nothing if trainc.yaml does not say."""
+    to, argocd, by_flux = settings.destination, settings.argocd, settings.target == "flux"
+    if not by_flux and to.server.rstrip("/") not in ("", IN_CLUSTER):
+        return "server", to.server.rstrip("/")
+    if not by_flux and to.name not in ("", IN_CLUSTER_NAME):  # another Argo CD may know another cluster by this name
+        return "name", argocd.namespace, to.name
+    folder = settings.flux.write if by_flux else argocd.write
+    return (_FOLDER, folder) if folder else ()
+
+
+def _shared(options: Options, other: str, objs: list[Summary], cluster: tuple[str, ...]) -> Finding:
+    """Return the finding for objects that another environment writes to the same cluster."""
+    document, path = options.config_document, ("environments", options.environment)
+    assert document is not None, "several environments come from trainc.yaml"
+    kind, *_, name = cluster
+    more = f" and {len(objs) - 1} more" if len(objs) > 1 else ""
+    where = f", and what applies {name} applies both" if kind == _FOLDER else f" to cluster {name}"
+    shown = f"{objs[0].kind} {objs[0].namespace}/{objs[0].name}{more}"
+    return report(
+        "TC614",
+        document,
+        (*path, "destination") if get(document.data, *path, "destination") is not None else path,
+        f"environments {other} and {options.environment} both write {shown}{where}",
+        severity=Severity.WARNING if kind == _FOLDER else None,
+        found=name,
+        related=(Related("the other environment", document, ("environments", other)),),
+    )
 
 
 def jobs_without_environment(excluded: Iterable[Iterable[Document]]) -> tuple[Finding, ...]:

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.admission.jobset import overlay
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get, paths
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get, paths, without_nulls
 from trainc.documents.classify import CLAIM_SPEC
 from trainc.findings import Finding, report
 from trainc.gitops.base import Pass, option_path
@@ -241,13 +241,13 @@ def go_encoded(data: JsonObject) -> JsonObject:
     """Return the object as Go encodes it: with canonical quantities, and zero values that Go's types do not omit.
 
     A server, or a webhook that writes the whole object, then changes nothing. Other kinds, and a spec that Go cannot
-    decode, are not changed.
+    decode, are not changed. The nulls of Go's encoding, which mean the same as no field, are left out.
     """
     kind, spec = SPECS.get(str(data.get("kind"))), data.get("spec")
     if kind is None or not isinstance(spec, dict):
         return data
     try:
-        return {**data, "spec": overlay(spec, decode(spec, kind))}
+        return {**data, "spec": without_nulls(overlay(spec, decode(spec, kind)))}
     except GoDecodeError:  # admission reports the error
         return data
 

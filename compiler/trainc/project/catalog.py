@@ -170,10 +170,3 @@ def _comment_above(document: Document) -> str:
     lines = document.source.decoded().splitlines()[: document.locate(()).line - 1]
     above = [*takewhile(lambda line: line.startswith("#"), reversed(lines))]
     return " ".join(line.lstrip("#").strip() for line in reversed(above) if not line.startswith(MODELINE))
-
-
-def without_nulls(value: Json) -> Json:
-    """Return a value without nulls, which trainc does not write."""
-    if isinstance(value, dict):
-        return {key: without_nulls(item) for key, item in value.items() if item is not None}
-    return [without_nulls(item) for item in value if item is not None] if isinstance(value, list) else value

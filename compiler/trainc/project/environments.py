@@ -14,7 +14,13 @@ from trainc.documents.load import load
 from trainc.findings import Finding, Severity, Silenced, has_errors, report, severities, sort_key
 from trainc.findings.settling import JobFindings, ReportRules, collapse
 from trainc.findings.suppression import UNUSED
-from trainc.gitops.environment import WITHOUT_TARGET, jobs_without_environment, unknown_names, unused_registries
+from trainc.gitops.environment import (
+    WITHOUT_TARGET,
+    jobs_without_environment,
+    unknown_names,
+    unused_registries,
+    written_twice,
+)
 from trainc.gitops.images import lock_notes
 from trainc.gitops.pods import Summary
 from trainc.gitops.runtime_resources import IDLE
@@ -185,6 +191,7 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
     """Yield findings that require all environments, and most of them all of jobs/."""
     made = [build for _, build in builds]
     yield from jobs_without_environment([build.excluded for build in made])
+    yield from written_twice((options, build.summaries) for options, build in builds)
     if not partly and not any(has_errors(build.findings) for build in made):
         yield from without_jobs([build.unused for build in made])
         for options, build in builds:

@@ -10,14 +10,14 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from trainc.basics.about import DOCUMENTATION, REPOSITORY
-from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get
+from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, without_nulls
 from trainc.data import load_text
 from trainc.documents.emit import emit
 from trainc.findings.display import one_line
 from trainc.gitops.lifetime import deadline_obstacle
 from trainc.plugins.base import is_gpu
 from trainc.plugins.torchtune import ENTRYPOINT
-from trainc.project.catalog import MODELINE, Runtime, without_nulls
+from trainc.project.catalog import MODELINE, Runtime
 from trainc.project.read import CONFIG
 from trainc.schema.editors import schema_url
 from trainc.upstream import (

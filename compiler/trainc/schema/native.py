@@ -9,7 +9,8 @@ Sources: k8s.io/apimachinery pkg/runtime/serializer/json and pkg/api/resource, k
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from trainc.basics.jsonvalues import Json
 from trainc.kube.gotypes import GoDecodeError, decode
@@ -28,14 +29,17 @@ _GO_TYPES = {
 }
 """By type and format in a schema: the Go type that decodes the value, the code of a finding, the name of the type."""
 
+_ZEROS: Final[Mapping[str, Json]] = {"object": {}, "string": "", "integer": 0, "number": 0, "boolean": False}
+"""Type to Go's zero value. That of a list is null."""
+
 
 class NativeNode(Node):
     """The schema of a value that Go decodes."""
 
     def visit_null_item(self, failures: Failures) -> Any:
-        """Return null, which stands for Go's zero value."""
-        if self.schema.type == "object":
-            self.visit({}, failures)
+        """Return Go's zero value, as which a null in a list is stored."""
+        zero = _ZEROS.get(self.schema.type)
+        return zero if zero is None else self.visit(zero, failures)
 
     def _make_visit(self, cls: type) -> Visit:
         usual = super()._make_visit(cls)
