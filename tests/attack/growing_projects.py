@@ -382,6 +382,15 @@ PROJECTS: dict[str, tuple[int, Make]] = {
             f"spec: [{numbered('[aNUMBER]', n)}]",
         ),
     ),
+    **{
+        f"nested {keyword} of a CRD": (
+            10,
+            lambda n, keyword=keyword: things(
+                f"properties: {{spec: {{type: string, {f'{keyword}: [{{' * n}minLength: 9{'}]' * n}}}}}", "spec: ''"
+            ),
+        )
+        for keyword in ("anyOf", "oneOf", "allOf")
+    },
     "CRDs": (
         25,
         lambda n: project(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from trainc.schema.structural import Structural
 from trainc.schema.values import CLASSES, json_type, mismatch
@@ -16,6 +16,14 @@ from trainc.schema.wording import Failure, Failures, Visit
 
 FailuresOf: TypeAlias = Callable[[Structural, Any], Failures]
 """Returns the failures of a value in a schema."""
+
+_FITS: Final[dict[tuple[Structural, int], tuple[Any, bool]]] = {}
+"""Values, by alternative and id, and whether they fit; for scores, which ask again at each level of alternatives.
+
+Each entry holds its schema and its value, so that no other object can have its id.
+"""
+
+_MOST: Final = 1 << 14
 
 
 def alternative_checks(schema: Structural, cls: type, find: FailuresOf) -> Iterator[Visit]:
@@ -33,7 +41,7 @@ def _takes_all(schema: Structural, cls: type) -> bool:
 
 def _check(schema: Structural, keyword: str, subs: tuple[Structural, ...], find: FailuresOf) -> Visit:
     def check(value: Any, failures: Failures) -> Any:
-        tried = [find(sub, value) for sub in subs]
+        tried = [_tried(sub, value, find) for sub in subs]
         valid = sum(not found for found in tried)
         if keyword == "anyOf" and not valid:
             best = _best(subs, tried, value, find)
@@ -52,6 +60,20 @@ def _check(schema: Structural, keyword: str, subs: tuple[Structural, ...], find:
         return value
 
     return check
+
+
+def _tried(schema: Structural, value: Any, find: FailuresOf) -> Failures:
+    """Return the failures of a value in an alternative, and remember whether it fits."""
+    found = find(schema, value)
+    if len(_FITS) >= _MOST:
+        _FITS.clear()
+    _FITS[schema, id(value)] = value, not found
+    return found
+
+
+def _fits(schema: Structural, value: Any, find: FailuresOf) -> bool:
+    known = _FITS.get((schema, id(value)))
+    return known[1] if known is not None else not _tried(schema, value, find)
 
 
 def _best(subs: tuple[Structural, ...], tried: list[Failures], value: Any, find: FailuresOf) -> Failures:
@@ -82,7 +104,7 @@ def _score_alternatives(schema: Structural, keyword: str, value: Any, find: Fail
     scores = [_score(sub, value, find) for sub in subs]
     if keyword == "allOf" or not subs:
         return sum(scores)
-    valid = [score for sub, score in zip(subs, scores, strict=True) if not find(sub, value)]
+    valid = [score for sub, score in zip(subs, scores, strict=True) if _fits(sub, value, find)]
     if keyword == "oneOf" and len(valid) > 1:
         return 0
     return valid[0] if valid else max(scores)
