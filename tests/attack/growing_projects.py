@@ -338,6 +338,13 @@ PROJECTS: dict[str, tuple[int, Make]] = {
             f"spec: {{{numbered('pNUMBER: a', n)}}}",
         ),
     ),
+    "misspelled properties of a CRD": (
+        500,
+        lambda n: things(
+            f"properties: {{spec: {{type: object, properties: {{{numbered('pNUMBER: {type: string}', n)}}}}}}}",
+            f"spec: {{{numbered('pNUMBERx: a', n)}}}",
+        ),
+    ),
     "required properties of a CRD": (
         100,
         lambda n: things(

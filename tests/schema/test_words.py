@@ -102,3 +102,10 @@ def test_suggest() -> None:
     assert suggest("replicas", ["completions", "replicas"]) == "did you mean 'replicas'?"
     assert suggest("x", ["completions", "replicas"]) is None
     assert suggest("anything", []) is None
+
+
+def test_suggest_compares_a_few_names_unless_told_otherwise() -> None:
+    names = [f"sweep-{number}" for number in range(401)]
+    assert suggest("sweep-400x", names[1:]) == "did you mean 'sweep-400'?"
+    assert suggest("sweep-400x", names) is None
+    assert suggest("sweep-400x", names, len(names)) == "did you mean 'sweep-400'?"
