@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from growing_texts import JOB, Input, Make, filled, numbered, one, several
+from growing_texts import JOB, Input, Make, filled, numbered, one, several, trained
 
 from builders import binding, crd, policy, unbound_policy
 
@@ -209,6 +209,17 @@ PROJECTS: dict[str, tuple[int, Make]] = {
         )
         for name in ("json", "sarif", "github", "junit", "codequality")
     },
+    "shared objects to explain": (
+        60,
+        lambda n: project(
+            {
+                "runtimes/many.yaml": trained().partition("---\n")[0]
+                + numbered("---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: sNUMBER}\n", n, "")
+            },
+            job=one(runtime="many"),
+            command="explain a/0-shared",
+        ),
+    ),
     "jobs of a revision": (50, lambda n: repository(n, "validate --base=HEAD")),
     "objects of a revision": (50, lambda n: repository(n, "diff --base=HEAD", "suspend: true\n")),
     "run numbers": (50, lambda n: files(JOB, n, command="rerun " + " ".join(f"a/job-{i}" for i in range(n)))),
