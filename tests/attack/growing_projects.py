@@ -368,6 +368,13 @@ PROJECTS: dict[str, tuple[int, Make]] = {
         250,
         lambda n: things(f"properties: {{spec: {{type: string, enum: [{numbered('eNUMBER', n)}]}}}}", "spec: x"),
     ),
+    "wrong values of an enum": (
+        500,
+        lambda n: things(
+            f"properties: {{spec: {{type: array, items: {{type: string, enum: [{numbered('eNUMBER', n)}]}}}}}}",
+            f"spec: [{numbered('eNUMBERx', n)}]",
+        ),
+    ),
     "rules of a CRD": (
         25,
         lambda n: things(

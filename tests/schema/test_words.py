@@ -10,6 +10,7 @@ from trainc.basics.jsonvalues import get
 from trainc.findings import suggest
 from trainc.schema import Violation, admit, resource
 from trainc.schema.kinds import BUILT_IN
+from trainc.schema.wording import not_allowed
 
 
 def violations(spec: Any, kind: str = "TrainJob") -> list[Violation]:
@@ -96,6 +97,12 @@ def test_rules_go_unchecked_only_after_errors_that_block(spec: Any, noted: bool)
     codes = [violation.code for violation in admit(of, data).violations]
     assert ("TC110" in codes) == noted
     assert "TC110" not in codes[:-1]
+
+
+def test_a_long_enum_is_listed_in_part() -> None:
+    violation = not_allowed(("spec",), "x", [f"v{number}" for number in range(101)], None)
+    assert violation.expected is not None
+    assert violation.expected.endswith('"v98", "v99", ...')
 
 
 def test_suggest() -> None:

@@ -21,7 +21,7 @@ from trainc.kube.gotypes import GoDecodeError, decode, fields, is_struct
 from trainc.schema.alternatives import alternative_checks
 from trainc.schema.formats import format_check, matcher
 from trainc.schema.structural import Structural
-from trainc.schema.values import CLASSES, NUMERIC, integers, is_member, list_errors, mismatch, number_errors
+from trainc.schema.values import CLASSES, NUMERIC, integers, list_errors, membership, mismatch, number_errors
 from trainc.schema.wording import LIST_TYPE, NUMBER, UNKNOWN, Failure, Failures, Visit
 
 OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
@@ -291,7 +291,7 @@ class Node(Part):
             after += self._size_checks("minItems", "maxItems")
             after += [self._check_list_type] if keywords.get(LIST_TYPE) in ("set", "map") else []
         if keywords.get("enum"):
-            (after if cls is list else before).append(self._check_enum)
+            (after if cls is list else before).append(self._enum_check())
         if cls is dict:
             before += self._size_checks("minProperties", "maxProperties")
         return before, after
@@ -321,10 +321,15 @@ class Node(Part):
 
         yield check
 
-    def _check_enum(self, value: Any, failures: Failures) -> Any:
-        if not is_member(value, self.schema.keywords["enum"]):
-            failures.append(Failure("enum", value, self.schema))
-        return value
+    def _enum_check(self) -> Visit:
+        is_member = membership(self.schema.keywords["enum"])
+
+        def check(value: Any, failures: Failures) -> Any:
+            if not is_member(value):
+                failures.append(Failure("enum", value, self.schema))
+            return value
+
+        return check
 
     def _check_list_type(self, value: list[Any], failures: Failures) -> list[Any]:
         """Check that the items of a set, or the keys of the items of a map, are different."""
