@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from growing_texts import JOB, Input, Make, filled, numbered, one, several
+from growing_texts import JOB, Input, Make, filled, numbered, one, several, trained
 
 from builders import binding, crd, policy, unbound_policy
 
@@ -209,6 +209,17 @@ PROJECTS: dict[str, tuple[int, Make]] = {
         )
         for name in ("json", "sarif", "github", "junit", "codequality")
     },
+    "shared objects to explain": (
+        60,
+        lambda n: project(
+            {
+                "runtimes/many.yaml": trained().partition("---\n")[0]
+                + numbered("---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: sNUMBER}\n", n, "")
+            },
+            job=one(runtime="many"),
+            command="explain a/0-shared",
+        ),
+    ),
     "jobs of a revision": (50, lambda n: repository(n, "validate --base=HEAD")),
     "objects of a revision": (50, lambda n: repository(n, "diff --base=HEAD", "suspend: true\n")),
     "run numbers": (50, lambda n: files(JOB, n, command="rerun " + " ".join(f"a/job-{i}" for i in range(n)))),
@@ -338,6 +349,13 @@ PROJECTS: dict[str, tuple[int, Make]] = {
             f"spec: {{{numbered('pNUMBER: a', n)}}}",
         ),
     ),
+    "misspelled properties of a CRD": (
+        500,
+        lambda n: things(
+            f"properties: {{spec: {{type: object, properties: {{{numbered('pNUMBER: {type: string}', n)}}}}}}}",
+            f"spec: {{{numbered('pNUMBERx: a', n)}}}",
+        ),
+    ),
     "required properties of a CRD": (
         100,
         lambda n: things(
@@ -349,6 +367,13 @@ PROJECTS: dict[str, tuple[int, Make]] = {
     "values of an enum": (
         250,
         lambda n: things(f"properties: {{spec: {{type: string, enum: [{numbered('eNUMBER', n)}]}}}}", "spec: x"),
+    ),
+    "wrong values of an enum": (
+        500,
+        lambda n: things(
+            f"properties: {{spec: {{type: array, items: {{type: string, enum: [{numbered('eNUMBER', n)}]}}}}}}",
+            f"spec: [{numbered('eNUMBERx', n)}]",
+        ),
     ),
     "rules of a CRD": (
         25,
@@ -382,6 +407,15 @@ PROJECTS: dict[str, tuple[int, Make]] = {
             f"spec: [{numbered('[aNUMBER]', n)}]",
         ),
     ),
+    **{
+        f"nested {keyword} of a CRD": (
+            10,
+            lambda n, keyword=keyword: things(
+                f"properties: {{spec: {{type: string, {f'{keyword}: [{{' * n}minLength: 9{'}]' * n}}}}}", "spec: ''"
+            ),
+        )
+        for keyword in ("anyOf", "oneOf", "allOf")
+    },
     "CRDs": (
         25,
         lambda n: project(

@@ -138,6 +138,13 @@ TEXTS: dict[str, tuple[int, Make]] = {
             + one()
         ),
     ),
+    "misspelled runtimes": (
+        500,
+        lambda n: (
+            "".join(trained().partition("---\n")[0].replace("many", f"r{i}") + "---\n" for i in range(n))
+            + "---\n".join(JOB.replace("NAME", f"j{i}").replace("torch-distributed", f"r{i}x") for i in range(n))
+        ),
+    ),
     "runtimes with a job each": (
         100,
         lambda n: "---\n".join(
@@ -270,6 +277,15 @@ TEXTS: dict[str, tuple[int, Make]] = {
     ),
     "wrong ports": (250, lambda n: listed("ports", "{name: pNUMBER, containerPort: 1NUMBER00000}", n)),
     "mounts without a volume": (250, lambda n: listed("volumeMounts", "{name: vNUMBER, mountPath: /NUMBER}", n)),
+    "misspelled volumes": (
+        500,
+        lambda n: trained(
+            filled(
+                CONTAINER, FIELDS=f"volumeMounts: [{numbered('{name: vNUMBERx, mountPath: /NUMBER}', n)}]", NAME="node"
+            ),
+            f"volumes: [{numbered('{name: vNUMBER, emptyDir: {}}', n)}]",
+        ),
+    ),
     "volumes with a mount": (
         250,
         lambda n: trained(

@@ -12,8 +12,10 @@ growth.py measures.
 from __future__ import annotations
 
 import math
+import re
 import time
 from json import dumps
+from pathlib import Path
 
 import pytest
 from growth import KINDS, made, measure, warm_up
@@ -24,6 +26,7 @@ from trainc.inputs.options import Revision
 from trainc.inputs.source import Source
 from trainc.project.files import OWNED
 
+PAGE = Path(__file__).parents[2] / "docs/trust.md"
 MOST = 9
 """Times the work that four times the input may take."""
 
@@ -46,6 +49,11 @@ def test_four_times_the_input_takes_about_four_times_the_work(kind: str) -> None
         if least[1] <= MOST * max(least[0], LEAST):
             return
     pytest.fail(f"{least[0]:.3f} s, and {least[1]:.3f} s for four times the input")
+
+
+def test_the_page_counts_the_kinds() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert re.findall(r"(?:has|of the) (\d+) kinds", page) == [str(len(KINDS))] * 2
 
 
 POLICY = """\

@@ -152,6 +152,16 @@ def test_no_format_shows_one(format_: str, repository: Path, run: Run) -> None:
     assert LINE not in result.stdout + result.stderr
 
 
+@pytest.mark.parametrize("output", ["yaml", "json", "table"])
+def test_a_runtime_is_shown_without_secrets(output: str, repository: Path, run: Run) -> None:
+    for secret in (PRIVATE_KEYS[1], TOKENS[0]):
+        put(repository, "runtimes/plain.yaml", f"{RUNTIME}                      args: [{json.dumps(secret)}]\n")
+        result = run("runtimes", "plain", "-o", output)
+        assert "plain" in result.stdout
+        assert LINE not in result.stdout + result.stderr
+        assert TOKENS[0] not in result.stdout + result.stderr
+
+
 def test_faithful_warns(repository: Path, run: Run) -> None:
     put_all(repository, places(PRIVATE_KEYS[1])[0])
     result = run("build", "--faithful", "jobs/a/one.yaml", "runtimes/plain.yaml")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from trainc.kube.gojson import go_number
 from trainc.schema.formats import FORMATS, matcher, packaged
-from trainc.schema.values import is_integral, is_member
+from trainc.schema.values import is_integral, membership
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,14 @@ def test_floats_that_pass_for_integers() -> None:
 
 
 def test_membership_converts_as_go_does() -> None:
-    assert is_member(1.5, [1])
-    assert is_member(65, ["A"])
-    assert not is_member(True, [1])
-    assert not is_member(None, [None])
-    assert is_member({"a": 1}, [{"a": 1}])
-    assert not is_member({"a": True}, [{"a": 1}])
+    assert membership([1])(1.5)
+    assert membership(["A"])(65)
+    assert not membership([1])(True)
+    assert not membership([None])(None)
+    assert membership([{"a": 1}])({"a": 1})
+    assert not membership([{"a": 1}])({"a": True})
+    assert membership([1.0])(1)
+    assert not membership(["1", [1], False])(1)
 
 
 @pytest.mark.parametrize(

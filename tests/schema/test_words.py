@@ -10,6 +10,7 @@ from trainc.basics.jsonvalues import get
 from trainc.findings import suggest
 from trainc.schema import Violation, admit, resource
 from trainc.schema.kinds import BUILT_IN
+from trainc.schema.wording import not_allowed
 
 
 def violations(spec: Any, kind: str = "TrainJob") -> list[Violation]:
@@ -98,7 +99,20 @@ def test_rules_go_unchecked_only_after_errors_that_block(spec: Any, noted: bool)
     assert "TC110" not in codes[:-1]
 
 
+def test_a_long_enum_is_listed_in_part() -> None:
+    violation = not_allowed(("spec",), "x", [f"v{number}" for number in range(101)], None)
+    assert violation.expected is not None
+    assert violation.expected.endswith('"v98", "v99", ...')
+
+
 def test_suggest() -> None:
     assert suggest("replicas", ["completions", "replicas"]) == "did you mean 'replicas'?"
     assert suggest("x", ["completions", "replicas"]) is None
     assert suggest("anything", []) is None
+
+
+def test_suggest_compares_a_few_names_unless_told_otherwise() -> None:
+    names = [f"sweep-{number}" for number in range(401)]
+    assert suggest("sweep-400x", names[1:]) == "did you mean 'sweep-400'?"
+    assert suggest("sweep-400x", names) is None
+    assert suggest("sweep-400x", names, len(names)) == "did you mean 'sweep-400'?"

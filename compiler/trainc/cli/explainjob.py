@@ -86,5 +86,5 @@ def _read(namespace: str, name: str, root: Path) -> Inputs:
     every = read_tree(root, JOBS).sources
     known = [f"{source.name.split('/')[1]}/{job}" for source in every for job in names_in(source, {TRAINJOB})]
     wanted = f"{namespace}/{name}"
-    hint = suggest(wanted, known) or f"{JOBS}/ has {counted(len(known), 'job')}"
+    hint = suggest(wanted, known, len(known)) or f"{JOBS}/ has {counted(len(known), 'job')}"
     raise WrongValue(f"TrainJob {wanted!r} not found in {JOBS}/.", hint, WHAT)

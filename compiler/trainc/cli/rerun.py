@@ -124,7 +124,7 @@ def _select(root: Path, jobs: Iterable[str], known: list[Target]) -> list[Target
         if not found:
             titles = [each.title for each in known]
             hint = (
-                suggest(job, titles if "/" in job else map(_name, known))
+                suggest(job, titles if "/" in job else map(_name, known), len(known))
                 or f"{JOBS}/ has {counted(len(titles), 'job')}"
             )
             raise WrongValue(f"TrainJob {job!r} not found in {JOBS}/.", hint, ARGUMENT)

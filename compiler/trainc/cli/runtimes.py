@@ -20,6 +20,7 @@ from trainc.cli.reporter import Reporter
 from trainc.documents.emit import emit_inert
 from trainc.findings import has_errors, suggest_by_words
 from trainc.findings.display import escape_json, one_line, width
+from trainc.findings.redaction import masked_object
 from trainc.project.catalog import Catalog, Runtime, read_catalog
 from trainc.project.environments import load_config
 
@@ -79,9 +80,10 @@ def find(catalog: Catalog, name: str, namespace: str = "", option: str = "NAME")
 
 
 def _whole(runtime: Runtime, output: str) -> str:
+    data = masked_object(as_object(runtime.data))
     if output == "yaml":
-        return emit_inert(as_object(without_nulls(runtime.data)))
-    return escape_json(json.dumps(runtime.data, indent=2, ensure_ascii=False) + "\n")
+        return emit_inert(as_object(without_nulls(data)))
+    return escape_json(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
 
 
 def _listed(runtimes: Sequence[Runtime], output: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +19,12 @@ from trainc.inputs.source import Document
 
 _NEAR = 0.65
 """The least similarity of two names, from 0 to 1."""
+
+_MOST: Final = 400
+"""The most names with which a wrong name in a document is compared: there may be as many wrong ones as right ones."""
+
+_PAIRS: Final = 125
+"""The pairs of letters that a hint may compare per name, about 20 microseconds."""
 
 PLAIN_TEXT, PRIVATE_KEY = "TC411", "TC414"
 
@@ -107,21 +115,32 @@ def report_fault(
     )
 
 
-def suggest(name: str, candidates: Iterable[str]) -> str | None:
+def suggest(name: str, candidates: Iterable[str], most: int = _MOST) -> str | None:
     """Return ``did you mean '...'?`` with the most similar candidate, or None if none is similar.
 
-    For a name with an invisible character, the hint is to delete that.
+    For a name with an invisible character, the hint is to delete that. More candidates than ``most`` are not compared:
+    where there are so many, as many names may be wrong.
     """
-    from difflib import get_close_matches
+    from difflib import SequenceMatcher
 
-    names = sorted(candidates)
+    names = sorted(islice(candidates, most + 1))
     if found := invisible(name):
         return f"delete the {found[0]} in the name"
-    if len(name) > 3 * max(map(len, names), default=0):
-        return None  # none is similar, and long names are slow to compare
+    if len(names) > most or len(name) > 3 * max(map(len, names), default=0):
+        return None  # too many, or none is similar, and long names are slow to compare
     folded = {candidate.lower(): candidate for candidate in reversed(names)}
-    near = get_close_matches(name.lower(), list(folded), n=1, cutoff=_NEAR)
-    return f"did you mean '{folded[near[0]]}'?" if near else None
+    matcher = SequenceMatcher(b=name.lower())
+    near, best, pairs = "", _NEAR, _PAIRS * most
+    for candidate in folded:
+        matcher.set_seq1(candidate)
+        if matcher.real_quick_ratio() < best or matcher.quick_ratio() < best:
+            continue
+        pairs -= len(candidate) * len(name)
+        if pairs < 0:
+            break
+        if (ratio := matcher.ratio()) >= best:
+            near, best = max((best, near), (ratio, candidate))[1], ratio
+    return f"did you mean '{folded[near]}'?" if near else None
 
 
 def suggest_by_words(name: str, candidates: Iterable[str]) -> str | None:
@@ -133,7 +152,10 @@ def suggest_by_words(name: str, candidates: Iterable[str]) -> str | None:
     from difflib import get_close_matches
 
     words = [word for word in _words(name) if word.isalpha()]
-    alike = (each for each in candidates if all(get_close_matches(word, _words(each), 1, _NEAR) for word in words))
+    few = list(islice(candidates, _MOST + 1))
+    if len(few) > _MOST:
+        return None
+    alike = (each for each in few if all(get_close_matches(word, _words(each), 1, _NEAR) for word in words))
     return suggest(name, alike)
 
 

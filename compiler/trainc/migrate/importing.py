@@ -14,6 +14,8 @@ from trainc.documents.classify import RUNTIMES, SUPERSEDED
 from trainc.documents.load import load
 from trainc.documents.positions import BOM
 from trainc.findings import Finding, Severity, report, sort_key
+from trainc.findings.reporting import PRIVATE_KEY, secrets_in_plain_text
+from trainc.findings.secrets import private_keys
 from trainc.inputs.source import Document, Source
 from trainc.migrate.documents import Converted, Old
 from trainc.migrate.inplace import Addition, Edit, Wanted, edited, text_of
@@ -74,6 +76,9 @@ def import_documents(
         if (converter := KINDS.get(key_of(document))) is None:
             findings += _not_imported(document)
             continue
+        if keys := [found for found in secrets_in_plain_text(document) if found.code == PRIVATE_KEY]:
+            findings += keys
+            continue
         old = Old(document, namespace, all_runtimes)
         if (converted := converter(old)) is None:
             findings += old.findings
@@ -86,6 +91,10 @@ def import_documents(
         if converted.job is not None:
             old.report_rest()
         for file in _edited(old, new, own) if converted.job is None else _files(old, converted, known):
+            if next(private_keys(file.text), None) is not None:  # in a comment, or in another document of the file
+                message = f"{file.path} would contain a private key in plain text"
+                findings.append(report(PRIVATE_KEY, document, (), message))
+                continue
             if file.replaces:
                 files[file.path] = file
             elif file.path in files:

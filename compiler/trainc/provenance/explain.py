@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -188,7 +188,7 @@ def _provenance(origin: Origin, options: Options) -> Provenance:
 def _input(document: Document, path: Path) -> Provenance:
     kind, name = str(document.data["kind"]), str(get(document.data, "metadata", "name"))
     ours = kind == TRAINJOB or kind in RUNTIMES
-    written = get(_written(document.source, document.index), *path) is not None
+    written = get(_written(document.source).get(document.index), *path) is not None
     if not written and (not ours or get(document.data, *path) is not None):
         if kind == TRAINJOB and path == _NAMESPACE:
             return Provenance("folder", str(get(document.data, *path)), document.source.name.rpartition("/")[0] or None)
@@ -201,9 +201,9 @@ def _input(document: Document, path: Path) -> Provenance:
 
 
 @lru_cache(maxsize=16)
-def _written(source: Source, index: int) -> JsonObject:
-    """Return a document as written, without defaults."""
-    return next((document.data for document in load(source)[0] if document.index == index), {})
+def _written(source: Source) -> Mapping[int, JsonObject]:
+    """Return the documents of a file as written, without defaults."""
+    return {document.index: document.data for document in load(source)[0]}
 
 
 def _at_position(kind: str, name: str, document: Document, path: Path) -> Provenance:

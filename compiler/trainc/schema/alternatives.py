@@ -17,13 +17,22 @@ from trainc.schema.wording import Failure, Failures, Visit
 FailuresOf: TypeAlias = Callable[[Structural, Any], Failures]
 """Returns the failures of a value in a schema."""
 
+Fits: TypeAlias = Callable[[Structural, Any], bool]
+"""Returns whether a value has no failures in a schema; it chooses among no alternatives, unlike ``FailuresOf``.
 
-def alternative_checks(schema: Structural, cls: type, find: FailuresOf) -> Iterator[Visit]:
-    """Yield the checks of a schema's alternatives for values of a class."""
+Otherwise a choice at each level would choose again at all levels below it, and work would double with each level.
+"""
+
+
+def alternative_checks(schema: Structural, cls: type, find: FailuresOf, fits: Fits | None) -> Iterator[Visit]:
+    """Yield the checks of a schema's alternatives for values of a class.
+
+    Without ``fits``, failures of the alternatives themselves are left out where a value fits none.
+    """
     for keyword in ("anyOf", "oneOf", "allOf", "not"):
         subs = schema.alternatives(keyword)
         if subs and not (keyword == "anyOf" and any(_takes_all(sub, cls) for sub in subs)):
-            yield _check(schema, keyword, subs, find)
+            yield _check(schema, keyword, subs, find, fits)
 
 
 def _takes_all(schema: Structural, cls: type) -> bool:
@@ -31,19 +40,21 @@ def _takes_all(schema: Structural, cls: type) -> bool:
     return schema.keywords.keys() == {"type"} and CLASSES.get(schema.type) is cls
 
 
-def _check(schema: Structural, keyword: str, subs: tuple[Structural, ...], find: FailuresOf) -> Visit:
+def _check(
+    schema: Structural, keyword: str, subs: tuple[Structural, ...], find: FailuresOf, fits: Fits | None
+) -> Visit:
     def check(value: Any, failures: Failures) -> Any:
         tried = [find(sub, value) for sub in subs]
         valid = sum(not found for found in tried)
         if keyword == "anyOf" and not valid:
-            best = _best(subs, tried, value, find)
+            best = _best(subs, tried, value, fits)
             for failure in best:
                 failure.secondary = failure.secondary or (failure.keyword == "type" and failure.schema in subs)
             failures += [Failure(keyword, value, schema), *best]
         elif keyword == "oneOf" and valid != 1:
             found = f"{valid} valid alternatives" if valid else "none valid"
             failures.append(Failure(keyword, value, schema, f"Found {found}"))
-            failures += [] if valid else _best(subs, tried, value, find)
+            failures += [] if valid else _best(subs, tried, value, fits)
         elif keyword == "allOf" and valid < len(subs):
             failures += chain.from_iterable(tried)
             failures.append(Failure(keyword, value, schema, "" if valid else ". None validated"))
@@ -54,35 +65,37 @@ def _check(schema: Structural, keyword: str, subs: tuple[Structural, ...], find:
     return check
 
 
-def _best(subs: tuple[Structural, ...], tried: list[Failures], value: Any, find: FailuresOf) -> Failures:
+def _best(subs: tuple[Structural, ...], tried: list[Failures], value: Any, fits: Fits | None) -> Failures:
     """Return the failures of the first alternative with the highest score."""
-    scores = [_score(sub, value, find) for sub in subs]
+    if fits is None:
+        return []
+    scores = [_score(sub, value, fits) for sub in subs]
     return tried[scores.index(max(scores))]
 
 
-def _score(schema: Structural, value: Any, find: FailuresOf) -> int:
+def _score(schema: Structural, value: Any, fits: Fits) -> int:
     """Count the checks that an alternative passed, as kube-openapi's MatchCount does."""
     typed = bool(schema.types or schema.format)
-    fits = mismatch(schema.types, schema.format, value) is None
+    is_typed = mismatch(schema.types, schema.format, value) is None
     if value is None:
-        return int(fits)
-    score = typed * (1 + fits) + 4  # type; alternatives, twice; enum; the schema itself
-    score += sum(_score_alternatives(schema, keyword, value, find) for keyword in ("anyOf", "oneOf", "allOf"))
+        return int(is_typed)
+    score = typed * (1 + is_typed) + 4  # type; alternatives, twice; enum; the schema itself
+    score += sum(_score_alternatives(schema, keyword, value, fits) for keyword in ("anyOf", "oneOf", "allOf"))
     if isinstance(value, str):
         return score + 1 + bool(schema.format)
     if not isinstance(value, list | dict):
         return score + (2 if json_type(value) != "boolean" else 0)
     parts: list[tuple[str | int, Any]] = [*(value.items() if isinstance(value, dict) else enumerate(value))]
-    below = sum(_score(child, part, find) for step, part in parts if (child := schema.child(step)) is not None)
+    below = sum(_score(child, part, fits) for step, part in parts if (child := schema.child(step)) is not None)
     return score + (2 if isinstance(value, list) else 1) + below
 
 
-def _score_alternatives(schema: Structural, keyword: str, value: Any, find: FailuresOf) -> int:
+def _score_alternatives(schema: Structural, keyword: str, value: Any, fits: Fits) -> int:
     subs = schema.alternatives(keyword)
-    scores = [_score(sub, value, find) for sub in subs]
+    scores = [_score(sub, value, fits) for sub in subs]
     if keyword == "allOf" or not subs:
         return sum(scores)
-    valid = [score for sub, score in zip(subs, scores, strict=True) if not find(sub, value)]
+    valid = [score for sub, score in zip(subs, scores, strict=True) if fits(sub, value)]
     if keyword == "oneOf" and len(valid) > 1:
         return 0
     return valid[0] if valid else max(scores)

@@ -8,7 +8,7 @@ fit, else float64, as Kubernetes' JSON decoder makes them.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from trainc.basics.jsonvalues import Json
@@ -69,9 +69,18 @@ def mismatch(types: Sequence[str], form: str, value: Any) -> Mismatch | None:
     return Mismatch(form, width) if form and form != width else Mismatch(named, found)
 
 
-def is_member(value: Json, enum: Sequence[Json]) -> bool:
-    """Return whether value is one of enum. Go converts before it compares: 1.5 is a member of [1], 65 of ["A"]."""
-    return value is not None and any(_same(_converted(value, allowed), allowed) for allowed in enum)
+def membership(enum: Sequence[Json]) -> Callable[[Json], bool]:
+    """Return whether a value is one of enum. Go converts before it compares: 1.5 is a member of [1], 65 of ["A"]."""
+    collections = [allowed for allowed in enum if isinstance(allowed, list | dict)]
+    scalars = {(allowed.__class__, allowed) for allowed in enum if not isinstance(allowed, list | dict | None)}
+
+    def is_member(value: Json) -> bool:
+        if isinstance(value, list | dict):
+            return any(_same(value, allowed) for allowed in collections)
+        alike = (_converted(value, like) for like in (value, 0, 0.0, ""))
+        return any((each.__class__, each) in scalars for each in alike)
+
+    return is_member
 
 
 def _same(one: Json, other: Json) -> bool:

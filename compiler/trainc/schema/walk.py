@@ -21,7 +21,7 @@ from trainc.kube.gotypes import GoDecodeError, decode, fields, is_struct
 from trainc.schema.alternatives import alternative_checks
 from trainc.schema.formats import format_check, matcher
 from trainc.schema.structural import Structural
-from trainc.schema.values import CLASSES, NUMERIC, integers, is_member, list_errors, mismatch, number_errors
+from trainc.schema.values import CLASSES, NUMERIC, integers, list_errors, membership, mismatch, number_errors
 from trainc.schema.wording import LIST_TYPE, NUMBER, UNKNOWN, Failure, Failures, Visit
 
 OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
@@ -36,11 +36,13 @@ _FIELDS: Final = 1024
 class Mode(NamedTuple):
     """The steps of a walk besides validation.
 
-    ``native``: the class of nodes for Kubernetes' own kinds (native.py), None for custom resources.
+    ``chooses``: a value that fits no alternative has the failures of the best one. ``native``: the class of nodes for
+    Kubernetes' own kinds (native.py), None for custom resources.
     """
 
     prunes: bool = True
     fills: bool = True
+    chooses: bool = True
     native: type[Node] | None = None
 
 
@@ -49,6 +51,9 @@ STORE: Final = Mode()
 
 CHECK: Final = Mode(prunes=False, fills=False)
 """For the alternatives of a schema, which only validate."""
+
+FIT: Final = CHECK._replace(chooses=False)
+"""For whether a value fits an alternative."""
 
 
 _ABSENT: Final = object()
@@ -282,7 +287,8 @@ class Node(Part):
         if (types or self.schema.format) and not any(CLASSES.get(name) is cls for name in types):
             before.append(self._check_type)
         if cls is not type(None):
-            before += alternative_checks(self.schema, cls, _failures_of)
+            find, fits = (_failures_of, _fits) if self.mode.chooses else (_misfits_of, None)
+            before += alternative_checks(self.schema, cls, find, fits)
         if cls is str and (self.schema.format or not keywords.keys().isdisjoint(("maxLength", "minLength", "pattern"))):
             before.append(self._text_check())
         if cls in (int, float):
@@ -291,7 +297,7 @@ class Node(Part):
             after += self._size_checks("minItems", "maxItems")
             after += [self._check_list_type] if keywords.get(LIST_TYPE) in ("set", "map") else []
         if keywords.get("enum"):
-            (after if cls is list else before).append(self._check_enum)
+            (after if cls is list else before).append(self._enum_check())
         if cls is dict:
             before += self._size_checks("minProperties", "maxProperties")
         return before, after
@@ -321,10 +327,15 @@ class Node(Part):
 
         yield check
 
-    def _check_enum(self, value: Any, failures: Failures) -> Any:
-        if not is_member(value, self.schema.keywords["enum"]):
-            failures.append(Failure("enum", value, self.schema))
-        return value
+    def _enum_check(self) -> Visit:
+        is_member = membership(self.schema.keywords["enum"])
+
+        def check(value: Any, failures: Failures) -> Any:
+            if not is_member(value):
+                failures.append(Failure("enum", value, self.schema))
+            return value
+
+        return check
 
     def _check_list_type(self, value: list[Any], failures: Failures) -> list[Any]:
         """Check that the items of a set, or the keys of the items of a map, are different."""
@@ -373,6 +384,17 @@ def _failures_of(schema: Structural, value: Any) -> Failures:
     failures: Failures = []
     node_of(schema, CHECK).visit(value, failures)
     return failures
+
+
+def _misfits_of(schema: Structural, value: Any) -> Failures:
+    """Return the failures of a value in an alternative, without those of its alternatives."""
+    failures: Failures = []
+    node_of(schema, FIT).visit(value, failures)
+    return failures
+
+
+def _fits(schema: Structural, value: Any) -> bool:
+    return not _misfits_of(schema, value)
 
 
 def _shared(value: Json) -> Json:

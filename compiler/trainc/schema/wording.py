@@ -124,6 +124,12 @@ def native_violation(failure: Failure) -> Violation:
 
 
 QUOTE_IT: Final = "write it in quotes"
+_LISTED: Final = 100
+"""The most allowed values that a message lists; as many values may be wrong as are allowed."""
+
+_TRIED: Final = 500
+"""The most allowed values that a message is made of; a hint compares fewer (``suggest``)."""
+
 """The hint for a number or boolean where a string is expected."""
 
 
@@ -206,8 +212,8 @@ def _required(failure: Failure) -> Violation:
 
 
 def _enum(failure: Failure) -> Violation:
-    allowed = [value if isinstance(value, str) else go_json(value) for value in _keyword(failure)]
-    listed = ", ".join(map(quote, allowed))
+    allowed = [value if isinstance(value, str) else go_json(value) for value in _keyword(failure)[:_TRIED]]
+    listed = _listed(allowed)
     upstream = f"{_field(failure.path)}: Unsupported value: {go_value(failure.value)}: supported values: {listed}"
     return not_allowed(failure.path, failure.value, allowed, upstream)
 
@@ -215,10 +221,14 @@ def _enum(failure: Failure) -> Violation:
 def not_allowed(path: Path, value: Any, allowed: list[str], upstream: str | None) -> Violation:
     """Return the violation of a value that is not allowed; an allowed empty value is not listed."""
     names = [each for each in allowed if each]
-    listed = ", ".join(map(quote, names))
+    listed = _listed(names)
     hint = suggest(value, names) if isinstance(value, str) else None
     message = f"{_name(path)} must be {'one of ' if len(names) > 1 else ''}{listed}"
     return Violation("TC104", path, message, upstream, show(value), listed, hint, blocking=True)
+
+
+def _listed(values: list[str]) -> str:
+    return ", ".join(map(quote, values[:_LISTED])) + ", ..." * (len(values) > _LISTED)
 
 
 def _too_many(failure: Failure) -> Violation:

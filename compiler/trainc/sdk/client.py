@@ -186,7 +186,8 @@ class GitBackend(KubernetesBackend):
 
     def _find(self, name: str) -> Stored:
         if (job := self.repository.find(name)) is None:
-            hint = suggest(name, [job.name for job in self.repository.read()[0]])
+            known = [job.name for job in self.repository.read()[0]]
+            hint = suggest(name, known, len(known))
             raise RuntimeError(f"TrainJob {name!r} not found in {JOBS}/{self.namespace}/{f': {hint}' if hint else ''}")
         return job
 

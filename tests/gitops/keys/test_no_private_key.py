@@ -26,6 +26,7 @@ EXEMPT = {
     "tests/checks/test_check_findings.py",
     "tests/cli/test_plaintext.py",
     "tests/errors/TC002-private-key.txt",
+    "tests/errors/TC414-import.txt",
     "tests/errors/TC414-patch.txt",
     "tests/errors/TC414-private-key.txt",
 }
