@@ -291,6 +291,8 @@ def planned(mutant: Mutant, profiled: Profile, texts: dict[str, str], most: floa
     executing = nobody.union(
         *(profiled.executing.get((file, line), nobody) for file, those in lines.items() for line in those)
     )
+    if imported and not executing:  # files outside the room use it
+        executing = set(profiled.seconds)
     others = profiled.seconds.keys() - executing if executing else nobody
     return Plan(profiled.quickest(executing, most), profiled.quickest(others, OTHER_SECONDS), imported)
 
