@@ -163,7 +163,7 @@ def report(rooms: list[str], count: int, seed: int, folder: Path, *, whole: bool
         minutes = sum(row["seconds"] for _, row in rows) / 60
         number = str(len(rows)) if len(rows) == len(sampled) else f"{len(rows)} of {len(sampled)}"
         killed = len(rows) - len(alive)
-        share = killed / max(len(rows), 1)
+        share = killed / len(rows) if rows else 1.0
         lines.append(f"| {room} | {number} | {killed} | {late} | {len(alive)} | {share:.1%} | {minutes:.0f} |")
         poor |= share < KILLED or (whole and len(rows) < len(sampled))
         for mutant in alive:
