@@ -37,3 +37,10 @@ def test_lost_ports(ports: str, why: str | None) -> None:
     found = [finding.message for finding in built(f"ports: [{ports}]").findings if finding.code == "TC453"]
     assert len(found) == (why is not None)
     assert all(f"container 'node' of job 'first' has ports {why}, which Trainer" in message for message in found)
+
+
+def test_a_flux_job_without_a_trainer_has_its_scripts() -> None:
+    made = compile(
+        [Source("a.yaml", f"{runtime(role('other'), policy='{flux: {}}')}---\n{trainjob(trainer='{numNodes: 1}')}")]
+    )
+    assert [one.kind for one in made.objects] == ["ConfigMap", "JobSet"]
