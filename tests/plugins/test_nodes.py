@@ -6,7 +6,7 @@ import pytest
 
 from builders import role, runtime, trainjob
 from trainc import Build, Source, compile
-from trainc.basics.jsonvalues import JsonObject, get
+from trainc.basics.jsonvalues import JsonObject, as_object, get
 
 
 def built(first: str, name: str = "node") -> Build:
@@ -44,3 +44,10 @@ def test_a_flux_job_without_a_trainer_has_its_scripts() -> None:
         [Source("a.yaml", f"{runtime(role('other'), policy='{flux: {}}')}---\n{trainjob(trainer='{numNodes: 1}')}")]
     )
     assert [one.kind for one in made.objects] == ["ConfigMap", "JobSet"]
+
+
+def test_a_runtime_without_jobs_gets_none() -> None:
+    empty = runtime(policy="{torch: {}}").partition("      replicatedJobs:")[0].replace("    spec:\n", "    spec: {}\n")
+    job = trainjob(trainer="{resourcesPerNode: {limits: {cpu: 1}}}")
+    (jobset,) = [one.data for one in compile([Source("a.yaml", f"{empty}---\n{job}")]).objects]
+    assert "replicatedJobs" not in as_object(jobset["spec"])

@@ -162,6 +162,19 @@ def test_a_crd_does_not_replace_a_kind_of_kubernetes() -> None:
     assert registry.served("", "Pod") == BUILT_IN.served("", "Pod") != ()
 
 
+def test_a_status_of_a_kind_of_kubernetes_may_lack_fields() -> None:
+    [pod] = BUILT_IN.served("", "Pod")
+    data: Data = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "a", "image": "i"}]},
+    }
+    assert admit(pod, {**data, "status": {"conditions": [{"type": "Ready"}]}}).violations == ()
+    [violation] = admit(pod, {**data, "status": {"conditions": [{"type": 1}]}}).violations
+    assert violation.path == ("status", "conditions", 0, "type")
+
+
 def test_a_cluster_scoped_object_loses_its_namespace() -> None:
     data = {**trainjob(), "kind": "ClusterTrainingRuntime", "metadata": {"name": "rt", "namespace": "n"}, "spec": {}}
     assert admit(resource("ClusterTrainingRuntime"), data).data["metadata"] == {"name": "rt"}
