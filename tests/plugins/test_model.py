@@ -40,3 +40,17 @@ def test_the_nearest_origin(path: Path, name: str) -> None:
     assert found is not None
     assert found.name == name
     assert nearest({}, path) is None
+
+
+def test_origins_are_equal_by_value_but_for_the_earlier_one() -> None:
+    one = Origin("plugin", name="mpi", path=("spec",))
+    for other in (
+        Origin("fix", name="mpi", path=("spec",)),
+        Origin("plugin", path=("spec",)),
+        Origin("plugin", name="mpi"),
+    ):
+        assert one != other
+        assert not one == other  # noqa: SIM201 - that is another function
+    same = Origin("plugin", name="mpi", path=("spec",), earlier=one)
+    assert one == same
+    assert not one != same  # noqa: SIM202

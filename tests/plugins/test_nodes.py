@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from builders import role, runtime, trainjob
-from trainc import Build, Source, compile
+from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import JsonObject, as_object, get
 
 
@@ -51,3 +51,9 @@ def test_a_runtime_without_jobs_gets_none() -> None:
     job = trainjob(trainer="{resourcesPerNode: {limits: {cpu: 1}}}")
     (jobset,) = [one.data for one in compile([Source("a.yaml", f"{empty}---\n{job}")]).objects]
     assert "replicatedJobs" not in as_object(jobset["spec"])
+
+
+def test_only_an_mpi_launcher_is_not_counted() -> None:
+    text = f"{runtime(role('launcher', trainer=True), policy='{numNodes: 2, torch: {}}')}---\n{trainjob()}"
+    (jobset,) = [one.data for one in compile([Source("a.yaml", text)], Options(fixes=("mpi-num-nodes",))).objects]
+    assert get(jobset, "spec", "replicatedJobs", 0, "template", "spec", "parallelism") == 2
