@@ -248,7 +248,8 @@ def test_changed_jobsets_are_stored_the_same(seed: int) -> None:
 def test_the_webhook_of_jobset_writes_what_go_writes() -> None:
     limits = {"cpu": "1000m", "memory": "0.5", "nvidia.com/gpu": 2, "a.b/c": None}
     container: Data = {"name": "node", "resources": {"limits": limits}, "ports": [{"containerPort": 80.0}]}
-    pod: Data = {"containers": [container], "restartPolicy": "", "tolerationz": 1}
+    volume: Data = {"name": "v", "emptyDir": {"sizeLimit": "0.5"}}
+    pod: Data = {"containers": [container], "volumes": [volume], "restartPolicy": "", "tolerationz": 1}
     template = {"spec": {"template": {"metadata": {"labels": {"a": None}}, "spec": pod}, "parallelism": 2.0}}
     data: Data = {
         "apiVersion": "jobset.x-k8s.io/v1alpha2",
@@ -262,6 +263,7 @@ def test_the_webhook_of_jobset_writes_what_go_writes() -> None:
     stored = inner["template"]["spec"]["containers"][0]
     assert stored["resources"] == {"limits": {"cpu": "1", "memory": "500m", "nvidia.com/gpu": "2"}}
     assert stored["ports"] == [{"containerPort": 80, "protocol": "TCP"}]
+    assert inner["template"]["spec"]["volumes"] == [{"name": "v", "emptyDir": {"sizeLimit": "500m"}}]
     assert (inner["parallelism"], "tolerationz" in inner["template"]["spec"]) == (2, False)
 
 
