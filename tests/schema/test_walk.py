@@ -175,6 +175,17 @@ def test_a_status_of_a_kind_of_kubernetes_may_lack_fields() -> None:
     assert violation.path == ("status", "conditions", 0, "type")
 
 
+def test_metadata_that_is_no_list_or_too_large() -> None:
+    [violation] = admit(resource("TrainJob"), trainjob(metadata={"name": "j", "finalizers": "x"})).violations
+    assert (violation.message, violation.expected) == ("metadata.finalizers must be a list", "a list")
+    large = {"name": "j", "annotations": {"a": "x" * 300_000}}
+    assert {found.upstream for found in admit(resource("TrainJob"), trainjob(metadata=large)).violations} == {
+        "metadata.annotations: Too long: may not be more than 262144 bytes",
+        "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the"
+        " existing errors to complete validation",
+    }
+
+
 def test_a_cluster_scoped_object_loses_its_namespace() -> None:
     data = {**trainjob(), "kind": "ClusterTrainingRuntime", "metadata": {"name": "rt", "namespace": "n"}, "spec": {}}
     assert admit(resource("ClusterTrainingRuntime"), data).data["metadata"] == {"name": "rt"}
