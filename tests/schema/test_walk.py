@@ -186,6 +186,13 @@ def test_metadata_that_is_no_list_or_too_large() -> None:
     }
 
 
+@pytest.mark.parametrize(("kind", "valid"), [("Namespace", False), ("ConfigMap", True)])
+def test_a_namespace_is_named_by_a_label(kind: str, valid: bool) -> None:
+    [of] = BUILT_IN.served("", kind)
+    found = admit(of, {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a.b"}}).violations
+    assert (found == ()) is valid
+
+
 def test_a_cluster_scoped_object_loses_its_namespace() -> None:
     data = {**trainjob(), "kind": "ClusterTrainingRuntime", "metadata": {"name": "rt", "namespace": "n"}, "spec": {}}
     assert admit(resource("ClusterTrainingRuntime"), data).data["metadata"] == {"name": "rt"}
