@@ -193,6 +193,15 @@ def test_a_namespace_is_named_by_a_label(kind: str, valid: bool) -> None:
     assert (found == ()) is valid
 
 
+@pytest.mark.parametrize(
+    ("text", "valid"), [("YWI=", True), ("YW\r\nI=", True), ("", True), ("\n", True), ("YWI", False)]
+)
+def test_bytes_of_a_secret_may_have_line_breaks(text: str, valid: bool) -> None:
+    [secret] = BUILT_IN.served("", "Secret")
+    data = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": text}}
+    assert (admit(secret, data).violations == ()) is valid
+
+
 def test_a_cluster_scoped_object_loses_its_namespace() -> None:
     data = {**trainjob(), "kind": "ClusterTrainingRuntime", "metadata": {"name": "rt", "namespace": "n"}, "spec": {}}
     assert admit(resource("ClusterTrainingRuntime"), data).data["metadata"] == {"name": "rt"}
