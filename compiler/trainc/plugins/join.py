@@ -212,6 +212,7 @@ def _pod_set(job: JsonObject, ml_policy: Json, by_launcher: bool, requests: Reso
 def _container(container: JsonObject) -> Container:
     return Container(
         name=str(container.get("name") or ""),
+        image=str(container.get("image") or ""),
         command=tuple(str(word) for word in as_list(container.get("command"))),
         env=tuple(objects(container.get("env"))),
         ports=tuple(objects(container.get("ports"))),

@@ -77,10 +77,7 @@ Objects = tuple[Object, ...]
 
 
 class Container(Struct, frozen=True):
-    """The part of a container that plugins shape; items are JSON objects of the core/v1 types.
-
-    Without ``image``, it has the template's.
-    """
+    """The part of a container that plugins shape; items are JSON objects of the core/v1 types."""
 
     name: str
     image: str = ""
