@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trainc.cel.library import regex
+from trainc.cel.values import EvalError
 from trainc.data import load_json
 
 WEIGHTS: dict[str, int] = load_json("schemas/patterns.json")
@@ -41,3 +42,9 @@ def test_they_match_as_re2_does(pattern: str, text: str) -> None:
 def test_other_texts_are_left_to_re2(pattern: str) -> None:
     assert not regex.matches("é", pattern)
     assert regex.weight(pattern) == regex.pattern(pattern).programsize
+
+
+def test_re2_prints_nothing_about_an_invalid_pattern(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(EvalError):
+        regex.pattern("(")
+    assert capfd.readouterr() == ("", "")

@@ -152,7 +152,7 @@ def report(rooms: list[str], count: int, seed: int, folder: Path, *, whole: bool
     ``whole``: that is 1 also if a part of a sample has not been tested.
     """
     known, unexplained, poor = explained(), [], False
-    lines = ["| room | mutants | killed | by timeout | survivors | share | minutes |", "|---|---|---|---|---|---|---|"]
+    lines = ["| room | mutants | killed | by timeout | survivors | explained | share | minutes |", "|---" * 8 + "|"]
     for room in rooms:
         done = read(folder / f"mutation-{room}.jsonl")
         texts = {file: (PACKAGE / file).read_text(encoding="utf-8") for file in files(room)}
@@ -163,8 +163,10 @@ def report(rooms: list[str], count: int, seed: int, folder: Path, *, whole: bool
         minutes = sum(row["seconds"] for _, row in rows) / 60
         number = str(len(rows)) if len(rows) == len(sampled) else f"{len(rows)} of {len(sampled)}"
         killed = len(rows) - len(alive)
-        share = killed / max(len(rows), 1)
-        lines.append(f"| {room} | {number} | {killed} | {late} | {len(alive)} | {share:.1%} | {minutes:.0f} |")
+        share = killed / len(rows) if rows else 1.0
+        reasons = sum(changed(mutant) in known for mutant in alive)
+        counts = f"{killed} | {late} | {len(alive)} | {reasons}"
+        lines.append(f"| {room} | {number} | {counts} | {share:.1%} | {minutes:.0f} |")
         poor |= share < KILLED or (whole and len(rows) < len(sampled))
         for mutant in alive:
             if changed(mutant) not in known:

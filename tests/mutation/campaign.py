@@ -46,8 +46,8 @@ MORE_SECONDS = 10.0
 """The CPU time after which a test is ended, besides four times what it took in the profile."""
 
 ADDRESS_SPACE = 6 * 2**30
-LONGEST = 900.0
-"""Seconds after which a process that waits for something is killed."""
+LONGEST = 3600.0
+"""Seconds after which a process that waits for something is killed: many, since other programs may use the cores."""
 
 
 LOG = os.fdopen(os.dup(2), "w", encoding="utf-8")
@@ -164,7 +164,7 @@ def forked(work: Callable[[], Any], longest: float = LONGEST) -> Any:
             null = os.open(os.devnull, os.O_RDWR)
             for stream in (0, 1, 2):
                 os.dup2(null, stream)
-            os.setsid()
+            os.setpgrp()
             resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
             with os.fdopen(writing, "w") as stream_out:
                 json.dump(work(), stream_out)
@@ -291,6 +291,8 @@ def planned(mutant: Mutant, profiled: Profile, texts: dict[str, str], most: floa
     executing = nobody.union(
         *(profiled.executing.get((file, line), nobody) for file, those in lines.items() for line in those)
     )
+    if imported and not executing:  # files outside the room use it
+        executing = set(profiled.seconds)
     others = profiled.seconds.keys() - executing if executing else nobody
     return Plan(profiled.quickest(executing, most), profiled.quickest(others, OTHER_SECONDS), imported)
 

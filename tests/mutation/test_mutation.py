@@ -155,6 +155,10 @@ def test_the_tests_of_a_mutant_are_those_that_execute_its_lines() -> None:
     assert plans["number > 0", "number >= 0"] == (["other"], ["quick", "slow"], False)
     assert plans["3", "2"] == (["quick", "slow"], ["other"], True), "those that execute a function with the constant"
     assert plans["return is_small(0) and cast('int', 1)", "return None"] == ([], [], False)
+    unused = MODULE + "UNUSED = 7\n"
+    (*_, last) = mutants("tiny.py", unused)
+    elsewhere = campaign.Profile({"imported": {"tiny.py": [19]}, "tests": tests})
+    assert campaign.planned(last, elsewhere, {"tiny.py": unused}, 30.0) == (["quick", "other", "slow"], [], True)
 
 
 @pytest.mark.skipif(not THOROUGH, reason="takes several seconds")

@@ -119,13 +119,15 @@ HOSTILE = (
     '"""',
     "{{ config }} {% raw %}",
     "tab\tbell\a delete\x7f\r\u2028",
+    "é\U0001f600",
 )
 
 
 @pytest.mark.parametrize("value", HOSTILE)
 @pytest.mark.parametrize("name", ["FLUX_QUEUE_POLICY", "FLUX_NETWORK_DEVICE"])
 def test_a_value_of_a_job_is_data_of_the_script(container: Container, name: str, value: str) -> None:
-    installed(container, trainer=f", env: [{{name: {name}, value: {json.dumps(value)}}}]")
+    quoted = json.dumps(value, ensure_ascii=not value.isprintable())
+    installed(container, trainer=f", env: [{{name: {name}, value: {quoted}}}]")
     assert not (container.root / "calls").exists()
     broker = tomllib.loads((container.root / "mnt/flux/config/etc/flux/config/broker.toml").read_bytes().decode())
     assert broker["sched-fluxion-qmanager"]["queue-policy"] == (value if name == "FLUX_QUEUE_POLICY" else "fcfs")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from builders import role, runtime, trainjob
-from trainc import Build, Source, compile
-from trainc.basics.jsonvalues import JsonObject, get
+from trainc import Build, Options, Source, compile
+from trainc.basics.jsonvalues import JsonObject, as_object, get
 
 
 def built(first: str, name: str = "node") -> Build:
@@ -37,3 +37,23 @@ def test_lost_ports(ports: str, why: str | None) -> None:
     found = [finding.message for finding in built(f"ports: [{ports}]").findings if finding.code == "TC453"]
     assert len(found) == (why is not None)
     assert all(f"container 'node' of job 'first' has ports {why}, which Trainer" in message for message in found)
+
+
+def test_a_flux_job_without_a_trainer_has_its_scripts() -> None:
+    made = compile(
+        [Source("a.yaml", f"{runtime(role('other'), policy='{flux: {}}')}---\n{trainjob(trainer='{numNodes: 1}')}")]
+    )
+    assert [one.kind for one in made.objects] == ["ConfigMap", "JobSet"]
+
+
+def test_a_runtime_without_jobs_gets_none() -> None:
+    empty = runtime(policy="{torch: {}}").partition("      replicatedJobs:")[0].replace("    spec:\n", "    spec: {}\n")
+    job = trainjob(trainer="{resourcesPerNode: {limits: {cpu: 1}}}")
+    (jobset,) = [one.data for one in compile([Source("a.yaml", f"{empty}---\n{job}")]).objects]
+    assert "replicatedJobs" not in as_object(jobset["spec"])
+
+
+def test_only_an_mpi_launcher_is_not_counted() -> None:
+    text = f"{runtime(role('launcher', trainer=True), policy='{numNodes: 2, torch: {}}')}---\n{trainjob()}"
+    (jobset,) = [one.data for one in compile([Source("a.yaml", text)], Options(fixes=("mpi-num-nodes",))).objects]
+    assert get(jobset, "spec", "replicatedJobs", 0, "template", "spec", "parallelism") == 2

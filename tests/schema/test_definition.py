@@ -62,6 +62,10 @@ def defined(schema: Any, **spec: Any) -> Definition:
         ({"items": 3}, "items must be a mapping"),
         ({"additionalProperties": "no"}, "additionalProperties must be a mapping, true or false"),
         ({"properties": {"a": {"$ref": "#/b"}}}, "$ref is not supported"),
+        ({"type": "array", "minItems": "3"}, "minItems must be an integer"),
+        ({"type": "object", "not": 3}, "not must be a mapping"),
+        ({"type": "object", "anyOf": {}}, "anyOf must be a list"),
+        ({"type": "object", "nullable": "true"}, "nullable must be true or false"),
     ],
 )
 def test_a_schema_that_cannot_be_read(schema: Any, message: str) -> None:

@@ -126,3 +126,8 @@ def test_membership_converts_as_go_does() -> None:
 def test_formats(form: str, good: list[str], bad: list[str]) -> None:
     assert [text for text in good if not FORMATS[form](text)] == []
     assert [text for text in bad if FORMATS[form](text)] == []
+
+
+def test_re2_prints_nothing_about_a_pattern_that_it_refuses(capfd: pytest.CaptureFixture[str]) -> None:
+    assert matcher("(unclosed") is None
+    assert capfd.readouterr() == ("", "")

@@ -17,6 +17,7 @@ from trainc.admission.jobset import admit_jobset, default
 from trainc.basics.jsonvalues import Path
 from trainc.kube.gotypes import GoDecodeError
 from trainc.schema import Structural, admit, parse, resource
+from trainc.schema.kinds import BUILT_IN, Registry
 from trainc.schema.walk import STORE, node_of
 from trainc.schema.wording import UNKNOWN
 
@@ -140,6 +141,67 @@ def test_metadata_of_a_wrong_type_ends_admission() -> None:
     assert violation.upstream == "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"
 
 
+def test_an_object_without_a_name() -> None:
+    [violation, *_] = admit(resource("TrainJob"), trainjob(metadata={})).violations
+    assert (violation.code, violation.path, violation.expected) == ("TC103", ("metadata",), "name")
+
+
+@pytest.mark.parametrize(("keyword", "fails"), [("anyOf", False), ("oneOf", False), ("allOf", True), ("not", True)])
+def test_an_alternative_that_takes_every_value_of_a_class_decides_only_any_of(keyword: str, fails: bool) -> None:
+    alternatives = [{"type": "string"}, {"type": "string", "maxLength": 1}]
+    schema = schema_of(a={**TEXT, keyword: alternatives[0] if keyword == "not" else alternatives})
+    failures: Any = []
+    node_of(schema, STORE).visit({"a": "xy"}, failures)
+    assert bool(failures) is fails
+
+
+def test_a_crd_does_not_replace_a_kind_of_kubernetes() -> None:
+    own = resource_of("Thing")
+    registry = Registry({("", "Pod"): (own,), ("example.com", "Thing"): (own,)})
+    assert registry.served("example.com", "Thing") == (own,)
+    assert registry.served("", "Pod") == BUILT_IN.served("", "Pod") != ()
+
+
+def test_a_status_of_a_kind_of_kubernetes_may_lack_fields() -> None:
+    [pod] = BUILT_IN.served("", "Pod")
+    data: Data = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "a", "image": "i"}]},
+    }
+    assert admit(pod, {**data, "status": {"conditions": [{"type": "Ready"}]}}).violations == ()
+    [violation] = admit(pod, {**data, "status": {"conditions": [{"type": 1}]}}).violations
+    assert violation.path == ("status", "conditions", 0, "type")
+
+
+def test_metadata_that_is_no_list_or_too_large() -> None:
+    [violation] = admit(resource("TrainJob"), trainjob(metadata={"name": "j", "finalizers": "x"})).violations
+    assert (violation.message, violation.expected) == ("metadata.finalizers must be a list", "a list")
+    large = {"name": "j", "annotations": {"a": "x" * 300_000}}
+    assert {found.upstream for found in admit(resource("TrainJob"), trainjob(metadata=large)).violations} == {
+        "metadata.annotations: Too long: may not be more than 262144 bytes",
+        "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the"
+        " existing errors to complete validation",
+    }
+
+
+@pytest.mark.parametrize(("kind", "valid"), [("Namespace", False), ("ConfigMap", True)])
+def test_a_namespace_is_named_by_a_label(kind: str, valid: bool) -> None:
+    [of] = BUILT_IN.served("", kind)
+    found = admit(of, {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a.b"}}).violations
+    assert (found == ()) is valid
+
+
+@pytest.mark.parametrize(
+    ("text", "valid"), [("YWI=", True), ("YW\r\nI=", True), ("", True), ("\n", True), ("YWI", False)]
+)
+def test_bytes_of_a_secret_may_have_line_breaks(text: str, valid: bool) -> None:
+    [secret] = BUILT_IN.served("", "Secret")
+    data = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": text}}
+    assert (admit(secret, data).violations == ()) is valid
+
+
 def test_a_cluster_scoped_object_loses_its_namespace() -> None:
     data = {**trainjob(), "kind": "ClusterTrainingRuntime", "metadata": {"name": "rt", "namespace": "n"}, "spec": {}}
     assert admit(resource("ClusterTrainingRuntime"), data).data["metadata"] == {"name": "rt"}
@@ -208,6 +270,28 @@ def test_the_webhook_of_jobset_takes_no_second_walk() -> None:
 @given(seed=seeds)
 def test_changed_jobsets_are_stored_the_same(seed: int) -> None:
     compare_jobset(mutated(random.Random(seed).choice(jobsets()), seed))
+
+
+def test_the_webhook_of_jobset_writes_what_go_writes() -> None:
+    limits = {"cpu": "1000m", "memory": "0.5", "nvidia.com/gpu": 2, "a.b/c": None}
+    container: Data = {"name": "node", "resources": {"limits": limits}, "ports": [{"containerPort": 80.0}]}
+    volume: Data = {"name": "v", "emptyDir": {"sizeLimit": "0.5"}}
+    pod: Data = {"containers": [container], "volumes": [volume], "restartPolicy": "", "tolerationz": 1}
+    template = {"spec": {"template": {"metadata": {"labels": {"a": None}}, "spec": pod}, "parallelism": 2.0}}
+    data: Data = {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": "j"},
+        "spec": {"replicatedJobs": [{"name": "node", "replicas": 1, "template": template}]},
+    }
+    compare_jobset(data)
+    [job] = admit_jobset(data, {})[0]["spec"]["replicatedJobs"]
+    inner = job["template"]["spec"]
+    stored = inner["template"]["spec"]["containers"][0]
+    assert stored["resources"] == {"limits": {"cpu": "1", "memory": "500m", "nvidia.com/gpu": "2"}}
+    assert stored["ports"] == [{"containerPort": 80, "protocol": "TCP"}]
+    assert inner["template"]["spec"]["volumes"] == [{"name": "v", "emptyDir": {"sizeLimit": "500m"}}]
+    assert (inner["parallelism"], "tolerationz" in inner["template"]["spec"]) == (2, False)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ class _Implementation(Struct, frozen=True, eq=False):
 def call(writer: Writer, node: Call) -> Steps:
     """Write a call. Raises PlanError for a constant that is not valid, and where no overload fits."""
     reference = writer.checked.references.get(node)
-    function = node.function.removeprefix(".") if reference is None else node.function
+    function = node.function.removeprefix(".")
     overload = reference.overloads[0] if reference is not None and len(reference.overloads) == 1 else ""
     parts = node.args if node.target is None else (node.target, *node.args)
     if function in ("or", "orValue") and len(parts) == 2:

@@ -117,7 +117,7 @@ def _cached_template(runtime: Document, merged: str, replacing: bool, by_launche
     found = _template(runtime, merged, replacing, by_launcher)
     containers = [c for pod_set in found.pod_sets for c in (*pod_set.containers, *pod_set.init_containers)]
     items = [each for c in containers for each in (c.env, c.ports, c.volume_mounts)]
-    for part in (found.spec, found.resources or {}, *items, *(pod_set.volumes for pod_set in found.pod_sets)):
+    for part in (found.spec, found.resources or {}, *items):
         last(part)
     return found
 
@@ -205,7 +205,6 @@ def _pod_set(job: JsonObject, ml_policy: Json, by_launcher: bool, requests: Reso
         replicas=replicas if isinstance(replicas, int) else 1,
         containers=tuple(map(_container, objects(pod_spec.get("containers")))),
         init_containers=tuple(map(_container, objects(pod_spec.get("initContainers")))),
-        volumes=tuple(objects(pod_spec.get("volumes"))),
         requests=requests,
     )
 

@@ -98,7 +98,8 @@ class Container(Struct, frozen=True):
 class PodSet(Struct, frozen=True):
     """A replicated job as a set of equal pods.
 
-    ``count`` is the number of pods per replica, ``requests`` are those of one pod.
+    ``count`` is the number of pods per replica, ``requests`` are those of one pod. ``volumes`` are added to the
+    template's.
     """
 
     name: str
@@ -107,8 +108,8 @@ class PodSet(Struct, frozen=True):
     replicas: int
     containers: tuple[Container, ...]
     init_containers: tuple[Container, ...]
-    volumes: tuple[JsonObject, ...]
     requests: Mapping[str, Quantity]
+    volumes: tuple[JsonObject, ...] = ()
 
     def container(self, name: str) -> Container | None:
         """Return the container of that name, or None."""

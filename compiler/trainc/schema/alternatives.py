@@ -49,7 +49,7 @@ def _check(
         if keyword == "anyOf" and not valid:
             best = _best(subs, tried, value, fits)
             for failure in best:
-                failure.secondary = failure.secondary or (failure.keyword == "type" and failure.schema in subs)
+                failure.secondary = failure.secondary or failure.keyword == "type"
             failures += [Failure(keyword, value, schema), *best]
         elif keyword == "oneOf" and valid != 1:
             found = f"{valid} valid alternatives" if valid else "none valid"

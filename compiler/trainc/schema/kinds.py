@@ -112,8 +112,8 @@ def all_groups() -> tuple[str, ...]:
 
 def split_version(api_version: str) -> tuple[str, str]:
     """Return group and version of an apiVersion; the core group is empty."""
-    group, slash, version = api_version.rpartition("/")
-    return (group, version) if slash else ("", api_version)
+    group, _, version = api_version.rpartition("/")
+    return group, version
 
 
 @cache

@@ -218,9 +218,8 @@ def _owner_violations(owners: Any, path: Path) -> Iterator[Violation]:
         here = (*path, index)
         version = owner["apiVersion"]
         group, slash, name = version.partition("/")
-        checks = {"apiVersion": (name if slash else group, "version must not be empty")}
-        if version == "/" or "/" in name:
-            checks["apiVersion"] = ("", "version must not be empty")
+        read = "" if "/" in name else name if slash else group
+        checks = {"apiVersion": (read, "version must not be empty")}
         checks.update({key: (owner[key], "must not be empty") for key in ("kind", "name", "uid")})
         for key, (value, detail) in checks.items():
             if not value:

@@ -101,7 +101,7 @@ class Structural(msgspec.Struct, frozen=True, eq=False, repr_omit_defaults=True,
     @cached_property
     def format(self) -> str:
         """The format that the API server checks, or ''."""
-        return known_format("" if self.int_or_string else self.type, str(self.keywords.get("format", "")))
+        return known_format(self.type, str(self.keywords.get("format", "")))
 
     def alternatives(self, keyword: str) -> tuple[Structural, ...]:
         """Return the sub-schemas of allOf, anyOf, oneOf or not."""

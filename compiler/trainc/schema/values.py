@@ -17,7 +17,7 @@ from trainc.kube.gojson import INT64, as_float, go_json, go_number
 _INT32 = range(-(2**31), 2**31)
 _SAFE = 2.0**53 - 1  # a float beyond is not considered an integer
 _RELATIVE = 1e-9
-_FLOAT32_LIMIT = (2 - 2**-24) * 2.0**127  # from here on, numbers are rounded to infinity
+_FLOAT32_LIMIT = (2 - 2**-24) * 2.0**127  # beyond, numbers are rounded to infinity
 
 NUMERIC = ("integer", "number")
 CLASSES: Final[dict[str, type]] = {"string": str, "boolean": bool, "array": list, "object": dict, "null": type(None)}
@@ -138,7 +138,7 @@ def _fits_type(limits: Mapping[str, Any], value: float) -> bool:
         if number.__class__ is float and not (math.isfinite(number) and number == int(number)):
             return False
         return int(number) in integers(limits["format"])
-    return limits["format"] != "float" or abs(as_float(value)) < _FLOAT32_LIMIT
+    return limits["format"] != "float" or abs(as_float(value)) <= _FLOAT32_LIMIT
 
 
 def integers(form: str) -> range:

@@ -233,7 +233,7 @@ class Node(Part):
         written = as_object(decode({}, self.go)) if self.go and is_struct(self.go) else {}
         for name, zero in written.items():
             child_of = children.get(name)
-            if child_of is not None and child_of.default is None and (zero is not None or child_of.nullable):
+            if child_of is not None and child_of.default is None and zero is not None:
                 yield name, node_of(child_of, self.mode), _shared(zero)
 
     def _items(self) -> Part:
@@ -261,17 +261,8 @@ class Node(Part):
         return as_it_is.visit(written or value, failures)
 
     def _is_kept_by_go(self, cls: type) -> bool:
-        """Return whether Go writes every value of a class that fits the schema as it has read it, but for its parts."""
-        schema, kind = self.schema, self.go
-        if cls is dict:
-            closed = not schema.preserves and (schema.additional is not None or not schema.open)
-            if kind.startswith("{}"):
-                return closed and not schema.properties
-            named = is_struct(kind) and all(name in schema.properties for name in fields(kind))
-            return named or (is_struct(kind) and closed and schema.additional is None)
-        if cls is list:
-            return kind.startswith("[]") and (schema.items is not None or not schema.preserves)
-        base = kind.partition(":")[0]
+        """Return whether Go writes every scalar of a class that fits the schema as it has read it."""
+        base = self.go.partition(":")[0]
         if cls is int:
             return base in ("int", "int32", "int64")
         return (cls is str and base in ("string", "IntOrString")) or (cls is bool and base == "bool")

@@ -354,7 +354,7 @@ def _unescape_host(text: str, zone: bool = False) -> str:
 def _unescape(text: str) -> str:
     """Decode percent escapes. Raises EvalError for an invalid one."""
     if bad := _BAD_ESCAPE.search(text):
-        start = text[bad.start() : bad.start() + 3].encode()[:3]  # Go cuts bytes, and so characters
+        start = text[bad.start() :].encode()[:3]  # Go cuts bytes, and so characters
         whole = start.decode(errors="ignore")
         rest = "".join(f"\\x{byte:02x}" for byte in start[len(whole.encode()) :])
         raise EvalError(f'invalid URL escape {quote(whole)[:-1]}{rest}"')

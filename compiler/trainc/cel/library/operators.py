@@ -154,9 +154,7 @@ def _add_lists(left: Value, right: Value, meter: Meter) -> Value:
     if isinstance(left, Container):
         spend(meter, _READ * (len(left) + len(right)))
         return left.add(right)
-    if len(left) == 0 or len(right) == 0:
-        return left if len(right) == 0 and len(left) else right
-    return [*left, *right]
+    return [*left, *right] if len(left) and len(right) else left or right
 
 
 def _negate(value: Value) -> Value:
