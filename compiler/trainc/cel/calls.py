@@ -17,7 +17,7 @@ from typing import Final, TypeAlias, Union
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.cel.ast import Call, ListLiteral, Node
+from trainc.cel.ast import Call, ListLiteral, MapLiteral, Node
 from trainc.cel.functions import Cost, Overload, Run, Work
 from trainc.cel.issues import PlanError
 from trainc.cel.library import functions, regex
@@ -28,7 +28,7 @@ from trainc.cel.runtime import mismatch
 from trainc.cel.types import Kind, Type, type_name
 from trainc.cel.values import EvalError, Uint, Value, type_of
 from trainc.cel.work import fresh
-from trainc.cel.writer import Steps, Term, Writer, joined
+from trainc.cel.writer import CHECK, Steps, Term, Writer, joined
 
 Guard: TypeAlias = Union[type, Callable[[Value], bool], None]  # noqa: UP007 - as the other aliases
 """The class or the predicate that a value must match; None for any value."""
@@ -77,6 +77,8 @@ def call(writer: Writer, node: Call) -> Steps:
         args.append(arg)
     if function in ("_==_", "_!=_"):
         return _equality(writer, args[0], args[1], negates=function == "_!=_")
+    if overload == "in_map" and parts[1].__class__ is MapLiteral:
+        writer.put(f"if {args[1].text}: key_form({args[0].text})")  # Go hashes it, also where all keys are strings
     chosen = _find(writer, node, function, overload, len(args))
     if len(args) == 1 and function in _CONVERSIONS and args[0].constant:
         return writer.known(_at(node, _converted, chosen, args[0].value))
@@ -220,6 +222,7 @@ def _written(writer: Writer, chosen: _Implementation, args: list[Term]) -> Term:
     else:
         writer.charge(1)
         writer.put(f"c += {writer.constant(chosen.cost)}(({given}), {name}) - 1")
+        writer.put(CHECK)
     return Term(name, chosen.kind)
 
 

@@ -337,7 +337,7 @@ def _terms(nodes: Iterable[Node]) -> Generator[Any, Term, list[Term]]:
     return found
 
 
-_UNHASHABLE: Final = frozenset((Kind.BYTES, Kind.OPAQUE, *_DYNAMIC))
+_UNHASHABLE: Final = frozenset((Kind.BYTES, Kind.OPAQUE, Kind.STRUCT, *_DYNAMIC))
 """The kinds of keys that Go may not be able to hash."""
 
 

@@ -98,7 +98,7 @@ def native(value: Value) -> Value:
     """Return a value after its conversion to Go and back, as cel-go does with the value of an optional variable.
 
     A type becomes its name, an optional in an optional is unwrapped, a value with a schema becomes plain JSON. Raises
-    EvalError for values of libraries.
+    EvalError for values of libraries, and for such an error in an optional that is converted again.
     """
     if isinstance(value, Container):
         return value.native()
@@ -106,6 +106,8 @@ def native(value: Value) -> Value:
         return type_name(value.type)
     if isinstance(value, Optional):
         return native(value.value) if value.present else None
+    if isinstance(value, EvalError):
+        raise EvalError(f"unsupported conversion to ref.Val: (*errors.errorString){value.message}")
     kind = _NATIVE_TYPES.get(value.type.name) if isinstance(value, Opaque) else None
     if kind is not None:
         raise EvalError(f"unsupported conversion to ref.Val: ({kind}){shown(value)}")
