@@ -15,6 +15,7 @@ from oracle import celrunner
 
 _CALL = re.compile(r"[a-zA-Z]+\(|[-+*/%<>=!&|?]+")
 _PARTICULAR = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\d+|\([^()]*\)""")
+_TYPE_VARIABLE = re.compile(r"\b_var\d+\b")
 
 OWN_WORDS = (
     ("compilation failed", "index out of range"),
@@ -61,11 +62,18 @@ def skeleton(error: str) -> str:
     return _PARTICULAR.sub("_", error.split("\n", maxsplit=1)[0])[:150]
 
 
+def renumbered(error: str) -> str:
+    """Return an error with its type variables numbered as they occur: cel-go numbers them in the order of a Go map."""
+    names: dict[str, str] = {}
+    return _TYPE_VARIABLE.sub(lambda found: names.setdefault(found.group(), f"_var{len(names)}"), error)
+
+
 def described(what: str, found: Any, wanted: Any) -> str | None:
     """Return what is wrong with an answer, None if it is right."""
     blank = {"ok": None, "accepted": None, "value": None, "stage": None, "cost": None}
     errors = [each["error"] or "" for each in (found, wanted)]
-    one, two = own_words({**blank, **found}, {**blank, **wanted})
+    renamed = ({**blank, **each, "error": each["error"] and renumbered(each["error"])} for each in (found, wanted))
+    one, two = own_words(*renamed)
     if comparable({"env": "crd"}, one) == comparable({"env": "crd"}, two):
         return None
     if any(all(part in error for part, error in zip(pair, errors, strict=True)) for pair in OWN_WORDS):
