@@ -17,7 +17,7 @@ from typing import Final, TypeAlias, Union
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.cel.ast import Call, ListLiteral, MapLiteral, Node
+from trainc.cel.ast import Call, ListLiteral, Node
 from trainc.cel.functions import Cost, Overload, Run, Work
 from trainc.cel.issues import PlanError
 from trainc.cel.library import functions, regex
@@ -77,8 +77,6 @@ def call(writer: Writer, node: Call) -> Steps:
         args.append(arg)
     if function in ("_==_", "_!=_"):
         return _equality(writer, args[0], args[1], negates=function == "_!=_")
-    if overload == "in_map" and parts[1].__class__ is MapLiteral:
-        writer.put(f"if {args[1].text}: key_form({args[0].text})")  # Go hashes it, also where all keys are strings
     chosen = _find(writer, node, function, overload, len(args))
     if len(args) == 1 and function in _CONVERSIONS and args[0].constant:
         return writer.known(_at(node, _converted, chosen, args[0].value))

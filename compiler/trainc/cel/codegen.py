@@ -460,7 +460,7 @@ def _collected(writer: Writer, node: Comprehension) -> Steps:
     writer.put(f"if {failure} is not None: raise {failure}")
     accumulator.kind = kind
     if kind is dict:
-        writer.put(f"{accumulator.text} = from_entries({accumulator.text})")
+        writer.put(f"{accumulator.text} = KeyedMap({accumulator.text})")
         accumulator.kind = object
     with writer.scoped({node.accu_var: accumulator}):
         return (yield node.result)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from trainc.cel.cost import actual_size
 from trainc.cel.gotext import shown
-from trainc.cel.maps import equal, find, from_entries, is_list, is_map, items, key_form, keys
+from trainc.cel.maps import equal, find, is_list, is_map, items, key_form, keys
 from trainc.cel.types import type_name
 from trainc.cel.values import (
     INT_MAX,
@@ -322,7 +322,7 @@ def map_of(names: Sequence[Value], values: Sequence[Value], optional: Sequence[b
             entries[form] = (key, value.value)
         else:
             entries.pop(form, None)
-    return from_entries(entries)
+    return KeyedMap(entries)
 
 
 def insert(entries: dict[object, tuple[Value, Value]], key: Value, value: Value) -> None:
