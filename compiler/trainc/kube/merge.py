@@ -285,6 +285,8 @@ def _meta(kind: str, key: str, *, items: bool = False) -> _Meta:
     if (field := fields.get(key)) is None:
         bare = struct.rpartition(".")[2]
         raise MergeError(f'unable to find api field in struct {bare} for the json field "{key}"')
+    if items and not field.kind.startswith(("[]", "*")):
+        raise MergeError("expected slice or array type, but got: struct")
     strategy, merge_key = own.get(key, (field.patch_strategy, field.patch_merge_key))
     below = field.kind.removeprefix("*").removeprefix("[]") if items else field.kind
     return _Meta(below, strategy.removesuffix(",retainKeys"), merge_key)
