@@ -19,13 +19,15 @@ _TYPE_VARIABLE = re.compile(r"\b_var\d+\b")
 
 OWN_WORDS = (
     ("compilation failed", "index out of range"),
+    ("compilation failed", "nil pointer dereference"),
     ("program instantiation failed", "program instantiation failed: internal error"),
     ("composited variable", "no such overload"),
     ("authorizer: cannot be evaluated offline", "types.Unknown"),
 )
 """Parts of errors of ours and of the oracle's that mean the same: where cel-go panics in its checker (``[?x]`` or
-``x{}`` for an x that is dyn or a type) or before it sees a second error in a constant, the first of which trainc
-reports; and the oracle cannot write ``variables`` as a whole, nor add an unknown to a list."""
+``x{}`` for an x that is dyn or a type), in a macro (``optMap()`` of a message with a field in backquotes), or before it
+sees a second error in a constant, the first of which trainc reports; and the oracle cannot write ``variables`` as a
+whole, nor add an unknown to a list."""
 
 
 def oracle() -> list[Any]:
