@@ -15,16 +15,19 @@ from oracle import celrunner
 
 _CALL = re.compile(r"[a-zA-Z]+\(|[-+*/%<>=!&|?]+")
 _PARTICULAR = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\d+|\([^()]*\)""")
+_TYPE_VARIABLE = re.compile(r"\b_var\d+\b")
 
 OWN_WORDS = (
     ("compilation failed", "index out of range"),
+    ("compilation failed", "nil pointer dereference"),
     ("program instantiation failed", "program instantiation failed: internal error"),
     ("composited variable", "no such overload"),
     ("authorizer: cannot be evaluated offline", "types.Unknown"),
 )
 """Parts of errors of ours and of the oracle's that mean the same: where cel-go panics in its checker (``[?x]`` or
-``x{}`` for an x that is dyn or a type) or before it sees a second error in a constant, the first of which trainc
-reports; and the oracle cannot write ``variables`` as a whole, nor add an unknown to a list."""
+``x{}`` for an x that is dyn or a type), in a macro (``optMap()`` of a message with a field in backquotes), or before it
+sees a second error in a constant, the first of which trainc reports; and the oracle cannot write ``variables`` as a
+whole, nor add an unknown to a list."""
 
 
 def oracle() -> list[Any]:
@@ -61,11 +64,18 @@ def skeleton(error: str) -> str:
     return _PARTICULAR.sub("_", error.split("\n", maxsplit=1)[0])[:150]
 
 
+def renumbered(error: str) -> str:
+    """Return an error with its type variables numbered as they occur: cel-go numbers them in the order of a Go map."""
+    names: dict[str, str] = {}
+    return _TYPE_VARIABLE.sub(lambda found: names.setdefault(found.group(), f"_var{len(names)}"), error)
+
+
 def described(what: str, found: Any, wanted: Any) -> str | None:
     """Return what is wrong with an answer, None if it is right."""
     blank = {"ok": None, "accepted": None, "value": None, "stage": None, "cost": None}
     errors = [each["error"] or "" for each in (found, wanted)]
-    one, two = own_words({**blank, **found}, {**blank, **wanted})
+    renamed = ({**blank, **each, "error": each["error"] and renumbered(each["error"])} for each in (found, wanted))
+    one, two = own_words(*renamed)
     if comparable({"env": "crd"}, one) == comparable({"env": "crd"}, two):
         return None
     if any(all(part in error for part, error in zip(pair, errors, strict=True)) for pair in OWN_WORDS):

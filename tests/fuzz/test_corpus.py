@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from effort import share
+from fuzz.cel_answers import renumbered
 from fuzz.driver import HERE, TARGETS, load
 from fuzz.target import Choices, Oracle
 
@@ -20,6 +21,10 @@ ORACLES = [name for name in TARGETS if load(name).oracle is not None]
 def test_a_regression_stays_mended(path: Path) -> None:
     target, row = load(path.parent.name), json.loads(path.read_text(encoding="utf-8"))
     assert target.compare(row["case"], target.ours(row["case"]), row["theirs"]) is None
+
+
+def test_type_variables_are_compared_by_where_they_occur() -> None:
+    assert renumbered("'list(_var16)' is no '_var3', nor '_var16'") == "'list(_var0)' is no '_var1', nor '_var0'"
 
 
 @pytest.mark.parametrize("name", sorted(TARGETS.keys() - {"incremental"}))  # tests/cache/test_incremental.py

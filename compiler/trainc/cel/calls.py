@@ -28,7 +28,7 @@ from trainc.cel.runtime import mismatch
 from trainc.cel.types import Kind, Type, type_name
 from trainc.cel.values import EvalError, Uint, Value, type_of
 from trainc.cel.work import fresh
-from trainc.cel.writer import Steps, Term, Writer, joined
+from trainc.cel.writer import CHECK, Steps, Term, Writer, joined
 
 Guard: TypeAlias = Union[type, Callable[[Value], bool], None]  # noqa: UP007 - as the other aliases
 """The class or the predicate that a value must match; None for any value."""
@@ -220,6 +220,7 @@ def _written(writer: Writer, chosen: _Implementation, args: list[Term]) -> Term:
     else:
         writer.charge(1)
         writer.put(f"c += {writer.constant(chosen.cost)}(({given}), {name}) - 1")
+        writer.put(CHECK)
     return Term(name, chosen.kind)
 
 

@@ -204,6 +204,11 @@ def _timestamp(value: datetime) -> Timestamp:
     return Timestamp((value - _EPOCH) // _MICROSECOND * 1000, int(offset.total_seconds()))
 
 
+def _map(value: Mapping[Any, Any]) -> Value:
+    pairs = [(from_celpy(key), from_celpy(item)) for key, item in value.items()]
+    return dict(pairs) if all(key.__class__ is str for key, _ in pairs) else make_map(pairs)
+
+
 _READERS: Final[tuple[tuple[Any, Callable[[Any], Value]], ...]] = (
     (type(None), lambda value: None),
     ((bool, celtypes.BoolType), bool),
@@ -214,7 +219,7 @@ _READERS: Final[tuple[tuple[Any, Callable[[Any], Value]], ...]] = (
     (bytes, bytes),
     (datetime, _timestamp),
     (timedelta, lambda value: Duration(value // _MICROSECOND * 1000)),
-    (Mapping, lambda value: make_map((from_celpy(key), from_celpy(item)) for key, item in value.items())),
+    (Mapping, _map),
     ((list, tuple), lambda value: [from_celpy(item) for item in value]),
     (type, lambda value: TypeValue(_TYPES.get(value, types.DYN))),
 )

@@ -337,7 +337,7 @@ def _terms(nodes: Iterable[Node]) -> Generator[Any, Term, list[Term]]:
     return found
 
 
-_UNHASHABLE: Final = frozenset((Kind.BYTES, Kind.OPAQUE, *_DYNAMIC))
+_UNHASHABLE: Final = frozenset((Kind.BYTES, Kind.OPAQUE, Kind.STRUCT, *_DYNAMIC))
 """The kinds of keys that Go may not be able to hash."""
 
 
@@ -460,7 +460,7 @@ def _collected(writer: Writer, node: Comprehension) -> Steps:
     writer.put(f"if {failure} is not None: raise {failure}")
     accumulator.kind = kind
     if kind is dict:
-        writer.put(f"{accumulator.text} = from_entries({accumulator.text})")
+        writer.put(f"{accumulator.text} = KeyedMap({accumulator.text})")
         accumulator.kind = object
     with writer.scoped({node.accu_var: accumulator}):
         return (yield node.result)

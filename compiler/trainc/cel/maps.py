@@ -80,13 +80,6 @@ def make_map(pairs: Iterable[tuple[Value, Value]]) -> Value:
     entries: Entries = {}
     for key, value in pairs:
         entries[key_form(key)] = (key, value)
-    return from_entries(entries)
-
-
-def from_entries(entries: Entries) -> Value:
-    """Return the map of entries: a dict if every key is a string."""
-    if all(form.__class__ is str for form in entries):
-        return {form: value for form, (_, value) in entries.items()}
     return KeyedMap(entries)
 
 
@@ -105,7 +98,7 @@ def find(mapping: Value, key: Value) -> Value:
 def _find_keyed(entries: Entries, key: Value) -> Value:
     if not entries:
         return MISSING
-    for form in (key_form(key), *_other_numbers(key)):
+    for form in (key,) if key.__class__ is str else (key_form(key), *_other_numbers(key)):
         found = entries.get(form)
         if found is not None:
             return found[1]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from trainc.cel.cost import actual_size
 from trainc.cel.gotext import shown
-from trainc.cel.maps import equal, find, from_entries, is_list, is_map, items, key_form, keys
+from trainc.cel.maps import equal, find, is_list, is_map, items, key_form, keys
 from trainc.cel.types import type_name
 from trainc.cel.values import (
     INT_MAX,
@@ -98,7 +98,7 @@ def native(value: Value) -> Value:
     """Return a value after its conversion to Go and back, as cel-go does with the value of an optional variable.
 
     A type becomes its name, an optional in an optional is unwrapped, a value with a schema becomes plain JSON. Raises
-    EvalError for values of libraries.
+    EvalError for values of libraries, and for such an error in an optional that is converted again.
     """
     if isinstance(value, Container):
         return value.native()
@@ -106,6 +106,8 @@ def native(value: Value) -> Value:
         return type_name(value.type)
     if isinstance(value, Optional):
         return native(value.value) if value.present else None
+    if isinstance(value, EvalError):
+        raise EvalError(f"unsupported conversion to ref.Val: (*errors.errorString){value.message}")
     kind = _NATIVE_TYPES.get(value.type.name) if isinstance(value, Opaque) else None
     if kind is not None:
         raise EvalError(f"unsupported conversion to ref.Val: ({kind}){shown(value)}")
@@ -320,7 +322,7 @@ def map_of(names: Sequence[Value], values: Sequence[Value], optional: Sequence[b
             entries[form] = (key, value.value)
         else:
             entries.pop(form, None)
-    return from_entries(entries)
+    return KeyedMap(entries)
 
 
 def insert(entries: dict[object, tuple[Value, Value]], key: Value, value: Value) -> None:

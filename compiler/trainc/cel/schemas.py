@@ -20,9 +20,9 @@ from trainc.cel.declarations import Lookup
 from trainc.cel.escaping import RESERVED, escape, unescape
 from trainc.cel.gotext import atoi, cut
 from trainc.cel.library.conversions import duration_nanos, parse_date, parse_timestamp
-from trainc.cel.maps import equal
+from trainc.cel.maps import equal, find, length
 from trainc.cel.types import Kind, Type
-from trainc.cel.values import MISSING, NO_OVERLOAD, Container, Duration, EvalError, Timestamp, Value
+from trainc.cel.values import MISSING, NO_OVERLOAD, Container, Duration, EvalError, KeyedMap, Timestamp, Value
 from trainc.cel.work import Meter, spend
 from trainc.kube.gojson import int64
 from trainc.kube.gotime import DAY, SECOND
@@ -411,15 +411,17 @@ class Object(SchemaValue):
 
     def equals(self, other: Value, meter: Meter | None = None) -> bool:
         """Compare declared fields by their types, others as JSON."""
-        if not isinstance(other, Object | dict):
+        if not isinstance(other, Object | dict | KeyedMap):
             raise EvalError(NO_OVERLOAD)
         if meter is not None:
             spend(meter, _READ * (1 + len(self.raw)))
-        return len(self) == len(other) and all(self._same(key, value, other, meter) for key, value in self.raw.items())
+        return len(self) == length(other) and all(
+            self._same(key, value, other, meter) for key, value in self.raw.items()
+        )
 
     def _same(self, key: str, value: Json, other: Value, meter: Meter | None) -> bool:
         if self.shape.knows(key):
-            one, two = self.get(key, MISSING), other.get(key, MISSING)
+            one, two = self.get(key, MISSING), find(other, key)
             return one is two if one is MISSING or two is MISSING else equal(one, two, meter)
         if not isinstance(other, Object):
             raise EvalError(NO_OVERLOAD)
@@ -436,7 +438,7 @@ def _list_maker(schema: Schema) -> Reader:
 
     def by_keys(item: Json) -> object:
         if not isinstance(item, dict):
-            raise EvalError("unexpected data format for element of array with x-kubernetes-list-type=map")
+            return object()  # in Go a new error, which equals only itself; reading the item fails
         return tuple(_by_value(item.get(key)) for key in keys)
 
     identify = {"set": _by_value, "map": by_keys}.get(str(kind))

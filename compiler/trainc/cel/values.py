@@ -1,7 +1,7 @@
 """Values of expressions: plain JSON, and classes for types that JSON lacks.
 
 null is None; bool, int (64 bits), double and string are bool, int, float and str; bytes are bytes; lists are lists and
-maps with string keys are dicts, never modified. Python's True equals 1: compare with maps.equal only.
+maps of JSON are dicts, never modified. Python's True equals 1: compare with maps.equal only.
 """
 
 from __future__ import annotations
@@ -109,9 +109,9 @@ NONE = Optional(None, present=False)
 
 
 class KeyedMap(Struct, frozen=True, eq=False):
-    """A map with keys other than strings. ``entries`` maps a hashable form of the key (maps.key_form) to (key, value).
+    """A map that an expression makes, with keys of any type: 1, 1u and 1.0 are the same key, true and 1 are not.
 
-    1, 1u and 1.0 are the same key, true and 1 are not.
+    ``entries`` maps a hashable form of the key (maps.key_form) to (key, value).
     """
 
     entries: dict[object, tuple[Value, Value]]

@@ -21,6 +21,7 @@ from trainc.cel.values import (
     INT_MIN,
     Duration,
     EvalError,
+    KeyedMap,
     Opaque,
     Optional,
     Timestamp,
@@ -159,13 +160,13 @@ _FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
 _REPEATED: Final = {("Struct", "fields"): is_map, ("ListValue", "values"): is_list}
 
 
-def make_message(name: str, given: Fields) -> Value:
+def make_message(name: str, given: KeyedMap) -> Value:
     """Return the value of a message with these fields. Raises EvalError."""
     message = name.removeprefix("google.protobuf.")
     known = _FIELDS.get(message)
     if known is None:
         raise EvalError(f"unknown type '{name}'")
-    fields = {field: _converted(name, message, field, value) for field, value in given.items()}
+    fields = {field: _converted(name, message, field, value) for field, value in items(given)}
     if message in _WRAPPERS:
         return fields.get("value", _WRAPPERS[message][1])
     return _MAKERS[message](fields)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -181,7 +182,7 @@ func (a *Answer) settle(value ref.Val, details *cel.EvalDetails, err error, extr
 	cost := int64(*details.ActualCost()) + extra
 	a.Cost = &cost
 	switch {
-	case cost > budget:
+	case *details.ActualCost() > math.MaxInt64 || cost > budget:
 		a.stop(atEval, outOfBudget)
 	case err != nil:
 		a.stop(atEval, err.Error())

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
@@ -15,8 +17,14 @@ type parsed struct {
 	Display string  `json:"display,omitempty"`
 }
 
-// parse reads an expression as a stored one; it is not checked.
-func parse(env *cel.Env, text string) parsed {
+// parse reads an expression as a stored one; it is not checked. Where cel-go panics, it had already found a mistake.
+func parse(env *cel.Env, text string) (result parsed) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			text := fmt.Sprintf("cel-go panics: %v", problem)
+			result = parsed{Errors: [][]any{{-1, text}}, Display: text}
+		}
+	}()
 	source := common.NewTextSource(text)
 	tree, issues := env.ParseSource(source)
 	if issues.Err() == nil {
@@ -24,7 +32,7 @@ func parse(env *cel.Env, text string) parsed {
 		d.node(tree.NativeRep().Expr())
 		return parsed{Tree: d.rows}
 	}
-	result := parsed{Display: issues.String()}
+	result = parsed{Display: issues.String()}
 	for _, issue := range issues.Errors() {
 		offset := int32(-1)
 		if issue.Location.Line() > 0 {

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, TypeAlias
-from urllib.parse import quote as percent
+from urllib.parse import quote as percent_encoded
 from urllib.parse import unquote
 
 from msgspec.structs import replace
@@ -31,6 +31,8 @@ _LENGTH = lazy(r"[0-9]|[1-9][0-9]{1,18}", re.ASCII)
 _BROADCAST: Final = ipaddress.IPv4Address("255.255.255.255")
 _NOT_AN_IP: Final = "IP Address {} parse error during conversion from string: {}"
 _NOT_A_CIDR: Final = "network address parse error during conversion from string: "
+
+percent: Final = partial(percent_encoded, errors="surrogateescape")
 
 Number: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -212,7 +214,7 @@ class Url(Opaque, frozen=True, eq=False):
                 continue
             key, _, value = part.partition("=")
             try:
-                key, value = (_unescape(text.replace("+", " ")) for text in (key, value))
+                key, value = (_readable(_unescape(text.replace("+", " "))) for text in (key, value))
             except EvalError:
                 continue
             found.setdefault(key, []).append(value)
@@ -358,7 +360,12 @@ def _unescape(text: str) -> str:
         whole = start.decode(errors="ignore")
         rest = "".join(f"\\x{byte:02x}" for byte in start[len(whole.encode()) :])
         raise EvalError(f'invalid URL escape {quote(whole)[:-1]}{rest}"')
-    return unquote(text)
+    return unquote(text, errors="surrogateescape")  # bytes that are not UTF-8 are kept
+
+
+def _readable(text: str) -> str:
+    """Return a part of a URL as a text of CEL: bytes that are not UTF-8 become U+FFFD."""
+    return text if text.isascii() else text.encode(errors="surrogateescape").decode(errors="replace")
 
 
 def _escaped(raw: str, decoded: str, allowed: str) -> str:
@@ -458,8 +465,8 @@ FUNCTIONS: Final = (
     function("url", ("string_to_url", "(string) kubernetes.URL", parse_url), cost=cost.first_plain, work=_PARSED),
     function("isURL", ("is_url_string", "(string) bool", reads(partial(read_url, request=True))), work=_PARSED),
     _part("getScheme", "scheme", "string", lambda url: url.scheme),
-    _part("getHost", "host", "string", lambda url: url.host),
-    _part("getHostname", "hostname", "string", lambda url: url.split_host()[0]),
+    _part("getHost", "host", "string", lambda url: _readable(url.host)),
+    _part("getHostname", "hostname", "string", lambda url: _readable(url.split_host()[0])),
     _part("getPort", "port", "string", lambda url: url.split_host()[1]),
     _part("getEscapedPath", "escaped_path", "string", Url.escaped_path, cost.reading(1)),
     _part("getQuery", "query", "map(string, list(string))", Url.query, cost.reading(1)),
