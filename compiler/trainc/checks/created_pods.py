@@ -84,9 +84,19 @@ def created_objects(jobset: JsonObject) -> Iterator[CreatedObject]:
             yield CreatedObject(pod, (*template, *_TEMPLATE), unknown)
 
 
+def first_job(jobset: str, replicated: JsonObject) -> str:
+    """Return the name of the first Job of a replicated job."""
+    return f"{jobset}-{replicated.get('name')}-0"
+
+
+def controller_labels(job: str) -> dict[str, str]:
+    """Return the labels that the Job controller adds to the pods of a Job, with a placeholder for its uid."""
+    return {**dict.fromkeys(JOB_NAMES, job), **dict.fromkeys(CONTROLLERS, ANY_UID)}
+
+
 def _job(jobset: JsonObject, replicated: JsonObject) -> JsonObject:
     jobset_name, namespace = get(jobset, "metadata", "name"), get(jobset, "metadata", "namespace")
-    name = f"{jobset_name}-{replicated.get('name')}-0"
+    name = first_job(str(jobset_name), replicated)
     created = created_job(jobset, replicated)
     spec = {**as_object(created["spec"]), "suspend": get(jobset, "spec", "suspend") is True}
     labels, annotations = _jobset_labels(jobset, replicated, name), _exclusive_topology(jobset, replicated)
@@ -94,8 +104,7 @@ def _job(jobset: JsonObject, replicated: JsonObject) -> JsonObject:
     metadata = _with_metadata(as_object(created["metadata"]), labels, annotations)
     pod_spec = _exclusive_pod_spec(as_object(pod.get("spec")), metadata, f"{namespace}_{name}")
     pod_metadata = _with_metadata(as_object(pod.get("metadata")), labels, annotations)
-    controlled = {**dict.fromkeys(JOB_NAMES, name), **dict.fromkeys(CONTROLLERS, ANY_UID)}
-    pod_metadata["labels"] = {**controlled, **as_object(pod_metadata["labels"])}
+    pod_metadata["labels"] = {**controller_labels(name), **as_object(pod_metadata["labels"])}
     spec["template"] = {**pod, "metadata": pod_metadata, "spec": as_object(decode(pod_spec, POD_SPEC))}
     spec["selector"] = {"matchLabels": {CONTROLLERS[1]: ANY_UID}}
     metadata = {"name": name, "namespace": namespace, **metadata}

@@ -28,7 +28,7 @@ from trainc.admission.fields import (
 from trainc.admission.policy.match import Labels, requirements, selects
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.basics.memo import Remembered
-from trainc.checks.created_pods import ANY_UID, CONTROLLERS, JOB_NAMES, JOBSET_LABELS, created_job
+from trainc.checks.created_pods import CONTROLLERS, JOB_NAMES, JOBSET_LABELS, controller_labels, created_job, first_job
 from trainc.checks.pod_environment import validate_env
 from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
 from trainc.checks.pod_volumes import TWO_SOURCES, validate_claim
@@ -368,7 +368,7 @@ def _faults_of_added_labels(jobset: str, job: JsonObject) -> list[Fault]:
     root = Field(job, (), "", "TC804")
     name = root.child("name")
     name.invalid_each(label_value_details(name.text()), name.text())
-    labels, expected = root.child("template", *POD[:-1], "metadata", "labels"), f"{jobset}-{name.text()}-0"
+    labels, expected = root.child("template", *POD[:-1], "metadata", "labels"), first_job(jobset, job)
     for key in () if get(job, "template", "spec", "manualSelector") is True else labels.object():
         if key in JOB_NAMES and labels.text(key) != expected:
             labels.child(key).invalid(f"must be '{expected}'", hint=_REMOVE)
@@ -391,8 +391,7 @@ def _faults_of_selector(jobset: str, job: JsonObject) -> list[Fault]:
         return [replace(fault, hint=_GENERATED) for fault in root.faults]
     label_selector(selector)
     wanted = tuple(each for each in requirements(selector.value) if not each.key.startswith(JOBSET_LABELS))
-    name = f"{jobset}-{job.get('name')}-0"
-    generated = {**dict.fromkeys(JOB_NAMES, name), **dict.fromkeys(CONTROLLERS, ANY_UID)}
+    generated = controller_labels(first_job(jobset, job))
     labels = {key: str(value) for key, value in spec.object("template", "metadata", "labels").items()}
     if not root.faults and not manual and not selects(wanted, Labels(generated)):
         selector.invalid("`selector` not auto-generated")
