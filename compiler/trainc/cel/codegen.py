@@ -43,7 +43,7 @@ from trainc.cel.macros import MAP_INSERT
 from trainc.cel.maps import make_map
 from trainc.cel.types import Kind, type_name
 from trainc.cel.unification import is_optional
-from trainc.cel.values import Value, type_of
+from trainc.cel.values import KeyedMap, Value, type_of
 from trainc.cel.wellknown import make_message
 from trainc.cel.work import BUDGET, Panic
 from trainc.cel.writer import CHECK, Steps, Term, Writer, joined, require_bool
@@ -443,10 +443,10 @@ def _collected(writer: Writer, node: Comprehension) -> Steps:
     If a condition fails, those of the remaining elements are still evaluated, and the last failure counts.
     """
     range_ = yield node.iter_range
-    kind: type = {ListLiteral: list, MapLiteral: dict, Literal: int}[node.accu_init.__class__]
+    kind: type = {ListLiteral: list, MapLiteral: KeyedMap, Literal: int}[node.accu_init.__class__]
     accumulator, failure, step = writer.variable(), writer.name(), node.step
     assert isinstance(step, Call), "what macros expand to"
-    writer.put(f"{accumulator.text} = {kind.__name__}(); {failure} = None")
+    writer.put(f"{accumulator.text} = {'{}' if kind is KeyedMap else f'{kind.__name__}()'}; {failure} = None")
     with _loop(writer, node, _iterated(node, range_)):
         if step.function == "_?_:_":
             condition, extending, _ = step.args
@@ -459,9 +459,8 @@ def _collected(writer: Writer, node: Comprehension) -> Steps:
             yield from _added(writer, step, accumulator.text)
     writer.put(f"if {failure} is not None: raise {failure}")
     accumulator.kind = kind
-    if kind is dict:
+    if kind is KeyedMap:
         writer.put(f"{accumulator.text} = KeyedMap({accumulator.text})")
-        accumulator.kind = object
     with writer.scoped({node.accu_var: accumulator}):
         return (yield node.result)
 

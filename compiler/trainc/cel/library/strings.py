@@ -33,7 +33,7 @@ from trainc.cel.values import (
 )
 from trainc.cel.work import CHARACTERS, Meter, check_size, spend
 from trainc.kube.fielderror import quote
-from trainc.kube.gojson import go_number, trim_space
+from trainc.kube.gojson import decimal, go_number, trim_space
 
 _QUOTED = str.maketrans({char: f"\\{name}" for char, name in zip('\a\b\f\n\r\t\v\\"', 'abfnrtv\\"', strict=True)})
 _UPPER = str.maketrans({code: code - 32 for code in range(ord("a"), ord("z") + 1)})
@@ -119,8 +119,6 @@ _SPECIAL: Final = ("NaN", "Infinity", "-Infinity")
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _DEFAULT_PRECISION = 6
-_MOST_DECIMALS = 255
-"""The limit of decimals in x/text."""
 _CLAUSE, _DURING = "could not parse formatting clause: ", "error during formatting: "
 
 
@@ -186,7 +184,11 @@ def _filled(letter: str, value: Value, precision: int | None) -> str:
         fits = kind in clause.kinds or (letter == "s" and isinstance(value, Container))
         if not fits or (kind is Kind.STRING and letter in "fe" and value not in _SPECIAL):
             raise EvalError(f"{clause.complaint}, was given {type_name(type_of(value))}")
-        return clause.write(value, _DEFAULT_PRECISION if precision is None else precision)
+        if precision is None:
+            precision = _DEFAULT_PRECISION
+        if letter in "fe" and precision // 10 > 10**6:
+            return "%!(NOVERB)"  # x/text does not read a number of so many digits
+        return clause.write(value, precision)
     except EvalError as error:
         raise EvalError(_DURING + error.message) from None
 
@@ -247,8 +249,15 @@ def _hexadecimal(value: Value) -> str:
 
 
 def _fixed(value: Value, precision: int) -> str:
-    double = _double(value)
-    return f"{double or 0.0:,.{min(precision, _MOST_DECIMALS)}f}" if math.isfinite(double) else _infinite(double)
+    double = _double(value) or 0.0
+    if not math.isfinite(double):
+        return _infinite(double)
+    # x/text keeps the least number of decimals as uint8 and the greatest as int16, where a negative one is no limit.
+    least, most = precision % 2**8, (precision + 2**15) % 2**16 - 2**15
+    text = f"{double:,.{most}f}" if most >= 0 else f"{decimal(repr(double)):,f}"
+    whole, _, decimals = text.partition(".")
+    decimals = decimals.rstrip("0").ljust(least, "0")
+    return f"{whole}.{decimals}" if decimals else whole
 
 
 def _scientific(value: Value, width: int) -> str:
@@ -257,7 +266,7 @@ def _scientific(value: Value, width: int) -> str:
     if math.isfinite(double):
         mantissa, _, exponent = f"{double or 0.0:.6e}".partition("e")
         text = f"{mantissa}{_TIMES}10{exponent.removeprefix('+').translate(_SUPERSCRIPT)}"
-    return text.rjust(min(width, _MOST_DECIMALS))
+    return text.rjust(width % 2**16)  # x/text keeps it as uint16
 
 
 def _infinite(double: float) -> str:
