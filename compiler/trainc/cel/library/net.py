@@ -163,7 +163,7 @@ _CONTROL = lazy("[\0-\x1f\x7f]")
 _SCHEME = lazy(r"([A-Za-z][A-Za-z0-9+.-]*)?:", re.ASCII)
 _USER_INFO = lazy(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*", re.ASCII)
 _PORT = lazy(r"(?::[0-9]*)?", re.ASCII)
-_ESCAPE_OR_CHARACTER = lazy(r"%[0-9A-Fa-f]{2}|.", re.ASCII | re.DOTALL)
+_ESCAPE_OR_CHARACTER = lazy(r"%[0-9A-Fa-f]{2}|.")
 _BAD_ESCAPE = lazy(r"%(?![0-9A-Fa-f]{2})", re.ASCII)
 
 _UNRESERVED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~"
