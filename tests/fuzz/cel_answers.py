@@ -65,8 +65,12 @@ def skeleton(error: str) -> str:
 
 
 def renumbered(error: str) -> str:
-    """Return an error with its type variables numbered as they occur: cel-go numbers them in the order of a Go map."""
+    """Return an error with its type variables numbered as they occur: cel-go numbers them in the order of a Go map.
+
+    Go's panic for a key that it cannot hash has other words if the map is empty.
+    """
     names: dict[str, str] = {}
+    error = error.replace("error: hash of unhashable type: ", "error: runtime error: hash of unhashable type ")
     return _TYPE_VARIABLE.sub(lambda found: names.setdefault(found.group(), f"_var{len(names)}"), error)
 
 

@@ -18,7 +18,7 @@ from trainc.basics.regex import lazy
 from trainc.cel import types
 from trainc.cel.declarations import Lookup
 from trainc.cel.escaping import RESERVED, escape, unescape
-from trainc.cel.gotext import atoi, cut
+from trainc.cel.gotext import atoi, cut, shown
 from trainc.cel.library.conversions import duration_nanos, parse_date, parse_timestamp
 from trainc.cel.maps import equal, find, length
 from trainc.cel.types import Kind, Type
@@ -472,7 +472,7 @@ class List(SchemaValue):
     def get(self, key: Value, default: Value) -> Value:
         """Return an item, by integer."""
         if key.__class__ is not int:
-            raise EvalError(f"unsupported index: {key}")
+            raise EvalError(f"unsupported index: {shown(key)}")
         return self.read(self.raw[key]) if 0 <= key < len(self.raw) else default
 
     def __len__(self) -> int:

@@ -189,8 +189,10 @@ class Container:
         return iter(())
 
     def equals(self, other: Value, meter: Meter | None = None) -> bool:
-        """Return whether ``self == other``, for any value. ``meter`` pays for the work."""
-        return other is self
+        """Return whether ``self == other``; ``meter`` pays for the work. Raises EvalError for another kind of value."""
+        if other is not self:
+            raise EvalError(NO_OVERLOAD)
+        return True
 
     def add(self, other: Value) -> Value:
         """Return ``self + other``: union of sets, merge of list maps, else concatenation. Raises EvalError."""
