@@ -217,6 +217,12 @@ def test_omitted_meets_master_and_ports() -> None:
     assert mentioned(made) == set()
 
 
+@pytest.mark.parametrize(("policy", "variable"), [("jax", "JAX_NUM_PROCESSES"), ("xgboost", "DMLC_NUM_WORKER")])
+def test_an_omitted_trainer_of_other_policies(policy: str, variable: str) -> None:
+    made = built(EXAMPLES["trainer-omitted"].replace("torch: {}", f"{policy}: {{}}"), "trainer-omitted")
+    assert env(made, "node")[variable] == "1"
+
+
 def test_torchtune_meets_master_address() -> None:
     text = EXAMPLES["torchtune-dataset-args"].replace("    spec:\n", "    spec:\n      network: {subdomain: ring}\n", 1)
     text = text.replace("  trainer:\n", "  trainer:\n    resourcesPerNode: {limits: {nvidia.com/gpu: 2}}\n")
@@ -227,9 +233,14 @@ def test_torchtune_meets_master_address() -> None:
 
 
 def test_volumes_have_the_last_source() -> None:
-    made = built(EXAMPLES["volume-source-replaced"], "volume-source-replaced")
-    (volume,) = get(replicated(made, "node"), "template", "spec", "template", "spec", "volumes")  # type: ignore[misc]
-    assert volume == {"name": "w", "persistentVolumeClaim": {"claimName": "c"}}
+    other = "                - name: x\n                  emptyDir: {}\n"
+    text = EXAMPLES["volume-source-replaced"].replace(
+        "                containers:\n", f"{other}                containers:\n", 1
+    )
+    made = built(text, "volume-source-replaced")
+    volumes = get(replicated(made, "node"), "template", "spec", "template", "spec", "volumes")
+    claim = {"name": "w", "persistentVolumeClaim": {"claimName": "c"}}
+    assert volumes == [claim, {"name": "x", "emptyDir": {}}]
 
 
 def test_flux_leaves_no_args() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from builders import role, runtime, trainjob
+from builders import STEP, role, runtime, the, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import JsonObject, as_object, get
 
@@ -53,7 +53,37 @@ def test_a_runtime_without_jobs_gets_none() -> None:
     assert "replicatedJobs" not in as_object(jobset["spec"])
 
 
-def test_only_an_mpi_launcher_is_not_counted() -> None:
-    text = f"{runtime(role('launcher', trainer=True), policy='{numNodes: 2, torch: {}}')}---\n{trainjob()}"
-    (jobset,) = [one.data for one in compile([Source("a.yaml", text)], Options(fixes=("mpi-num-nodes",))).objects]
-    assert get(jobset, "spec", "replicatedJobs", 0, "template", "spec", "parallelism") == 2
+@pytest.mark.parametrize(
+    ("name", "policy", "others"),
+    [("launcher", "torch: {}", ()), ("worker", "mpi: {}", (role("launcher"), role("node")))],
+)
+def test_only_an_mpi_launcher_is_not_counted(name: str, policy: str, others: tuple[str, ...]) -> None:
+    nodes = runtime(role(name, trainer=True), *others, policy=f"{{numNodes: 2, {policy}}}")
+    made = compile([Source("a.yaml", f"{nodes}---\n{trainjob()}")], Options(fixes=("mpi-num-nodes",)))
+    assert get(the(made, "JobSet"), "spec", "replicatedJobs", 0, "template", "spec", "parallelism") == 2
+
+
+def limited(*roles: str, policy: str, patches: str = "") -> dict[str, bool]:
+    """Return the replicated jobs, and whether their first container has the resources of spec.trainer."""
+    job = trainjob(trainer="{resourcesPerNode: {limits: {cpu: 2}}}", more=patches)
+    made = compile([Source("a.yaml", f"{runtime(*roles, policy=policy)}---\n{job}")])
+    containers = ("template", "spec", "template", "spec", "containers", 0)
+    jobs = [as_object(each) for each in get(the(made, "JobSet"), "spec", "replicatedJobs")]  # type: ignore[union-attr]
+    return {str(each["name"]): bool(get(each, *containers, "resources", "limits")) for each in jobs}
+
+
+def test_a_job_that_a_patch_makes_a_trainer_may_have_no_container_node() -> None:
+    patch = f"""\
+  runtimePatches:
+  - manager: example.com/m
+    trainingRuntimeSpec:
+      template: {{spec: {{replicatedJobs: [{{name: other, template: {{metadata: {{labels: {STEP}}}}}}}]}}}}
+"""
+    roles = (role(trainer=True), role("other", containers='[{name: main, image: "example.com/img:1"}]'))
+    assert limited(*roles, policy="{numNodes: 1}", patches=patch) == {"node": True, "other": False}
+
+
+def test_with_a_launcher_as_node_job_node_has_the_resources_too() -> None:
+    roles = (role("other"), role("launcher", trainer=True), role("node"))
+    found = limited(*roles, policy="{numNodes: 2, mpi: {runLauncherAsNode: true}}")
+    assert found == {"other": False, "launcher": True, "node": True}

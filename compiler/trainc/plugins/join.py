@@ -38,7 +38,7 @@ def join(job: Document, runtime: Document, cluster: Cluster, options: Options) -
     spec = as_object(get(job.data, "spec"))
     ml_policy = as_object(get(runtime.data, "spec", "mlPolicy"))
     trainer = spec.get("trainer")
-    home = str(get(job.data, "metadata", "namespace") or "default")
+    home = str(get(job.data, "metadata", "namespace"))
     if trainer is None and options.fixed("trainer-omitted") and any(get(ml_policy, kind) is not None for kind in LED):
         trainer = {}
     replacing = options.fixed("volume-source-replaced")
@@ -122,7 +122,7 @@ def _cached_template(runtime: Document, merged: str, replacing: bool, by_launche
     return found
 
 
-def patched(unpatched: JsonObject, spec: JsonObject, *, replacing: bool = False) -> JsonObject:
+def patched(unpatched: JsonObject, spec: JsonObject, *, replacing: bool) -> JsonObject:
     """Return the template's spec with all runtime patches merged, in list order (P5).
 
     Strategic merge may reorder lists (P2); only replicatedJobs keep the runtime's order, with unknown names first.

@@ -80,7 +80,7 @@ class Container(Struct, frozen=True):
     """The part of a container that plugins shape; items are JSON objects of the core/v1 types."""
 
     name: str
-    image: str = ""
+    image: str
     command: tuple[str, ...] = ()
     env: tuple[JsonObject, ...] = ()
     ports: tuple[JsonObject, ...] = ()
@@ -265,7 +265,7 @@ class Model(Struct, frozen=True):
     @property
     def home(self) -> str:
         """The namespace of the TrainJob, which is also that of other documents."""
-        return str(get(self.job.data, "metadata", "namespace") or "default")
+        return str(get(self.job.data, "metadata", "namespace"))
 
     @property
     def subdomain(self) -> str:

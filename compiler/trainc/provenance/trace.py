@@ -164,7 +164,9 @@ def _patches(model: Model) -> list[Step]:
     patches = as_list(get(model.job.data, "spec", "runtimePatches"))
     found = []
     for index, patch in enumerate(patches):
-        spec = apply_configuration(patched(model.unpatched, {"runtimePatches": patches[: index + 1]}), JOB_SET_SPEC)
+        part: JsonObject = {"runtimePatches": patches[: index + 1]}
+        merged = patched(model.unpatched, part, replacing=model.fixed("volume-source-replaced"))
+        spec = apply_configuration(merged, JOB_SET_SPEC)
         found.append(Step(_bare(model, spec), partial(_patch_origin, model, index, patch)))
     return found
 
