@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from trainc.cel.codegen import Program
+from trainc.cel.composition import compile_expression
+from trainc.cel.declarations import free
 from trainc.cel.issues import Issue, display, location
+from trainc.cel.types import DYN
+from trainc.cel.values import MISSING
 
 
 @pytest.mark.parametrize(
@@ -37,3 +42,10 @@ def test_at_most_a_hundred() -> None:
 
 def test_location() -> None:
     assert [location("a\nbc\n", position) for position in (0, 1, 2, 4, 5)] == [(1, 0), (1, 1), (2, 0), (2, 2), (3, 0)]
+
+
+def test_a_variable_without_a_value_fails_at_the_last_selection() -> None:
+    program = compile_expression("a.b.c", free({"a": DYN}))
+    assert isinstance(program, Program)
+    error = program.run({"a": MISSING})[0]
+    assert (error.message, error.position) == ("no such attribute(s): a", len("a.b"))

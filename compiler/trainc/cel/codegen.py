@@ -362,17 +362,15 @@ def _map(writer: Writer, node: MapLiteral) -> Steps:
 
 
 def _message(writer: Writer, node: Message) -> Steps:
-    reference = writer.checked.references.get(node)
-    type_ = node.type_name if reference is None else reference.name
-    if type_ not in writer.environment.messages:
-        raise PlanError(node.position, f"unknown type: {type_}")
+    if node.type_name not in writer.environment.messages:
+        raise PlanError(node.position, f"unknown type: {node.type_name}")
     values = yield from _terms(entry.value for entry in node.entries)
     name, make = writer.name(), writer.constant(make_message)
     fields = tuple(str(entry.key.value) for entry in node.entries if isinstance(entry.key, Literal))
     optional = tuple(entry.optional for entry in node.entries)
     writer.charge(MESSAGE)
     given = f"map_of({writer.constant(fields)}, ({joined(values)}), {writer.constant(optional)})"
-    writer.put(f"{name} = {make}({writer.constant(type_)}, {given})")
+    writer.put(f"{name} = {make}({writer.constant(node.type_name)}, {given})")
     return Term(name)
 
 
