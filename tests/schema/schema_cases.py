@@ -82,7 +82,7 @@ def resource_of(kind: str) -> Resource:
         return resource(kind)
     spec = YAML(typ="safe").load(THINGS.read_text(encoding="utf-8"))["spec"]
     schema = parse(spec["versions"][0]["schema"]["openAPIV3Schema"])
-    return Resource(spec["group"], spec["versions"][0]["name"], "Thing", True, False, schema)
+    return Resource(spec["group"], spec["versions"][0]["name"], "Thing", True, False, schema, "things")
 
 
 def ask(cases: Iterable[tuple[str, Data]]) -> list[Data]:

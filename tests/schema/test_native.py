@@ -9,7 +9,7 @@ from native_cases import ask, bases, changed, load, resource_of
 
 from oracle import gotools
 from trainc.basics.jsonvalues import dotted
-from trainc.schema import admit, unknown_field_hint
+from trainc.schema import Resource, admit, unknown_field_hint
 from trainc.schema.kinds import BUILT_IN
 
 OFF = ("clusterTrustBundle", "image")
@@ -105,6 +105,51 @@ def test_two_items_of_one_key_are_advice() -> None:
     assert violation.advisory
     assert violation.code == "TC107"
     assert violation.path == ("spec", "ports", 1)
+
+
+def of_kind(kind: str, spec: dict[str, object]) -> tuple[Resource, dict[str, object]]:
+    base = next(base for base in bases() if base["kind"] == kind)
+    return resource_of(base), {**base, **spec}
+
+
+@pytest.mark.parametrize(
+    ("limit", "path", "expected"),
+    [
+        ({"max": {"cpu": "x"}}, ("max", "cpu"), "a quantity such as 500m or 2Gi"),
+        ({"max": {"cpu": []}}, ("max", "cpu"), "a quantity such as 500m or 2Gi"),
+        ({"max": []}, ("max",), "a mapping"),
+    ],
+)
+def test_what_is_expected_of_a_value(limit: dict[str, object], path: tuple[str, ...], expected: str) -> None:
+    kind, data = of_kind("LimitRange", {"spec": {"limits": [{"type": "Container", **limit}]}})
+    [violation] = admit(kind, data).violations
+    assert (violation.path, violation.expected) == (("spec", "limits", 0, *path), expected)
+
+
+def test_a_32_bit_integer_that_is_a_list() -> None:
+    kind, data = of_kind("Service", {"spec": {"ports": [{"port": []}]}})
+    [violation] = admit(kind, data).violations
+    assert (violation.path, violation.expected) == (("spec", "ports", 0, "port"), "an integer")
+
+
+def test_null_in_a_list_is_the_zero_value() -> None:
+    kind, data = of_kind("Role", {"rules": [None]})
+    assert admit(kind, data).data["rules"] == [{}]
+
+
+def test_repeated_items_of_a_set_are_advice() -> None:
+    kind, data = of_kind(
+        "ValidatingAdmissionPolicyBinding", {"spec": {"policyName": "p", "validationActions": ["Deny"] * 2}}
+    )
+    [violation] = admit(kind, data).violations
+    assert violation.advisory
+    assert violation.path == ("spec", "validationActions", 1)
+
+
+def test_items_without_all_keys_are_not_compared() -> None:
+    constraints = [{"topologyKey": "a", "maxSkew": 1}] * 2
+    kind, data = of_kind("Pod", {"spec": {"containers": [{"name": "a"}], "topologySpreadConstraints": constraints}})
+    assert {violation.code for violation in admit(kind, data).violations} == {"TC103"}
 
 
 @pytest.mark.go

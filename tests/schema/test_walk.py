@@ -16,7 +16,7 @@ from schema_cases import ALL_KINDS, Data, Objects, resource_of
 from trainc.admission.jobset import admit_jobset, default
 from trainc.basics.jsonvalues import Path
 from trainc.kube.gotypes import GoDecodeError
-from trainc.schema import Structural, admit, parse, resource
+from trainc.schema import Resource, Structural, admit, parse, resource
 from trainc.schema.kinds import BUILT_IN, Registry
 from trainc.schema.walk import STORE, node_of
 from trainc.schema.wording import UNKNOWN
@@ -311,3 +311,17 @@ def test_a_value_that_go_cannot_decode_gets_no_default(spec: Any) -> None:
 @example(seed=6724)
 def test_random_jobsets_are_stored_the_same(seed: int) -> None:
     compare_jobset(Objects(random.Random(seed)).make("JobSet"))
+
+
+def test_a_nullable_item_has_no_default() -> None:
+    schema = schema_of(a={"type": "array", "items": {**TEXT, "nullable": True, "default": "x"}})
+    assert stored(schema, {"a": [None, "b"]}) == ({"a": [None, "b"]}, ())
+
+
+def test_metadata_is_decoded_before_that_of_embedded_objects() -> None:
+    embedded = {"x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
+    kind = Resource("example.com", "v1", "Thing", True, False, schema_of(e={"type": "object", **embedded}), "things")
+    inner = {"apiVersion": "v1", "kind": "K", "metadata": {"name": "n"}}
+    data = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "n", "labels": 1}, "e": inner}
+    [violation] = admit(kind, data).violations
+    assert violation.path == ("metadata", "labels")

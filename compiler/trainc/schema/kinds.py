@@ -40,7 +40,7 @@ class Resource(msgspec.Struct, frozen=True, eq=False):
     namespaced: bool
     status: bool
     schema: Structural
-    plural: str = ""
+    plural: str
     native: bool = False
 
     @property
