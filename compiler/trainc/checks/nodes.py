@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from trainc.basics.jsonvalues import JsonObject, Path, as_list, existing, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, existing, get, objects
 from trainc.basics.regex import lazy
 from trainc.checks.containers import command_line, containers, words
 from trainc.findings import Finding, Severity, report
@@ -113,6 +113,35 @@ def _starts_early(model: Model) -> Finding | None:
     index = next((index for index, job in enumerate(jobs) if job.get("name") == LAUNCHER), 0)
     path = existing(model.runtime.data, (*JOBSET, "replicatedJobs", index, "dependsOn"))
     return report(UNORDERED, model.runtime, path, message, hint=hint)
+
+
+NEVER: Final = "TC828"
+
+
+def check_order(model: Model, jobset: Object) -> Iterator[Finding]:
+    """Yield findings on replicated jobs that wait for themselves, or for what completes the JobSet.
+
+    JobSet evaluates the success policy before it creates the jobs whose dependencies have just completed.
+    """
+    jobs = [job for job in objects(get(jobset.data, "spec", "replicatedJobs")) if job.get("replicas") != 0]
+    targets = as_list(get(jobset.data, "spec", "successPolicy", "targetReplicatedJobs"))
+    any_of = get(jobset.data, "spec", "successPolicy", "operator") == "Any"
+    counted = {job.get("name") for job in jobs if not targets or job.get("name") in targets}
+    completed: dict[Json, set[Json]] = {}  # by job, the jobs that are complete before it starts
+    for index, job in enumerate(objects(get(jobset.data, "spec", "replicatedJobs"))):
+        name, path = job.get("name"), ("spec", "replicatedJobs", index, "dependsOn")
+        before = completed[name] = set()
+        for dependency in objects(job.get("dependsOn")):
+            before |= completed.get(other := dependency.get("name"), set())
+            before |= {other} if dependency.get("status") == "Complete" else set()
+            if other == name:
+                message = f"replicated job {name!r} waits for itself, and never starts"
+                yield report_at(NEVER, model, jobset, path, message, severity=model.severity, hint="remove it")
+        ended = before & counted
+        if name not in before and ended and (any_of or ended == counted):
+            done = ", ".join(sorted(map(repr, ended)))
+            message = f"replicated job {name!r} never starts: the JobSet is complete as soon as {done} is"
+            yield report_at(NEVER, model, jobset, path, message, severity=model.severity)
 
 
 # Fields of a TrainJob that seem to apply to every node, but apply only to MPI's launcher.
