@@ -28,6 +28,7 @@ from trainc.admission.fields import (
 from trainc.admission.policy.match import Labels, requirements, selects
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.basics.memo import Remembered
+from trainc.basics.regex import lazy
 from trainc.checks.created_pods import CONTROLLERS, JOB_NAMES, JOBSET_LABELS, controller_labels, created_job, first_job
 from trainc.checks.pod_environment import validate_env
 from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
@@ -44,6 +45,7 @@ from trainc.upstream import NODE
 MAX_INDEXED = 100_000
 MAX_FOR_MANY = 10_000
 MAX_RULES = 20
+_INTEGER = lazy(r"\+?[0-9]+")
 ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 EXIT_OPERATORS = ("In", "NotIn")
 COUNTS = (
@@ -151,11 +153,40 @@ def _success_policy(policy: Field, spec: Field, *, indexed: bool) -> None:
     policy.child("rules").at_most_items(MAX_RULES)
     completions = spec.number("completions")
     for rule in policy.items("rules"):
-        count = rule.child("succeededCount")
-        if count.number() is None and rule.child("succeededIndexes").value is None:
+        count, indexes = rule.child("succeededCount"), rule.child("succeededIndexes")
+        if count.number() is None and indexes.value is None:
             rule.required("at least one of succeededCount or succeededIndexes must be specified")
+        limit = 1 if completions is None else completions
+        number = _number_of_indexes(indexes.text(), limit)
+        if isinstance(number, str):
+            indexes.invalid(f"error parsing succeededIndexes: {number}")
         count.not_negative()
-        count.at_most(1 if completions is None else completions, " (the number of specified completions)")
+        count.at_most(limit, " (the number of specified completions)")
+        if indexes.value is not None:
+            total = number if isinstance(number, int) else 0
+            count.at_most(total, " (the number of indexes in the specified succeededIndexes field)")
+
+
+def _number_of_indexes(text: str, completions: int) -> int | str:
+    """Return how many indexes a text such as ``0-2,4`` names, or the error (validateIndexesFormat)."""
+    total, last = 0, -1
+    for interval in text.split(",") if text else ():
+        limits = interval.split("-")
+        if len(limits) > 2:
+            rule = "the requirement that an index interval can have at most two parts separated by '-'"
+            return f"the fragment {quote(interval)} violates {rule}"
+        for limit in limits:
+            if not _INTEGER.fullmatch(limit):
+                return f"cannot convert string to integer for index: {quote(limit)}"
+            if int(limit) >= completions:
+                return f"too large index: {quote(limit)}"
+        first, end = int(limits[0]), int(limits[-1])
+        if len(limits) == 2 and first >= end:
+            return f"non-increasing order, previous: {first}, current: {end}"
+        if last >= first:
+            return f"non-increasing order, previous: {last}, current: {first}"
+        total, last = total + end - first + 1, end
+    return total
 
 
 def _restart_policy(spec: Field) -> None:
