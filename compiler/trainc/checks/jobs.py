@@ -29,7 +29,16 @@ from trainc.admission.policy.match import Labels, requirements, selects
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.basics.memo import Remembered
 from trainc.basics.regex import lazy
-from trainc.checks.created_pods import CONTROLLERS, JOB_NAMES, JOBSET_LABELS, controller_labels, created_job, first_job
+from trainc.checks.created_pods import (
+    BY_SELECTOR,
+    CONTROLLERS,
+    EXCLUSIVE,
+    JOB_NAMES,
+    JOBSET_LABELS,
+    controller_labels,
+    created_job,
+    first_job,
+)
 from trainc.checks.pod_environment import validate_env
 from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
 from trainc.checks.pod_volumes import TWO_SOURCES, validate_claim
@@ -382,6 +391,10 @@ def check_jobset(model: Model, jobset: Object) -> list[Finding]:
             if not is_repeated and not _has_other_code(model, jobset, name, (*root, *fault.path), fault):
                 subject = f"job {name!r} cannot create pods: {_field(job, fault.path)}"
                 findings.append(_finding(model, jobset, fault, root, subject))
+    findings += (
+        _finding(model, jobset, fault, (), f"pods cannot be created: {dotted(fault.path)}")
+        for fault in _faults_of_exclusive(jobset.data)
+    )
     for i, policy in enumerate(objects(get(jobset.data, "spec", "volumeClaimPolicies"))):
         for j, template in enumerate(objects(policy.get("templates"))):
             for fault in faults_in(validate_claim, template.get("spec"), CLAIM):
@@ -429,6 +442,29 @@ def _faults_of_selector(jobset: str, job: JsonObject) -> list[Fault]:
     elif not root.faults and not selects(wanted, Labels(labels if manual else {**generated, **labels})):
         selector.invalid("`selector` does not match template `labels`")
     return [replace(fault, hint=_GENERATED) for fault in root.faults]
+
+
+def _faults_of_exclusive(jobset: JsonObject) -> list[Fault]:
+    """Return the errors of exclusive placement: JobSet's webhook for pods makes an affinity of the annotation.
+
+    It lets the pod with index 0 start first, and refuses the others, and all those without an index, until then.
+    """
+    root = Field(jobset, (), "", "TC808")
+    jobs = root.items("spec", "replicatedJobs")
+    for owner in (root, *(job.child("template") for job in jobs)):
+        annotations = owner.child("metadata", "annotations")
+        if EXCLUSIVE not in annotations.object() or BY_SELECTOR in annotations.object():
+            continue
+        topology = annotations.child(EXCLUSIVE)
+        if topology.text():
+            qualified_name(topology)
+        else:
+            topology.required("can not be empty")
+        for job in jobs if owner is root else (owner,):
+            mode = job.child(*(("template",) if owner is root else ()), "spec", "completionMode")
+            if mode.text() == "NonIndexed":
+                mode.invalid(f"must be Indexed with the annotation {EXCLUSIVE}")
+    return root.faults
 
 
 def _has_other_code(model: Model, jobset: Object, job: str, path: Path, fault: Fault) -> bool:
