@@ -21,7 +21,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, 
 from trainc.documents.classify import COMPANIONS, RUNTIMES, TRAINJOB
 from trainc.findings import Finding, Related, Severity, report
 from trainc.findings.redaction import masked_value
-from trainc.gitops.base import run_of
+from trainc.gitops.base import job_name_path, run_of
 from trainc.gitops.naming import new_run_hint
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
@@ -130,11 +130,22 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         for obj in objects:
             old = self.base.emitted(*identify(obj.data)) if obj.kind in ("JobSet", "ConfigMap") else None
             if old is not None and obj.kind == "JobSet":
-                found += self._jobset(model, obj, old)
+                found += self._of_another_job(model, obj, old) or self._jobset(model, obj, old)
             elif old is not None:
                 locate = partial(self._source_of_content, model, obj)
                 found += self._immutable(obj.data, old, locate, new_run_hint(model.job))
         return tuple(found)
+
+    def _of_another_job(self, model: Model, jobset: Object, old: Document) -> tuple[Finding, ...]:
+        """Return an error if the JobSet was that of another job, whose Application or Kustomization deletes it."""
+        *_, namespace, job, _ = old.source.name.split("/")
+        settings = model.options.settings
+        together = settings.target == "argocd" and settings.argocd.per == "namespace"
+        if together or (namespace, job) == (model.namespace, model.title):
+            return ()
+        message = f"JobSet {jobset.name} was that of job {job} at {self.base.revision}, whose sync deletes it"
+        related = (Related(f"at {self.base.revision}", old, ("metadata", "name")),)
+        return (report("TC602", model.job, job_name_path(model.job), message, found=jobset.name, related=related),)
 
     def _source_of_content(self, model: Model, obj: Object, change: Change) -> tuple[Document, Path]:
         """Return the source of a change of a ConfigMap: the first change of the inputs, if there is one."""
