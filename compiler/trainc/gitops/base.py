@@ -190,7 +190,7 @@ def sync_obstacles(data: JsonObject, settings: Settings, names: Iterable[str]) -
 
 
 def _argocd_effect(key: str, value: str, stateful: bool) -> str | None:
-    if key in _HOOKS:
+    if key in _HOOKS and value != "crd-install":  # which Helm takes for a hook, and Argo CD does not
         return f"{_NOT}, or deletes it and creates it again at each sync"
     options = {option.strip() for option in value.split(",")}
     return f"{_AGAIN} at each sync" if stateful and key == _SYNC_OPTIONS and options & _REPLACED else None
