@@ -22,9 +22,9 @@ from trainc.schema import admit, resource
 from trainc.upstream import FIXES
 
 NAMES = [name for name, _ in goldens.cases()]
-NEVER_RUNS = {"TC820", "TC821", "TC822", "TC823", "TC827"}
-DEAD = {"plain/V9-mpi-no-template": {"TC822"}}
-"""A runtime of MPI without any replicated job."""
+NEVER_RUNS = {"TC820", "TC821", "TC822", "TC823", "TC827", "TC828"}
+DEAD = {"plain/V9-mpi-no-template": {"TC822"}, "jobset/depends-on-itself": {"TC828"}}
+"""A runtime of MPI without any replicated job, and a job that waits for itself."""
 
 
 def test_enough_cases() -> None:

@@ -9,7 +9,7 @@ import pytest
 from trainc import Options, Severity, Source, compile
 
 ERRORS = Path(__file__).parents[1] / "errors"
-CASES = ("TC820-initializer", "TC821-faithful", "TC822-jobs", "TC823-label", "TC827-hostnames")
+CASES = ("TC820-initializer", "TC821-faithful", "TC822-jobs", "TC823-label", "TC827-hostnames", "TC828-order")
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -6,7 +6,7 @@ import pytest
 
 from oracle import goldens
 from oracle.admission import request
-from trainc.admission.update import config_map_changes, jobset_changes, trainjob_changes
+from trainc.admission.update import jobset_changes, refused_changes, trainjob_changes
 from trainc.basics.jsonvalues import Json, JsonObject, get
 
 WEBHOOKS = {"JobSet": (jobset_changes, "jobset-webhook"), "TrainJob": (trainjob_changes, "webhook")}
@@ -122,7 +122,7 @@ def config_map(**content: Json) -> JsonObject:
 )
 def test_an_immutable_config_map(new: JsonObject, refused: list[str]) -> None:
     old: JsonObject = {"data": {"a": "b"}}
-    found = [change.upstream for change in config_map_changes(config_map(**new), config_map(immutable=True, **old))]
+    found = [change.upstream for change in refused_changes(config_map(**new), config_map(immutable=True, **old))]
     assert found == [f"{name}: Forbidden: field is immutable when `immutable` is set" for name in refused]
     for own in ({}, {"immutable": False}):
-        assert not list(config_map_changes(config_map(**new), config_map(**own, **old))), "it may become immutable"
+        assert not list(refused_changes(config_map(**new), config_map(**own, **old))), "it may become immutable"

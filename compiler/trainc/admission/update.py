@@ -4,19 +4,21 @@ Sources: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go ValidateUpdate, with ever
 Trainer v2.3.0 pkg/webhooks/trainjob_webhook.go (the defaulter) and pkg/runtime/framework/plugins/jobset
 checkRuntimePatchesImmutability. Trainer's webhooks for runtimes compare nothing with the old object. JobSet's defaults
 are set on create only, so whole objects are compared.
-For ConfigMaps: Kubernetes v1.34 pkg/apis/core/validation, ValidateConfigMapUpdate.
+For other kinds: Kubernetes v1.34 pkg/apis/core, batch and rbac, validation of updates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from trainc.admission.jobset import overlay
+from trainc.basics.differences import same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects, put
 from trainc.findings.redaction import masked_value
 from trainc.kube.fielderror import forbidden, go_value
 from trainc.kube.gotypes import JOB_SET, TRAIN_JOB, decode, typed
+from trainc.kube.quantity import from_json
 
 IMMUTABLE = "field is immutable"
 FROZEN = "field is immutable when `immutable` is set"
@@ -62,17 +64,47 @@ def jobset_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange
             yield ForbiddenChange(path, value, was, IMMUTABLE, text)
 
 
-def config_map_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:
-    """Yield the changed fields of an immutable ConfigMap.
+_CLAIM = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+_ROLE = "cannot change roleRef"
+_LESS = "field can not be less than status.capacity"
+_JOB_SPEC = ("selector", "template", "completionMode", "podFailurePolicy", "successPolicy", "backoffLimitPerIndex")
+_CLAIM_SPEC = ("accessModes", "selector", "storageClassName", "volumeMode", "volumeName", "dataSource")
+_FIXED: Mapping[str, tuple[tuple[Path, ...], str]] = {
+    "ClusterRoleBinding": ((("roleRef",),), _ROLE),
+    "Job": (tuple(("spec", name) for name in _JOB_SPEC), IMMUTABLE),
+    "PersistentVolumeClaim": (tuple(("spec", name) for name in _CLAIM_SPEC), _CLAIM),
+    "RoleBinding": ((("roleRef",),), _ROLE),
+    "Secret": ((("type",),), IMMUTABLE),
+}
+"""The fields of a kind that may not change, and the API server's message."""
 
-    Both are ConfigMaps as a cluster stores them.
+_SET_BY_CLUSTER = ("storageClassName", "volumeName")
+"""Fields of a claim that a cluster sets if they are absent, so that adding them may change nothing."""
+
+_STORAGE: Path = ("spec", "resources", "requests", "storage")
+
+
+def refused_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:
+    """Yield the changed fields that the API server does not let change in an object of a built-in kind.
+
+    Both are objects with the same kind, namespace and name, as a cluster stores them.
     """
-    if old.get("immutable") is not True:
+    kind = str(new["kind"])
+    paths, message = _FIXED.get(kind, ((), ""))
+    fixed = [(path, message) for path in paths]
+    if kind in ("ConfigMap", "Secret") and old.get("immutable") is True:
+        fixed += [((name,), FROZEN) for name in ("immutable", "data", "binaryData", "stringData")]
+    for path, text in fixed:
+        value, was = get(new, *path), get(old, *path)
+        known = was is not None or path[-1] not in _SET_BY_CLUSTER
+        if known and not same(value, was) and (value or was):  # an empty value is stored as none
+            yield ForbiddenChange(path, value, was, text, forbidden(dotted(path), text))
+    value, was = get(new, *_STORAGE), get(old, *_STORAGE)
+    try:
+        if kind == "PersistentVolumeClaim" and None not in (value, was) and from_json(value) < from_json(was):
+            yield ForbiddenChange(_STORAGE, value, was, _LESS, forbidden(dotted(_STORAGE), _LESS))
+    except ValueError:  # not a quantity
         return
-    for name in ("immutable", "data", "binaryData"):
-        value, was = new.get(name), old.get(name)
-        if value != was and (value or was):  # an empty map is stored as none
-            yield ForbiddenChange((name,), value, was, FROZEN, forbidden(name, FROZEN))
 
 
 def rewritten(job: JsonObject, before: JsonObject | None = None) -> JsonObject:

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.admission.base_revision import as_stored
-from trainc.admission.update import FROZEN, IMMUTABLE, config_map_changes
+from trainc.admission.update import refused_changes
 from trainc.basics.differences import Change, changes, key_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
@@ -37,7 +37,6 @@ from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
-from trainc.kube.quantity import from_json
 from trainc.pipeline.update_rules import jobset_refusals
 from trainc.project.files import Kind, foreign
 from trainc.schema.kinds import BUILT_IN, split_version
@@ -326,31 +325,14 @@ def _is_same(old: Json, new: Json, names: _Names) -> bool:
     return old == new and type(old) is type(new)
 
 
-_CLAIM: Final = ("accessModes", "selector", "storageClassName", "volumeMode", "volumeName", "dataSource")
-_JOB: Final = ("selector", "template", "completionMode", "podFailurePolicy", "successPolicy", "backoffLimitPerIndex")
-_ROLE: Final[tuple[tuple[Path, ...], str]] = ((("roleRef",),), "cannot change roleRef")
-_FIXED_FIELDS: Final[Mapping[str, tuple[tuple[Path, ...], str]]] = {
-    "ClusterRoleBinding": _ROLE,
-    "Job": (tuple(("spec", name) for name in _JOB), IMMUTABLE),
-    "PersistentVolumeClaim": (
-        tuple(("spec", name) for name in _CLAIM),
-        "spec is immutable after creation except resources.requests and volumeAttributesClassName",
-    ),
-    "RoleBinding": _ROLE,
-    "Secret": ((("type",),), IMMUTABLE),
-}
-"""The fields of a kind that may not change, and the API server's message."""
-
-_STORAGE: Final[Path] = ("spec", "resources", "requests", "storage")
-
-
 def _refusals(new: Document, old: Document) -> tuple[tuple[Refusal, ...], tuple[Finding, ...]]:
     """Return the changes that a cluster refuses, and findings about an object that cannot be compared.
 
     Both objects have the same kind, namespace and name.
     """
     kind = str(new.data["kind"])
-    found = list(_of_jobset(new, old) if kind == "JobSet" else _of_other(kind, new.data, old.data))
+    others = ((dotted(change.path), change.message) for change in refused_changes(new.data, old.data))
+    found = list(_of_jobset(new, old) if kind == "JobSet" else others)
     findings = tuple(each for each in found if isinstance(each, Finding))
     return tuple(Refusal(kind, _name(new), *each) for each in found if not isinstance(each, Finding)), findings
 
@@ -375,27 +357,6 @@ def _of_jobset(new: Document, old: Document) -> Iterator[tuple[str, str] | Findi
             return
         for refusal in refusals:
             yield from ((named(after, before, change), refusal.message) for change in refusal.changes)
-
-
-def _of_other(kind: str, new: JsonObject, old: JsonObject) -> Iterator[tuple[str, str]]:
-    if kind == "ConfigMap":
-        yield from ((dotted(each.path), each.message) for each in config_map_changes(new, old))
-    paths, message = _FIXED_FIELDS.get(kind, ((), ""))
-    yield from ((dotted(path), message) for path in paths if _differs(new, old, path))
-    if kind == "Secret" and old.get("immutable") is True:
-        yield from ((name, FROZEN) for name in ("immutable", "data", "stringData") if _differs(new, old, (name,)))
-    if kind == "PersistentVolumeClaim":
-        sizes = [get(data, *_STORAGE) for data in (new, old)]
-        try:
-            if None not in sizes and from_json(sizes[0]) < from_json(sizes[1]):
-                yield dotted(_STORAGE), "field can not be less than status.capacity"
-        except ValueError:  # not a quantity
-            return
-
-
-def _differs(new: JsonObject, old: JsonObject, path: Path) -> bool:
-    value, was = get(new, *path), get(old, *path)
-    return not same(value, was) and bool(value or was)  # an empty value is stored as none
 
 
 _PLAIN = lazy(r"[A-Za-z_][\w-]*\Z")

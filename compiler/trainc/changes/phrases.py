@@ -292,8 +292,9 @@ _NAMED: Final = 10
 
 
 def weakened_title(difference: Difference) -> str:
-    """Return the heading of the less strict checks."""
-    return f"{counted(len(difference.weakened), 'change')} that may weaken checks"
+    """Return the heading of the less strict checks, and of settings that restart jobs (TC616)."""
+    restarts = any(finding.code == "TC616" for finding in difference.weakened)
+    return f"{counted(len(difference.weakened), 'change')} that may weaken checks{' or restart jobs' * restarts}"
 
 
 def weakened_lines(difference: Difference) -> Iterator[tuple[str, str]]:

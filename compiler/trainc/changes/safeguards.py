@@ -1,7 +1,7 @@
-"""Finds policies, severities and comments that are less strict than at another revision. Pure.
+"""Finds policies, severities and comments that are less strict than before, and settings that restart jobs.
 
 Whether a changed expression forbids less cannot be decided in general. Only changes that clearly forbid as much or more
-are accepted; all others are reported, so that no rule is weakened unnoticed.
+are accepted; all others are reported, so that no rule is weakened unnoticed. Pure.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from trainc.admission.policy.documents import BINDING, POLICY, is_policy, rows
@@ -24,9 +25,10 @@ from trainc.findings import CODES, Finding, report, sort_key
 from trainc.findings.severities import IGNORE, KEY, locked, rank
 from trainc.findings.severities import read as read_levels
 from trainc.findings.suppression import WORD, Suppressions
+from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME
 from trainc.gitops.naming import MODE
 from trainc.inputs.options import Revision
-from trainc.inputs.settings import read_settings
+from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Document, Source
 from trainc.project.files import KEY as UNMANAGED
 from trainc.project.files import unmanaged
@@ -37,12 +39,13 @@ Weaker = Iterator[tuple[Path, str]]
 _DOCUMENTS = "TC520"
 _SETTINGS = "TC521"
 _COMMENTS = "TC522"
+_RESTARTING = "TC616"
 
 
 def weakened(
     before: Revision, after: Revision, config: Document | None, unread: Iterable[Source] = ()
 ) -> tuple[Finding, ...]:
-    """Return findings about checks that are less strict than before: TC520, TC521 and TC522, sorted.
+    """Return findings about checks that are less strict than before, and settings that restart jobs, sorted.
 
     ``config`` is trainc.yaml after the change. ``unread`` are files below policies/ that are not read as policies, to
     which a missing policy may have been moved.
@@ -51,6 +54,7 @@ def weakened(
     found = [*_weaker_documents(before, after, unread), *_new_comments(before, after)]
     for path, message in (*_severities(before.config.get(KEY), after.config.get(KEY)), *_settings(before, after)):
         found.append(report(_SETTINGS, config, existing(config.data, path), f"{message} since {before.name}"))
+    found += _restarting(before, after, config)
     return tuple(sorted(found, key=sort_key))
 
 
@@ -203,6 +207,46 @@ def _settings(before: Revision, after: Revision) -> Weaker:
             below = own if get(after.config, *own, "naming") is not None else ("defaults",)
             change = f"raised from {was} to {now}" if now is not None else f"of {was} removed"
             yield (*below, "naming", "maxReruns"), f"environment {name}: maxReruns {change}"
+
+
+def _restarting(before: Revision, after: Revision, config: Document) -> Iterator[Finding]:
+    """Yield a finding for each setting with which Argo CD or Flux deploys all jobs of an environment anew."""
+    environments = as_object(before.config.get("environments"))
+    for name in (name for name in as_object(after.config.get("environments")) if name in environments):
+        was, now = (read_settings(revision.config, name) for revision in (before, after))
+        by_flux = was.target == "flux"
+        if not by_flux and not was.argocd.repo_url:
+            continue  # its Applications are not trainc's
+        kept = (was.flux if by_flux else was.argocd).on_delete == "keep"
+        what = "Kustomizations" if by_flux else "Applications"
+        placed = _placement(now)
+        for path, old in _placement(was).items():
+            new, moved = placed.get(path, old), path == ("destination",)
+            if new == old or (kept and not moved):
+                continue
+            effect = f"its {what} are replaced by others, which stops running jobs and runs all jobs again"
+            hint = f"set {was.target}.onDelete: keep in an earlier commit, so that running jobs continue"
+            if moved:
+                effect = "all jobs run again there, and those in the old cluster continue without Argo CD"
+                hint = "remove the jobs from the environment in an earlier commit"
+            places = (("environments", name), ("defaults",))
+            where = next((place for place in places if get(after.config, *place, path[0]) is not None), places[0])
+            message = f"environment {name}: {'.'.join(path)} changed from {old} to {new} since {before.name}: {effect}"
+            yield report(_RESTARTING, config, existing(config.data, (*where, *path)), message, hint=hint)
+
+
+def _placement(settings: Settings) -> Mapping[tuple[str, ...], str]:
+    """Return the options that name the cluster and the Applications or Kustomizations of an environment."""
+    if settings.target == "flux":
+        return {("target",): settings.target, ("flux", "namespace"): settings.flux.namespace}
+    argocd, cluster = settings.argocd, settings.destination.name or settings.destination.server.rstrip("/")
+    return {
+        ("target",): settings.target,
+        ("argocd", "namespace"): argocd.namespace,
+        ("argocd", "per"): argocd.per,
+        ("argocd", "hydrator"): "none" if argocd.hydrator is UNSET else "a branch",
+        ("destination",): IN_CLUSTER_NAME if cluster in ("", IN_CLUSTER) else cluster,
+    }
 
 
 def _most_reruns(config: JsonObject, environment: str) -> int | None:

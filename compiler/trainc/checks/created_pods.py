@@ -24,8 +24,8 @@ from trainc.upstream import JOBSET_API
 JOBSET_LABELS: Final = "jobset.sigs.k8s.io/"
 """The prefix of the labels that JobSet adds."""
 _UID: Final = f"{JOBSET_LABELS}jobset-uid"
-_EXCLUSIVE: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
-_BY_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
+EXCLUSIVE: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+BY_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
 CONTROLLERS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 JOB_NAMES: Final = ("job-name", "batch.kubernetes.io/job-name")
@@ -159,15 +159,15 @@ def _exclusive_topology(jobset: JsonObject, replicated: JsonObject) -> JsonObjec
     found: JsonObject = {}
     for owner in (jobset, as_object(replicated.get("template"))):
         annotations = as_object(get(owner, "metadata", "annotations"))
-        if _EXCLUSIVE in annotations:
-            found |= {key: annotations[key] for key in (_EXCLUSIVE, _BY_SELECTOR) if key in annotations}
+        if EXCLUSIVE in annotations:
+            found |= {key: annotations[key] for key in (EXCLUSIVE, BY_SELECTOR) if key in annotations}
     return found
 
 
 def _exclusive_pod_spec(spec: JsonObject, metadata: JsonObject, job: str) -> JsonObject:
     """Return the spec of pods with, if annotations ask for it, only nodes that are labelled for their Job."""
     annotations = as_object(metadata["annotations"])
-    if _EXCLUSIVE not in annotations or _BY_SELECTOR not in annotations:
+    if EXCLUSIVE not in annotations or BY_SELECTOR not in annotations:
         return spec
     selector = {**as_object(spec.get("nodeSelector")), "alpha.jobset.sigs.k8s.io/namespaced-job": job}
     key = "alpha.jobset.sigs.k8s.io/no-schedule"

@@ -28,7 +28,17 @@ from trainc.admission.fields import (
 from trainc.admission.policy.match import Labels, requirements, selects
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.basics.memo import Remembered
-from trainc.checks.created_pods import CONTROLLERS, JOB_NAMES, JOBSET_LABELS, controller_labels, created_job, first_job
+from trainc.basics.regex import lazy
+from trainc.checks.created_pods import (
+    BY_SELECTOR,
+    CONTROLLERS,
+    EXCLUSIVE,
+    JOB_NAMES,
+    JOBSET_LABELS,
+    controller_labels,
+    created_job,
+    first_job,
+)
 from trainc.checks.pod_environment import validate_env
 from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
 from trainc.checks.pod_volumes import TWO_SOURCES, validate_claim
@@ -44,6 +54,7 @@ from trainc.upstream import NODE
 MAX_INDEXED = 100_000
 MAX_FOR_MANY = 10_000
 MAX_RULES = 20
+_INTEGER = lazy(r"\+?[0-9]+")
 ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 EXIT_OPERATORS = ("In", "NotIn")
 COUNTS = (
@@ -151,11 +162,40 @@ def _success_policy(policy: Field, spec: Field, *, indexed: bool) -> None:
     policy.child("rules").at_most_items(MAX_RULES)
     completions = spec.number("completions")
     for rule in policy.items("rules"):
-        count = rule.child("succeededCount")
-        if count.number() is None and rule.child("succeededIndexes").value is None:
+        count, indexes = rule.child("succeededCount"), rule.child("succeededIndexes")
+        if count.number() is None and indexes.value is None:
             rule.required("at least one of succeededCount or succeededIndexes must be specified")
+        limit = 1 if completions is None else completions
+        number = _number_of_indexes(indexes.text(), limit)
+        if isinstance(number, str):
+            indexes.invalid(f"error parsing succeededIndexes: {number}")
         count.not_negative()
-        count.at_most(1 if completions is None else completions, " (the number of specified completions)")
+        count.at_most(limit, " (the number of specified completions)")
+        if indexes.value is not None:
+            total = number if isinstance(number, int) else 0
+            count.at_most(total, " (the number of indexes in the specified succeededIndexes field)")
+
+
+def _number_of_indexes(text: str, completions: int) -> int | str:
+    """Return how many indexes a text such as ``0-2,4`` names, or the error (validateIndexesFormat)."""
+    total, last = 0, -1
+    for interval in text.split(",") if text else ():
+        limits = interval.split("-")
+        if len(limits) > 2:
+            rule = "the requirement that an index interval can have at most two parts separated by '-'"
+            return f"the fragment {quote(interval)} violates {rule}"
+        for limit in limits:
+            if not _INTEGER.fullmatch(limit):
+                return f"cannot convert string to integer for index: {quote(limit)}"
+            if int(limit) >= completions:
+                return f"too large index: {quote(limit)}"
+        first, end = int(limits[0]), int(limits[-1])
+        if len(limits) == 2 and first >= end:
+            return f"non-increasing order, previous: {first}, current: {end}"
+        if last >= first:
+            return f"non-increasing order, previous: {last}, current: {first}"
+        total, last = total + end - first + 1, end
+    return total
 
 
 def _restart_policy(spec: Field) -> None:
@@ -351,6 +391,10 @@ def check_jobset(model: Model, jobset: Object) -> list[Finding]:
             if not is_repeated and not _has_other_code(model, jobset, name, (*root, *fault.path), fault):
                 subject = f"job {name!r} cannot create pods: {_field(job, fault.path)}"
                 findings.append(_finding(model, jobset, fault, root, subject))
+    findings += (
+        _finding(model, jobset, fault, (), f"pods cannot be created: {dotted(fault.path)}")
+        for fault in _faults_of_exclusive(jobset.data)
+    )
     for i, policy in enumerate(objects(get(jobset.data, "spec", "volumeClaimPolicies"))):
         for j, template in enumerate(objects(policy.get("templates"))):
             for fault in faults_in(validate_claim, template.get("spec"), CLAIM):
@@ -398,6 +442,29 @@ def _faults_of_selector(jobset: str, job: JsonObject) -> list[Fault]:
     elif not root.faults and not selects(wanted, Labels(labels if manual else {**generated, **labels})):
         selector.invalid("`selector` does not match template `labels`")
     return [replace(fault, hint=_GENERATED) for fault in root.faults]
+
+
+def _faults_of_exclusive(jobset: JsonObject) -> list[Fault]:
+    """Return the errors of exclusive placement: JobSet's webhook for pods makes an affinity of the annotation.
+
+    It lets the pod with index 0 start first, and refuses the others, and all those without an index, until then.
+    """
+    root = Field(jobset, (), "", "TC808")
+    jobs = root.items("spec", "replicatedJobs")
+    for owner in (root, *(job.child("template") for job in jobs)):
+        annotations = owner.child("metadata", "annotations")
+        if EXCLUSIVE not in annotations.object() or BY_SELECTOR in annotations.object():
+            continue
+        topology = annotations.child(EXCLUSIVE)
+        if topology.text():
+            qualified_name(topology)
+        else:
+            topology.required("can not be empty")
+        for job in jobs if owner is root else (owner,):
+            mode = job.child(*(("template",) if owner is root else ()), "spec", "completionMode")
+            if mode.text() == "NonIndexed":
+                mode.invalid(f"must be Indexed with the annotation {EXCLUSIVE}")
+    return root.faults
 
 
 def _has_other_code(model: Model, jobset: Object, job: str, path: Path, fault: Fault) -> bool:

@@ -2,6 +2,8 @@
 
 Sources: Trainer v2.3.0 pkg/runtime/framework/plugins/mpi/mpi.go, which finds the replicated jobs by name; JobSet
 v0.12.0: success policy, dependsOn, startup policy and, in pkg/controllers/jobset_controller.go, the headless Service.
+Kubernetes v1.34: pkg/controller/job (only pods of an Indexed Job have host names) and getPodDNSType in
+pkg/kubelet/network/dns/dns.go.
 """
 
 from __future__ import annotations
@@ -10,11 +12,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from trainc.basics.jsonvalues import JsonObject, Path, as_list, existing, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, existing, get, objects
 from trainc.basics.regex import lazy
 from trainc.checks.containers import command_line, containers, words
 from trainc.findings import Finding, Severity, report
-from trainc.gitops.pods import pod_specs
+from trainc.gitops.pods import pod_specs, replicated_pods
 from trainc.plugins.base import pod_containers
 from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.implementations import HOSTFILE_DIRECTORY
@@ -113,6 +115,35 @@ def _starts_early(model: Model) -> Finding | None:
     return report(UNORDERED, model.runtime, path, message, hint=hint)
 
 
+NEVER: Final = "TC828"
+
+
+def check_order(model: Model, jobset: Object) -> Iterator[Finding]:
+    """Yield findings on replicated jobs that wait for themselves, or for what completes the JobSet.
+
+    JobSet evaluates the success policy before it creates the jobs whose dependencies have just completed.
+    """
+    jobs = [job for job in objects(get(jobset.data, "spec", "replicatedJobs")) if job.get("replicas") != 0]
+    targets = as_list(get(jobset.data, "spec", "successPolicy", "targetReplicatedJobs"))
+    any_of = get(jobset.data, "spec", "successPolicy", "operator") == "Any"
+    counted = {job.get("name") for job in jobs if not targets or job.get("name") in targets}
+    completed: dict[Json, set[Json]] = {}  # by job, the jobs that are complete before it starts
+    for index, job in enumerate(objects(get(jobset.data, "spec", "replicatedJobs"))):
+        name, path = job.get("name"), ("spec", "replicatedJobs", index, "dependsOn")
+        before = completed[name] = set()
+        for dependency in objects(job.get("dependsOn")):
+            before |= completed.get(other := dependency.get("name"), set())
+            before |= {other} if dependency.get("status") == "Complete" else set()
+            if other == name:
+                message = f"replicated job {name!r} waits for itself, and never starts"
+                yield report_at(NEVER, model, jobset, path, message, severity=model.severity, hint="remove it")
+        ended = before & counted
+        if name not in before and ended and (any_of or ended == counted):
+            done = ", ".join(sorted(map(repr, ended)))
+            message = f"replicated job {name!r} never starts: the JobSet is complete as soon as {done} is"
+            yield report_at(NEVER, model, jobset, path, message, severity=model.severity)
+
+
 # Fields of a TrainJob that seem to apply to every node, but apply only to MPI's launcher.
 
 
@@ -154,16 +185,30 @@ _RENDEZVOUS = lazy(r"\b(?:torchrun|torch\.distributed|tune|accelerate|deepspeed)
 
 
 def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Yield a finding if the JobSet has no host names, but a plugin passes them to processes."""
-    if get(jobset.data, *HOSTNAMES) is not False or (policy := _user_of_hostnames(model)) is None:
+    """Yield findings if a plugin passes host names to processes, but pods have none or do not ask the cluster's DNS."""
+    if (policy := _user_of_hostnames(model)) is None:
         return
-    subdomain = get(jobset.data, "spec", "network", "subdomain") or jobset.name
-    if any(pod.get("subdomain") == subdomain for _, pod in pod_specs(jobset.data)):
-        return  # the runtime has a Service of its own
-    alone = policy in RANK_0.values() and _is_alone(model, jobset.data)
-    severity = Severity.WARNING if alone else model.severity
-    message = f"enableDNSHostnames is false, so the host names that {policy} uses do not resolve"
-    yield report_at(UNRESOLVED, model, jobset, HOSTNAMES, message, severity=severity)
+    network, names = get(jobset.data, "spec", "network"), f"the host names that {policy} uses do not resolve"
+    severity = Severity.WARNING if policy in RANK_0.values() and _is_alone(model, jobset.data) else model.severity
+    if get(network, "enableDNSHostnames") is False:
+        subdomain = get(network, "subdomain") or jobset.name
+        if all(pod.get("subdomain") != subdomain for _, pod in pod_specs(jobset.data)):  # a Service of its own
+            message = f"enableDNSHostnames is false, so {names}"
+            yield report_at(UNRESOLVED, model, jobset, HOSTNAMES, message, severity=severity)
+        return
+    asking = model.trainer_set.name if model.trainer_set is not None else None
+    for name, path, pod in replicated_pods(jobset.data):
+        mode: Path = (*path[:3], "template", "spec", "completionMode")
+        if name == (NODE if policy == "MPI" else asking) and get(jobset.data, *mode) == "NonIndexed":
+            message = f"the pods of a NonIndexed Job have no host names, so {names}"
+            hint = "remove completionMode, or set it to Indexed"
+            yield report_at(UNRESOLVED, model, jobset, mode, message, severity=severity, hint=hint)
+        on_host, dns = pod.get("hostNetwork") is True, pod.get("dnsPolicy")
+        if name == asking and (dns == "Default" or (on_host and dns in (None, "ClusterFirst"))):
+            message = f"the pods ask the DNS of their node, not that of the cluster, so {names}"
+            hint = f"set dnsPolicy: {'ClusterFirstWithHostNet' if on_host else 'ClusterFirst'}"
+            where = (*path, "hostNetwork" if dns is None else "dnsPolicy")
+            yield report_at(UNRESOLVED, model, jobset, where, message, severity=Severity.WARNING, hint=hint)
 
 
 def _user_of_hostnames(model: Model) -> str | None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, existing, get
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, existing, get, paths
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
 from trainc.inputs.options import Options
+from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
 from trainc.plugins.base import manifest
 from trainc.plugins.model import Model, Object, Objects, Origin
@@ -147,3 +148,55 @@ def not_allowed(document: Document, path: Path, namespace: str, options: Options
         return ()
     message = f"namespace {namespace} is not among argocd.namespaces of environment {options.environment}"
     return (report("TC612", document, path, message, found=namespace, expected=", ".join(allowed)),)
+
+
+# What keeps Argo CD or Flux from applying an object, or lets them create it again.
+#
+# Sources: Argo CD v3.5.1 reposerver/repository/repository.go (getPotentiallyValidManifestFile), gitops-engine/pkg/sync
+# (hook/hook.go, sync_context.go); kustomize-controller internal/controller/kustomization_controller.go (apply) and
+# fluxcd/pkg/ssa (AnyInMetadata); kustomize api/resource/factory.go (DropLocalNodes).
+
+NOT_APPLIED: Final = "TC615"
+_SKIPPED: Final = "+argocd:skip-file-rendering"
+_HOOKS: Final = ("argocd.argoproj.io/hook", "helm.sh/hook")
+_SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
+_REPLACED: Final = frozenset(("Replace=true", "Force=true"))
+_FLUX: Final = "kustomize.toolkit.fluxcd.io/"
+_IGNORED: Final = ((f"{_FLUX}reconcile", "disabled"), (f"{_FLUX}ssa", "Ignore"))
+_LOCAL: Final = "config.kubernetes.io/local-config"
+_STATEFUL: Final = (JOBSET, "Job", "PersistentVolumeClaim")
+"""Kinds whose objects lose their progress or their data if they are created again."""
+
+_NOT: Final = "does not apply it"
+_AGAIN: Final = "may delete it and create it again"
+
+
+def sync_obstacles(data: JsonObject, settings: Settings, names: Iterable[str]) -> Iterator[tuple[Path, str]]:
+    """Yield path and message of what keeps Argo CD or Flux from applying an object, or lets them create it again.
+
+    ``names`` are those of its sources, with which its file begins.
+    """
+    by_flux, stateful = settings.target == "flux", data["kind"] in _STATEFUL
+    tool, effect = ("Flux", _flux_effect) if by_flux else ("Argo CD", _argocd_effect)
+    for field in ("annotations", "labels") if by_flux else ("annotations",):
+        for key, value in as_object(get(data, "metadata", field)).items():
+            if found := effect(key, str(value), stateful):
+                yield ("metadata", field, key), f"with {key}: {value}, {tool} {found}"
+    message = f"Argo CD ignores every file that contains {_SKIPPED}"
+    if not by_flux and any(_SKIPPED in name for name in (*names, settings.render_command)):
+        yield (), f"{message}, and its first line names its sources"
+    elif not by_flux and _SKIPPED in repr(data):  # faster than a walk, and hardly ever true
+        yield [path for path in paths(data) if path and _SKIPPED in f"{path[-1]} {get(data, *path)}"][-1], message
+
+
+def _argocd_effect(key: str, value: str, stateful: bool) -> str | None:
+    if key in _HOOKS and value != "crd-install":  # which Helm takes for a hook, and Argo CD does not
+        return f"{_NOT}, or deletes it and creates it again at each sync"
+    options = {option.strip() for option in value.split(",")}
+    return f"{_AGAIN} at each sync" if stateful and key == _SYNC_OPTIONS and options & _REPLACED else None
+
+
+def _flux_effect(key: str, value: str, stateful: bool) -> str | None:
+    if (key, value) in _IGNORED or (key == _LOCAL and value != "false"):
+        return _NOT
+    return _AGAIN if stateful and (key, value) == (f"{_FLUX}force", "enabled") else None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from trainc.admission.base_revision import Identity
 from trainc.basics.jsonvalues import Path, as_object, get
 from trainc.findings import Finding, Related, Severity, report
 from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME
-from trainc.gitops.base import Pass, job_name_path, not_allowed, option_path
+from trainc.gitops.base import NOT_APPLIED, Pass, job_name_path, not_allowed, option_path, sync_obstacles
 from trainc.gitops.images import rewritten
 from trainc.gitops.naming import DeployedJob
 from trainc.gitops.patches import patch_position
@@ -17,7 +17,8 @@ from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings, fits
 from trainc.inputs.source import Document
-from trainc.plugins.model import Findings, Model
+from trainc.plugins.model import Findings, Model, Objects
+from trainc.plugins.origins import report_at
 
 _NAME: Path = ("metadata", "name")
 WITHOUT_TARGET: Final = "TC606"
@@ -200,4 +201,12 @@ def check(model: Model) -> Findings:
     return not_allowed(model.job, _NAME, model.namespace, model.options)
 
 
-ARGOCD_NAMESPACES: Final = Pass("argocd_namespaces", check=check)
+def check_objects(model: Model, objects: Objects) -> Iterator[Finding]:
+    """Refuse objects that Argo CD or Flux would not apply, or create again."""
+    names = (model.job.source.name, model.runtime.source.name)
+    for obj in objects:
+        for path, message in sync_obstacles(obj.data, model.options.settings, names):
+            yield report_at(NOT_APPLIED, model, obj, path, f"{obj.kind} {obj.name}: {message}")
+
+
+SYNC: Final = Pass("sync", check=check, check_objects=check_objects)

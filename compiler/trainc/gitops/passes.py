@@ -31,7 +31,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     immutable_configmaps.PASS,
     lifetime.TTL,
     service_accounts.PASS,
-    environment.ARGOCD_NAMESPACES,
+    environment.SYNC,
     flux.PASS,
     lifetime.QUEUE,
     naming.HASH_SUFFIX,

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from trainc.admission.base_revision import Identity, identify
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, paths
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, paths
 from trainc.basics.regex import lazy
 from trainc.documents.classify import (
     CLUSTER_SCOPED,
@@ -26,12 +26,13 @@ from trainc.documents.classify import (
 )
 from trainc.findings import Finding, Related, report
 from trainc.gitops import flux
-from trainc.gitops.base import not_allowed, option_origin
+from trainc.gitops.base import NOT_APPLIED, not_allowed, option_origin, sync_obstacles
 from trainc.gitops.patches import go_encoded, patched_companion, problems
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
 from trainc.plugins.model import Object, Origin
+from trainc.plugins.origins import nearest
 from trainc.upstream import RBAC_GROUP, SERVER_FIELDS
 
 FOLDER: Final = "0-shared"
@@ -112,7 +113,19 @@ def share(
                 findings.append(report("TC608", document, _NAME, message, related=related))
             elif first is one:
                 findings += problems(options, document, one.obj)
+                findings += _not_applied(one, options)
     return tuple(found[key] for key in sorted(found)), tuple(findings)
+
+
+def _not_applied(one: Shared, options: Options) -> Iterator[Finding]:
+    """Report what keeps Argo CD or Flux from applying a companion, or lets them create it again."""
+    for path, message in sync_obstacles(one.obj.data, options.settings, (one.document.source.name,)):
+        origin = nearest(one.obj.origins(), path)
+        document, where = one.document, path
+        if origin is not None and origin.document is not None:
+            document, where = origin.document, origin.path
+        text = f"{one.obj.kind} {one.obj.name}: {message}"
+        yield report(NOT_APPLIED, document, existing(document.data, where), text)
 
 
 def collisions(shared: Iterable[Shared], objects: Iterable[Summary]) -> tuple[Finding, ...]:

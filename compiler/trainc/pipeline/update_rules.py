@@ -15,13 +15,13 @@ from msgspec.structs import replace
 
 from trainc.admission.base_revision import Base, as_stored, broken, identify, standard
 from trainc.admission.rules import BrokenRule, failures
-from trainc.admission.update import config_map_changes, jobset_changes, rewritten, trainjob_changes
+from trainc.admission.update import jobset_changes, refused_changes, rewritten, trainjob_changes
 from trainc.basics.differences import Change, changes, contains, counterpart, holds, is_text_of, same, undone
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get
-from trainc.documents.classify import RUNTIMES, TRAINJOB
+from trainc.documents.classify import COMPANIONS, RUNTIMES, TRAINJOB
 from trainc.findings import Finding, Related, Severity, report
 from trainc.findings.redaction import masked_value
-from trainc.gitops.base import run_of
+from trainc.gitops.base import job_name_path, run_of
 from trainc.gitops.naming import new_run_hint
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
@@ -34,7 +34,7 @@ from trainc.upstream import RUN
 
 RULE: Final = "TC202"
 WEBHOOK: Final = "TC204"
-CONFIG_MAP: Final = "TC205"
+FIXED: Final = "TC205"
 RUN_NUMBER: Final = "TC609"
 _ADVISORY = frozenset((TRAINJOB, *RUNTIMES))
 """The kinds that may never be applied to a cluster."""
@@ -83,8 +83,11 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         old = self.base.input(*identify(new))
         if old is not None and new["kind"] == TRAINJOB and run_of(document) < run_of(old):
             return (self._earlier_run(document, old),)
-        if old is not None and identify(new)[:2] == ("", "ConfigMap"):
-            return tuple(self._immutable(new, old, lambda change: (document, existing(new, change.path))))
+        if new["kind"] in COMPANIONS:
+            # Without out/, only ConfigMaps, to which trainc adds no defaults.
+            known = self.base.emitted(*identify(new)) or (old if new["kind"] == "ConfigMap" else None)
+            if known is not None:
+                return tuple(self._immutable(new, known, lambda change: (document, existing(new, change.path))))
         resource = self._resource(new) if old is not None else None
         new_run = old is not None and new["kind"] == TRAINJOB and run_of(document) != run_of(old)
         if old is None or resource is None or not has_rules(resource.schema) or new_run:
@@ -127,11 +130,22 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         for obj in objects:
             old = self.base.emitted(*identify(obj.data)) if obj.kind in ("JobSet", "ConfigMap") else None
             if old is not None and obj.kind == "JobSet":
-                found += self._jobset(model, obj, old)
+                found += self._of_another_job(model, obj, old) or self._jobset(model, obj, old)
             elif old is not None:
                 locate = partial(self._source_of_content, model, obj)
                 found += self._immutable(obj.data, old, locate, new_run_hint(model.job))
         return tuple(found)
+
+    def _of_another_job(self, model: Model, jobset: Object, old: Document) -> tuple[Finding, ...]:
+        """Return an error if the JobSet was that of another job, whose Application or Kustomization deletes it."""
+        *_, namespace, job, _ = old.source.name.split("/")
+        settings = model.options.settings
+        together = settings.target == "argocd" and settings.argocd.per == "namespace"
+        if together or (namespace, job) == (model.namespace, model.title):
+            return ()
+        message = f"JobSet {jobset.name} was that of job {job} at {self.base.revision}, whose sync deletes it"
+        related = (Related(f"at {self.base.revision}", old, ("metadata", "name")),)
+        return (report("TC602", model.job, job_name_path(model.job), message, found=jobset.name, related=related),)
 
     def _source_of_content(self, model: Model, obj: Object, change: Change) -> tuple[Document, Path]:
         """Return the source of a change of a ConfigMap: the first change of the inputs, if there is one."""
@@ -140,15 +154,15 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
     def _immutable(
         self, data: JsonObject, old: Document, locate: _Locate, hint: str | None = None
     ) -> Iterator[Finding]:
-        """Yield one finding on a changed immutable ConfigMap, for its first change."""
-        forbidden = tuple(config_map_changes(data, old.data))
+        """Yield one finding on an object with changed immutable fields, for its first change."""
+        forbidden = tuple(refused_changes(data, old.data))
         found = tuple(change for f in forbidden for change in changes(f.new, f.old, f.path))
         if not found:
             return
         yield report(
-            CONFIG_MAP,
+            FIXED,
             *locate(found[0]),
-            f"ConfigMap {get(data, 'metadata', 'name')} is refused: {_named(found)}: {forbidden[0].message}",
+            f"{data['kind']} {get(data, 'metadata', 'name')} is refused: {_named(found)}: {forbidden[0].message}",
             hint=hint,
             related=(self._before_change(old, found[0]),),
             upstream=", ".join(f.upstream for f in forbidden),

@@ -37,7 +37,7 @@ from trainc.inputs.options import Revision
 from trainc.inputs.source import Document, Source
 from trainc.kube.names import is_dns1035_label, is_dns1123_label
 from trainc.kube.quantity import from_json
-from trainc.pipeline.update_rules import CONFIG_MAP, WEBHOOK
+from trainc.pipeline.update_rules import FIXED, WEBHOOK
 from trainc.project.environments import JOBS
 from trainc.project.read import find_own_root
 from trainc.sdk import functions
@@ -51,7 +51,7 @@ Trainer: TypeAlias = types.CustomTrainer | types.CustomTrainerContainer | types.
 _UNNAMED = "-"
 """The name of a TrainJob that nobody named, in place of the random one of the SDK."""
 
-_IMMUTABLE = frozenset((WEBHOOK, CONFIG_MAP))
+_IMMUTABLE = frozenset((WEBHOOK, FIXED))
 _IN_FUNCTION = frozenset((SHELL, NAMES, SYNTAX, TOO_LONG))
 
 
