@@ -489,7 +489,8 @@ def _deleted_early(model: Model, jobset: Object) -> Iterator[Finding]:
     for root, job in jobs:
         path = (*root, "template", "spec", _TTL)
         seconds = get(jobset.data, *path)
-        if seconds is not None and not (is_last and job.get("name") in as_list(targets)):
+        is_set = isinstance(seconds, int) and seconds >= 0  # a negative number is refused
+        if is_set and not (is_last and job.get("name") in as_list(targets)):
             message = (
                 f"each Job of {job.get('name')!r} is deleted {seconds} s after it finishes, and JobSet runs it again"
             )

@@ -89,7 +89,7 @@ def _check_ttl(model: Model, objs: Objects) -> Iterator[Finding]:
     hint = "remove it" if by_flux else "remove it, or set argocd.automated: false in trainc.yaml"
     for obj in objs:
         value = get(obj.data, *_TTL) if obj.kind in ("JobSet", "Job") else None
-        if value is not None:
+        if isinstance(value, int) and value >= 0:  # a negative number is refused
             message = f"the {obj.kind} is deleted {value} s after it finishes, and {who} then runs the job again"
             yield report_at("TC610", model, obj, _TTL, message, found=str(value), hint=hint)
 
