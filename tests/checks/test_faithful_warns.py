@@ -9,7 +9,16 @@ import pytest
 from trainc import Options, Severity, Source, compile
 
 ERRORS = Path(__file__).parents[1] / "errors"
-CASES = ("TC820-initializer", "TC821-faithful", "TC822-jobs", "TC823-label", "TC827-hostnames", "TC828-order")
+CASES = (
+    "TC610-job",
+    "TC810-priority",
+    "TC820-initializer",
+    "TC821-faithful",
+    "TC822-jobs",
+    "TC823-label",
+    "TC827-hostnames",
+    "TC828-order",
+)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -49,7 +49,8 @@ def test_a_flux_job_without_a_trainer_has_its_scripts() -> None:
 def test_a_runtime_without_jobs_gets_none() -> None:
     empty = runtime(policy="{torch: {}}").partition("      replicatedJobs:")[0].replace("    spec:\n", "    spec: {}\n")
     job = trainjob(trainer="{resourcesPerNode: {limits: {cpu: 1}}}")
-    (jobset,) = [one.data for one in compile([Source("a.yaml", f"{empty}---\n{job}")]).objects]
+    made = compile([Source("a.yaml", f"{empty}---\n{job}")], Options(faithful=True))
+    (jobset,) = [one.data for one in made.objects]
     assert "replicatedJobs" not in as_object(jobset["spec"])
 
 

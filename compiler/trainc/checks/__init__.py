@@ -6,7 +6,7 @@ from trainc.checks.containers import check_containers, check_secrets
 from trainc.checks.devices import check_devices, check_gangs
 from trainc.checks.functions import check_functions
 from trainc.checks.images import check_images, check_pullable
-from trainc.checks.jobs import check_jobset
+from trainc.checks.jobs import check_jobs
 from trainc.checks.nodes import check_hostnames, check_launching, check_mpi, check_order, check_rendezvous
 from trainc.checks.trainer import check_ancestors, check_counts, check_initializers
 from trainc.findings import Finding
@@ -20,7 +20,7 @@ def check_model(model: Model) -> list[Finding]:
 
 def check_objects(model: Model, jobset: Object) -> list[Finding]:
     """Return findings on the admitted JobSet, each at the line that caused it."""
-    refused = [*check_jobset(model, jobset), *check_images(model, jobset.data)]
+    refused = [*check_jobs(model, jobset), *check_images(model, jobset.data)]
     warnings = [*check_containers(model, jobset), *check_rendezvous(model, jobset)]
     warnings += [*check_gangs(model, jobset), *check_devices(model)]
     return [*refused, *dict.fromkeys(warnings)]

@@ -6,7 +6,7 @@ Source: k8s.io/kubernetes v1.34.4 pkg/apis/batch/validation, ValidateJobSpec, af
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -26,7 +26,7 @@ from trainc.admission.fields import (
     qualified_name,
 )
 from trainc.admission.policy.match import Labels, requirements, selects
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
 from trainc.basics.memo import Remembered
 from trainc.basics.regex import lazy
 from trainc.checks.created_pods import (
@@ -46,9 +46,10 @@ from trainc.checks.pods import validate_pod, validate_pod_template
 from trainc.findings import Finding, Related
 from trainc.findings.reporting import Fault, report_fault
 from trainc.kube.fielderror import quote
+from trainc.kube.names import is_domain_prefixed_path
 from trainc.plugins.jobset import patched_sources
 from trainc.plugins.model import Model, Object
-from trainc.plugins.origins import source_of
+from trainc.plugins.origins import report_at, source_of
 from trainc.upstream import NODE
 
 MAX_INDEXED = 100_000
@@ -249,6 +250,20 @@ def _validate_template(root: Field) -> None:
     validate_pod_template(template)
     # The server validates a pod again when the Job controller creates it, and then names its fields from spec.
     validate_pod(template.child("spec").named("spec"))
+    _priority(template.child("spec", "priority").coded("TC810"), template.text("spec", "priorityClassName"))
+
+
+def _priority(field: Field, priority_class: str) -> None:
+    """Check that a pod has no priority of its own: admission plugin Priority computes it from the class.
+
+    Without a class it is 0, unless the cluster has a default class; the priority of a class is not compared.
+    """
+    if field.value and not priority_class:
+        given = f"the integer value of priority ({field.value}) must not be provided in pod spec"
+        computed = "priority admission controller computed 0 from the given PriorityClass name"
+        message, hint = "must not be set without priorityClassName", "set priorityClassName instead"
+        found, upstream = str(field.value), f"{given}; {computed}"
+        field.faults.append(Fault(field.code, field.path, message, upstream, found, hint=hint))
 
 
 def is_sound(job: JsonObject) -> bool:
@@ -340,7 +355,7 @@ WORDING: dict[str, tuple[str, str | None]] = {
     ),
     'valid values: "OnFailure", "Never"': (
         "must be OnFailure or Never",
-        "leave it out: JobSet's default is OnFailure",
+        "leave it out, or write OnFailure",
     ),
     NOT_QUALIFIED: (
         "unknown resource",
@@ -369,65 +384,70 @@ WORDING: dict[str, tuple[str, str | None]] = {
 """Our text and a hint for texts of the server."""
 
 
-def check_jobset(model: Model, jobset: Object) -> list[Finding]:
-    """Return findings on errors that prevent every pod of a replicated job from being created, at their sources.
+def check_jobs(model: Model, obj: Object) -> Iterator[Finding]:
+    """Yield findings on an admitted JobSet, or a Job of its own, whose Jobs or pods do not run as intended.
 
-    These are errors, but warnings under faithful, since upstream accepts the TrainJob and the JobSet.
+    Each is at its source. Errors are warnings under faithful, since upstream accepts the TrainJob and the JobSet.
     """
-    findings: list[Finding] = []
-    for index, job in enumerate(objects(get(jobset.data, "spec", "replicatedJobs"))):
-        for fault in (*_faults_of_added_labels(jobset.name, job), *_faults_of_selector(jobset.name, job)):
-            subject = f"job {job.get('name')!r} cannot be created: {dotted(fault.path)}"
-            findings.append(_finding(model, jobset, fault, ("spec", "replicatedJobs", index), subject))
-        created = created_job(jobset.data, job)
-        if is_sound(created):
-            continue
-        root: Path = ("spec", "replicatedJobs", index, "template")
-        faults, name = dict.fromkeys(faults_of(created)), str(job.get("name"))
-        unqualified = {fault.path for fault in faults if fault.message == NOT_QUALIFIED}
-        for fault in faults:
-            # Of two errors about the same name of a resource, only the first is reported.
-            is_repeated = fault.message == NOT_FOR_CONTAINERS and fault.path in unqualified
-            if not is_repeated and not _has_other_code(model, jobset, name, (*root, *fault.path), fault):
-                subject = f"job {name!r} cannot create pods: {_field(job, fault.path)}"
-                findings.append(_finding(model, jobset, fault, root, subject))
-    findings += (
-        _finding(model, jobset, fault, (), f"pods cannot be created: {dotted(fault.path)}")
-        for fault in _faults_of_exclusive(jobset.data)
-    )
-    for i, policy in enumerate(objects(get(jobset.data, "spec", "volumeClaimPolicies"))):
+    yield from (*_other_managers(model, obj), *_without_pods(model, obj), *_deleted_early(model, obj))
+    if obj.kind == "Job":  # its metadata is checked when it is patched
+        yield from _check_job(model, obj, (), obj.name, {**obj.data, "metadata": {}})
+        return
+    for root, replicated in _replicated(obj):
+        name = str(replicated.get("name"))
+        label = Field(replicated, (), "", "TC804").child("name")
+        label.invalid_each(label_value_details(name), name)
+        for fault in label.faults:
+            yield _finding(model, obj, fault, root, f"job {name!r} cannot be created: name")
+        job = created_job(obj.data, replicated)
+        yield from _check_job(model, obj, (*root, "template"), first_job(obj.name, replicated), job, replicated=name)
+    for fault in _faults_of_exclusive(obj.data):
+        yield _finding(model, obj, fault, (), f"pods cannot be created: {dotted(fault.path)}")
+    for i, policy in enumerate(objects(get(obj.data, "spec", "volumeClaimPolicies"))):
         for j, template in enumerate(objects(policy.get("templates"))):
             for fault in faults_in(validate_claim, template.get("spec"), CLAIM):
                 subject = f"the PersistentVolumeClaim cannot be created: {dotted(fault.path)}"
                 root = ("spec", "volumeClaimPolicies", i, "templates", j)
-                findings.append(_finding(model, jobset, fault, root, subject))
-    return findings
+                yield _finding(model, obj, fault, root, subject)
 
 
-def _faults_of_added_labels(jobset: str, job: JsonObject) -> list[Fault]:
-    """Return the errors of labels that JobSet and the Job controller add: the replicated job's name, and the Job's.
+def _check_job(
+    model: Model, owner: Object, root: Path, name: str, job: JsonObject, *, replicated: str = ""
+) -> Iterator[Finding]:
+    """Yield findings on a Job at path ``root`` of an object: the first one of a ``replicated`` job, or the object."""
+    shown = f"job {replicated!r}" if replicated else f"Job {owner.plain}"
+    for fault in (*_faults_of_added_labels(name, job), *_faults_of_selector(name, job)):
+        yield _finding(model, owner, fault, root, f"{shown} cannot be created: {_field(job, fault.path)}")
+    if is_sound(job):
+        return
+    faults = dict.fromkeys(faults_of(job))
+    unqualified = {fault.path for fault in faults if fault.message == NOT_QUALIFIED}
+    for fault in faults:
+        # Of two errors about the same name of a resource, only the first is reported.
+        is_repeated = fault.message == NOT_FOR_CONTAINERS and fault.path in unqualified
+        if not is_repeated and not _has_other_code(model, owner, replicated, (*root, *fault.path), fault):
+            yield _finding(model, owner, fault, root, f"{shown} cannot create pods: {_field(job, fault.path)}")
 
-    A pod template may have the Job controller's labels already, but then with the right values.
-    """
+
+def _faults_of_added_labels(name: str, job: JsonObject) -> list[Fault]:
+    """Return the errors of labels of pods that the Job controller adds, with the right values only."""
     root = Field(job, (), "", "TC804")
-    name = root.child("name")
-    name.invalid_each(label_value_details(name.text()), name.text())
-    labels, expected = root.child("template", *POD[:-1], "metadata", "labels"), first_job(jobset, job)
-    for key in () if get(job, "template", "spec", "manualSelector") is True else labels.object():
-        if key in JOB_NAMES and labels.text(key) != expected:
-            labels.child(key).invalid(f"must be '{expected}'", hint=_REMOVE)
+    labels = root.child(*POD[:-1], "metadata", "labels")
+    for key in () if get(job, "spec", "manualSelector") is True else labels.object():
+        if key in JOB_NAMES and labels.text(key) != name:
+            labels.child(key).invalid(f"must be '{name}'", hint=_REMOVE)
         elif key in CONTROLLERS:
             labels.child(key).invalid("must be the uid of the Job", hint=_REMOVE)
     return root.faults
 
 
-def _faults_of_selector(jobset: str, job: JsonObject) -> list[Fault]:
+def _faults_of_selector(name: str, job: JsonObject) -> list[Fault]:
     """Return the errors of a Job's selector, which the server generates unless manualSelector is true.
 
     Labels that JobSet adds are not compared, since they differ from Job to Job.
     """
     root = Field(job, (), "", "TC803")
-    spec = root.child("template", "spec")
+    spec = root.child("spec")
     selector, manual = spec.child("selector").named("spec.selector"), spec.object().get("manualSelector") is True
     if selector.value is None:
         if manual:
@@ -435,7 +455,7 @@ def _faults_of_selector(jobset: str, job: JsonObject) -> list[Fault]:
         return [replace(fault, hint=_GENERATED) for fault in root.faults]
     label_selector(selector)
     wanted = tuple(each for each in requirements(selector.value) if not each.key.startswith(JOBSET_LABELS))
-    generated = controller_labels(first_job(jobset, job))
+    generated = controller_labels(name)
     labels = {key: str(value) for key, value in spec.object("template", "metadata", "labels").items()}
     if not root.faults and not manual and not selects(wanted, Labels(generated)):
         selector.invalid("`selector` not auto-generated")
@@ -467,27 +487,27 @@ def _faults_of_exclusive(jobset: JsonObject) -> list[Fault]:
     return root.faults
 
 
-def _has_other_code(model: Model, jobset: Object, job: str, path: Path, fault: Fault) -> bool:
+def _has_other_code(model: Model, owner: Object, job: str, path: Path, fault: Fault) -> bool:
     """Return whether another code reports the error: a node count, a patched volume, a container not in the runtime."""
     if path[-1] in ("parallelism", "completions") and (model.num_nodes or 0) < 1:
-        return source_of(model, jobset, path)[1] == NUM_NODES
+        return source_of(model, owner, path)[1] == NUM_NODES
     if fault.message == TWO_SOURCES:
-        return get(jobset.data, *path[:-1], "name") in patched_sources(model).get(job, {})
+        return get(owner.data, *path[:-1], "name") in patched_sources(model).get(job, {})
     if path[-1] == "image":
         # Patches have no field for an image, so a container without one that a patch adds has a misspelt name.
-        return source_of(model, jobset, path[:-1])[1][:2] == ("spec", "runtimePatches")
+        return source_of(model, owner, path[:-1])[1][:2] == ("spec", "runtimePatches")
     return False
 
 
-def _finding(model: Model, jobset: Object, fault: Fault, root: Path, subject: str) -> Finding:
-    document, path = source_of(model, jobset, (*root, *fault.path))
+def _finding(model: Model, owner: Object, fault: Fault, root: Path, subject: str) -> Finding:
+    document, path = source_of(model, owner, (*root, *fault.path))
     related: tuple[Related, ...] = ()
     if fault.other is not None:
-        related = (Related("because of this", *source_of(model, jobset, (*root, *fault.other))),)
+        related = (Related("because of this", *source_of(model, owner, (*root, *fault.other))),)
     message, hint = WORDING.get(fault.message, (fault.message, None))
     hint = fault.hint or hint
     if hint is None and fault.path[-1] == "image":
-        is_trainer = get(jobset.data, *root, *fault.path[:-1], "name") == NODE
+        is_trainer = get(owner.data, *root, *fault.path[:-1], "name") == NODE
         hint = f"set image in this container{', or spec.trainer.image in the TrainJob' * is_trainer}"
     fault = replace(fault, message=f"{subject}: {message}", hint=hint)
     return report_fault(fault, document, path, severity=model.severity, related=related)
@@ -498,6 +518,66 @@ def _field(job: JsonObject, path: Path) -> str:
     depth = len(POD) if path[: len(POD)] == POD else 2 if path[:2] == POD[:2] else 1
     rest = path[depth:]
     if len(rest) > 1 and rest[0] in ("containers", "initContainers"):
-        name = get(job, "template", *POD, *rest[:2], "name")
+        name = get(job, *POD, *rest[:2], "name")
         return f"container {name!r}" + (f", {dotted(rest[2:])}" if rest[2:] else "")
     return dotted(rest)
+
+
+# What controllers do with Jobs that the server accepts.
+
+
+_MANAGERS: Final = {"JobSet": "jobset.sigs.k8s.io/jobset-controller", "Job": "kubernetes.io/job-controller"}
+_TTL = "ttlSecondsAfterFinished"
+
+
+def _other_managers(model: Model, obj: Object) -> Iterator[Finding]:
+    """Yield a warning for each managedBy of a JobSet, its Jobs or a Job that names another controller than its own."""
+    specs: list[tuple[str, Path]] = [(obj.kind, ("spec",))] if obj.kind in _MANAGERS else []
+    specs += [("Job", (*path, "template", "spec")) for path, _ in _replicated(obj)]
+    for kind, path in specs:
+        manager = get(obj.data, *path, "managedBy")
+        if isinstance(manager, str) and manager != _MANAGERS[kind] and not is_domain_prefixed_path("", manager):
+            message = f"managed by {manager}: the {kind} controller of the cluster ignores this {kind}"
+            hint = "leave managedBy out, unless this controller runs in the cluster"
+            yield report_at("TC311", model, obj, (*path, "managedBy"), message, found=manager, hint=hint)
+
+
+def _deleted_early(model: Model, jobset: Object) -> Iterator[Finding]:
+    """Yield a finding for each Job that its TTL deletes before the JobSet has finished: JobSet creates it again.
+
+    Source: JobSet v0.12.0 pkg/controllers/jobset_controller.go (shouldCreateJob) and success_policy.go.
+    """
+    jobs, policy = _replicated(jobset), as_object(get(jobset.data, "spec", "successPolicy"))
+    targets = policy.get("targetReplicatedJobs") or [job.get("name") for _, job in jobs]
+    awaited = [job.get("replicas", 1) for _, job in jobs if job.get("name") in as_list(targets)]
+    is_last = policy.get("operator") == "Any" or awaited == [1]
+    for root, job in jobs:
+        path = (*root, "template", "spec", _TTL)
+        seconds = get(jobset.data, *path)
+        is_set = isinstance(seconds, int) and seconds >= 0  # a negative number is refused
+        if is_set and not (is_last and job.get("name") in as_list(targets)):
+            message = (
+                f"each Job of {job.get('name')!r} is deleted {seconds} s after it finishes, and JobSet runs it again"
+            )
+            details = {"found": str(seconds), "hint": "remove it: a finished JobSet keeps its Jobs"}
+            yield report_at("TC610", model, jobset, path, message, severity=model.severity, **details)
+
+
+def _without_pods(model: Model, obj: Object) -> Iterator[Finding]:
+    """Yield a finding on a JobSet or Job that creates no pods, unless they are missing because of numNodes."""
+    counts = ("parallelism", "completions")
+    jobs = [[(*at, "replicas"), *((*at, "template", "spec", count) for count in counts)] for at, _ in _replicated(obj)]
+    if obj.kind == "Job":
+        jobs = [[("spec", count) for count in counts]]
+    zeros = [[path for path in paths if get(obj.data, *path) == 0] for paths in jobs]
+    if all(zeros) and (model.num_nodes is None or model.num_nodes > 0):
+        where: Path = zeros[0][0] if zeros else ("spec", "replicatedJobs")
+        message = f"the {obj.kind} creates no pods: {f'{dotted(where)} is 0' if zeros else 'it has no replicated jobs'}"
+        hint = None if zeros else "keep one; to leave a job out of an environment, use the patterns in its option jobs"
+        yield report_at("TC410", model, obj, where, message, severity=model.severity, hint=hint)
+
+
+def _replicated(jobset: Object) -> list[tuple[Path, JsonObject]]:
+    """Return the replicated jobs of a JobSet with their paths."""
+    jobs = objects(get(jobset.data, "spec", "replicatedJobs"))
+    return [(("spec", "replicatedJobs", index), job) for index, job in enumerate(jobs)]

@@ -11,12 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
+from trainc.admission.fields import Field, dns_subdomain
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
+from trainc.basics.regex import lazy
 from trainc.findings import Finding, Severity, report
+from trainc.findings.reporting import Fault, report_fault
 from trainc.gitops.base import Pass, jobset_of, option_origin, with_jobset
-from trainc.plugins.model import Findings, Model, Objects, Origin
-from trainc.plugins.origins import report_at
-from trainc.upstream import KUEUE_LABELS, QUEUE_LABEL
+from trainc.kube.fielderror import quote
+from trainc.plugins.model import Findings, Model, Object, Objects, Origin
+from trainc.plugins.origins import report_at, source_of
+from trainc.upstream import KUEUE_LABELS, MAX_TIME_LABEL, PRIORITY_LABEL, QUEUE_LABEL
 
 FIELD: Final = "activeDeadlineSeconds"
 _DEADLINE: Path = ("spec", FIELD)
@@ -73,18 +79,19 @@ def _check_deadline(model: Model, objs: Objects) -> Findings:
 _TTL: Path = ("spec", "ttlSecondsAfterFinished")
 
 
-def _check_ttl(model: Model, objects: Objects) -> Findings:
-    """Refuse a JobSet with a TTL in a tree that is synced automatically."""
-    jobset = jobset_of(objects)
-    value = get(jobset.data, *_TTL) if jobset is not None else None
+def _check_ttl(model: Model, objs: Objects) -> Iterator[Finding]:
+    """Refuse a JobSet, or a Job of its own, with a TTL in a tree that is synced automatically."""
     settings = model.options.settings
     by_flux = settings.target == "flux"
-    if jobset is None or value is None or not (by_flux or settings.argocd.automated):
-        return ()
+    if not (by_flux or settings.argocd.automated):
+        return
     who = "Flux" if by_flux else "Argo CD"
-    message = f"the JobSet is deleted {value} s after it finishes, and {who} then runs the job again"
     hint = "remove it" if by_flux else "remove it, or set argocd.automated: false in trainc.yaml"
-    return (report_at("TC610", model, jobset, _TTL, message, found=str(value), hint=hint),)
+    for obj in objs:
+        value = get(obj.data, *_TTL) if obj.kind in ("JobSet", "Job") else None
+        if isinstance(value, int) and value >= 0:  # a negative number is refused
+            message = f"the {obj.kind} is deleted {value} s after it finishes, and {who} then runs the job again"
+            yield report_at("TC610", model, obj, _TTL, message, found=str(value), hint=hint)
 
 
 DEADLINE: Final = Pass(
@@ -98,17 +105,44 @@ TTL: Final = Pass("ttl", check_objects=_check_ttl)
 # Trainer always writes spec.suspend and never copies the TrainJob's labels. In git, ``suspend: false`` would bypass
 # Kueue at the next self-heal, and a JobSet without the queue's label is not queued.
 
+_PREBUILT_LABEL: Final = "kueue.x-k8s.io/prebuilt-workload-name"
+_INTEGER: Final = lazy("[+-]?[0-9]{1,18}")
 _SUSPEND: Path = ("spec", "suspend")
 
 
-def _check_suspended(model: Model, objects: Objects) -> Iterator[Finding]:
-    """Refuse a suspended job with a queue: self-heal would stop it whenever Kueue admits it."""
-    jobset = jobset_of(objects)
+def _check_queue(model: Model, objs: Objects) -> Iterator[Finding]:
+    """Refuse labels with which Kueue runs no job, and a suspended job: self-heal would stop it when it is admitted."""
+    for obj in objs:
+        for fault in _kueue_faults(obj):
+            yield report_fault(fault, *source_of(model, obj, fault.path))
+    jobset = jobset_of(objs)
     if jobset is None or get(jobset.data, *_SUSPEND) is not True:
         return
     if get(jobset.data, "metadata", "labels", QUEUE_LABEL) is not None:
         message = "suspend: true with a queue: Argo CD would stop the job whenever Kueue admits it"
         yield report_at("TC601", model, jobset, _SUSPEND, message, found="suspend: true")
+
+
+def _kueue_faults(obj: Object) -> Iterator[Fault]:
+    """Yield the errors of Kueue's webhook for the labels of a JobSet or Job, and of the name of a priority class.
+
+    Source: Kueue v0.15.0 pkg/controller/jobframework/validation.go. A job whose WorkloadPriorityClass does not exist
+    waits forever.
+    """
+    root = Field(obj.data if obj.kind in ("JobSet", "Job") else {}, (), "", "TC108")
+    labels = root.child("metadata", "labels").named("metadata.labels")
+    for key in (QUEUE_LABEL, PRIORITY_LABEL, _PREBUILT_LABEL):
+        if key in labels.object() and (labels.text(key) or key != PRIORITY_LABEL):
+            dns_subdomain(labels.key(key))
+    seconds = labels.key(MAX_TIME_LABEL)
+    if isinstance(text := seconds.value, str) and not _INTEGER.fullmatch(text):
+        seconds.invalid(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
+    elif isinstance(text, str) and int(text) <= 0:
+        seconds.invalid("should be greater than 0", int(text))
+    for fault in root.faults:
+        rule = "must be a number of seconds above 0" if fault.path == seconds.path else fault.message
+        message = f"Kueue never runs the {obj.kind}: label {fault.path[-1]} {rule}"
+        yield replace(fault, message=message, found=fault.found or '""')
 
 
 def _with_queue(model: Model, objects: Objects) -> Objects:
@@ -136,4 +170,4 @@ def _cause_of_queue(model: Model, path: Path, root: Json) -> Origin:
     return Origin("input", model.job, path) if from_job else option_origin(model.options, "queue")
 
 
-QUEUE: Final = Pass("queue", _with_queue, _cause_of_queue, check_objects=_check_suspended)
+QUEUE: Final = Pass("queue", _with_queue, _cause_of_queue, check_objects=_check_queue)

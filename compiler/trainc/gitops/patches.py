@@ -20,12 +20,14 @@ from trainc.gitops.naming import with_titles
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Patch
 from trainc.inputs.source import Document
-from trainc.kube.gotypes import JOB_SET_SPEC, GoDecodeError, decode
+from trainc.kube.gotypes import JOB_SET_SPEC, VOLCANO_POD_GROUP_SPEC, GoDecodeError, decode, unknown_fields
 from trainc.kube.merge import MergeError, merge
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 from trainc.plugins.origins import nearest
 from trainc.schema import admit
 from trainc.schema.kinds import BUILT_IN, split_version
+from trainc.schema.metadata import undecodable
+from trainc.upstream import VOLCANO_API
 
 CODE: Final = "TC605"
 FIXED: Final = ("apiVersion", "kind", "status")
@@ -126,12 +128,25 @@ def _not_kept(data: JsonObject) -> Iterator[tuple[Path, str]]:
     group, version = split_version(str(data["apiVersion"]))
     resource = BUILT_IN.find(group, version, str(data["kind"]))
     if resource is None:
+        if data["apiVersion"] == VOLCANO_API:
+            yield from _not_in_go(data["spec"], VOLCANO_POD_GROUP_SPEC, ("spec",))
         return
     result = admit(resource, data)
     if data["kind"] != "JobSet":
         yield from ((violation.path, violation.message) for violation in result.violations)
     if not result.violations:
         yield from ((path, f"unknown field {dotted(path)}") for path in result.dropped)
+
+
+def _not_in_go(data: Json, kind: str, path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield what Go's types lack or cannot decode, for a kind without a schema: Volcano's PodGroup."""
+    try:
+        decode(data, kind)
+    except GoDecodeError as error:
+        at = (*path, *error.path)
+        yield at, undecodable(at, get(data, *error.path), error).message
+    else:
+        yield from ((at, f"unknown field {dotted(at)}") for at in unknown_fields(data, kind, path))
 
 
 def _patches_of(obj: Object, options: Options) -> list[Patch]:

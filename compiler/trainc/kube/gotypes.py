@@ -8,7 +8,7 @@ apimachinery's serializer, which does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -24,6 +24,7 @@ JOB_SET_SPEC = "v1alpha2.JobSetSpec"
 TRAIN_JOB = "v1alpha1.TrainJob"
 JOB_SET_SPEC_PATCH = "v1alpha1.JobSetSpecPatch"
 POD_SPEC = "v1.PodSpec"
+VOLCANO_POD_GROUP_SPEC = "v1beta1.PodGroupSpec"
 RESOURCE_REQUIREMENTS = "v1.ResourceRequirements"
 
 _APPLY = "ApplyConfiguration"
@@ -72,6 +73,21 @@ def fields(struct: str) -> dict[str, Field]:
 def is_struct(kind: str) -> bool:
     """Return whether a kind is a struct of the table (pointers do not count)."""
     return kind in load_json("gotypes.json")
+
+
+def unknown_fields(data: Json, kind: str, path: Path = ()) -> Iterator[Path]:
+    """Yield the paths in data, which lies at ``path``, that are not fields of a kind's structs."""
+    kind = kind.lstrip("*")
+    if isinstance(data, list) and kind.startswith("[]"):
+        for index, item in enumerate(data):
+            yield from unknown_fields(item, kind[2:], (*path, index))
+    elif isinstance(data, dict) and (kind.startswith("{}") or is_struct(kind)):
+        known = None if kind.startswith("{}") else fields(kind)
+        for key, item in data.items():
+            if known is not None and key not in known:
+                yield (*path, key)
+            else:
+                yield from unknown_fields(item, kind[2:] if known is None else known[key].kind, (*path, key))
 
 
 def decode(data: Json, type_name: str) -> Json:

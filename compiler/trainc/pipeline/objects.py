@@ -11,6 +11,7 @@ from trainc.admission.crd import UNCHECKED
 from trainc.admission.jobset import admit_jobset, name_limit
 from trainc.basics.jsonvalues import Json, Path, dotted, get, objects
 from trainc.checks import check_objects
+from trainc.checks.jobs import check_jobs
 from trainc.findings import Finding, has_errors, report
 from trainc.findings.reporting import Fault
 from trainc.gitops import naming, passes
@@ -57,7 +58,10 @@ def _build(model: Model) -> tuple[Objects, list[Finding]]:
     if faithful or has_errors(findings):
         return objs, findings
     objs = naming.with_titles(model, objs)
-    return objs, [*findings, *passes.check_objects(model, objs)]
+    findings += passes.check_objects(model, objs)
+    if not has_errors(findings):  # else a patch may have set fields of the wrong type
+        findings += (finding for obj in objs if obj.kind == "Job" for finding in check_jobs(model, obj))
+    return objs, findings
 
 
 def _too_large(model: Model, obj: Object) -> Iterator[Finding]:

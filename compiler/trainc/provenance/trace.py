@@ -313,7 +313,7 @@ def _compared(step: Step, before: Json, old: _Node | None, after: Json, path: Pa
             # A default only writes the same value in another form.
             origin = old.origin if origin.kind == "default" else replace(origin, earlier=old.origin)
         return _Node(origin, {})
-    is_kept = old is not None and type(before) is type(after)
+    is_kept = old is not None and type(before) is type(after) and after != []  # an emptied list is not kept
     children = {}
     for key, old_key in _pairs(before, after):
         child = None if old is None or old_key is None else old.children.get(old_key)

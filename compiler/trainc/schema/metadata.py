@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, get, put
 from trainc.kube.fielderror import go_value, invalid
 from trainc.kube.gojson import go_json
-from trainc.kube.gotypes import GoDecodeError, decode, fields
+from trainc.kube.gotypes import GoDecodeError, decode, fields, unknown_fields
 from trainc.kube.names import (
     TOTAL_ANNOTATION_SIZE_LIMIT,
     is_dns1035_label,
@@ -85,7 +85,7 @@ def read_metadata(data: JsonObject, *, namespaced: bool) -> tuple[JsonObject, tu
     try:
         metadata = decode(given, OBJECT_META)
     except GoDecodeError as error:
-        return data, (), _undecodable(("metadata", *error.path), get(data, "metadata", *error.path), error)
+        return data, (), undecodable(("metadata", *error.path), get(data, "metadata", *error.path), error)
     assert isinstance(metadata, dict), "a struct is written as an object"
     if not namespaced and "namespace" in metadata:
         metadata = {key: value for key, value in metadata.items() if key != "namespace"}
@@ -93,17 +93,22 @@ def read_metadata(data: JsonObject, *, namespaced: bool) -> tuple[JsonObject, tu
         return data, (), None
     return (
         {**data, "metadata": metadata},
-        tuple(("metadata", *path) for path in _unknown_fields(given, OBJECT_META)),
+        tuple(unknown_fields(given, OBJECT_META, ("metadata",))),
         None,
     )
 
 
-_TYPES = {"string": "string", "types.UID": "string", "bool": "boolean", "int64": "integer"}
-"""The JSON types of the scalars in metadata, by Go type."""
+_TYPES = {
+    "string": "string",
+    "types.UID": "string",
+    "bool": "boolean",
+    **dict.fromkeys(("int", "int32", "int64"), "integer"),
+}
+"""The JSON types of scalars, by Go type."""
 
 
-def _undecodable(path: Path, value: Json, error: GoDecodeError, upstream: str | None = None) -> Violation:
-    """Return the violation of a value in metadata that Go cannot decode; ``upstream`` defaults to Go's text."""
+def undecodable(path: Path, value: Json, error: GoDecodeError, upstream: str | None = None) -> Violation:
+    """Return the violation of a value that Go cannot decode; ``upstream`` defaults to Go's text."""
     upstream = error.message if upstream is None else upstream
     if not error.go_type:
         message = f"{dotted(path)} cannot be decoded: {error.message}"
@@ -112,21 +117,6 @@ def _undecodable(path: Path, value: Json, error: GoDecodeError, upstream: str | 
     expected = ARTICLES.get(kind, f"a {kind}")
     violation = wrong_type("TC108", path, upstream, value, expected=expected, hint=type_hint([kind], value))
     return replace(violation, blocking=False, decode=True)
-
-
-def _unknown_fields(value: Json, struct: str) -> list[Path]:
-    """Return the paths in value that are not fields of a Go struct."""
-    if not isinstance(value, dict):
-        return []
-    known = fields(struct)
-    paths: list[Path] = []
-    for key, item in value.items():
-        if key not in known:
-            paths.append((key,))
-        elif (kind := known[key].kind).startswith("[]v1.") and isinstance(item, list):
-            for index, entry in enumerate(item):
-                paths.extend((key, index, *path) for path in _unknown_fields(entry, kind[2:]))
-    return paths
 
 
 def object_meta_violations(
@@ -277,7 +267,7 @@ def read_embedded(schema: Structural, data: JsonObject) -> tuple[JsonObject, tup
             if not isinstance(value.get(key, ""), str):
                 upstream = f"{text}.{key}: Invalid value: {go_value(value[key])}: must be a string"
                 here = (*path, key)
-                return data, (), _undecodable(here, value[key], GoDecodeError(here, "", "string"), upstream)
+                return data, (), undecodable(here, value[key], GoDecodeError(here, "", "string"), upstream)
         if "metadata" not in value:
             continue
         given, inner = value["metadata"], (*path, "metadata")
@@ -285,8 +275,8 @@ def read_embedded(schema: Structural, data: JsonObject) -> tuple[JsonObject, tup
             metadata = decode(given, OBJECT_META)
         except GoDecodeError as error:
             upstream = f"{text}.metadata: Invalid value: {go_value(given)}: {error.message}"
-            return data, (), _undecodable((*inner, *error.path), get(given, *error.path), error, upstream)
-        dropped += ((*inner, *unknown) for unknown in _unknown_fields(given, OBJECT_META))
+            return data, (), undecodable((*inner, *error.path), get(given, *error.path), error, upstream)
+        dropped += ((*inner, *unknown) for unknown in unknown_fields(given, OBJECT_META))
         stored = stored if metadata == given else put(stored, inner, metadata)
     return stored, tuple(dropped), None
 

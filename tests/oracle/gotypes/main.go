@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	jobsetac "sigs.k8s.io/jobset/client-go/applyconfiguration/jobset/v1alpha2"
+	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
 var roots = []any{
@@ -28,6 +29,7 @@ var roots = []any{
 	trainer.TrainingRuntime{},
 	trainer.ClusterTrainingRuntime{},
 	corev1.Pod{}.Spec,
+	volcano.PodGroupSpec{},
 }
 
 // custom are the types with JSON methods of their own.
