@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from trainc.admission.companions import oversized
 from trainc.admission.crd import UNCHECKED
 from trainc.admission.jobset import admit_jobset, name_limit
+from trainc.admission.native import oversized
 from trainc.basics.jsonvalues import Json, Path, dotted, get, objects
 from trainc.checks import check_objects
 from trainc.findings import Finding, has_errors, report
