@@ -82,6 +82,9 @@ def _sizes(root: Field) -> Iterator[tuple[Path, int]]:
 
 # PersistentVolumeClaims, and the templates from which a JobSet, or a pod with an ephemeral volume, creates them.
 
+CLAIM_DEFAULTS: Final[JsonObject] = {"volumeMode": "Filesystem"}
+"""The defaults of a claim's spec."""
+
 _CLAIM: Final = "PersistentVolumeClaim"
 _OLD_SOURCES: Final = ((None, _CLAIM), ("", _CLAIM), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
 """Group and kind of what a dataSource without a dataSourceRef may be."""
