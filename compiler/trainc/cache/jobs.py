@@ -113,9 +113,10 @@ class Keys:
         self.platform = _platform(context)
         self.runtimes = {document_id(document): document.data for document in context.documents.runtimes}
         self.known: dict[tuple[str, str], bytes | None] = {}  # by namespace and reference to a runtime
-        self.beside: dict[str, list[Key]] = {}  # the documents beside runtimes that are in a namespace
+        self.namespaces = context.options.settings.namespaces
+        self.beside: dict[str, list[Key]] = {}  # the documents beside runtimes, by their namespace in the cluster
         for key in sorted(context.placed):
-            self.beside.setdefault(key[1], []).append(key)
+            self.beside.setdefault(self.namespaces.get(key[1], key[1]), []).append(key)
         self.digests: dict[Document | tuple[Bound, ...], str] = {}  # of runtimes, and of policies that apply together
 
     def of(self, document: Document) -> bytes | None:
@@ -135,14 +136,15 @@ class Keys:
             wanted = document_id(found.document)
             runtime = _digest([wanted, self.runtimes.get(wanted, found.document.data)]).hex()
             self.digests[found.document] = runtime
-        return _digest([self.platform, runtime, self._policies(home), self.beside.get(home)])
+        beside = self.beside.get(self.namespaces.get(home, home))
+        return _digest([self.platform, runtime, self._policies(home), beside])
 
     def _policies(self, home: str) -> str:
         """Return the digest of the policies that may match a TrainJob of a namespace, or its objects."""
         policies = self.context.policies
         if policies is None:
             return ""
-        namespaces = dict.fromkeys((home, self.context.options.settings.namespaces.get(home, home)))
+        namespaces = dict.fromkeys((home, self.namespaces.get(home, home)))
         applying = tuple(
             dict.fromkeys(bound for namespace in namespaces for bound in policies.policies.seeing(namespace))
         )

@@ -25,15 +25,10 @@ def check_objects(model: Model, objects: Objects) -> Findings:
     for obj in objects:
         for path, spec in pod_specs(obj.data):
             name = spec.get("serviceAccountName")
-            if isinstance(name, str) and name not in existing and not _in_documents(model, name):
+            if isinstance(name, str) and name not in existing and model.in_cluster(ACCOUNT, name) is None:
                 message = f"service account {name!r} not found"
                 found.append(report_at(CODE, model, obj, (*path, "serviceAccountName"), message, found=name))
     return tuple(dict.fromkeys(found))
-
-
-def _in_documents(model: Model, name: str) -> bool:
-    homes = (home for home, namespace in model.options.settings.namespaces.items() if namespace == model.namespace)
-    return any((ACCOUNT, each, name) in model.cluster for each in (model.home, model.namespace, *homes))
 
 
 PASS: Final = Pass("service_accounts", check_objects=check_objects)

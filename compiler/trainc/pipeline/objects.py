@@ -77,7 +77,7 @@ def _claims(model: Model, jobset: Object) -> Mapping[str, Json]:
     policies = objects(get(jobset.data, "spec", "volumeClaimPolicies"))
     templates = [template for policy in policies for template in objects(policy.get("templates"))]
     names = [f"{get(template, 'metadata', 'name') or ''}-{jobset.name}" for template in templates]
-    existing = {name: model.cluster.get((_CLAIM, model.home, name)) for name in names}
+    existing = {name: model.in_cluster(_CLAIM, name) for name in names}
     defaults = {} if model.options.faithful else CLAIM_DEFAULTS
     specs = {name: as_object(document.data.get("spec")) for name, document in existing.items() if document is not None}
     return {name: {**defaults, **spec} for name, spec in specs.items()}
