@@ -183,3 +183,16 @@ def test_an_edit_that_is_rendered_by_itself(repository: Path, monkeypatch: pytes
     monkeypatch.undo()
     monkeypatch.chdir(repository)
     check()
+
+
+def test_a_job_that_brings_an_account_for_others(repository: Path, compiled: Compiled) -> None:
+    """The account beside a runtime exists in a namespace as long as a job there uses the runtime."""
+    plain, other = (RUNTIME.format(name=name, image="example.com/img:1") for name in ("plain", "other"))
+    put(repository, "runtimes/plain.yaml", plain.replace("{containers", "{serviceAccountName: trainer, containers"))
+    put(repository, "runtimes/other.yaml", other + ACCOUNT)
+    assert "TC604" not in run("render").output
+    compiled()
+    for name, seen in (("three", ["three"]), ("four", ["four", "one", "three", "two"])):
+        put(repository, f"jobs/a/{name}.yaml", JOB.format(name=name, runtime="plain"))
+        assert ("TC604" in run("render").output) is (name == "four"), "the last job of the runtime"
+        assert compiled() == seen

@@ -6,9 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+import builders
+from folders import put as put_file
 from trainc import Options, Source, compile
 from trainc.basics.jsonvalues import as_object, get, put
+from trainc.cli.root import trainc
 from trainc.documents.emit import emit
 from trainc.documents.load import load
 from trainc.findings import Severity
@@ -73,3 +77,15 @@ def test_a_copy_of_a_runtime_differs_in_its_name_only(name: str) -> None:
     labels = {k: v for k, v in as_object(get(original.data, "metadata", "labels")).items() if k != VALIDATION_LABEL}
     assert copy.data == put(put(original.data, ("metadata", "name"), "copy"), ("metadata", "labels"), labels)
     assert Runtime(copy).description == original.description
+
+
+@pytest.mark.parametrize("place", ["    # {}\n", "    metadata: {{annotations: {{a: {}}}}}\n"])
+def test_a_private_key_is_not_copied(place: str, tmp_path: Path) -> None:
+    key = place.format(f"MC4CAQAwBQYDK2VwBCIEI{'a1' * 20}")
+    text = builders.runtime(name="r").replace("  template:\n", f"  template:\n{key}", 1)
+    put_file(tmp_path, "runtimes/r.yaml", text)
+    put_file(tmp_path, "trainc.yaml", "environments: {prod: {}}\n")
+    result = CliRunner().invoke(trainc, ["new", "runtime", "--from", "r", "mine", "--root", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "private key" in result.output
+    assert not (tmp_path / "runtimes/mine.yaml").exists()

@@ -183,6 +183,7 @@ PLACES = {
     "flag": f"spec:\n  args: [train, --hf-token, {TOKEN}]\n",
     "secret": f"kind: Secret\nstringData:\n  anything: {TOKEN}\n",
     "secret in flow": f"kind: Secret\nstringData: {{anything: {TOKEN}}}\n",
+    "key": "spec:\n  hf_AbCdEfGhIjKlMnOpQrStUvWxYz012345: x\n",
     "number": "spec:\n  password: 71462936\n",
     "list": f"spec:\n  passwords: [{TOKEN}, other]\n",
     "one line": json.dumps({"kind": "Secret", "data": {"a": TOKEN}}) + "\n",

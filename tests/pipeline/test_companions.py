@@ -135,12 +135,48 @@ def test_a_service_account_that_another_job_brings_is_known() -> None:
         "runtimes/o.yaml",
         str(runtime("o").text).replace("containers:", "serviceAccountName: reader\n                containers:"),
     )
-    given = (other, beside("r", ACCOUNT), job("a", ref="o"), job("a", name="k"), job("b", ref="o"))
+    given = (other, beside("r", ACCOUNT), job("a", ref="o"), job("a", name="k"), job("b", "l", ref="o"))
     findings = [(found.code, found.found) for found in build({}, *given).findings]
     assert findings == [("TC604", "reader")], "of namespace b alone"
     assert build({}, *given[:4]).findings == ()
-    raised = compile(given[:4], Options(config={"severities": {"TC604": "error"}}))
-    assert [found.code for found in raised.findings] == ["TC604"], "a job that has ended says why"
+    raised = Options(config={"severities": {"TC604": "error"}})
+    assert compile(given[:4], raised).findings == ()
+    merged: JsonObject = {"namespaces": {"a": "c", "b": "c"}}
+    assert build(merged, *given).findings == (), "both are one namespace in the cluster"
+
+
+WORK = CLAIM.replace("{name: data", "{name: work-j")
+CREATING = """volumeClaimPolicies:
+      - retentionPolicy: {whenDeleted: Retain}
+        templates:
+        - {metadata: {name: work}, spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Gi}}}}
+      replicatedJobs:"""
+
+
+def creating(*companions: str) -> Source:
+    """Return runtime w, whose JobSets create claim work-j for job j."""
+    own = beside("w", *companions)
+    text = str(own.text).replace("replicatedJobs:", CREATING)
+    return Source(own.name, text.replace("{name: node, ", "{name: node, volumeMounts: [{name: work, mountPath: /w}], "))
+
+
+def test_a_claim_without_a_namespace_exists_where_it_is_written() -> None:
+    """JobSet's webhook compares an existing claim with the one that it would create."""
+
+    def found(*sources: Source) -> list[str]:
+        of = build({"namespaces": {"a": "x"}}, job("a", ref="w"), beside("r"), job("b", "k"), *sources).findings
+        return [str(finding.upstream).rpartition(": ")[2] for finding in of]
+
+    refused = ["spec does not match existing PVC work-j in namespace x"]
+    assert found(creating()) == []
+    assert found(creating(WORK)) == refused, "the server adds volumeMode"
+    complete = str(creating(WORK).text).replace("name: work}, spec: {", "name: work}, spec: {volumeMode: Filesystem, ")
+    assert found(Source("runtimes/w.yaml", complete)) == []
+    assert found(creating(), beside("s", WORK), job("b", "m", ref="s")) == [], "it is in another namespace"
+    assert found(creating(), beside("s", WORK), job("a", "m", ref="s")) == refused
+    for namespace in "ax":
+        named = WORK.replace("work-j", f"work-j, namespace: {namespace}")
+        assert found(creating(), beside("s", named), job("b", "m", "s")) == refused
 
 
 def test_faithful_output_has_no_companions() -> None:

@@ -64,8 +64,11 @@ class Base(msgspec.Struct, frozen=True, eq=False):
         return self.of_kind is not _nothing
 
     def input(self, group: str, kind: str, namespace: str, name: str) -> Document | None:
-        """Return the object in the inputs of the base revision, or None."""
-        return self.inputs.get((group, kind, namespace, name))
+        """Return the object in the inputs of the base revision, or None.
+
+        One beside a runtime may have its namespace only in out/.
+        """
+        return self.inputs.get((group, kind, namespace, name)) or self.emitted(group, kind, namespace, name)
 
     def emitted(self, group: str, kind: str, namespace: str, name: str) -> Document | None:
         """Return the emitted object of the base revision, or None."""

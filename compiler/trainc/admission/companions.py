@@ -12,11 +12,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.admission.crd import UNCHECKED, broken_rules, rule_finding, unknown_field, violation_finding
-from trainc.basics.jsonvalues import JsonObject, Path, as_object, dotted, existing
+from trainc.admission.native import faults_of
+from trainc.basics.jsonvalues import Path, dotted, existing
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report, suggest
-from trainc.findings.reporting import Fault, report_fault, secrets_in_plain_text
+from trainc.findings.reporting import report_fault, secrets_in_plain_text
 from trainc.inputs.source import Document, Source
 from trainc.schema import Resource, admit
 from trainc.schema.definitions import KIND, Definition, define
@@ -27,9 +28,6 @@ from trainc.upstream import JOBSET_VERSION, TRAINER_VERSION
 _OWN = frozenset((*RUNTIMES, TRAINJOB))
 _OF_OBJECTS = ("TC005", "TC006")
 """The codes of YAML problems that are reported only for CRDs, not for other documents in a file with CRDs."""
-
-_LIMIT = 1024 * 1024
-"""core.MaxSecretSize, which is also the limit of ConfigMaps."""
 
 
 class Companions(Struct, frozen=True):
@@ -147,9 +145,8 @@ def admit_object(document: Document, registry: Registry) -> tuple[Document, tupl
     result = admit(resource, document.data)
     findings = [unknown_field(document, path, resource) for path in result.dropped]
     findings += [violation_finding(document, each) for each in result.violations if each.code != UNCHECKED]
+    findings += [report_fault(fault, document) for fault in faults_of(resource, result)]
     stored = replace(document, data=result.data)
-    if (refused := oversized(result.data)) is not None:
-        findings.append(report_fault(refused, document))
     findings += [rule_finding(stored, failure, None) for failure in broken_rules(resource, result)]
     return stored, tuple(findings)
 
@@ -174,28 +171,3 @@ def _no_match(document: Document, registry: Registry, group: str, kind: str) -> 
         yield report(
             "TC008", document, ("kind",), message, severity=Severity.WARNING, found=kind, hint=hint, upstream=upstream
         )
-
-
-def oversized(data: JsonObject) -> Fault | None:
-    """Return the error of a ConfigMap with too large values (Kubernetes v1.34 pkg/apis/core/validation), or None.
-
-    The path leads to the largest value. Values of binaryData count decoded.
-    """
-    if data.get("kind") != "ConfigMap" or data.get("apiVersion") != "v1":
-        return None
-    sizes = dict(_sizes(data))
-    total = sum(sizes.values())
-    if total <= _LIMIT:
-        return None
-    message = f"the ConfigMap has {total:,} bytes; the API server accepts at most {_LIMIT:,} (1 MiB)"
-    path = max(sizes, key=lambda path: sizes[path])
-    # In ValidateConfigMap the field is field.NewPath(""), for the whole object.
-    return Fault("TC022", path, message, f"[]: Too long: may not be more than {_LIMIT} bytes")
-
-
-def _sizes(data: JsonObject) -> Iterator[tuple[Path, int]]:
-    for key, value in as_object(data.get("data")).items():
-        yield ("data", key), len(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else 0
-    for key, value in as_object(data.get("binaryData")).items():
-        text = "".join(value.split()) if isinstance(value, str) else ""
-        yield ("binaryData", key), len(text) * 3 // 4 - text.count("=")

@@ -23,11 +23,18 @@ from trainc.kube.names import (
 )
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
+_CODES = {
+    "Required value": "TC103",
+    **dict.fromkeys(("Unsupported value", "Forbidden"), "TC104"),
+    **dict.fromkeys(("Invalid value", "Too long"), "TC106"),
+}
+"""The codes of errors, by kind, in an object that the API server validates by code instead of a schema."""
 
 
 class Field(msgspec.Struct, frozen=True, eq=False):
     """A field of an object to validate. All fields of an object add their errors to one list, ``faults``.
 
+    ``code`` is the code of its errors; if it is empty, they have the codes of a schema's.
     ``base`` and ``below`` are its name in the server's errors, which may differ from the path: the steps ``below``
     follow ``base``.
     """
@@ -42,7 +49,8 @@ class Field(msgspec.Struct, frozen=True, eq=False):
     @property
     def name(self) -> str:
         """The name in the server's errors."""
-        return self.base + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.below)
+        steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.below)
+        return f"{self.base}{steps}".lstrip(".")
 
     def child(self, *steps: str | int) -> Field:
         """Return a field below this one, whether it is set or not."""
@@ -120,7 +128,7 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         value = self._own(value)
         detail = f"supported values: {', '.join(map(quote, supported))}"
         names = [name for name in supported if name]
-        expected = f"{', '.join(names[:-1])} or {names[-1]}"
+        expected = " or ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part) or "an empty string"
         message = f"unsupported value {value!r}"
         self._add("Unsupported value", detail, shown=go_json(value), value=value, message=message, expected=expected)
 
@@ -156,7 +164,8 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         """Add an error with the server's text; ``more`` are further fields of a Fault."""
         text = ": ".join(part for part in (self.name, kind, shown, detail) if part)
         found = value if isinstance(value, str) else go_json(value) if isinstance(value, int | list) else None
-        self.faults.append(Fault(self.code, self.path, message or _short(detail), text, found, **more))
+        code = self.code or _CODES[kind]
+        self.faults.append(Fault(code, self.path, message or _short(detail), text, found, **more))
 
     # Rules that many fields share.
 

@@ -12,6 +12,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.admission.fields import Field, managed_by
+from trainc.admission.native import CLAIM_DEFAULTS
 from trainc.admission.rules import failures
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, existing, get
 from trainc.basics.memo import last, remembering
@@ -216,6 +217,9 @@ def _coordinator(jobset: str, spec: Field) -> None:
         _plain(coordinator, f"spec will lead to {label} {why}")
 
 
+_WRITE_MODE: Final = "add volumeMode: Filesystem, which the server adds to the claim, but not to this template"
+
+
 def _volume_claims(jobset: JsonObject, spec: Field, claims: Mapping[str, Json]) -> None:
     owner, namespace = (str(get(jobset, "metadata", key)) for key in ("name", "namespace"))
     seen: set[str] = set()
@@ -234,7 +238,9 @@ def _volume_claims(jobset: JsonObject, spec: Field, claims: Mapping[str, Json]) 
                 shown = typed(template.child("spec").value or {}, CLAIM_SPEC)
                 if shown != existing_spec:
                     where = template.child("spec").named(f"{policy.name}.template[{index}].spec")
-                    where.invalid(f"spec does not match existing PVC {claim} in namespace {namespace}", shown)
+                    hint = _WRITE_MODE if {**CLAIM_DEFAULTS, **as_object(shown)} == existing_spec else None
+                    detail = f"spec does not match existing PVC {claim} in namespace {namespace}"
+                    where.invalid(detail, shown, hint=hint)
                 if policy.text(*kept) != "Retain":
                     policy.child(*kept).invalid("retentionPolicy must be retain when PVC exists")
             seen.add(name)

@@ -1,7 +1,8 @@
 """Results of compiled jobs, and the keys that decide whether the next run may use them.
 
 The result of a job is a function of its document, its runtime, the policies of its namespace, the digests of its
-images, all other documents that are not jobs, and the options. Jobs with errors are not stored.
+images, all other documents that are not jobs, the runtimes in its namespace that bring some, and the options. Jobs with
+errors are not stored.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 
 from trainc.admission.policy.expressions import Bound
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
-from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB
+from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, Key
 from trainc.findings import Finding, has_errors
 from trainc.findings.suppression import WORD
 from trainc.inputs.imagelock import key_of
@@ -112,6 +113,10 @@ class Keys:
         self.platform = _platform(context)
         self.runtimes = {document_id(document): document.data for document in context.documents.runtimes}
         self.known: dict[tuple[str, str], bytes | None] = {}  # by namespace and reference to a runtime
+        self.namespaces = context.options.settings.namespaces
+        self.beside: dict[str, list[Key]] = {}  # the documents beside runtimes, by their namespace in the cluster
+        for key in sorted(context.placed):
+            self.beside.setdefault(self.namespaces.get(key[1], key[1]), []).append(key)
         self.digests: dict[Document | tuple[Bound, ...], str] = {}  # of runtimes, and of policies that apply together
 
     def of(self, document: Document) -> bytes | None:
@@ -131,14 +136,15 @@ class Keys:
             wanted = document_id(found.document)
             runtime = _digest([wanted, self.runtimes.get(wanted, found.document.data)]).hex()
             self.digests[found.document] = runtime
-        return _digest([self.platform, runtime, self._policies(home)])
+        beside = self.beside.get(self.namespaces.get(home, home))
+        return _digest([self.platform, runtime, self._policies(home), beside])
 
     def _policies(self, home: str) -> str:
         """Return the digest of the policies that may match a TrainJob of a namespace, or its objects."""
         policies = self.context.policies
         if policies is None:
             return ""
-        namespaces = dict.fromkeys((home, self.context.options.settings.namespaces.get(home, home)))
+        namespaces = dict.fromkeys((home, self.namespaces.get(home, home)))
         applying = tuple(
             dict.fromkeys(bound for namespace in namespaces for bound in policies.policies.seeing(namespace))
         )
@@ -183,7 +189,7 @@ def _platform(context: Context) -> str:
     sources = sorted({d.source.name: d.source.decoded() for d in others}.items())
     comments = [[name, text] for name, text in sources if WORD in text]
     given = [options.faithful, options.environment, options.config, list(options.fixes), lock, crds]
-    return _digest([given, rest, comments]).hex()
+    return _digest([given, rest, sorted(context.unplaced), comments]).hex()
 
 
 def _digest(data: Any) -> bytes:

@@ -25,6 +25,7 @@ from trainc.admission.fields import (
     managed_by,
     qualified_name,
 )
+from trainc.admission.native import validate_created_claim
 from trainc.admission.policy.match import Labels, requirements, selects
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
 from trainc.basics.memo import Remembered
@@ -41,7 +42,7 @@ from trainc.checks.created_pods import (
 )
 from trainc.checks.pod_environment import validate_env
 from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
-from trainc.checks.pod_volumes import TWO_SOURCES, validate_claim
+from trainc.checks.pod_volumes import TWO_SOURCES
 from trainc.checks.pods import validate_pod, validate_pod_template
 from trainc.findings import Finding, Related
 from trainc.findings.reporting import Fault, report_fault
@@ -405,7 +406,7 @@ def check_jobs(model: Model, obj: Object) -> Iterator[Finding]:
         yield _finding(model, obj, fault, (), f"pods cannot be created: {dotted(fault.path)}")
     for i, policy in enumerate(objects(get(obj.data, "spec", "volumeClaimPolicies"))):
         for j, template in enumerate(objects(policy.get("templates"))):
-            for fault in faults_in(validate_claim, template.get("spec"), CLAIM):
+            for fault in faults_in(validate_created_claim, template.get("spec"), CLAIM):
                 subject = f"the PersistentVolumeClaim cannot be created: {dotted(fault.path)}"
                 root = ("spec", "volumeClaimPolicies", i, "templates", j)
                 yield _finding(model, obj, fault, root, subject)

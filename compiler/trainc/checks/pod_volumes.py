@@ -1,4 +1,4 @@
-"""Checks of a pod's volumes and their mounts, and of PersistentVolumeClaims."""
+"""Checks of a pod's volumes and their mounts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from trainc.admission.fields import (
     dns_subdomain,
     file_mode,
     label_map,
-    label_selector,
     local_descending_path,
     local_non_reserved_path,
     no_backsteps,
 )
-from trainc.basics.jsonvalues import as_list
+from trainc.admission.native import validate_claim
 from trainc.checks.pod_environment import VOLUME_FIELDS, validate_field_ref, validate_resource_ref
 from trainc.findings import suggest
 from trainc.kube.names import is_dns1123_subdomain
@@ -284,32 +283,3 @@ def _volume_devices(devices: list[Field], volumes: Volumes, mounts: Mapping[str,
         else:
             paths.add(path.text())
         names |= {name.text()} - {""}
-
-
-# PersistentVolumeClaims: those that a JobSet creates, and those of ephemeral volumes.
-
-
-def validate_claim(spec: Field) -> None:
-    """Check a claim's spec.
-
-    Source: k8s.io/kubernetes v1.34.4 pkg/apis/core/validation, ValidatePersistentVolumeClaimSpec, without data sources.
-    """
-    modes, alone = spec.child("accessModes"), "ReadWriteOncePod"
-    supported = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", alone)
-    if not modes.value:
-        modes.required("at least 1 access mode is required")
-    label_selector(spec.child("selector"))
-    for mode in modes.items():
-        mode.named(modes.name).one_of(supported, pointer=True)
-    given = {mode for mode in as_list(modes.value) if mode in supported}
-    if alone in given and len(given) > 1:
-        modes.forbidden(f"may not use {alone} with other access modes")
-    # The server's name for the field lacks a step.
-    storage = spec.child("resources", "requests", "storage").named(f"{spec.name}.resources[storage]")
-    if storage.value is None:
-        spec.child("resources", "requests").named(storage.name).required()
-    elif (quantity := from_json(storage.value)).sign() <= 0:
-        storage.invalid("must be greater than zero", quantity.canonical())
-    if spec.text("storageClassName"):
-        dns_subdomain(spec.child("storageClassName"))
-    spec.child("volumeMode").one_of(("Block", "Filesystem"), pointer=True)

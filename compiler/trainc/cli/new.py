@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -14,6 +15,8 @@ from trainc.cli.options import check_name, findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.cli.runtimes import find, table
 from trainc.findings.display import one_line
+from trainc.findings.reporting import PRIVATE_KEY, secrets_in_plain_text
+from trainc.findings.secrets import private_keys
 from trainc.inputs.source import Source
 from trainc.kube.names import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
 from trainc.project.catalog import Catalog, read_catalog
@@ -105,8 +108,11 @@ def runtime(*, base: str, root: Path, name: str) -> int:
     """
     check_name(is_dns1123_subdomain(name), name, "'NAME'")
     chosen = find(read_catalog(root, load_config(root)[0]), base, option="--from")
-    file = f"{RUNTIMES}/{name}.yaml"
-    _create(root, file, runtime_text(chosen, name))
+    file, text = f"{RUNTIMES}/{name}.yaml", runtime_text(chosen, name)
+    keys = (found for found in secrets_in_plain_text(chosen.document) if found.code == PRIVATE_KEY)
+    if next(chain(keys, private_keys(text)), None) is not None:
+        raise click.UsageError(f"runtime {chosen.name!r} contains a private key in plain text, so it is not copied")
+    _create(root, file, text)
     echo_line(f"created {file}", err=True)
     return CLEAN
 

@@ -15,6 +15,7 @@ from trainc.findings import text
 from trainc.findings.codes import CODES, Code, anchor, page
 from trainc.findings.display import HINT_WIDTH, VALUE_WIDTH, escaped, is_in_file, one_line, shown_name
 from trainc.findings.finding import Finding, Severity, Silenced, sort_key
+from trainc.findings.redaction import masked_path
 from trainc.findings.settling import without_count
 from trainc.inputs.source import Document
 
@@ -35,7 +36,7 @@ def as_json(findings: Iterable[Finding], colour: bool = False) -> str:
 
 def _json_position(document: Document, path: Path) -> JsonObject:
     mark = document.locate(path)
-    return {"file": document.source.name, "line": mark.line, "column": mark.column, "path": list(path)}
+    return {"file": document.source.name, "line": mark.line, "column": mark.column, "path": [*masked_path(path)]}
 
 
 def _json_finding(finding: Finding) -> Json:
@@ -45,7 +46,12 @@ def _json_finding(finding: Finding) -> Json:
     fix = fix_of(finding)
     edit: JsonObject = {}
     if fix is not None:
-        edit["fix"] = {"action": fix.action.value, "path": [*fix.path], "value": fix.value, "safe": fix.safe}
+        edit["fix"] = {
+            "action": fix.action.value,
+            "path": [*masked_path(fix.path)],
+            "value": fix.value,
+            "safe": fix.safe,
+        }
     return {
         **_json_position(finding.document, finding.path),
         "code": finding.code,
@@ -129,7 +135,7 @@ def as_junit(findings: Iterable[Finding], colour: bool = False) -> str:
     """
     cases: list[Case] = []
     for finding in sorted(findings, key=sort_key):
-        path = one_line(dotted(finding.path))
+        path = one_line(dotted(masked_path(finding.path)))
         name = f"{finding.code}{' ' * bool(path)}{path}: {without_count(finding.message)}"
         line = finding.line if is_in_file(finding.document.source) else None
         cases.append((finding.file, name, line, (finding,)))
@@ -279,7 +285,7 @@ def _result(finding: Finding, index: int) -> JsonObject:
     source = finding.document.source
     message = finding.message if is_in_file(source) else f"{shown_name(source)}: {finding.message}"
     notes = [f"{name}: {texts[name]}" for name in ("found", "expected", "hint") if texts[name] is not None]
-    path: list[Json] = [_plain(step) if isinstance(step, str) else step for step in finding.path]
+    path: list[Json] = [_plain(step) if isinstance(step, str) else step for step in masked_path(finding.path)]
     result: JsonObject = {
         "ruleId": finding.code,
         "ruleIndex": index,
@@ -309,7 +315,7 @@ def _location(document: Document, path: Path) -> JsonObject:
         "artifactLocation": _artifact(name),
         "region": {"startLine": mark.line, "startColumn": mark.column},
     }
-    names = [dotted(path)]
+    names = [dotted(masked_path(path))]
     if not is_in_file(document.source):  # code scanning needs a file or folder that exists: the root of the repository
         physical, names = {"artifactLocation": {"uri": ".", "uriBaseId": ROOT}}, [name, *names]
     logical: list[Json] = [{"fullyQualifiedName": escaped(each)} for each in names if each]

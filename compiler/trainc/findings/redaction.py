@@ -175,6 +175,11 @@ class Redactor:
         return MASK if self.exact and found is not None and found != self.key else self.text(found)
 
 
+def masked_path(path: Path) -> Path:
+    """Return a path with MASK instead of secrets in its keys."""
+    return tuple(redact(step, ()) if isinstance(step, str) else step for step in path)
+
+
 def masked_value(data: JsonObject, path: Path) -> Json:
     """Return the value at path in data with MASK instead of strings and numbers that look secret."""
 
@@ -190,7 +195,7 @@ def masked_object(data: JsonObject) -> JsonObject:
 
     def mask(at: Path, value: Json) -> Json:
         for found in values.get(at, ()):
-            value = MASK if found.whole else str(value).replace(found.text, MASK)
+            value = MASK if found.whole else value.replace(found.text, MASK) if isinstance(value, str) else value
         return value
 
     return as_object(mapped(data, mask)) if values else data

@@ -176,7 +176,8 @@ def secrets_in_plain_text(
     for path, values in hidden(document).items():
         name = get(document.data, *path[:-1], "name") if path[-1] == "value" else None
         step = path[-1] if isinstance(path[-1], str) or len(path) == 1 else path[-2]
-        what, text = f"variable {name}" if isinstance(name, str) else str(step), str(get(document.data, *path))
+        what = f"variable {name}" if isinstance(name, str) else str(step)
+        text = f"{path[-1]}: {get(document.data, *path)}"
         if next(private_keys(text), None) is not None:
             severity = Severity.WARNING if faithful else None
             yield report(PRIVATE_KEY, document, path, f"{what} contains a private key in plain text", severity=severity)

@@ -250,6 +250,8 @@ def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden], shaped
         beside = _is_named_secret(value)
         found += _in_command(value, path)
         for key, child in value.items():
+            if shaped and may_hold(key.lower()):
+                found += (Hidden((*path, key), secret, whole=False) for secret in (*private_keys(key), *tokens(key)))
             if (whole or _is_secret_key(key, beside=beside)) and not _has_own_keys(child):
                 found += _all(child, (*path, key))
             elif isinstance(child, dict | list | str):

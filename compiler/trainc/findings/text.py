@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from trainc.basics.jsonvalues import Path, dotted
 from trainc.findings.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, counted, one_line, shown_name, window
 from trainc.findings.finding import Finding, Severity, sort_key
-from trainc.findings.redaction import masked_line
+from trainc.findings.redaction import masked_line, masked_path
 from trainc.inputs.source import Document, Mark, Source
 
 _RESET = "\x1b[0m"
@@ -89,7 +89,7 @@ class _Renderer(Struct):
         others = [(other, other.document.locate(other.path)) for other in finding.related]
         # One gutter for all lines of a finding.
         size = len(str(max(mark.line, *(other_mark.line for _, other_mark in others), 0)))
-        where = one_line(dotted(finding.path))
+        where = one_line(dotted(masked_path(finding.path)))
         # The end of a long path says more than its beginning.
         where = where if len(where) <= PATH_WIDTH else ELLIPSIS + where[len(ELLIPSIS) - PATH_WIDTH :]
         parts = [

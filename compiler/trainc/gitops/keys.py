@@ -237,7 +237,7 @@ def shape(model: Model, objects: Objects) -> Objects:
         return objects
     if keys.mode == "existing":
         return renamed(objects, secret, keys.secret) if keys.secret else objects
-    if any(("v1/Secret", namespace, secret) in model.cluster for namespace in (model.home, model.namespace)):
+    if model.in_cluster("v1/Secret", secret) is not None:
         return objects
     if keys.mode == "external-secrets":
         return (*objects, *operator_objects(model))

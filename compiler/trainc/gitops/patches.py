@@ -12,6 +12,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.admission.jobset import overlay
+from trainc.admission.native import faults_of
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get, paths, without_nulls
 from trainc.documents.classify import CLAIM_SPEC
 from trainc.findings import Finding, report
@@ -133,7 +134,7 @@ def _not_kept(data: JsonObject) -> Iterator[tuple[Path, str]]:
         return
     result = admit(resource, data)
     if data["kind"] != "JobSet":
-        yield from ((violation.path, violation.message) for violation in result.violations)
+        yield from ((wrong.path, wrong.message) for wrong in (*result.violations, *faults_of(resource, result)))
     if not result.violations:
         yield from ((path, f"unknown field {dotted(path)}") for path in result.dropped)
 

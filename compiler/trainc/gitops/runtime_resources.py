@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from trainc.admission.base_revision import Identity, identify
+from trainc.admission.native import CLAIM_DEFAULTS
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, paths
 from trainc.basics.regex import lazy
 from trainc.documents.classify import (
@@ -21,8 +22,8 @@ from trainc.documents.classify import (
     RUNTIMES,
     SUPERSEDED,
     TRAINJOB,
+    Documents,
     Key,
-    identity,
 )
 from trainc.findings import Finding, Related, report
 from trainc.gitops import flux
@@ -213,7 +214,7 @@ def _emitted(document: Document, namespace: str, home: str, options: Options) ->
     if data["kind"] == "PersistentVolumeClaim":
         if target == "argocd":
             metadata["annotations"] = _kept(as_object(metadata.get("annotations")))
-        data = go_encoded({**data, "spec": {"volumeMode": "Filesystem", **as_object(data.get("spec"))}})
+        data = go_encoded({**data, "spec": {**CLAIM_DEFAULTS, **as_object(data.get("spec"))}})
     if data["kind"] == "RoleBinding":
         data = _bound(data, namespace, home, options.settings.namespaces)
     emitted: JsonObject = {key: value for key, value in data.items() if key != "status"} | {"metadata": metadata}
@@ -260,7 +261,27 @@ def _bound(data: JsonObject, namespace: str, home: str, renamed: Mapping[str, st
     return {**data, "roleRef": reference, **({"subjects": subjects} if subjects else {})}
 
 
-def without_namespace(documents: Iterable[Document], loaded: Iterable[Document]) -> frozenset[Key]:
-    """Return the identities of documents that had no namespace before their admission."""
-    bare = {(d.source.name, d.index) for d in loaded if not get(d.data, "metadata", "namespace")}
-    return frozenset(identity(document) for document in documents if (document.source.name, document.index) in bare)
+def without_namespace(documents: Documents, loaded: Iterable[Document]) -> frozenset[Key]:
+    """Return the keys of namespaced documents in the files of runtimes that had no namespace when they were loaded."""
+    files = {runtime.source.name for runtime in documents.runtimes}
+    bare = {(d.source.name, d.index) for d in loaded if d.source.name in files and not get(d.data, *_NAMESPACE)}
+    return frozenset(
+        key
+        for key, document in documents.cluster.items()
+        if key[1]
+        and document.data["kind"] not in (TRAINJOB, *RUNTIMES)
+        and (document.source.name, document.index) in bare
+    )
+
+
+def in_namespaces(
+    cluster: Mapping[Key, Document], unplaced: Iterable[Key], uses: Iterable[tuple[Source, str]]
+) -> dict[Key, Document]:
+    """Return the documents without a namespace by their keys in each namespace with a job of their runtime.
+
+    ``uses`` has the source of each job's runtime, and the job's namespace.
+    """
+    beside: dict[Source, list[Key]] = {}
+    for key in unplaced:
+        beside.setdefault(cluster[key].source, []).append(key)
+    return {(key[0], home, key[2]): cluster[key] for source, home in uses for key in beside.get(source, ())}

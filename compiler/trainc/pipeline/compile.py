@@ -25,9 +25,7 @@ from trainc.gitops.runtime_resources import (
     share,
     unread_resources,
     unused_resources,
-    without_namespace,
 )
-from trainc.gitops.service_accounts import still_unknown
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import Content, Job
@@ -107,14 +105,7 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
     context = Context.of(documents, loaded.documents, loaded.sources, options, keep)
     chosen = [(job, is_included(job, options.settings)) for job in documents.jobs]
     jobs = tuple(sorted(execute(context, [job for job, included in chosen if included]), key=_order))
-    shared, of_resources = _runtime_resources(context, loaded.documents, jobs)
-    companions = tuple(one.obj for one in shared)
-    jobs = tuple(
-        replace(job, findings=still_unknown(job.findings, job.namespace, companions))
-        if job.summaries and job.findings
-        else job
-        for job in jobs
-    )
+    shared, of_resources = _runtime_resources(context, jobs)
     deployed = tuple(map(_deployed, jobs))
     of_inputs = [
         *(*loaded.findings, *findings, *context.findings),
@@ -160,9 +151,7 @@ def _deployed(job: Job) -> DeployedJob:
     return DeployedJob(job.namespace, job.name, job.document, *names)
 
 
-def _runtime_resources(
-    context: Context, documents: Iterable[Document], jobs: tuple[Job, ...]
-) -> tuple[tuple[Shared, ...], tuple[Finding, ...]]:
+def _runtime_resources(context: Context, jobs: tuple[Job, ...]) -> tuple[tuple[Shared, ...], tuple[Finding, ...]]:
     """Return the companions of the runtimes in use, and the findings on all companions."""
     known, options = context.documents, context.options
     uses = [(job.runtime, job.namespace) for job in jobs if job.runtime is not None]
@@ -171,8 +160,7 @@ def _runtime_resources(
         return (), tuple(findings)
     unknown = [finding.document for finding in context.companions.findings if finding.code == "TC008"]
     findings += unread_resources(known.cluster.values(), known.runtimes, unknown, context.companions.registry.given)
-    unplaced = without_namespace(known.cluster.values(), documents)
-    shared, found = share(context.cluster, unplaced, uses, options)
+    shared, found = share(context.cluster, context.unplaced, uses, options)
     return shared, (*findings, *found, *collisions(shared, (obj for job in jobs for obj in job.summaries)))
 
 

@@ -18,6 +18,7 @@ from trainc.documents.classify import Documents, Key, identity
 from trainc.documents.load import comments
 from trainc.findings import Finding
 from trainc.findings.settling import ReportRules
+from trainc.gitops.runtime_resources import in_namespaces, without_namespace
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.policies import Policies
@@ -40,6 +41,8 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     """The context of a run. ``findings`` are those on everything except jobs.
 
     ``cluster`` holds the documents that represent objects in the cluster, as it would store them if the kind is known.
+    ``unplaced`` are the keys of documents beside runtimes without a namespace, ``placed`` has these documents in each
+    namespace with a job of their runtime, and ``seen`` has all that jobs find in the cluster, as it was loaded.
     """
 
     documents: Documents
@@ -52,6 +55,9 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     report_rules: ReportRules
     options: Options
     keep: Keep
+    unplaced: frozenset[Key]
+    placed: Mapping[Key, Document]
+    seen: Mapping[Key, Document]
     findings: tuple[Finding, ...] = ()
 
     @classmethod
@@ -70,8 +76,13 @@ class Context(msgspec.Struct, frozen=True, eq=False):
             update_rules = UpdateRules(base, companions.registry)
         runtimes = Runtimes.admit(documents.runtimes, options, base)
         report_rules = ReportRules.of((*sources, *options.crds), loaded, options, comments)
+        unplaced, placed, seen = frozenset[Key](), dict[Key, Document](), documents.cluster
+        if not options.faithful and (unplaced := without_namespace(documents, loaded)):
+            placed = in_namespaces(seen, unplaced, runtimes.uses(documents.jobs))
+            seen = {key: document for key, document in seen.items() if key not in unplaced} | placed
         context = cls(
-            documents, companions, cluster, base, policies, update_rules, runtimes, report_rules, options, keep
+            *(documents, companions, cluster, base, policies, update_rules, runtimes, report_rules, options, keep),
+            *(unplaced, placed, seen),
         )
         context = replace(context, runtimes=runtimes.with_findings(context.check_input))
         of_rules = (finding for rules in context.rules for finding in rules.findings)

@@ -131,7 +131,7 @@ def _join(context: Context, state: State) -> State:
     assert runtime is not None
     state = state.then(warn_deprecated(job, runtime))
     try:
-        return state.then(model=numbered(join(job, runtime, context.documents.cluster, context.options)))
+        return state.then(model=numbered(join(job, runtime, context.seen, context.options)))
     except (GoDecodeError, MergeError) as error:  # upstream then dereferences a nil model
         message, path = f"the runtime patches cannot be merged: {error}", ("spec", "runtimePatches")
         return state.then((report("TC310", job, path, message, stage="webhook", upstream=PANIC),), stopped=True)

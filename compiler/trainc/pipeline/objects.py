@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from trainc.admission.companions import oversized
 from trainc.admission.crd import UNCHECKED
 from trainc.admission.jobset import admit_jobset, name_limit
-from trainc.basics.jsonvalues import Json, Path, dotted, get, objects
+from trainc.admission.native import CLAIM_DEFAULTS, oversized
+from trainc.basics.jsonvalues import Json, Path, as_object, dotted, get, objects
 from trainc.checks import check_objects
 from trainc.checks.jobs import check_jobs
 from trainc.findings import Finding, has_errors, report
@@ -77,12 +77,14 @@ def _too_large(model: Model, obj: Object) -> Iterator[Finding]:
 
 
 def _claims(model: Model, jobset: Object) -> Mapping[str, Json]:
-    """Return the specs of existing PersistentVolumeClaims with the names of the JobSet's claims."""
+    """Return the specs of existing PersistentVolumeClaims with the names of the JobSet's claims, as stored."""
     policies = objects(get(jobset.data, "spec", "volumeClaimPolicies"))
     templates = [template for policy in policies for template in objects(policy.get("templates"))]
     names = [f"{get(template, 'metadata', 'name') or ''}-{jobset.name}" for template in templates]
-    existing = {name: model.cluster.get((_CLAIM, model.home, name)) for name in names}
-    return {name: document.data.get("spec") for name, document in existing.items() if document is not None}
+    existing = {name: model.in_cluster(_CLAIM, name) for name in names}
+    defaults = {} if model.options.faithful else CLAIM_DEFAULTS
+    specs = {name: as_object(document.data.get("spec")) for name, document in existing.items() if document is not None}
+    return {name: {**defaults, **spec} for name, spec in specs.items()}
 
 
 def _refusal(model: Model, jobset: Object, refused: Fault) -> Finding:

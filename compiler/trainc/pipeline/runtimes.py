@@ -19,6 +19,7 @@ from trainc.documents.classify import JOBS, RUNTIMES, Key, identity
 from trainc.documents.emit import emit
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report, suggest_by_words
+from trainc.gitops.environment import is_included
 from trainc.inputs.options import Options
 from trainc.inputs.source import BUILTIN, Document, Source
 from trainc.kube.fielderror import invalid, quote
@@ -76,6 +77,13 @@ class Runtimes(Struct, frozen=True):
         hint = "restore it, or change the job to another runtime first"
         related = Related(f"defined at {self.base.revision}", old, ("metadata", "name"))
         return replace(finding, message=message, hint=hint, related=(related,))
+
+    def uses(self, jobs: Iterable[Document]) -> Iterator[tuple[Source, str]]:
+        """Yield the source of the runtime, and the namespace, of each job in the environment with a runtime."""
+        for job in jobs:
+            admitted = self.given.get(reference(job, self.options.settings.runtimes))
+            if admitted is not None and is_included(job, self.options.settings):
+                yield admitted.document.source, str(get(job.data, "metadata", "namespace"))
 
     def unused(self, jobs: Iterable[Document]) -> tuple[Document, ...]:
         """Return the runtimes in the inputs that no TrainJob references."""

@@ -159,7 +159,7 @@ def fix_hint(fix: str) -> str:
 
 def secret_must_exist(model: Model, name: str, keys: str) -> Iterator[Finding]:
     """Yield the warning about a mounted Secret that is not among the documents; ``keys`` describes its content."""
-    if ("v1/Secret", model.home, name) not in model.cluster:
+    if model.in_cluster("v1/Secret", name) is None:
         message = f"Secret {model.namespace}/{name} must exist: trainc never writes a private key"
         yield report("TC408", model.job, ("metadata", "name"), message, hint=keys)
 

@@ -267,6 +267,16 @@ class Model(Struct, frozen=True):
         """The namespace of the TrainJob, which is also that of other documents."""
         return str(get(self.job.data, "metadata", "namespace"))
 
+    def in_cluster(self, kind: str, name: str) -> Document | None:
+        """Return the document that represents an object in the namespace of the job's objects, or None.
+
+        ``kind`` is ``apiVersion/kind``. Documents have their namespace before an environment renames it.
+        """
+        renamed = self.options.settings.namespaces
+        homes = [home for home, namespace in renamed.items() if namespace == self.namespace]
+        homes += [] if self.namespace in renamed else [self.namespace]
+        return next((found for home in homes if (found := self.cluster.get((kind, home, name))) is not None), None)
+
     @property
     def subdomain(self) -> str:
         """The name of the headless Service: network.subdomain, else that of the JobSet."""

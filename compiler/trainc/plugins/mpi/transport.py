@@ -100,7 +100,7 @@ def strict(model: Model, policy: JsonObject) -> bool:
 def check_known_hosts(model: Model, policy: JsonObject) -> Iterator[Finding]:
     """Warn about a Secret among the documents without a mounted item, without which no pod starts."""
     name = model.options.settings.ssh_keys.secret or secret_name(model)
-    secret = model.cluster.get(("v1/Secret", model.namespace, name))
+    secret = model.in_cluster("v1/Secret", name)
     if secret is None or not strict(model, policy):
         return
     if not any(KNOWN_HOSTS in as_object(secret.data.get(field)) for field in ("data", "stringData")):
