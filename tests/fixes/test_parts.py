@@ -156,6 +156,16 @@ def test_a_command_line_that_forwards(command: str, left: list[str], fixes: tupl
     assert all(f"of these variables {' and '.join(left)} reach" in warning for warning in warnings)
 
 
+def test_nothing_is_forwarded_by_a_launcher_that_does_not_train() -> None:
+    label = (
+        "          metadata:\n            labels:\n              trainer.kubeflow.org/trainjob-ancestor-step: trainer\n"
+    )
+    text = trainer("{name: A, value: '1'}")
+    assert label in text
+    made = built(text.replace(label, ""), "env-to-workers")
+    assert "OMPI_MCA_mca_base_env_list" not in launcher(made)
+
+
 def test_a_list_of_the_runtime_stays() -> None:
     text = trainer("{name: A, value: '1'}, {name: B, value: '2'}")
     own = "                  env: [{name: OMPI_MCA_mca_base_env_list, value: 'B;C=3'}]\n"
@@ -255,6 +265,14 @@ def test_without_jobs_nothing_is_a_gang(policy: str) -> None:
     codes = {f.code for f in built(NO_JOBS.replace("POLICY", policy), "gang-min-member").findings}
     assert "TC410" in codes
     assert "TC459" not in codes
+
+
+def test_a_folder_replaces_the_files_of_the_runtimes_data_set() -> None:
+    text = example("torchtune-dataset-args").replace("data_dir=/workspace/dataset/data", "data_files=/workspace/a.json")
+    made = built(text, "torchtune-dataset-args")
+    (jobset,) = [one.data for one in made.objects if one.kind == "JobSet"]
+    assert "dataset.data_files" not in str(jobset)
+    assert "dataset.data_dir=/workspace/dataset" in str(jobset)
 
 
 @pytest.mark.parametrize(

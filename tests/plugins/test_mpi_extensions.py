@@ -7,6 +7,7 @@ import pytest
 from builders import role, runtime, trainjob
 from trainc import Options, Source, compile
 from trainc.plugins.model import Object
+from trainc.plugins.mpi.implementations import IMPLEMENTATIONS
 
 RUNTIME = runtime(
     role("launcher", trainer=True, image="i:1", container="%s"),
@@ -84,6 +85,14 @@ def test_their_variables_are_reserved() -> None:
     (found,) = [f for f in build("MPICH", trainer=trainer).findings if f.severity == "error"]
     assert found.code == "TC401"
     assert found.message == "must not have reserved envs, invalid envs configured: [HYDRA_HOST_FILE]"
+
+
+def test_reserved_variables_are_in_order() -> None:
+    names = sorted(IMPLEMENTATIONS["MPICH"].reserved | IMPLEMENTATIONS["OpenMPI"].reserved)
+    env = ", ".join(f'{{name: {name}, value: "x"}}' for name in reversed(names))
+    (found,) = [f for f in build("MPICH", trainer=f", env: [{env}]").findings if f.severity == "error"]
+    assert len(names) > 5
+    assert found.message.endswith(f"[{' '.join(names)}]")
 
 
 @pytest.mark.parametrize("faithful", [True, False])

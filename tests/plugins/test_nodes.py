@@ -6,7 +6,7 @@ import pytest
 
 from builders import STEP, role, runtime, the, trainjob
 from trainc import Build, Options, Source, compile
-from trainc.basics.jsonvalues import JsonObject, as_object, get
+from trainc.basics.jsonvalues import JsonObject, as_object, get, objects
 
 
 def built(first: str, name: str = "node") -> Build:
@@ -64,13 +64,18 @@ def test_only_an_mpi_launcher_is_not_counted(name: str, policy: str, others: tup
     assert get(the(made, "JobSet"), "spec", "replicatedJobs", 0, "template", "spec", "parallelism") == 2
 
 
-def limited(*roles: str, policy: str, patches: str = "") -> dict[str, bool]:
-    """Return the replicated jobs, and whether their first container has the resources of spec.trainer."""
-    job = trainjob(trainer="{resourcesPerNode: {limits: {cpu: 2}}}", more=patches)
+def served(*roles: str, policy: str, patches: str = "") -> dict[str, tuple[bool, bool]]:
+    """Return the replicated jobs, and whether their first container has resources and variables of spec.trainer."""
+    own = "resourcesPerNode: {limits: {cpu: 2}}, env: [{name: OWN, value: x}]"
+    job = trainjob(trainer=f"{{{own}}}", more=patches)
     made = compile([Source("a.yaml", f"{runtime(*roles, policy=policy)}---\n{job}")])
     containers = ("template", "spec", "template", "spec", "containers", 0)
     jobs = [as_object(each) for each in get(the(made, "JobSet"), "spec", "replicatedJobs")]  # type: ignore[union-attr]
-    return {str(each["name"]): bool(get(each, *containers, "resources", "limits")) for each in jobs}
+    found = {}
+    for each in jobs:
+        names = [variable["name"] for variable in objects(get(each, *containers, "env"))]
+        found[str(each["name"])] = (bool(get(each, *containers, "resources", "limits")), "OWN" in names)
+    return found
 
 
 def test_a_job_that_a_patch_makes_a_trainer_may_have_no_container_node() -> None:
@@ -81,10 +86,37 @@ def test_a_job_that_a_patch_makes_a_trainer_may_have_no_container_node() -> None
       template: {{spec: {{replicatedJobs: [{{name: other, template: {{metadata: {{labels: {STEP}}}}}}}]}}}}
 """
     roles = (role(trainer=True), role("other", containers='[{name: main, image: "example.com/img:1"}]'))
-    assert limited(*roles, policy="{numNodes: 1}", patches=patch) == {"node": True, "other": False}
+    found = served(*roles, policy="{numNodes: 1}", patches=patch)
+    assert found == {"node": (True, True), "other": (False, False)}
 
 
-def test_with_a_launcher_as_node_job_node_has_the_resources_too() -> None:
+def test_with_a_launcher_as_node_job_node_has_resources_and_variables_too() -> None:
     roles = (role("other"), role("launcher", trainer=True), role("node"))
-    found = limited(*roles, policy="{numNodes: 2, mpi: {runLauncherAsNode: true}}")
-    assert found == {"other": False, "launcher": True, "node": True}
+    found = served(*roles, policy="{numNodes: 2, mpi: {runLauncherAsNode: true}}")
+    assert found == {"other": (False, False), "launcher": (True, True), "node": (True, True)}
+
+
+def test_a_job_without_init_containers_has_no_choice_of_them() -> None:
+    patch = """\
+  runtimePatches:
+  - manager: example.com/m
+    trainingRuntimeSpec:
+      template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: POD}}}}]}}
+""".replace("POD", "{initContainers: [{name: x}]}")
+    made = compile([Source("a.yaml", f"{runtime()}---\n{trainjob(more=patch)}")])
+    [finding] = [each for each in made.findings if each.code == "TC309"]
+    assert (finding.found, finding.expected) == ("x", None)
+
+
+def test_flux_needs_processes() -> None:
+    text = f"{runtime(policy='{flux: {}}')}---\n{trainjob(trainer='{numNodes: 1, numProcPerNode: 0}')}"
+    found = [each.path for each in compile([Source("a.yaml", text)]).findings if each.code == "TC405"]
+    assert found == [("spec", "trainer", "numProcPerNode")]
+
+
+@pytest.mark.parametrize("name", ["JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS"])
+def test_variables_of_jax_are_reserved_with_the_fix(name: str) -> None:
+    job = trainjob(trainer=f"{{env: [{{name: {name}, value: x}}]}}")
+    sources = [Source("a.yaml", f"{runtime(policy='{jax: {}}')}---\n{job}")]
+    made = compile(sources, Options(fixes=("jax-reserved-env",)))
+    assert [each.found for each in made.findings if each.code == "TC401"] == [name]

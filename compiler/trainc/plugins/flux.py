@@ -157,15 +157,12 @@ def wrapped_command(model: Model) -> str:
 
 def check(model: Model) -> Iterator[Finding]:
     """Yield findings on jobs that the webhook refuses or for which upstream panics (T2), and on lost args."""
-    count = model.num_proc_per_node
-    processes = count if count is not None else as_object(model.policy("flux")).get("numProcPerNode")
-    if isinstance(processes, int) and processes < 1:
+    processes = model.num_proc_per_node
+    if processes is not None and processes < 1:  # a rule of the CRD refuses it in a runtime
         detail = "must be greater than or equal to 1 for Flux TrainJob"
         text = invalid("spec.trainer.numProcPerNode", processes, detail)
-        document = model.runtime if count is None else model.job
-        path: Path = ("spec", "mlPolicy", "flux") if count is None else ("spec", "trainer")
-        more = {"found": str(processes), "expected": "1 or more"}
-        yield refused("TC405", document, (*path, "numProcPerNode"), text, detail, **more)
+        where = ("spec", "trainer", "numProcPerNode")
+        yield refused("TC405", model.job, where, text, detail, found=str(processes), expected="1 or more")
     node = model.pod_set(NODE)
     if node is not None and any(container.name == INSTALLER for container in node.init_containers):
         detail = f"InitContainer '{INSTALLER}' is reserved"
@@ -174,7 +171,7 @@ def check(model: Model) -> Iterator[Finding]:
     if model.num_nodes is None:
         missing = "spec.trainer" if model.trainer is None else "spec.trainer.numNodes"
         detail = f"Flux needs {missing}: Trainer {TRAINER_VERSION} panics without it"
-        path = ("spec",) if model.trainer is None else ("spec", "trainer")
+        path: Path = ("spec",) if model.trainer is None else ("spec", "trainer")
         hint = "set spec.trainer.numNodes; mlPolicy.numNodes does not help"
         yield refused("TC405", model.job, path, PANIC, detail, stage="build", hint=hint)
     yield from secret_must_exist(model, certificate_name(model), "it needs the key curve.cert, created by flux keygen")
