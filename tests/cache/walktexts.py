@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 NAMESPACES = ("a", "b", "shared")
-NAMES = ("one", "two", "three")
+NAMES = ("one", "two")
 IMAGES = ("example.com/img:1", "example.com/img:2", "example.com/other:1", "example.com/img:latest")
 RUNTIMES = ("plain", "torch", "mpi", "own", "torch-distributed", "jax-distributed")
 
@@ -198,7 +198,7 @@ def config(rng: Random) -> str:
     """Return the text of trainc.yaml."""
     if rng.random() < 0.03:
         return "environments: [\n"
-    names = rng.choice((("prod",), ("prod", "dev"), ("prod", "dev"), ("dev",)))
+    names = rng.choice((("prod",), ("prod",), ("prod", "dev"), ("dev",)))
     head = "# a comment\n" * rng.randrange(2)
     return (
         head + "environments:\n" + "".join(f"  {name}: {rng.choice(OPTIONS)}\n" for name in names) + rng.choice(TAILS)

@@ -21,9 +21,10 @@ import pytest
 from kubexecjob import build
 
 from builders import the
+from effort import some
 from trainc.basics.jsonvalues import as_object
 
-SHELLS = [path for path in map(shutil.which, ("dash", "bash")) if path is not None]
+SHELLS = some((path for path in map(shutil.which, ("dash", "bash")) if path is not None), 2)
 FILES = as_object(the(build(as_node=True, nodes=3), "ConfigMap")["data"])
 HOST = "job-node-0-1.job"
 JOBSET = "jobset.sigs.k8s.io/"
