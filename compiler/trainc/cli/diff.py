@@ -151,7 +151,6 @@ class Side(Struct, frozen=True, eq=False):
             from trainc.project.revisions import read_inputs, read_output, reader
 
             with revision_errors(option):
-                contents = click.get_current_context().with_resource(reader(root))
 
                 def read(blob: Blob) -> bytes:
                     with revision_errors(option):
@@ -159,6 +158,7 @@ class Side(Struct, frozen=True, eq=False):
 
                 output, there = read_output(root, revision, read)
                 sources, unread = read_inputs(root, revision)
+                contents = click.get_current_context().with_resource(reader(root))
         else:
             there = look(root, (OUT.rstrip("/"),))
             output = {}
