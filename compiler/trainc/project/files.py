@@ -152,6 +152,10 @@ class Blob(Struct, frozen=True, eq=False, gc=False):
         """Return whether the contents are equal."""
         return isinstance(other, Blob) and self.hash == other.hash
 
+    def __ne__(self, other: object) -> bool:
+        """Return whether the contents differ."""
+        return not self == other
+
     __hash__ = None  # type: ignore[assignment]
 
 
