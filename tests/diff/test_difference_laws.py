@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from trainc.changes import Difference, Effect, compare, formats, usage
 from trainc.changes.formats import LIMIT
 from trainc.changes.trees import OWNED, directories, is_jobset
 from trainc.inputs.source import Source
+from trainc.project.files import Blob, git_hash
 
 ROOT = Path(__file__).resolve().parents[2]
 TREE = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in sorted((ROOT / "out").glob("*/*/*/*.yaml"))}
@@ -102,6 +104,23 @@ def test_nothing_differs_from_itself(tree: dict[str, bytes]) -> None:
     found = compare(tree, tree)
     assert found.jobs == ()
     assert found.totals.all.before == found.totals.all.after
+
+
+def test_only_what_differs_is_read_of_the_base() -> None:
+    changed = next(name for name in TREE if is_jobset(name.rpartition("/")[2]))
+    old = {**TREE, changed: TREE[changed] + b"# a comment\n"}
+    read: list[str] = []
+
+    def read_base(blob: Blob) -> bytes:
+        read.append(blob.name)
+        return old[blob.name]
+
+    before = {name: Blob(name, git_hash(data), read_base) for name, data in old.items()}
+    after = {name: Blob(name, git_hash(data), lambda blob: TREE[blob.name]) for name, data in TREE.items()}
+    assert compare(before, after) == compare(old, TREE)
+    assert {name.rpartition("/")[0] for name in read} == {changed.rpartition("/")[0]}
+    with_sha256 = {name: replace(blob, hash=f"{blob.hash}0") for name, blob in before.items()}
+    assert compare(with_sha256, after) == compare(old, TREE), "whatever hashes the repository has"
 
 
 @given(st.sets(st.sampled_from(PLACES)), st.sets(st.sampled_from(PLACES)))

@@ -166,7 +166,7 @@ def test_links_are_followed_as_in_a_working_tree(tmp_path: Path, top: str) -> No
     assert read_revision(root, "HEAD").config == {"environments": {"stage": {}}}
     existing = {name for name in read(root) if (root / name).is_file()}
     assert existing == set(read(root))
-    assert read_output(root, "HEAD") == ({}, {"out": Kind.LINK})
+    assert read_output(root, "HEAD", pytest.fail) == ({}, {"out": Kind.LINK})
 
 
 def test_folders_behind_links_do_not_multiply(tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ from builders import role, runtime, trainjob
 from trainc import Options, Source, compile
 from trainc.cli.root import trainc
 from trainc.data import load_text
-from trainc.report.fleet import fleet, totals
+from trainc.pipeline.compile import load_all, run
+from trainc.pipeline.job import in_order
+from trainc.report.fleet import Rows, fleet, totals, without_objects
 from trainc.report.page import page
 
 PIN = "sha256:" + "a" * 64
@@ -91,6 +93,15 @@ def test_a_job_with_an_error_is_there_with_its_finding() -> None:
         "hint": "did you mean 'numNodes'?",
     }
     assert data["codes"]["TC101"] == "unknown field"
+
+
+def test_the_page_needs_no_objects() -> None:
+    texts = (PARTS, trainjob("bad", trainer="{numNode: 3}"), trainjob("good"), trainjob("twice"), trainjob("twice"))
+    sources = [Source(f"jobs/a/{number}.yaml", text) for number, text in enumerate(texts)]
+    rows: Rows = {}
+    build = run(load_all(sources), Options(), execute=without_objects(in_order, rows))
+    assert not any(job.objects or job.files for job in build.jobs)
+    assert fleet({"prod": build.jobs}, build.findings, rows) == data_of(*texts)
 
 
 def test_a_suspended_job_uses_nothing() -> None:

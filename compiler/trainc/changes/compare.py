@@ -28,8 +28,8 @@ from trainc.changes.model import (
     PropertyChange,
     Refusal,
 )
-from trainc.changes.trees import Files, directories, is_jobset, read, sources, unreadable
-from trainc.changes.usage import demand_of, property_changes, replicated_jobs, totals
+from trainc.changes.trees import Files, Tree, bytes_of, directories, is_jobset, owned, read, sources, unreadable
+from trainc.changes.usage import Demand, demand_of, property_changes, replicated_jobs, totals
 from trainc.findings import Finding, Severity
 from trainc.findings.redaction import LEAST, MASK
 from trainc.findings.secrets import hidden
@@ -42,64 +42,72 @@ from trainc.project.files import Kind, foreign
 from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.upstream import RUN
 
-Pair = tuple[Document | None, Document | None]
-"""An object before and after; None without one."""
-
 _RUN: Final = re.compile(r"-([1-9][0-9]{0,8})")
 
 
 def compare(
-    before: Files,
-    after: Files,
+    before: Tree,
+    after: Tree,
     settings: Mapping[str, Settings] | None = None,
     there: Mapping[str, Kind] | None = None,
     exceptions: Collection[str] = (),
 ) -> Difference:
     """Return the difference between two trees of out/, and what the cluster does about it.
 
-    A tree is the bytes of its files by name from the project root (``out/prod/team-a/job/jobset-job.yaml``).
-    ``settings`` are those of environments by name, with defaults for others. ``there`` has the kind of every entry of
-    the later tree; ``exceptions`` are paths that others may write to. A file that cannot be read becomes a finding.
+    Names in a tree are paths from the project root (``out/prod/team-a/job/jobset-job.yaml``). Its bytes are read
+    directory by directory, and not kept. ``settings`` are those of environments by name, with defaults for others.
+    ``there`` has the kind of every entry of the later tree; ``exceptions`` are paths that others may write to. A file
+    that cannot be read becomes a finding.
     """
     settings = settings or {}
     old, new = directories(before), directories(after)
-    every = sorted({*old, *new})
-    settings_of = {directory: settings.get(directory.environment, Settings()) for directory in every}
-    remaining = {application(directory, settings_of[directory]) for directory in new}
     jobs: list[JobChange] = []
-    jobsets: dict[Directory, Pair] = {}
     findings: list[Finding] = []
-    for directory in every:
-        if (was := old.get(directory, {})) != (now := new.get(directory, {})):
-            name = application(directory, settings_of[directory])
-            job, jobsets[directory], found = _compare_directory(directory, was, now, name)
-            jobs.append(replace(job, last=name not in remaining))
+    demands: list[tuple[Directory, Demand, Demand]] = []
+    remaining: set[str] = set()
+    ours: set[str] = set()
+    for directory in sorted({*old, *new}):
+        was, now = old.get(directory, {}), new.get(directory, {})
+        after_files = owned(now)
+        before_files = after_files if was == now else owned(was)
+        if not before_files and not after_files:
+            continue
+        demand = demand_of(after_files)
+        both = demand if before_files == after_files else demand_of(before_files), demand
+        demands.append((directory, *both))
+        name = application(directory, settings.get(directory.environment, Settings()))
+        remaining.update([name] if after_files else ())
+        ours.update(f"out/{directory}/{file}" for file in after_files)
+        if before_files != after_files:
+            job, found = _compare_directory(directory, before_files, after_files, name, both)
+            jobs.append(job)
             findings += found
-    jobs = _with_renamed(jobs, jobsets, old, new)
+    jobs = [replace(job, last=job.application not in remaining) for job in jobs]
+    jobs = _with_renamed(jobs, old, new)
     # A refused change keeps the other jobs of its application from being applied.
     stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}
     jobs = [
         replace(job, effect=Effect.HELD) if job.application in stopped and job.effect is not Effect.REFUSED else job
         for job in jobs
     ]
+    settings_of = {job.directory: settings.get(job.directory.environment, Settings()) for job in jobs}
     jobs = [replace(job, cluster=sentences(job, settings_of[job.directory]), annotation=_next_run(job)) for job in jobs]
-    ours = {f"out/{directory}/{file}" for directory, files in new.items() for file in files}
     others = tuple(foreign(dict.fromkeys(after, Kind.FILE) if there is None else there, ours, exceptions))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
-    return Difference(tuple(jobs), len(every) - len(jobs), totals(old, new), (*others, *findings), foreign=is_read)
+    return Difference(tuple(jobs), len(demands) - len(jobs), totals(demands), (*others, *findings), foreign=is_read)
 
 
 def _compare_directory(
-    directory: Directory, before: Mapping[str, bytes], after: Mapping[str, bytes], application: str
-) -> tuple[JobChange, Pair, list[Finding]]:
-    """Return the change of a directory, its JobSets, and findings.
+    directory: Directory, before: Files, after: Files, application: str, demands: tuple[Demand, Demand]
+) -> tuple[JobChange, list[Finding]]:
+    """Return the change of a directory, and findings.
 
-    Only files whose bytes differ are read, and an unchanged JobSet.
+    Only files whose bytes differ are parsed, and an unchanged JobSet.
     """
     objects: list[ObjectChange] = []
     refusals: list[Refusal] = []
     findings: list[Finding] = []
-    jobsets: Pair = None, None
+    jobsets: tuple[Document | None, Document | None] = None, None
     differing = [file for file in _jobsets_first({*before, *after}) if before.get(file) != after.get(file)]
     for file in differing:
         name = f"out/{directory}/{file}"
@@ -117,7 +125,7 @@ def _compare_directory(
         unchanged = next((read(file, data, old=True)[0] for file, data in after.items() if is_jobset(file)), None)
         jobsets = unchanged, unchanged
     old, new = jobsets
-    demands, (was_from, now_from) = (demand_of(before), demand_of(after)), (_sources(before), _sources(after))
+    was_from, now_from = _sources(before), _sources(after)
     properties = property_changes(
         None if old is None else (old.data, masked(old, new)), None if new is None else (new.data, masked(new, old))
     )
@@ -140,7 +148,7 @@ def _compare_directory(
         after=demands[1].usage,
         replicated_jobs=replicated_jobs(new.data) if new is not None else (),
     )
-    return job, jobsets, findings
+    return job, findings
 
 
 def _jobsets_first(files: Iterable[str]) -> list[str]:
@@ -236,13 +244,10 @@ _COMPARED: Final = 2000
 _Names = tuple[tuple[str, str], ...]
 """Pairs of old and new names, longest first."""
 
-_Tree = Mapping[Directory, Files]
-"""The files of each directory."""
+_Directories = Mapping[Directory, Tree]
 
 
-def _with_renamed(
-    jobs: list[JobChange], jobsets: Mapping[Directory, Pair], before: _Tree, after: _Tree
-) -> list[JobChange]:
+def _with_renamed(jobs: list[JobChange], before: _Directories, after: _Directories) -> list[JobChange]:
     """Return the jobs, with removed and new jobs joined if they were renamed."""
     removed: dict[tuple[object, ...], list[JobChange]] = {}
     for job in jobs:
@@ -251,18 +256,13 @@ def _with_renamed(
     origins: dict[Directory, JobChange] = {}
     compared = 0
     for job in jobs:
-        new = jobsets[job.directory][1]
-        if job.effect is not Effect.CREATED or new is None:
+        if job.effect is not Effect.CREATED or not job.name:
             continue
         candidates = removed.get((job.directory.environment, job.queue, job.after), [])
-        for other in candidates:
-            old = jobsets[other.directory][0]
+        for other in candidates[: _COMPARED - compared]:
+            old, new = _jobset(before[other.directory], other), _jobset(after[job.directory], job)
             compared += 1
-            if (
-                old is not None
-                and compared <= _COMPARED
-                and _is_same(old.data, new.data, _renames(other, old, job, new))
-            ):
+            if old and new and _is_same(old.data, new.data, _renames(other, old, job, new)):
                 candidates.remove(other)
                 origins[job.directory] = other
                 break
@@ -276,7 +276,13 @@ def _with_renamed(
     ]
 
 
-def _renamed(job: JobChange, other: JobChange, before: Files, after: Files) -> JobChange:
+def _jobset(files: Tree, job: JobChange) -> Document | None:
+    """Return the JobSet of a removed or new job."""
+    file = next(change.file for change in job.objects if change.kind == "JobSet")
+    return read(file, bytes_of(files[file.rpartition("/")[2]]), old=True)[0]
+
+
+def _renamed(job: JobChange, other: JobChange, before: Tree, after: Tree) -> JobChange:
     """Return a removed and a new job as one.
 
     All that differs is listed: a name may also be a part of an image or a command, or lead to another program.
@@ -288,8 +294,8 @@ def _renamed(job: JobChange, other: JobChange, before: Files, after: Files) -> J
     for change in job.objects:
         file = change.file.rpartition("/")[2]
         if (was := next((name for name in old_files if _is_same(name, file, names)), None)) is not None:
-            old, _ = read(old_files[was].file, before[was], old=True)
-            new, _ = read(change.file, after[file], old=False)
+            old, _ = read(old_files[was].file, bytes_of(before[was]), old=True)
+            new, _ = read(change.file, bytes_of(after[file]), old=False)
             if old is not None and new is not None:
                 if change.kind == "JobSet":
                     properties = property_changes((old.data, masked(old, new)), (new.data, masked(new, old)))

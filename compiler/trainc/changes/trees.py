@@ -9,11 +9,13 @@ from trainc.changes.model import Directory
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document, Source
-from trainc.project.files import OWNED, is_own, is_placed
+from trainc.project.files import OWNED, Blob, is_own, is_placed
 
 UNREADABLE: Final = "TC904"
 
 Files = Mapping[str, bytes]
+Tree = Mapping[str, bytes | Blob]
+"""The files of out/ by their names from the project root."""
 
 
 def directory_of(name: str) -> Directory:
@@ -21,13 +23,23 @@ def directory_of(name: str) -> Directory:
     return Directory(*name.split("/")[1:4])
 
 
-def directories(tree: Files) -> dict[Directory, dict[str, bytes]]:
-    """Return the files of each directory by file name, without files that are not trainc's."""
-    found: dict[Directory, dict[str, bytes]] = {}
-    for name, data in sorted(tree.items()):
-        if is_own(data) and is_placed(name):
-            found.setdefault(directory_of(name), {})[name.rpartition("/")[2]] = data
+def directories(tree: Tree) -> dict[Directory, dict[str, bytes | Blob]]:
+    """Return the files of each directory that trainc may have written, by file name."""
+    found: dict[Directory, dict[str, bytes | Blob]] = {}
+    for name in sorted(filter(is_placed, tree)):
+        found.setdefault(directory_of(name), {})[name.rpartition("/")[2]] = tree[name]
     return found
+
+
+def bytes_of(content: bytes | Blob) -> bytes:
+    """Return the bytes of a file, which are read again each time."""
+    return content.read(content) if isinstance(content, Blob) else content
+
+
+def owned(files: Tree) -> dict[str, bytes]:
+    """Return the bytes of the files of a directory that are trainc's."""
+    found = ((name, bytes_of(content)) for name, content in files.items())
+    return {name: data for name, data in found if is_own(data)}
 
 
 def is_jobset(file: str) -> bool:
@@ -63,7 +75,7 @@ def sources(data: bytes) -> tuple[str, ...]:
     return tuple(first[len(OWNED) :].decode("utf-8", "replace").strip().split(" and "))
 
 
-def select(before: Files, after: Files, names: Collection[str]) -> tuple[Files, Files]:
+def select(before: Tree, after: Tree, names: Collection[str]) -> tuple[Tree, Tree]:
     """Return the parts of both trees that ``names``, paths from the root, select; all without names."""
     if not names:
         return before, after
@@ -71,10 +83,10 @@ def select(before: Files, after: Files, names: Collection[str]) -> tuple[Files, 
         f"out/{directory}"
         for tree in (before, after)
         for directory, files in directories(tree).items()
-        if any(is_below(source, names) for data in files.values() for source in sources(data))
+        if any(is_below(source, names) for data in owned(files).values() for source in sources(data))
     }
 
-    def selected(tree: Files) -> Files:
+    def selected(tree: Tree) -> Tree:
         return {name: data for name, data in tree.items() if name.rpartition("/")[0] in wanted or is_below(name, names)}
 
     return selected(before), selected(after)

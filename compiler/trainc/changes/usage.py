@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 from functools import lru_cache, reduce
 from typing import Final, NamedTuple
@@ -24,8 +24,6 @@ from trainc.kube.pods import pod_requests
 from trainc.kube.quantity import QuantityError
 from trainc.plugins.base import is_gpu
 from trainc.upstream import PRIORITY_LABEL, QUEUE_LABEL
-
-Directories = Mapping[Directory, Mapping[str, bytes]]
 
 _LINE: Final = re.compile(rb"( *)([A-Za-z]+):(?: .*)?")
 _IRRELEVANT: Final = frozenset(
@@ -48,7 +46,6 @@ class Demand(NamedTuple):
     queue: str = ""
 
 
-@lru_cache(maxsize=16384)
 def demand_of_file(data: bytes) -> Demand:
     """Return the demand of the JobSet in a file; nothing if it cannot be read."""
     if _UNUSUAL.search(data) is None:
@@ -65,13 +62,12 @@ def demand_of(files: Mapping[str, bytes]) -> Demand:
     return Demand(usage, next((each.queue for each in found if each.queue), ""))
 
 
-def totals(before: Directories, after: Directories) -> Totals:
-    """Return the usage of the jobs of two trees."""
+def totals(demands: Iterable[tuple[Directory, Demand, Demand]]) -> Totals:
+    """Return the usage of directories of which we know the demand before and after."""
     namespaces: dict[tuple[str, ...], Total] = defaultdict(Total)
     queues: dict[tuple[str, ...], Total] = defaultdict(Total)
     everything = Total()
-    for directory in sorted({*before, *after}):
-        old, new = (demand_of(tree.get(directory, {})) for tree in (before, after))
+    for directory, old, new in demands:
         change = Total(old.usage, new.usage)
         everything = everything.plus(change)
         namespace = (directory.environment, directory.namespace)

@@ -16,9 +16,9 @@ from trainc.cache.store import open_store
 from trainc.changes import compare
 from trainc.changes.cluster import unexplained, without_new_runs
 from trainc.changes.formats import as_json, as_markdown, as_text
-from trainc.changes.model import Directory
+from trainc.changes.model import Difference, Directory
 from trainc.changes.safeguards import weakened
-from trainc.changes.trees import Files, directory_of, is_below, select
+from trainc.changes.trees import Tree, directory_of, is_below, select
 from trainc.changes.trees import sources as output_sources
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command, WrongValue, echo
 from trainc.cli.compiling import executor_of, request_of, revision_errors
@@ -32,7 +32,17 @@ from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import bytes_of
 from trainc.project.config import Config, parse
 from trainc.project.environments import JOBS, load_config
-from trainc.project.files import Kind, is_placed, unmanaged
+from trainc.project.files import (
+    LIMIT,
+    Blob,
+    Kind,
+    git_hash,
+    is_placed,
+    open_regular,
+    read_open,
+    read_regular,
+    unmanaged,
+)
 from trainc.project.planning import plan_request
 from trainc.project.read import (
     CONFIG,
@@ -43,6 +53,7 @@ from trainc.project.read import (
     name_below,
     read_beside_policies,
     read_config,
+    read_file,
     read_given,
     read_lock,
     read_platform,
@@ -99,27 +110,17 @@ def command(
     new = Side.of(root, head, "'--head'")
     _require_paths(root, names, (old.output, new.output))
     config, of_config = load_config(root)
-    before, after = select(old.output, new.output, names)
-    environments = {name.split("/")[1] for name in (*before, *after)}
-    settings = {name: read_settings(config.data, name) for name in sorted(environments)}
-    there = {name: kind for name, kind in new.there.items() if not names or is_below(name, names)}
-    difference = compare(before, after, settings, there, unmanaged(config.data))
-    texts = [{source.name: source.text for source in side.inputs.sources} for side in (old, new)]
-    same = {name for name in texts[0].keys() & texts[1].keys() if texts[0][name] == texts[1][name]}
-    difference = replace(
-        difference,
-        weakened=weakened(old.inputs, new.inputs, new.config, new.unread),
-        unexplained=unexplained(difference, same) if old.settings == new.settings else (),
-    )
+    difference, of_head = _difference(old, new, names, config), new.findings
+    del old, new  # with them, compiling would need more memory than in render
     if head is None and not has_errors(of_config):
-        stale, broken = _staleness(root, config, names, new.output)
+        stale, broken = _staleness(root, config, names)
         difference = without_new_runs(replace(difference, stale=stale, broken=broken))
     if output == "json":
         text = as_json(difference, base, head or WORKING_TREE)
     else:
         text = as_markdown(difference) if output == "markdown" else as_text(difference, is_coloured())
     echo(text, nl=False, color=is_coloured(), form=output)
-    status = reporter.report((*of_config, *new.findings, *difference.findings))
+    status = reporter.report((*of_config, *of_head, *difference.findings))
     if status != CLEAN:
         return status
     if difference.broken or (exit_code and (difference.jobs or difference.weakened) and not difference.stale):
@@ -138,7 +139,7 @@ class Side(Struct, frozen=True, eq=False):
     config: Document | None
     settings: tuple[Source, ...]
     unread: tuple[Source, ...]
-    output: Mapping[str, bytes]
+    output: Mapping[str, Blob]
     there: Mapping[str, Kind]
     findings: tuple[Finding, ...]
 
@@ -147,16 +148,32 @@ class Side(Struct, frozen=True, eq=False):
         """Read an option's revision, or the working tree. Raises BadParameter."""
         findings: tuple[Finding, ...] = ()
         if revision is not None:
-            from trainc.project.revisions import read_inputs, read_output
+            from trainc.project.revisions import read_inputs, read_output, reader
 
             with revision_errors(option):
-                output, there = read_output(root, revision)
+
+                def read(blob: Blob) -> bytes:
+                    with revision_errors(option):
+                        return next(contents([(blob.name, blob.hash)]))
+
+                output, there = read_output(root, revision, read)
                 sources, unread = read_inputs(root, revision)
+                contents = click.get_current_context().with_resource(reader(root))
         else:
             there = look(root, (OUT.rstrip("/"),))
-            found = read_given(root, root, OUT) if (root / OUT).is_dir() else Inputs()
-            texts = ((source.name, source.text) for source in found.sources)
-            output = {name: text if isinstance(text, bytes) else text.encode() for name, text in texts}
+            output = {}
+
+            def keep_hash(path: str, name: str) -> Inputs:
+                found = read_file(path, name)
+                for source in found.sources:
+                    assert isinstance(source.text, bytes)
+                    output[name] = Blob(name, git_hash(source.text), again)
+                return replace(found, sources=())
+
+            def again(blob: Blob) -> bytes:
+                return read_open(open_regular(root / blob.name), LIMIT)
+
+            found = read_given(root, root, OUT, read=keep_hash) if (root / OUT).is_dir() else Inputs()
             # Links are reported with the other files that trainc did not write.
             findings = tuple(finding for finding in found.findings if has_errors((finding,)))
             inputs = merge([read_tree(root, JOBS), read_platform(root), read_config(root), read_lock(root)])
@@ -168,10 +185,24 @@ class Side(Struct, frozen=True, eq=False):
         return cls(of_inputs, config.document, settings, unread, output, there, findings)
 
 
-def _staleness(
-    root: Path, config: Config, names: Collection[str], output: Mapping[str, bytes]
-) -> tuple[tuple[Directory, ...] | None, bool]:
-    """Render the working tree without writing, and return the directories of ``output`` that would change, sorted.
+def _difference(old: Side, new: Side, names: Collection[str], config: Config) -> Difference:
+    """Return the difference of two sides, or of the part that ``names`` select, without what is stale."""
+    before, after = select(old.output, new.output, names)
+    environments = {name.split("/")[1] for name in (*before, *after)}
+    settings = {name: read_settings(config.data, name) for name in sorted(environments)}
+    there = {name: kind for name, kind in new.there.items() if not names or is_below(name, names)}
+    difference = compare(before, after, settings, there, unmanaged(config.data))
+    texts = [{source.name: source.text for source in side.inputs.sources} for side in (old, new)]
+    same = {name for name in texts[0].keys() & texts[1].keys() if texts[0][name] == texts[1][name]}
+    return replace(
+        difference,
+        weakened=weakened(old.inputs, new.inputs, new.config, new.unread),
+        unexplained=unexplained(difference, same) if old.settings == new.settings else (),
+    )
+
+
+def _staleness(root: Path, config: Config, names: Collection[str]) -> tuple[tuple[Directory, ...] | None, bool]:
+    """Render the working tree without writing, and return the directories of out/ that would change, sorted.
 
     They are None after an error; the second value is then whether the error is in the inputs. With ``names``, paths
     from root, only files below them or generated from them count.
@@ -188,7 +219,7 @@ def _staleness(
         codes = {finding.code for finding in planned.findings if has_errors((finding,))}
         return None, bool(codes - {"TC014", "TC903"})
     files = [(file.name, bytes_of(file.data) if names else b"") for file in (*plan.create, *plan.change)]
-    files += [(name, output.get(name, b"")) for name in plan.remove]
+    files += [(name, read_regular(root / name) or b"" if names else b"") for name in plan.remove]
     return tuple(
         sorted(
             {
@@ -201,7 +232,7 @@ def _staleness(
     ), False
 
 
-def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Files]) -> None:
+def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Tree]) -> None:
     """Raise BadParameter for a name that matches nothing. The hint is for revisions, as git diff takes."""
     from trainc.project.revisions import is_revision
 

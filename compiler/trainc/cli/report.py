@@ -18,7 +18,7 @@ from trainc.pipeline.context import Keep
 from trainc.project.environments import JOBS, compile_for, load_config, with_empty
 from trainc.project.read import CONFIG, LOCK, merge, name_below, read_platform, read_tree
 from trainc.project.write import OUT, write_output
-from trainc.report.fleet import fleet, totals
+from trainc.report.fleet import Rows, fleet, totals, without_objects
 from trainc.report.page import TITLE, page
 
 EPILOG = """\b
@@ -76,11 +76,13 @@ def command(
         *(each.name for each in inputs.sources),
     }:
         raise click.BadParameter(f"{output!r} is an input, which is not overwritten", param_hint="'-o'")
-    execute = executor_of(1, quiet=reporter.quiet)  # other processes return files, and no objects
+    rows: Rows = {}
+    execute = without_objects(executor_of(1, quiet=reporter.quiet), rows)  # other processes return no objects
     outcome = compile_for(inputs, config, environments, findings, keep=Keep.OBJECTS, execute=execute)
     if not outcome.job_count and has_errors(found := with_empty(outcome, root, [JOBS])):
         return reporter.report(found)  # most likely the wrong folder
-    data = fleet(outcome.jobs, outcome.findings)
+    data = fleet(outcome.jobs, outcome.findings, rows)
+    del inputs, outcome, rows  # the page of a large fleet needs their memory
     text = page(data, title, note)
     if target is None:
         echo(text.encode(), nl=False)

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 
 from trainc.basics.differences import same
-from trainc.basics.jsonvalues import Json, Path, as_object, get, replaced
+from trainc.basics.jsonvalues import Json, Path, as_object, copied, get, replaced
 from trainc.basics.regex import lazy
 from trainc.documents.positions import BOM, Lines, key_of_path, value_of_path
 from trainc.documents.scalars import kubernetes
@@ -111,31 +111,30 @@ def _replace(source: Source, spans: Iterable[_Span]) -> Source:
 
 
 def _expected(documents: dict[int, Document], edits: Iterable[Edit]) -> dict[int, Json]:
-    data: dict[int, Json] = {index: document.data for index, document in documents.items()}
+    data: dict[int, Json] = {index: copied(document.data) for index, document in documents.items()}
     changes = [edit for edit in edits if edit.mark is None]  # a comment may belong to a document that is not read
     for edit in sorted(changes, key=lambda edit: -len(edit.fix.path)):  # a new name of a key changes the paths below it
-        data[edit.index] = _changed(documents[edit.index], data[edit.index], edit.fix)
+        _change(documents[edit.index], data[edit.index], edit.fix)
     return data
 
 
-def _changed(document: Document, data: Json, fix: Fix) -> Json:
+def _change(document: Document, data: Json, fix: Fix) -> None:
+    """Change data, which no one else has, as a fix does."""
     path, new = fix.path, str(fix.value)
+    parent: Any = get(data, *path[:-1])
     match fix.action:
         case Action.RENAME:
-            parent = as_object(get(data, *path[:-1]))
-            renamed: dict[str, Json] = {new if key == path[-1] else key: value for key, value in parent.items()}
-            return replaced(data, path[:-1], renamed)
+            parent[new] = parent.pop(path[-1], None)
         case Action.REMOVE:
-            parent = as_object(get(data, *path[:-1]))
-            return replaced(data, path[:-1], {key: value for key, value in parent.items() if key != path[-1]})
-        case Action.REPLACE | Action.SET_RUN:
-            return replaced(data, path, new)
+            parent.pop(path[-1], None)
+        case Action.SET_RUN:
+            as_object(data)["metadata"] = replaced(get(data, "metadata"), path[1:], new)
+        case Action.REPLACE:
+            parent[path[-1]] = new
         case Action.UNQUOTE:
-            return replaced(data, path, _json(new))
+            parent[path[-1]] = _json(new)
         case Action.QUOTE:
-            return replaced(data, path, _raw(document, path))
-        case _:
-            return data
+            parent[path[-1]] = _raw(document, path)
 
 
 def _json(text: str | None) -> Json:

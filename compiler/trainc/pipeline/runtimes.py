@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from msgspec import Struct
@@ -33,8 +34,10 @@ _NAMED = 5
 
 CLUSTER_WIDE = "ClusterTrainingRuntime"
 
+_Pair = tuple[str, str]
 
-class Runtimes(Struct, frozen=True):
+
+class Runtimes(Struct, frozen=True, dict=True):
     """The runtimes in the inputs, by identity. ``base`` has the runtimes of the base revision."""
 
     given: Mapping[Key, Admitted]
@@ -51,6 +54,16 @@ class Runtimes(Struct, frozen=True):
         """The findings on the runtimes in the inputs."""
         return [finding for admitted in self.given.values() for finding in admitted.findings]
 
+    @cached_property
+    def existing(self) -> tuple[Mapping[_Pair, Set[str]], Mapping[_Pair, Set[str]]]:
+        """The names of all runtimes by kind and namespace, and the namespaces by kind and name."""
+        names, namespaces = defaultdict[_Pair, set[str]](set), defaultdict[_Pair, set[str]](set)
+        built_in = () if self.options.faithful else builtin_names()
+        for kind, namespace, name in (*self.given, *((f"{TRAINER_API}/{CLUSTER_WIDE}", "", name) for name in built_in)):
+            names[kind, namespace].add(name)
+            namespaces[kind, name].add(namespace)
+        return names, namespaces
+
     def with_findings(self, check: Callable[[Document], tuple[Finding, ...]]) -> Runtimes:
         """Return the runtimes with the findings of ``check`` on those that a cluster would store."""
         checked = dict(self.given)
@@ -66,7 +79,7 @@ class Runtimes(Struct, frozen=True):
             return found if self.options.faithful or _may_use(job, found.document) else _of_others(job, found.document)
         if not self.options.faithful and (built_in := _builtin_of(key)) is not None:
             return built_in
-        finding = not_found(job, key, self.given, self.options.faithful)
+        finding = not_found(job, key, *self.existing)
         version, namespace, name = key
         kind = version.rpartition("/")[2]
         old = self.base.input(TRAINER_GROUP, kind, namespace, name)
@@ -179,7 +192,9 @@ def check_kind(job: Document) -> tuple[Finding, ...]:
     return (refused("TC302", job, path, text, text, found=shown, expected=expected),)
 
 
-def not_found(job: Document, wanted: Key, known: Iterable[Key], faithful: bool) -> Finding:
+def not_found(
+    job: Document, wanted: Key, names: Mapping[_Pair, Set[str]], namespaces: Mapping[_Pair, Set[str]]
+) -> Finding:
     """Return the finding on a missing runtime, with the nearest name (L3: upstream spells one field RuntimeRef)."""
     version, namespace, name = wanted
     original = str(get(job.data, "spec", "runtimeRef", "name"))
@@ -190,10 +205,7 @@ def not_found(job: Document, wanted: Key, known: Iterable[Key], faithful: bool) 
     detail = f"{kind}.{TRAINER_GROUP} {quote(name)} not found"
     detail = f"{detail}: specified {what} must be created before the TrainJob is created"
     text = invalid(field, typed(get(job.data, "spec", "runtimeRef"), "v1alpha1.RuntimeRef"), detail)
-    existing = set(known)
-    existing.update((f"{TRAINER_API}/{CLUSTER_WIDE}", "", each) for each in (() if faithful else builtin_names()))
-    similar = (key[2] for key in existing if key[:2] == (version, namespace))
-    hint = _elsewhere(job, wanted, existing) or suggest_by_words(name, similar)
+    hint = _elsewhere(job, wanted, namespaces) or suggest_by_words(name, names.get((version, namespace), ()))
     path, message = ("spec", "runtimeRef", "name"), f"{kind} {name!r} not found{reason}"
     return refused("TC301", job, path, text, message, found=name, hint=hint)
 
@@ -216,15 +228,15 @@ def _of_others(job: Document, runtime: Document) -> Finding:
     return report("TC021", job, ("spec", "runtimeRef", "name"), message, found=name, related=related)
 
 
-def _elsewhere(job: Document, wanted: Key, existing: Set[Key]) -> str | None:
+def _elsewhere(job: Document, wanted: Key, existing: Mapping[_Pair, Set[str]]) -> str | None:
     """Return a hint if a runtime with the name exists, but with another kind or in another namespace."""
     version, _, name = wanted
     home = str(get(job.data, "metadata", "namespace"))
     for kind, namespace in ((CLUSTER_WIDE, ""), ("TrainingRuntime", home)):
-        if (f"{TRAINER_API}/{kind}", namespace, name) in existing:
+        if namespace in existing.get((f"{TRAINER_API}/{kind}", name), ()):
             return f"a {kind} with this name exists: set kind: {kind}"
-    if namespaces := sorted(key[1] for key in existing if (key[0], key[2]) == (version, name)):
-        return f"it exists in namespace {namespaces[0]}, but a TrainJob can only use a runtime of its own namespace"
+    if namespaces := existing.get((version, name)):
+        return f"it exists in namespace {min(namespaces)}, but a TrainJob can only use a runtime of its own namespace"
     return None
 
 

@@ -14,11 +14,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import Enum
+from hashlib import sha1
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from trainc.basics.jsonvalues import Json, as_list, as_object
 from trainc.findings import Finding, Severity, report
@@ -136,6 +139,29 @@ _SUFFIXES: Final = (".yaml", ".yml", ".json", ".jsonnet", ".libsonnet")
 _STARTS: Final = ("kustomization", ".argocd-source", ".sourceignore")
 _STEPS: Final = 5
 """out, environment, namespace, job, file."""
+
+
+class Blob(Struct, frozen=True, eq=False, gc=False):
+    """A file of out/ whose bytes are read when they are needed. Two are equal if they have the same hash in git."""
+
+    name: str
+    hash: str
+    read: Callable[[Blob], bytes]
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the contents are equal."""
+        return isinstance(other, Blob) and self.hash == other.hash
+
+    def __ne__(self, other: object) -> bool:
+        """Return whether the contents differ."""
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def git_hash(data: bytes) -> str:
+    """Return the hash of a content in most git repositories; in those with SHA-256, nothing is equal to it."""
+    return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 class Kind(Enum):

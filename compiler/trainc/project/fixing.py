@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import errno
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -145,7 +146,8 @@ def _worse(applied: Iterable[Key], wanted: Mapping[Key, Fixed], before: Outcome,
 
     Errors below a renamed key do not count: the wrong name hid them.
     """
-    old, new = _by_document(before), _by_document(after)
+    old, new = _errors(before), _errors(after)
+    remaining = {(document_id(each.document), each.code, each.message, each.path) for each in after.findings}
     renamed: dict[DocumentId, dict[FieldPath, str]] = {}
     for name, edit in applied:
         if edit.fix.action is Action.RENAME:
@@ -153,25 +155,20 @@ def _worse(applied: Iterable[Key], wanted: Mapping[Key, Fixed], before: Outcome,
     for name, edit in applied:
         document, finding = (name, edit.index), wanted[name, edit].finding
         path = moved(edit.fix.path, names := renamed.get(document, {}))
-        same = finding.code, finding.message, moved(finding.path, names)
-        if edit.mark is None and (
-            any(same == (each.code, each.message, each.path) for each in new.get(document_id(finding.document), ()))
-            or _errors(new.get(document, ()), path) > _errors(old.get(document, ()), edit.fix.path)
-        ):
+        same = document_id(finding.document), finding.code, finding.message, moved(finding.path, names)
+        is_worse = _count(new, document, path) > _count(old, document, edit.fix.path)
+        if edit.mark is None and (same in remaining or is_worse):
             yield name, edit
 
 
-def _by_document(outcome: Outcome) -> dict[DocumentId, list[Finding]]:
-    found: dict[DocumentId, list[Finding]] = {}
-    for finding in outcome.findings:
-        found.setdefault(document_id(finding.document), []).append(finding)
-    return found
+def _errors(outcome: Outcome) -> Counter[tuple[DocumentId, FieldPath]]:
+    errors = (each for each in outcome.findings if each.severity is Severity.ERROR)
+    return Counter((document_id(each.document), each.path) for each in errors)
 
 
-def _errors(findings: Iterable[Finding], path: FieldPath) -> int:
-    return sum(
-        each.severity is Severity.ERROR and each.path != () and each.path == path[: len(each.path)] for each in findings
-    )
+def _count(errors: Mapping[tuple[DocumentId, FieldPath], int], document: DocumentId, path: FieldPath) -> int:
+    """Return the number of errors at a path, and at what contains it."""
+    return sum(errors.get((document, path[:end]), 0) for end in range(1, len(path) + 1))
 
 
 # Files.

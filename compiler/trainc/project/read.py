@@ -252,11 +252,14 @@ def is_given(name: str, places: Iterable[str]) -> bool:
     return False
 
 
-def read_given(root: Path, folder: Path, path: str, *, tests: bool = False) -> Inputs:
+def read_given(
+    root: Path, folder: Path, path: str, *, tests: bool = False, read: Callable[[str, str], Inputs] | None = None
+) -> Inputs:
     """Read a file, which may be a pipe, or every YAML and JSON file below a folder. The path is relative to ``folder``.
 
     The name is the path from root; outside of root it is the path itself, and links may lead anywhere. At the root,
     out/, trainc.yaml and images.lock.yaml are skipped, and in a folder the tests of policies unless ``tests`` is set.
+    ``read`` reads a file of a folder, by default ``read_file``.
     """
     inside = name_below(root, folder, path)
     name = inside or Path(path).as_posix()
@@ -275,7 +278,7 @@ def read_given(root: Path, folder: Path, path: str, *, tests: bool = False) -> I
         names = [found for found in names if found not in (CONFIG, LOCK) and not found.startswith(OUT)]
     if not tests and has_config(root):
         names = [found for found in names if not _is_test(prefix + found)]
-    return merge([Inputs((), tuple(findings)), *_read_all(os.fspath(place), prefix, names, read_file)])
+    return merge([Inputs((), tuple(findings)), *_read_all(os.fspath(place), prefix, names, read or read_file)])
 
 
 def read_stdin(stream: BinaryIO) -> Inputs:

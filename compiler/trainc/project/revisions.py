@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import posixpath
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,7 @@ from trainc.findings.display import is_printable
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Source
 from trainc.project.config import Config, parse, read_document
-from trainc.project.files import LIMIT, MAX_TOTAL, OWNED, Kind
+from trainc.project.files import LIMIT, MAX_TOTAL, OWNED, Blob, Kind
 from trainc.project.links import LINK, Entry, TooManyLinksError, Tree
 from trainc.project.read import CONFIG, LOCK, OUT, SUFFIXES, is_given, is_input
 
@@ -85,15 +86,15 @@ def read_inputs(root: Path, revision: str) -> tuple[tuple[Source, ...], tuple[So
     return tuple(s for s in sources if is_read(s.name)), tuple(s for s in sources if not is_read(s.name))
 
 
-def read_output(root: Path, revision: str) -> tuple[dict[str, bytes], dict[str, Kind]]:
+def read_output(root: Path, revision: str, read: Callable[[Blob], bytes]) -> tuple[dict[str, Blob], dict[str, Kind]]:
     """Return all YAML and JSON files below out/ at a revision, and the kind of every entry. Raises RevisionError."""
 
     def is_wanted(name: str) -> bool:
         return name.lower().endswith(SUFFIXES) and not any(step.startswith(".") for step in name.split("/"))
 
     entries = _entries(root, revision, "out")
-    texts = {source.name: source.text for source in _sources(root, entries, is_wanted)}
-    return texts, {entry.name: _KINDS.get(entry.mode, Kind.OTHER) for entry in entries}  # type: ignore[return-value]  # git's texts are bytes
+    files = {entry.name: Blob(entry.name, entry.content, read) for entry in _files(entries, is_wanted)}
+    return files, {entry.name: _KINDS.get(entry.mode, Kind.OTHER) for entry in entries}
 
 
 def top_of(folder: Path) -> Path | None:
@@ -143,29 +144,61 @@ def _listing(root: Path, commit: str, *paths: str) -> list[Entry]:
 
 
 def _sources(root: Path, entries: Iterable[Entry], wanted: Callable[[str], bool]) -> list[Source]:
-    """Return the regular files with a wanted name and within the size limit."""
-    chosen = [e for e in entries if _KINDS.get(e.mode) is Kind.FILE and int(e.size) <= LIMIT and wanted(e.name)]
+    chosen = _files(entries, wanted)
     contents = _contents(root, chosen)
     return [Source(entry.name, contents[entry.content]) for entry in chosen]
 
 
+def _files(entries: Iterable[Entry], wanted: Callable[[str], bool]) -> list[Entry]:
+    """Return the regular files with a wanted name and within the size limit."""
+    return [e for e in entries if _KINDS.get(e.mode) is Kind.FILE and int(e.size) <= LIMIT and wanted(e.name)]
+
+
 def _contents(root: Path, entries: Sequence[Entry]) -> dict[str, bytes]:
-    """Return the contents of files and links by their hashes; git is called once for all."""
+    """Return the contents of files and links by their hashes."""
     if not entries:
         return {}
     if sum(int(entry.size) for entry in entries if not entry.name.startswith(OUT)) > MAX_TOTAL:
         raise RevisionError(f"the inputs of the revision have more than {MAX_TOTAL >> 20} MiB in all")
-    answer = _git(root, "cat-file", "--batch", given="".join(f"{entry.content}\n" for entry in entries).encode("ascii"))
-    found, at = {}, 0
-    for entry in entries:
-        end = answer.index(b"\n", at)
-        size = answer[at:end].decode("ascii").split()[-1]
-        if size == "missing":
-            hint = "this clone is partial: fetch the content of the revision first"
-            raise RevisionError(f"git does not have the content of {entry.name}", hint)
-        found[entry.content] = answer[end + 1 : end + 1 + int(size)]
-        at = end + 1 + int(size) + 1
-    return found
+    with reader(root) as read:
+        contents = read([(entry.name, entry.content) for entry in entries])
+        return {entry.content: data for entry, data in zip(entries, contents, strict=True)}
+
+
+_Reader = Callable[[Sequence[tuple[str, str]]], Iterator[bytes]]
+"""Yields the contents of files, given by name and hash. Raises RevisionError."""
+
+_AT_ONCE: Final = 200
+"""The most hashes that git is sent before its answers are read; with more, both could wait for the other."""
+
+
+@contextmanager
+def reader(root: Path) -> Iterator[_Reader]:
+    """Run one process of git that reads files and links, which do not stay in memory."""
+    pipe, environment = subprocess.PIPE, {**os.environ, **_ENVIRONMENT}
+    with subprocess.Popen(
+        ("git", "cat-file", "--batch"), cwd=_top(root), stdin=pipe, stdout=pipe, stderr=pipe, env=environment
+    ) as git:
+        assert git.stdin is not None
+        assert git.stdout is not None
+        assert git.stderr is not None
+        questions, answers, errors = git.stdin, git.stdout, git.stderr
+
+        def read(files: Sequence[tuple[str, str]]) -> Iterator[bytes]:
+            for start in range(0, len(files), _AT_ONCE):
+                chosen = files[start : start + _AT_ONCE]
+                questions.write("".join(f"{content}\n" for _, content in chosen).encode("ascii"))
+                questions.flush()
+                for name, _ in chosen:
+                    size = answers.readline().rpartition(b" ")[2].strip()
+                    if size == b"missing":
+                        hint = "this clone is partial: fetch the content of the revision first"
+                        raise RevisionError(f"git does not have the content of {name}", hint)
+                    if not size:
+                        raise RevisionError(f"git cat-file: {_error(errors.read())}")
+                    yield answers.read(int(size) + 1)[:-1]
+
+        yield read
 
 
 def is_revision(root: Path, text: str) -> bool:
@@ -187,7 +220,7 @@ def _commit(root: Path, revision: str) -> str:
     if not revision or revision.startswith("-") or not is_printable(revision):
         raise RevisionError(f"{revision!r} is not a revision")
     if _run(root, ("rev-parse", "--is-inside-work-tree")).stdout.strip() != b"true":
-        problem = _error(_run(root, ("rev-parse", "--show-toplevel")))
+        problem = _error(_run(root, ("rev-parse", "--show-toplevel")).stderr)
         hint = "run trainc where the repository is checked out"
         raise RevisionError(f"no git repository here: {problem}" if problem else "no git repository here", hint)
     found = _run(root, ("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"))
@@ -205,10 +238,10 @@ def _hint(root: Path, revision: str) -> str:
     return "pass a branch, a tag or a commit that git rev-parse --verify accepts"
 
 
-def _git(root: Path, *args: str, given: bytes = b"") -> bytes:
-    done = _run(root, args, given)
+def _git(root: Path, *args: str) -> bytes:
+    done = _run(root, args)
     if done.returncode != 0:
-        raise RevisionError(f"git {args[0]}: {_error(done)}")
+        raise RevisionError(f"git {args[0]}: {_error(done.stderr)}")
     return done.stdout
 
 
@@ -223,17 +256,15 @@ def _prefix(root: Path) -> str:
     return "" if name == os.curdir else f"{name}/"
 
 
-def _run(root: Path, args: Sequence[str], given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def _run(root: Path, args: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
     environment = {**os.environ, **_ENVIRONMENT}
     try:
-        return subprocess.run(
-            ("git", *args), cwd=_top(root), input=given, capture_output=True, check=False, env=environment
-        )
+        return subprocess.run(("git", *args), cwd=_top(root), capture_output=True, check=False, env=environment)
     except FileNotFoundError:
         raise RevisionError("git not found on PATH", "install git, which trainc uses to read revisions") from None
 
 
-def _error(done: subprocess.CompletedProcess[bytes]) -> str:
+def _error(text: bytes) -> str:
     """Return the first line of git's error, without its prefix."""
-    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    lines = text.decode("utf-8", "replace").strip().splitlines()
     return lines[0].removeprefix("fatal: ") if lines else ""

@@ -5,13 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from trainc.basics.jsonvalues import Json, JsonObject, get, objects
+from msgspec.structs import replace
+
+from trainc.basics.jsonvalues import Json, JsonObject, as_list, get, objects
 from trainc.changes.usage import gpus_of, pods_of, replicated_jobs
 from trainc.findings import CODES, Finding, sort_key
 from trainc.gitops.pods import images
+from trainc.inputs.source import Document
 from trainc.pipeline.content import Job
+from trainc.pipeline.context import Context
+from trainc.pipeline.job import Executor
 from trainc.pipeline.jobresults import DocumentId, document_id
 from trainc.upstream import PRIORITY_LABEL, QUEUE_LABEL
 
@@ -31,19 +36,50 @@ class Numbers:
         return self.values[key]
 
 
-def fleet(jobs: Mapping[str, Sequence[Job]], findings: Iterable[Finding]) -> JsonObject:
+Rows = dict[tuple[str, DocumentId], JsonObject]
+"""What the page shows of jobs, by environment and document."""
+
+
+def without_objects(inner: Executor, rows: Rows) -> Executor:
+    """Return an executor whose jobs have no objects and files; what the page shows of them is added to ``rows``.
+
+    The objects of a job take 40 KB.
+    """
+    graphs: dict[str, Json] = {}  # which many jobs have in common
+
+    def execute(context: Context, documents: Iterable[Document]) -> Iterator[Job]:
+        for job in inner(context, documents):
+            row = _job(context.options.environment, job)
+            rows[context.options.environment, document_id(job.document)] = row
+            row["graph"] = graphs.setdefault(repr(row["graph"]), row["graph"])
+            yield replace(job, objects=(), files=())
+
+    return execute
+
+
+def fleet(jobs: Mapping[str, Sequence[Job]], findings: Iterable[Finding], rows: Rows | None = None) -> JsonObject:
     """Return the data of jobs by environment, and of the findings of the same run.
 
-    The jobs are in the order of their names, so that the page can sort by their positions.
+    ``rows`` are those of ``without_objects``, if it was used. The jobs are in the order of their names, so that the
+    page can sort by their positions.
     """
+    known = rows or {}
     listed = sorted(findings, key=sort_key)
     by_document: dict[DocumentId, list[int]] = {}
     for number, finding in enumerate(listed):
         by_document.setdefault(document_id(finding.document), []).append(number)
     graphs, pictures = Numbers(), Numbers()
-    rows: list[Json] = [
-        {
-            **_job(environment, job, graphs, pictures),
+    listed_jobs: list[Json] = []
+    for environment, job in sorted(
+        ((environment, job) for environment, group in jobs.items() for job in group),
+        key=lambda pair: (pair[1].namespace, pair[1].name, pair[0]),
+    ):
+        # A job that has an error together with others has lost its objects.
+        row = known.get((environment, document_id(job.document))) if job.summaries else None
+        row = row or _job(environment, job)
+        numbered: JsonObject = {
+            "graph": graphs.of(repr(row["graph"]), row["graph"]),
+            "images": [pictures.of(str(image), _image(str(image))) for image in as_list(row["images"])],
             "findings": [
                 number
                 for document in (job.document, job.runtime)
@@ -51,13 +87,9 @@ def fleet(jobs: Mapping[str, Sequence[Job]], findings: Iterable[Finding]) -> Jso
                 for number in by_document.get(document_id(document), [])
             ],
         }
-        for environment, job in sorted(
-            ((environment, job) for environment, group in jobs.items() for job in group),
-            key=lambda pair: (pair[1].namespace, pair[1].name, pair[0]),
-        )
-    ]
+        listed_jobs.append({**row, **numbered})
     return {
-        "jobs": rows,
+        "jobs": listed_jobs,
         "graphs": graphs.rows,
         "images": pictures.rows,
         "findings": [_finding(finding) for finding in listed],
@@ -83,7 +115,7 @@ def totals(data: JsonObject) -> dict[str, int]:
     }
 
 
-def _job(environment: str, job: Job, graphs: Numbers, pictures: Numbers) -> JsonObject:
+def _job(environment: str, job: Job) -> JsonObject:
     jobset = next((item.data for item in job.objects if item.data.get("kind") == "JobSet"), {})
     labels = get(jobset, "metadata", "labels")
     graph = _graph(jobset)
@@ -100,8 +132,8 @@ def _job(environment: str, job: Job, graphs: Numbers, pictures: Numbers) -> Json
         "state": "suspended" if is_suspended else "ready" if job.objects else "not compiled",
         "pods": 0 if is_suspended else sum(_number(part["pods"]) for part in graph),
         "gpus": 0 if is_suspended else sum(_number(part["gpus"]) for part in graph),
-        "graph": graphs.of(repr(graph), [*graph]),
-        "images": [pictures.of(image, _image(image)) for image in used],
+        "graph": [*graph],
+        "images": [*used],
         "objects": [f"{item.data['kind']}/{get(item.data, 'metadata', 'name')}" for item in job.objects],
     }
 
