@@ -324,4 +324,4 @@ def test_metadata_is_decoded_before_that_of_embedded_objects() -> None:
     inner = {"apiVersion": "v1", "kind": "K", "metadata": {"name": "n"}}
     data = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "n", "labels": 1}, "e": inner}
     [violation] = admit(kind, data).violations
-    assert violation.path == ("metadata", "labels")
+    assert (violation.code, violation.path) == ("TC108", ("metadata", "labels"))
