@@ -16,7 +16,7 @@ from growth import measure
 
 from effort import some
 from gitrepo import commit, needs_git
-from trainc.admission import companions
+from trainc.admission import native
 from trainc.cache import store
 from trainc.cache.store import Store
 from trainc.cel import codegen, composition, parser, work
@@ -103,7 +103,7 @@ LIMITS = {
     "characters repeated by aliases in a document": Limit(problems.MAX_ALIASED, aliases),
     "digits of a quantity": Limit(quantity._MAX_SHIFT, requests, "TC109"),
     "bytes of the values of a ConfigMap": Limit(
-        companions._LIMIT,
+        native._LIMIT,
         lambda n: text(f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{a: {'x' * n}}}\n---\n{one()}"),
         "TC022",
     ),

@@ -67,8 +67,10 @@ def test_a_claim_that_no_cluster_holds_is_reported_where_it_stands(
     assert finding.message.startswith("cannot be decoded: ")
 
 
-def test_a_claim_without_a_spec_is_fine() -> None:
-    assert of(JOB + CLAIM).files
+def test_a_claim_without_a_spec_lacks_what_a_claim_needs() -> None:
+    found = sorted(f.message for f in of(JOB + CLAIM).findings if f.code == "TC103")
+    access, storage = "at least 1 access mode is required", "a value is required"
+    assert found == [f"spec.accessModes: {access}", f"spec.resources.requests.storage: {storage}"]
 
 
 def gang(cpu: str, beside: str = "") -> str:

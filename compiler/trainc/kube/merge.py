@@ -133,7 +133,7 @@ def _ordered_lists(result: JsonObject, change: JsonObject, kind: str) -> None:
             merged = [_without_directives(item) for item in after if not _is_directive(item)]
         else:
             merged = _merge_list(before, after, meta)
-            before = _left(before, after, meta)
+            before = _left(before, after, meta.merge_key)
         _one_type(before, after)
         result[name] = _in_order(merged, order, before, meta.merge_key)
         change.pop(name, None)
@@ -208,20 +208,16 @@ def _special_items(original: list[Json], patch: list[Json], key: str) -> tuple[l
     return (plain, []) if replace else (before, plain)
 
 
-def _left(original: list[Json], patch: list[Json], meta: _Meta) -> list[Json]:
+def _left(original: list[Json], patch: list[Json], key: str) -> list[Json]:
     """Return what Go makes of the original list while it merges it, which determines the order of the result.
 
     Deletions move the items that follow to the left, and new items replace those that are left at the end.
     """
-    if meta.strategy != "merge" or not any(map(_is_deleted, patch)):
-        return original
-    left, size, key = list(original), len(original), meta.merge_key
+    left, size = list(original), len(original)
     for item in filter(_is_deleted, patch):
         while (at := _index(left[:size], _key(item, key), key)) is not None:
             left[at : size - 1] = left[at + 1 : size]
             size -= 1
-    if any(isinstance(item, dict) and item.get(_DIRECTIVE) == "replace" for item in patch):
-        return left
     for item in patch:
         if size < len(left) and not _is_directive(item) and _index(left[:size], _key(item, key), key) is None:
             left[size] = item
