@@ -325,3 +325,10 @@ def test_metadata_is_decoded_before_that_of_embedded_objects() -> None:
     data = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "n", "labels": 1}, "e": inner}
     [violation] = admit(kind, data).violations
     assert (violation.code, violation.path) == ("TC108", ("metadata", "labels"))
+
+
+@pytest.mark.parametrize(("field", "value", "path"), [("labels", 1, ("labels",)), ("creationTimestamp", "x", ())])
+def test_metadata_that_cannot_be_decoded_has_one_code(field: str, value: object, path: Path) -> None:
+    data = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "n", field: value}}
+    [violation] = admit(resource("JobSet"), data).violations
+    assert (violation.code, violation.path) == ("TC108", ("metadata", *path))
