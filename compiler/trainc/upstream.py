@@ -46,8 +46,10 @@ SERVER_FIELDS: Final = (
     "selfLink",
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
+    "ownerReferences",
 )
-"""Fields of metadata that only an API server sets: kubectl get -o yaml prints them."""
+"""Fields of metadata whose values only a cluster knows: kubectl get -o yaml prints them. It deletes an object whose
+owners do not exist."""
 
 # Annotations that trainc itself reads.
 TRAINC: Final = "trainc.dev/"

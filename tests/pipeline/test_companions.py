@@ -95,6 +95,7 @@ def test_what_a_server_has_added_is_left_out() -> None:
   managedFields: [{manager: kubectl, operation: Update}]
   deletionTimestamp: "2026-01-02T00:00:00Z"
   deletionGracePeriodSeconds: 0
+  ownerReferences: [{apiVersion: v1, kind: Pod, name: gone, uid: 0a1c}]
 """
     exported = ACCOUNT.replace(" {name: reader}\n", "\n  name: reader" + server)
     found = build({}, beside("r", exported), job("a"))
@@ -111,6 +112,10 @@ def test_subjects_of_a_binding_follow_their_namespace() -> None:
         {"kind": "ServiceAccount", "name": "other", "namespace": "y"},
         {"apiGroup": group, "kind": "Group", "name": "people"},
     ]
+    empty = BINDING.replace("Role,", 'Role, apiGroup: "",').replace("Group,", 'Group, apiGroup: "",')
+    empty = empty.replace("name: reader}\n- ", 'name: reader, namespace: ""}\n- ')
+    (other,) = [one.obj.data for one in build(options, beside("r", empty), job("a")).shared]
+    assert other == binding, "empty values are defaulted, too"
 
 
 def test_equal_companions_of_two_runtimes_are_one() -> None:

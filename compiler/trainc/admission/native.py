@@ -36,7 +36,8 @@ def faults_of(resource: Resource, result: Admitted) -> Iterator[Fault]:
     known = {(*violation.path, violation.expected) for violation in result.violations if violation.code == "TC103"}
     meant = {(*path[:-1], unknown_field_hint(resource, path)) for path in result.dropped}
     for fault in root.faults:
-        if fault.path in known or (*fault.path[:-1], f"did you mean '{fault.path[-1]}'?") in meant:
+        is_inside = any(fault.path[:length] in known for length in range(1, len(fault.path) + 1))
+        if is_inside or (*fault.path[:-1], f"did you mean '{fault.path[-1]}'?") in meant:
             continue
         yield fault if fault.code == _TOO_LARGE else replace(fault, message=f"{dotted(fault.path)}: {fault.message}")
 

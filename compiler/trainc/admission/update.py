@@ -68,17 +68,17 @@ _CLAIM = "spec is immutable after creation except resources.requests and volumeA
 _ROLE = "cannot change roleRef"
 _LESS = "field can not be less than status.capacity"
 _JOB_SPEC = ("selector", "template", "completionMode", "podFailurePolicy", "successPolicy", "backoffLimitPerIndex")
-_CLAIM_SPEC = ("accessModes", "selector", "storageClassName", "volumeMode", "volumeName", "dataSource")
+_CLAIM_SPEC = ("accessModes", "selector", "storageClassName", "volumeMode", "volumeName", "dataSource", "dataSourceRef")
 _FIXED: Mapping[str, tuple[tuple[Path, ...], str]] = {
     "ClusterRoleBinding": ((("roleRef",),), _ROLE),
     "Job": (tuple(("spec", name) for name in _JOB_SPEC), IMMUTABLE),
-    "PersistentVolumeClaim": (tuple(("spec", name) for name in _CLAIM_SPEC), _CLAIM),
+    "PersistentVolumeClaim": ((*(("spec", name) for name in _CLAIM_SPEC), ("spec", "resources", "limits")), _CLAIM),
     "RoleBinding": ((("roleRef",),), _ROLE),
     "Secret": ((("type",),), IMMUTABLE),
 }
 """The fields of a kind that may not change, and the API server's message."""
 
-_SET_BY_CLUSTER = ("storageClassName", "volumeName")
+_SET_BY_CLUSTER = ("storageClassName", "volumeName", "dataSourceRef")
 """Fields of a claim that a cluster sets if they are absent, so that adding them may change nothing."""
 
 _STORAGE: Path = ("spec", "resources", "requests", "storage")

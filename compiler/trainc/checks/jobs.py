@@ -548,7 +548,8 @@ def _deleted_early(model: Model, jobset: Object) -> Iterator[Finding]:
 
     Source: JobSet v0.12.0 pkg/controllers/jobset_controller.go (shouldCreateJob) and success_policy.go.
     """
-    jobs, policy = _replicated(jobset), as_object(get(jobset.data, "spec", "successPolicy"))
+    jobs = [(path, job) for path, job in _replicated(jobset) if job.get("replicas") != 0]
+    policy = as_object(get(jobset.data, "spec", "successPolicy"))
     targets = policy.get("targetReplicatedJobs") or [job.get("name") for _, job in jobs]
     awaited = [job.get("replicas", 1) for _, job in jobs if job.get("name") in as_list(targets)]
     is_last = policy.get("operator") == "Any" or awaited == [1]

@@ -162,7 +162,7 @@ _HOOKS: Final = ("argocd.argoproj.io/hook", "helm.sh/hook")
 _SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _REPLACED: Final = frozenset(("Replace=true", "Force=true"))
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
-_IGNORED: Final = ((f"{_FLUX}reconcile", "disabled"), (f"{_FLUX}ssa", "Ignore"))
+_IGNORED: Final = ((f"{_FLUX}reconcile", "disabled"), (f"{_FLUX}ssa", "ignore"))
 _LOCAL: Final = "config.kubernetes.io/local-config"
 _STATEFUL: Final = (JOBSET, "Job", "PersistentVolumeClaim")
 """Kinds whose objects lose their progress or their data if they are created again."""
@@ -197,6 +197,6 @@ def _argocd_effect(key: str, value: str, stateful: bool) -> str | None:
 
 
 def _flux_effect(key: str, value: str, stateful: bool) -> str | None:
-    if (key, value) in _IGNORED or (key == _LOCAL and value != "false"):
+    if (key, value.lower()) in _IGNORED or (key == _LOCAL and value != "false"):
         return _NOT
-    return _AGAIN if stateful and (key, value) == (f"{_FLUX}force", "enabled") else None
+    return _AGAIN if stateful and (key, value.lower()) == (f"{_FLUX}force", "enabled") else None

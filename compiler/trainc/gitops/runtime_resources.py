@@ -252,12 +252,13 @@ def _bound(data: JsonObject, namespace: str, home: str, renamed: Mapping[str, st
     for subject in map(as_object, as_list(data.get("subjects"))):
         found = subject.get("namespace")
         if subject.get("kind") != "ServiceAccount":
-            subjects.append({"apiGroup": RBAC_GROUP, **subject})
-        elif found is None or found == home:
+            subjects.append({**subject, "apiGroup": subject.get("apiGroup") or RBAC_GROUP})
+        elif not found or found == home:
             subjects.append({**subject, "namespace": namespace})
         else:
             subjects.append({**subject, "namespace": renamed.get(str(found), str(found))})
-    reference = {"apiGroup": RBAC_GROUP, **as_object(data.get("roleRef"))}
+    reference = as_object(data.get("roleRef"))
+    reference = {**reference, "apiGroup": reference.get("apiGroup") or RBAC_GROUP}
     return {**data, "roleRef": reference, **({"subjects": subjects} if subjects else {})}
 
 
