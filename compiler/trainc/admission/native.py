@@ -1,8 +1,8 @@
 """Errors for which the API server refuses an object of its own kinds that no schema has.
 
 Sources: k8s.io/kubernetes v1.34.4 pkg/apis/core/validation and pkg/apis/rbac/validation, with every feature gate at its
-default, after the defaults of v1 and the create strategies in pkg/registry. Names
-and metadata: schema/metadata.py; pod templates: checks/pods.py.
+default, after the defaults of v1 and the create strategies in pkg/registry. Names and metadata are checked in
+schema/metadata.py, pod templates in checks/pods.py.
 """
 
 from __future__ import annotations
