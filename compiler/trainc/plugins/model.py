@@ -272,9 +272,8 @@ class Model(Struct, frozen=True):
 
         ``kind`` is ``apiVersion/kind``. Documents have their namespace before an environment renames it.
         """
-        renamed = self.options.settings.namespaces
-        homes = [home for home, namespace in renamed.items() if namespace == self.namespace]
-        homes += [] if self.namespace in renamed else [self.namespace]
+        homes = [*self.options.homes.get(self.namespace, ())]
+        homes += [] if self.namespace in self.options.settings.namespaces else [self.namespace]
         return next((found for home in homes if (found := self.cluster.get((kind, home, name))) is not None), None)
 
     @property
