@@ -25,6 +25,7 @@ from trainc.changes.model import (
     Totals,
     Usage,
 )
+from trainc.changes.safeguards import RESTARTING
 from trainc.documents.emit import emit
 from trainc.findings import Severity
 from trainc.findings.display import ELLIPSIS, escaped, one_line
@@ -293,7 +294,7 @@ _NAMED: Final = 10
 
 def weakened_title(difference: Difference) -> str:
     """Return the heading of the less strict checks, and of settings that restart jobs (TC616)."""
-    restarts = any(finding.code == "TC616" for finding in difference.weakened)
+    restarts = any(finding.code == RESTARTING for finding in difference.weakened)
     return f"{counted(len(difference.weakened), 'change')} that may weaken checks{' or restart jobs' * restarts}"
 
 

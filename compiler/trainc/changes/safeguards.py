@@ -39,7 +39,7 @@ Weaker = Iterator[tuple[Path, str]]
 _DOCUMENTS = "TC520"
 _SETTINGS = "TC521"
 _COMMENTS = "TC522"
-_RESTARTING = "TC616"
+RESTARTING = "TC616"
 
 
 def weakened(
@@ -232,7 +232,7 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
             places = (("environments", name), ("defaults",))
             where = next((place for place in places if get(after.config, *place, path[0]) is not None), places[0])
             message = f"environment {name}: {'.'.join(path)} changed from {old} to {new} since {before.name}: {effect}"
-            yield report(_RESTARTING, config, existing(config.data, (*where, *path)), message, hint=hint)
+            yield report(RESTARTING, config, existing(config.data, (*where, *path)), message, hint=hint)
 
 
 def _placement(settings: Settings) -> Mapping[tuple[str, ...], str]:
