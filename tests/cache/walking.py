@@ -412,14 +412,15 @@ _admitted = lru_cache(4096)(partial(admit_runtime, options=Options()))
 
 
 def _compiled_once() -> Callable[[Context, Document], Job]:
-    compile_job, contexts, known = job.compile_job, dict[Context, object](), dict[object, Job]()
+    compile_job, contexts, known = job.compile_job, dict[Context, tuple[object, ...]](), dict[object, Job]()
 
     def compiled(context: Context, document: Document) -> Job:
         if (common := contexts.get(context)) is None:
             options, others = context.options, context.documents.cluster.values()
             texts = {each.source for each in others if each.data["kind"] != TRAINJOB}
             settings = {each.source for each in (options.config_document, options.lock.document) if each is not None}
-            common = contexts[context] = options.environment, context.keep, frozenset(texts), frozenset(settings)
+            common = options.environment, context.keep, frozenset(texts), frozenset(settings), frozenset(context.placed)
+            contexts[context] = common
         key = common, document.source, document.index
         if (found := known.get(key)) is None:
             found = known[key] = compile_job(context, document)
