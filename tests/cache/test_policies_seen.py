@@ -108,3 +108,23 @@ def test_what_came_to_see_a_namespace(two_namespaces: Path, compiled: Compiled) 
     put(two_namespaces, "policies/rule.yaml", policy("one").replace("team: b", "team: c"))
     run("render")
     assert compiled() == sorted(["five", *JOBS]), "a namespace counts for all"
+
+
+@pytest.mark.parametrize("changes", [("'plain'", "'none'"), ("[Warn]", "[Deny]")], ids=["ends", "denies"])
+def test_a_namespace_selector_does_not_keep_a_policy_from_the_runtime_of_the_cluster(
+    two_namespaces: Path, compiled: Compiled, changes: tuple[str, str]
+) -> None:
+    rule = policy("plain", binding=f"matchResources: {{{OF_A}}}")
+    rule = rule.replace("jobset.x-k8s.io", "trainer.kubeflow.org").replace("jobsets", "clustertrainingruntimes")
+    put(
+        two_namespaces,
+        "jobs/b/five.yaml",
+        JOB.format(name="five", runtime="plain") + "  managedBy: kueue.x-k8s.io/multikueue\n",
+    )
+    put(two_namespaces, "policies/rule.yaml", rule)
+    assert "another name" in run("render").output
+    put(two_namespaces, "policies/rule.yaml", rule.replace(*changes))
+    status = int(changes[1] == "[Deny]")
+    told = run("render", status=status)
+    assert told.output == run("render", "--no-cache", status=status).output
+    assert ("another name" in told.output) is bool(status)

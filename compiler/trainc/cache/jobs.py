@@ -1,8 +1,8 @@
 """Results of compiled jobs, and the keys that decide whether the next run may use them.
 
-The result of a job is a function of its document, its runtime, the policies of its namespace, the digests of its
-images, all other documents that are not jobs, the runtimes in its namespace that bring some, and the options. Jobs with
-errors are not stored.
+The result of a job is a function of its document, its runtime and the findings on it, the policies of its namespace,
+the digests of its images, all other documents that are not jobs, the runtimes in its namespace that bring some, and the
+options. Jobs with errors are not stored.
 """
 
 from __future__ import annotations
@@ -134,7 +134,12 @@ class Keys:
         if (runtime := self.digests.get(found.document)) is None:
             # The user's document, as findings may name fields that admission drops.
             wanted = document_id(found.document)
-            runtime = _digest([wanted, self.runtimes.get(wanted, found.document.data)]).hex()
+            # A policy for one namespace may match a ClusterTrainingRuntime, which jobs of all namespaces use.
+            findings = [
+                (one.code, one.severity, one.message, [(*document_id(r.document), r.path) for r in one.related])
+                for one in found.findings
+            ]
+            runtime = _digest([wanted, self.runtimes.get(wanted, found.document.data), findings]).hex()
             self.digests[found.document] = runtime
         beside = self.beside.get(self.namespaces.get(home, home))
         return _digest([self.platform, runtime, self._policies(home), beside])
