@@ -550,14 +550,14 @@ def _deleted_early(model: Model, jobset: Object) -> Iterator[Finding]:
     """
     jobs = [(path, job) for path, job in _replicated(jobset) if job.get("replicas") != 0]
     policy = as_object(get(jobset.data, "spec", "successPolicy"))
-    targets = policy.get("targetReplicatedJobs") or [job.get("name") for _, job in jobs]
-    awaited = [job.get("replicas", 1) for _, job in jobs if job.get("name") in as_list(targets)]
+    targets = frozenset(as_list(policy.get("targetReplicatedJobs"))) or {job.get("name") for _, job in jobs}
+    awaited = [job.get("replicas", 1) for _, job in jobs if job.get("name") in targets]
     is_last = policy.get("operator") == "Any" or awaited == [1]
     for root, job in jobs:
         path = (*root, "template", "spec", _TTL)
         seconds = get(jobset.data, *path)
         is_set = isinstance(seconds, int) and seconds >= 0  # a negative number is refused
-        if is_set and not (is_last and job.get("name") in as_list(targets)):
+        if is_set and not (is_last and job.get("name") in targets):
             message = (
                 f"each Job of {job.get('name')!r} is deleted {seconds} s after it finishes, and JobSet runs it again"
             )

@@ -36,9 +36,9 @@ def check_ancestors(model: Model) -> Iterator[Finding]:
 
 def misspelt(model: Model) -> Iterator[Finding]:
     """Yield a finding for each misspelt ancestor label of the runtime."""
+    ancestors = {pod_set.name: pod_set.ancestor for pod_set in reversed(model.pod_sets)}  # of one name, the first
     for index, job in enumerate(objects(get(model.runtime.data, *JOBS))):
-        pod_set = model.pod_set(str(job.get("name")))
-        if pod_set is not None and pod_set.ancestor in ROLES:
+        if ancestors.get(str(job.get("name"))) in ROLES:
             continue
         labels: Path = (*JOBS, index, "template", "metadata", "labels")
         for key, value in as_object(get(model.runtime.data, *labels)).items():
