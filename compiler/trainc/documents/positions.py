@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import Path, get
 from trainc.basics.memo import Once
 from trainc.documents.problems import Refused
-from trainc.inputs.source import Document, Mark
+from trainc.inputs.source import Document, Mark, Source
 
 if TYPE_CHECKING:
     from trainc.documents.libyaml import Scalar
@@ -130,7 +130,7 @@ def _scalar(document: Document, path: Path, *, is_key: bool = False) -> tuple[Li
     """Return the scalar at a path, or its key, and the lines of its text; None if it cannot be found."""
     if (mark := document.marks().get(path)) is None:
         return None
-    lines, scalars = _scalars(document.source.decoded().removeprefix(BOM))
+    lines, scalars = _scalars(document.source)
     begin = lines.offset(mark)
     index = bisect_left(scalars, begin, key=attrgetter("begin"))
     if index == len(scalars) or scalars[index].begin != begin:
@@ -143,10 +143,11 @@ def _scalar(document: Document, path: Path, *, is_key: bool = False) -> tuple[Li
 
 
 @lru_cache(maxsize=4)
-def _scalars(text: str) -> tuple[Lines, list[Scalar]]:
-    """Return the lines of a text, and its scalars in order as far as it can be read."""
+def _scalars(source: Source) -> tuple[Lines, list[Scalar]]:
+    """Return the lines of a source, and its scalars in order as far as it can be read."""
     from trainc.documents.libyaml import scalar_events, with_masks
 
+    text = source.decoded().removeprefix(BOM)
     found: list[Scalar] = []
 
     def parse(masked: str, masks: str) -> None:

@@ -252,22 +252,28 @@ def _regions(document: Document) -> tuple[tuple[Mark, Mark, bool], ...]:
 
     A region begins at the key of a secret, or at the item of a list, and ends at the next key or item.
     """
-    text = document.source.decoded()
-    paths = {
-        path
-        for path, found in hidden(document).items()
-        # A value that is not verbatim in the source is folded there, or has escapes.
-        if any(each.whole or not all(line.strip() in text for line in each.text.split("\n")) for each in found)
-    }
-    if not paths:
+    found = hidden(document)
+    if not found:
         return ()
+    text = document.source.decoded().removeprefix("\ufeff")
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def offset(mark: Mark) -> int:
+        return starts[mark.line - 1] + mark.column - 1 if mark.line <= len(starts) else len(text)
+
     ordered = sorted(((mark, path) for path, mark in document.marks().items() if path), key=itemgetter(0))
     regions = []
     for mark, path in ordered:
-        if path in paths:
+        if path in found:
             behind = range(bisect_right(ordered, mark, key=itemgetter(0)), len(ordered))
             later = (to for to, at in map(ordered.__getitem__, behind) if at[: len(path)] != path)
-            regions.append((mark, next(later, _END), isinstance(path[-1], str)))
+            end = next(later, _END)
+            part = text[offset(mark) : offset(end)]
+            # A value that is not verbatim there is folded, or has escapes.
+            if any(
+                each.whole or not all(line.strip() in part for line in each.text.split("\n")) for each in found[path]
+            ):
+                regions.append((mark, end, isinstance(path[-1], str)))
     return tuple(regions)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Set
+from functools import cache
 
 import msgspec
 from ruamel.yaml.comments import CommentedMap
@@ -86,12 +87,14 @@ def import_documents(
             pairs.append((old, converted))
     new = {name: edited(texts[name], wanted) for name, wanted in _edits(pairs).items()}
     files: dict[str, NewFile] = {}
+    # In a comment, or in another document of the file, which may be the same for many documents.
+    has_private_key = cache(lambda text: next(private_keys(text), None) is not None)
     for old, converted in pairs:
         document = old.document
         if converted.job is not None:
             old.report_rest()
         for file in _edited(old, new, own) if converted.job is None else _files(old, converted, known):
-            if next(private_keys(file.text), None) is not None:  # in a comment, or in another document of the file
+            if has_private_key(file.text):
                 message = f"{file.path} would contain a private key in plain text"
                 findings.append(report(PRIVATE_KEY, document, (), message))
                 continue
