@@ -11,6 +11,7 @@ import pytest
 
 from trainc.changes import Difference, compare, formats
 from trainc.findings import report
+from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
 from trainc.project.files import OWNED
 
@@ -138,6 +139,53 @@ def test_an_annotation_that_protects_from_deletion(old: str, new: str, sentences
     (job,) = compare(annotated(old), annotated(new)).jobs
     updated = "JobSet train is updated in place (metadata.annotations); its pods keep running."
     assert job.cluster == (updated, *sentences)
+
+
+def annotated(name: str, annotations: dict[str, str]) -> dict[str, bytes]:
+    text = f'"metadata": {{"annotations": {dumps(annotations)}, '
+    return {file: data.replace(b'"metadata": {', text.encode()) for file, data in jobset(name, {}).items()}
+
+
+CONTINUES = "JobSet train stays in the cluster; if it is running, it continues."
+STOPS = "The application and JobSet train are deleted, which stops the job if it is still running."
+
+
+@pytest.mark.parametrize(
+    ("annotations", "sentences"),
+    [
+        ({"argocd.argoproj.io/sync-options": "Prune=false"}, (STOPS,)),
+        ({"argocd.argoproj.io/sync-options": "Validate=true, Delete=false"}, ()),
+        ({"argocd.argoproj.io/sync-options": "Delete=confirm"}, ()),
+        ({"helm.sh/resource-policy": "keep"}, ()),
+        ({"kustomize.toolkit.fluxcd.io/prune": "disabled"}, (STOPS,)),
+    ],
+)
+def test_what_keeps_a_jobset_whose_application_is_deleted(
+    annotations: dict[str, str], sentences: tuple[str, ...]
+) -> None:
+    (job,) = compare(annotated("train", annotations), {}).jobs
+    assert job.cluster == (sentences or ("The objects stay in the cluster because of their annotations.",))
+    assert job.effect.value == ("deleted" if sentences else "kept")
+
+
+@pytest.mark.parametrize("options", ["Prune=false", "Delete=false"])
+def test_what_keeps_a_jobset_in_an_application_that_stays(options: str) -> None:
+    before = annotated("train", {"argocd.argoproj.io/sync-options": options})
+    settings = {"prod": read_settings({"environments": {"prod": {"argocd": {"per": "namespace"}}}}, "prod")}
+    (job,) = compare({**before, **jobset("other", {})}, jobset("other", {}), settings).jobs
+    assert job.effect.value == ("kept" if options == "Prune=false" else "deleted")
+    (rerun,) = compare(before, {file: data.replace(b'"train"', b'"train-2"') for file, data in before.items()}).jobs
+    stopped = "JobSet train is pruned, which stops it if it is still running."
+    start = CONTINUES if options == "Prune=false" else stopped
+    assert rerun.cluster[0] == f"{start} train-2 is created and starts 1 pod."
+
+
+def test_objects_without_a_jobset_that_on_delete_keeps() -> None:
+    shared = {name.replace("/train/", "/0-shared/"): data for name, data in jobset("train", {}, "x\n").items()}
+    del shared["out/prod/a/0-shared/jobset-train.yaml"]
+    settings = {"prod": read_settings({"environments": {"prod": {"argocd": {"onDelete": "keep"}}}}, "prod")}
+    (job,) = compare(shared, {}, settings).jobs
+    assert job.cluster == ("With onDelete: keep, the objects stay in the cluster.",)
 
 
 def pod(rest: dict[str, Any], name: str = "train") -> dict[str, bytes]:

@@ -17,10 +17,8 @@ FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
 _CLAIM: Final = "PersistentVolumeClaim"
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
-KEPT: Final = frozenset(("argocd.argoproj.io/sync-options Prune=false", f"{_FLUX}prune disabled"))
-"""The options of an object that stays in the cluster after its file is removed."""
-
-_SAFEGUARDS: Final = KEPT | {"argocd.argoproj.io/sync-options Delete=false"}
+_SYNC: Final = "argocd.argoproj.io/sync-options"
+_SAFEGUARDS: Final = frozenset((f"{_SYNC} Prune=false", f"{_SYNC} Delete=false", f"{_FLUX}prune disabled"))
 
 NEW_RUN: Final = f"To apply the change, set the annotation {RUN} in the TrainJob: a new run starts from the beginning."
 """The advice about a refused change."""
@@ -30,6 +28,18 @@ def application(directory: Directory, settings: Settings) -> str:
     """Return the name of the Application, or of Flux's Kustomization, that a directory of out/ belongs to."""
     per_namespace = settings.target != FLUX and settings.argocd.per == "namespace"
     return ".".join(directory[:2] if per_namespace else directory)
+
+
+def keeping(settings: Settings, *, last: bool) -> frozenset[str]:
+    """Return the options of an object that stays in the cluster after its file is removed.
+
+    ``last``: Argo CD deletes the application, too, and reads Delete; otherwise it prunes the object, and reads Prune
+    (Argo CD 3.5 shouldBeDeleted in controller/appcontroller.go). With confirm, it waits until somebody confirms.
+    """
+    if settings.target == FLUX:
+        return frozenset((f"{_FLUX}prune disabled",))
+    option = f"{_SYNC} {'Delete' if last else 'Prune'}"
+    return frozenset((f"{option}=false", f"{option}=confirm", "helm.sh/resource-policy keep"))
 
 
 def sentences(job: JobChange, settings: Settings) -> tuple[str, ...]:
@@ -50,23 +60,20 @@ def _of_effect(job: JobChange, settings: Settings) -> Iterator[str]:
         case Effect.UPDATED:
             yield _updated(job)
         case Effect.RERUN:
-            stopped = f"JobSet {job.old_name} is pruned, which stops it if it is still running."
-            yield f"{stopped} {job.name} is created{_start(job)}."
-            yield "The new JobSet is created while the pods of the old one terminate: for a moment both exist."
+            yield from _rerun(job, settings)
         case Effect.RENAMED:
             yield f"JobSet {job.name} is created{_start(job)}."
             yield _removed(job, settings)
             if job.renamed_from is None or job.application != application(job.renamed_from, settings):
                 yield "The two applications sync in no fixed order: both jobs may run, and need resources, at once."
         case Effect.DELETED:
-            objects = "The objects are removed; pods that still need them will fail."
-            yield _removed(job, settings) if job.old_name else objects
+            yield _removed(job, settings)
         case Effect.REFUSED:
             yield from _refused(job, settings)
         case Effect.HELD:
             yield f"Held back: Argo CD stops syncing application {job.application} because of another job in it."
         case Effect.KEPT:
-            yield "The objects stay in the cluster because of their annotation Prune=false."
+            yield "The objects stay in the cluster because of their annotations."
         case Effect.COMMENTS:
             yield "No object changes, only comments in files."
             if job.directory.job != FOLDER and settings.target != FLUX and settings.argocd.automated:
@@ -120,7 +127,7 @@ def _updated(job: JobChange) -> str:
 
 def sync_options(annotations: Mapping[str, Json]) -> frozenset[str]:
     """Return the options in annotations for Argo CD and Flux, each with its annotation."""
-    prefixes = ("argocd.argoproj.io/", _FLUX)
+    prefixes = ("argocd.argoproj.io/", _FLUX, "helm.sh/resource-policy")
     return frozenset(
         f"{key} {option.strip()}"
         for key, value in annotations.items()
@@ -142,15 +149,29 @@ def _changed_options(change: ObjectChange) -> tuple[frozenset[str], frozenset[st
     return before - after, after - before
 
 
+def _rerun(job: JobChange, settings: Settings) -> Iterator[str]:
+    yield f"{_removed(job, settings)} {job.name} is created{_start(job)}."
+    if not _keeps_jobset(job):
+        yield "The new JobSet is created while the pods of the old one terminate: for a moment both exist."
+
+
 def _removed(job: JobChange, settings: Settings) -> str:
     is_flux = settings.target == FLUX
-    keep = (settings.flux.on_delete if is_flux else settings.argocd.on_delete) == "keep"
+    keep = job.last and (settings.flux.on_delete if is_flux else settings.argocd.on_delete) == "keep"
+    if not job.old_name:
+        stay, gone = "With onDelete: keep, the objects stay in the cluster.", "The objects are removed"
+        return stay if keep else f"{gone}; pods that still need them will fail."
+    if keep or _keeps_jobset(job):
+        start = "With onDelete: keep, " if keep else ""
+        return f"{start}JobSet {job.old_name} stays in the cluster; if it is running, it continues."
     if not job.last:
         return f"JobSet {job.old_name} is pruned, which stops it if it is still running."
-    if keep:
-        return f"With onDelete: keep, JobSet {job.old_name} stays in the cluster; if it is running, it continues."
     what = "Kustomization" if is_flux else "application"
     return f"The {what} and JobSet {job.old_name} are deleted, which stops the job if it is still running."
+
+
+def _keeps_jobset(job: JobChange) -> bool:
+    return any(change.kind == "JobSet" and change.effect is Effect.KEPT for change in job.objects)
 
 
 def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
@@ -195,7 +216,7 @@ def _of_objects(job: JobChange) -> Iterator[str]:
             if any(field.path.startswith(("data", "binaryData")) for field in change.fields):
                 yield f"ConfigMap {change.name} changes in the pods that mount it, within about a minute."
         elif change.effect is Effect.KEPT and job.effect is not Effect.KEPT:
-            yield f"{change.kind} {change.old_name} stays in the cluster because of its annotation Prune=false."
+            yield f"{change.kind} {change.old_name} stays in the cluster because of its annotations."
 
 
 _BY_HAND = (Effect.UPDATED, Effect.REFUSED, Effect.RERUN, Effect.COMMENTS, Effect.UNREADABLE)

@@ -17,7 +17,7 @@ from trainc.admission.update import refused_changes
 from trainc.basics.differences import Change, changes, key_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
-from trainc.changes.cluster import KEPT, application, sentences, sync_options
+from trainc.changes.cluster import application, keeping, sentences, sync_options
 from trainc.changes.model import (
     Difference,
     Directory,
@@ -64,8 +64,9 @@ def compare(
     jobs: list[JobChange] = []
     findings: list[Finding] = []
     demands: list[tuple[Directory, Demand, Demand]] = []
-    remaining: set[str] = set()
     ours: set[str] = set()
+    settings_of = {each: settings.get(each.environment, Settings()) for each in {*old, *new}}
+    remaining = {application(directory, settings_of[directory]) for directory in new}
     for directory in sorted({*old, *new}):
         was, now = old.get(directory, {}), new.get(directory, {})
         after_files = owned(now)
@@ -75,14 +76,14 @@ def compare(
         demand = demand_of(after_files)
         both = demand if before_files == after_files else demand_of(before_files), demand
         demands.append((directory, *both))
-        name = application(directory, settings.get(directory.environment, Settings()))
-        remaining.update([name] if after_files else ())
+        name = application(directory, settings_of[directory])
+        last = name not in remaining
         ours.update(f"out/{directory}/{file}" for file in after_files)
         if before_files != after_files:
-            job, found = _compare_directory(directory, before_files, after_files, name, both)
-            jobs.append(job)
+            keeps = keeping(settings_of[directory], last=last)
+            job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
+            jobs.append(replace(job, last=last))
             findings += found
-    jobs = [replace(job, last=job.application not in remaining) for job in jobs]
     jobs = _with_renamed(jobs, old, new)
     # A refused change keeps the other jobs of its application from being applied.
     stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}
@@ -90,7 +91,6 @@ def compare(
         replace(job, effect=Effect.HELD) if job.application in stopped and job.effect is not Effect.REFUSED else job
         for job in jobs
     ]
-    settings_of = {job.directory: settings.get(job.directory.environment, Settings()) for job in jobs}
     jobs = [replace(job, cluster=sentences(job, settings_of[job.directory]), annotation=_next_run(job)) for job in jobs]
     others = tuple(foreign(dict.fromkeys(after, Kind.FILE) if there is None else there, ours, exceptions))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
@@ -98,11 +98,17 @@ def compare(
 
 
 def _compare_directory(
-    directory: Directory, before: Files, after: Files, application: str, demands: tuple[Demand, Demand]
+    directory: Directory,
+    before: Files,
+    after: Files,
+    application: str,
+    demands: tuple[Demand, Demand],
+    *,
+    keeps: Collection[str],
 ) -> tuple[JobChange, list[Finding]]:
     """Return the change of a directory, and findings.
 
-    Only files whose bytes differ are parsed, and an unchanged JobSet.
+    Only files whose bytes differ are parsed, and an unchanged JobSet. ``keeps`` are options with which objects stay.
     """
     objects: list[ObjectChange] = []
     refusals: list[Refusal] = []
@@ -116,7 +122,7 @@ def _compare_directory(
         findings += (*of_old, *of_new)
         if (file in before and old is None) or (file in after and new is None):
             continue  # a file that cannot be read is not a removed object
-        changed, refused, found = _compare_objects(name, old, new)
+        changed, refused, found = _compare_objects(name, old, new, keeps)
         objects += changed
         refusals += refused
         findings += found
@@ -188,13 +194,14 @@ def _next_run(job: JobChange) -> str | None:
 
 
 def _compare_objects(
-    file: str, old: Document | None, new: Document | None
+    file: str, old: Document | None, new: Document | None, keeps: Collection[str]
 ) -> tuple[list[ObjectChange], tuple[Refusal, ...], tuple[Finding, ...]]:
     """Return the changes of the object of a file, what a cluster refuses of them, and findings."""
+    options = sync_options(as_object(get(old.data, "metadata", "annotations"))) if old is not None else frozenset()
+    is_kept = not options.isdisjoint(keeps)
     if old is None or new is None or _kind(old) != _kind(new):
         found = []
         if old is not None:
-            is_kept = sync_options(as_object(get(old.data, "metadata", "annotations"))) & KEPT
             effect = Effect.KEPT if is_kept else Effect.DELETED
             found.append(ObjectChange(file, _kind(old)[1], _name(old), None, effect))
         if new is not None:
@@ -214,11 +221,10 @@ def _compare_objects(
     else:
         refused, findings = _refusals(new, old)
         effect = Effect.REFUSED if refused else Effect.UPDATED
-    return (
-        [ObjectChange(file, _kind(new)[1], _name(old), _name(new), effect, field_changes(old, new))],
-        refused,
-        findings,
-    )
+    found = [ObjectChange(file, _kind(new)[1], _name(old), _name(new), effect, field_changes(old, new))]
+    if effect is Effect.RERUN and is_kept:
+        found.append(ObjectChange(file, _kind(old)[1], _name(old), None, Effect.KEPT))
+    return found, refused, findings
 
 
 def _fields_of_new(new: Document) -> tuple[FieldChange, ...]:
