@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from trainc.changes import Difference, compare, formats
+from trainc.changes.trees import select
+from trainc.documents.emit import visible
 from trainc.findings import report
 from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
+from trainc.pipeline.content import HEADER
 from trainc.project.files import OWNED
 
 
@@ -186,6 +189,15 @@ def test_objects_without_a_jobset_that_on_delete_keeps() -> None:
     settings = {"prod": read_settings({"environments": {"prod": {"argocd": {"onDelete": "keep"}}}}, "prod")}
     (job,) = compare(shared, {}, settings).jobs
     assert job.cluster == ("With onDelete: keep, the objects stay in the cluster.",)
+
+
+@pytest.mark.parametrize("name", ["jobs/a/one and two.yaml", "jobs/a/\u202e.yaml", "jobs/a/\n.yaml"])
+@pytest.mark.parametrize("runtime", ["runtimes/this and that.yaml", "built-in runtimes/torch-distributed.yaml"])
+def test_a_job_is_selected_by_any_name_of_its_file(name: str, runtime: str) -> None:
+    header = f"# {HEADER}{visible(f'{name} and {runtime}')}\n".encode()
+    tree = {"out/prod/a/train/jobset-train.yaml": header + b"{}\n"}
+    assert select({}, tree, [name]) == select({}, tree, [runtime]) == ({}, tree)
+    assert select({}, tree, ["jobs/a/one"]) == select({}, tree, ["this"]) == ({}, {})
 
 
 def pod(rest: dict[str, Any], name: str = "train") -> dict[str, bytes]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
 from trainc.changes.model import Directory
+from trainc.documents.emit import visible
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document, Source
 from trainc.project.files import OWNED, Blob, is_own, is_placed
 
 UNREADABLE: Final = "TC904"
+
+_BETWEEN: Final = re.compile(" and (?=(?:built-in |)(?:jobs|runtimes)/)")
 
 Files = Mapping[str, bytes]
 Tree = Mapping[str, bytes | Blob]
@@ -68,22 +72,26 @@ def unreadable(document: Document, message: str, *, old: bool) -> Finding:
 
 
 def sources(data: bytes) -> tuple[str, ...]:
-    """Return the sources in a file's header: the TrainJob's file, and its runtime's."""
+    """Return the sources in a file's header, as it spells them: the TrainJob's file, and its runtime's.
+
+    A name may have " and " in it, too: a source is below jobs/ or runtimes/, built in or not.
+    """
     first = data.partition(b"\n")[0]
     if not first.startswith(OWNED):
         return ()
-    return tuple(first[len(OWNED) :].decode("utf-8", "replace").strip().split(" and "))
+    return tuple(_BETWEEN.split(first[len(OWNED) :].decode("utf-8", "replace").strip()))
 
 
 def select(before: Tree, after: Tree, names: Collection[str]) -> tuple[Tree, Tree]:
     """Return the parts of both trees that ``names``, paths from the root, select; all without names."""
     if not names:
         return before, after
+    spelt = [visible(name) for name in names]
     wanted = {
         f"out/{directory}"
         for tree in (before, after)
         for directory, files in directories(tree).items()
-        if any(is_below(source, names) for data in owned(files).values() for source in sources(data))
+        if any(is_below(source, spelt) for data in owned(files).values() for source in sources(data))
     }
 
     def selected(tree: Tree) -> Tree:
