@@ -13,11 +13,14 @@ from typing import NamedTuple
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from trainc.admission.companions import admit_companions
 from trainc.admission.policy.documents import BINDING, POLICY, is_policy, rows
 from trainc.admission.policy.documents import read as read_policy
 from trainc.admission.policy.match import requirements
-from trainc.basics.differences import changes
+from trainc.admission.rules import BUDGET
+from trainc.basics.differences import changes, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get
+from trainc.cel.codegen import LIMIT
 from trainc.cel.lalr import BROKEN, scan
 from trainc.documents.classify import JOBS, Key, classify, identity
 from trainc.documents.load import comments, load
@@ -77,17 +80,22 @@ def _weaker_documents(before: Revision, after: Revision, unread: Iterable[Source
             hint = f"it is in {hidden[key].source.name}, where trainc reads no policies" if key in hidden else None
             message = f"{_label(was)} removed since {before.name}"
             yield report(_DOCUMENTS, removed, ("metadata", "name"), message, hint=hint)
-        elif was.data != now.data:
+        elif not same(was.data, now.data):
             for path, message in _weaker_fields(was, now):
                 yield report(_DOCUMENTS, now, existing(now.data, path), f"{_label(now)}: {message} since {before.name}")
 
 
 def _documents(sources: Iterable[Source], *, anywhere: bool = False) -> Mapping[Key, Document]:
-    """Return policies and bindings, and the other documents of policies/; with ``anywhere`` all documents."""
+    """Return policies and bindings, and the other documents of policies/ as a cluster stores them.
+
+    With ``anywhere`` all documents.
+    """
     loaded = [document for source in sources if not source.name.startswith(JOBS) for document in load(source)[0]]
+    given = classify(loaded)[0].cluster
+    stored = {identity(each): each for each in admit_companions(given.values(), (), faithful=False).documents}
     return {
-        key: document
-        for key, document in classify(loaded)[0].cluster.items()
+        key: document if is_policy(document) else stored.get(key, document)
+        for key, document in given.items()
         if anywhere or is_policy(document) or document.source.name.startswith("policies/")
     }
 
@@ -274,6 +282,29 @@ def _weaker_policy(old: JsonObject, new: JsonObject) -> Weaker:
             yield ("variables",), f"variable {name!r} changed"
     if old.get("paramKind") != new.get("paramKind"):
         yield ("paramKind",), "paramKind changed"
+    if new.get("failurePolicy") == "Ignore" and _may_exceed_budget(new) and _expressions(new) - _expressions(old):
+        yield ("failurePolicy",), "Ignore admits what exceeds the cost budget, and expressions were added"
+
+
+_EXPRESSIONS = (
+    ("variables", "expression"),
+    ("validations", "expression"),
+    ("validations", "messageExpression"),
+    ("auditAnnotations", "valueExpression"),
+)
+
+
+def _expressions(spec: JsonObject) -> Counter[tuple[str, ...]]:
+    """Return how often a policy evaluates each expression."""
+    return Counter(_tokens(row, key) for field, key in _EXPRESSIONS for row in rows(spec, field) if row.get(key))
+
+
+def _may_exceed_budget(spec: JsonObject) -> bool:
+    """Return whether the expressions that share a cost budget exceed it if each costs as much as one may."""
+    variables, checks, messages, annotations = (
+        sum(bool(row.get(key)) for row in rows(spec, field)) for field, key in _EXPRESSIONS
+    )
+    return (variables + max(checks + messages, annotations)) * LIMIT > BUDGET
 
 
 def _weaker_binding(old: JsonObject, new: JsonObject) -> Weaker:
@@ -323,8 +354,8 @@ def _covers(wide: JsonObject, rule: JsonObject) -> bool:
     return scope and (not all_names or (bool(names) and all(name in all_names for name in names)))
 
 
-def _tokens(row: JsonObject) -> tuple[str, ...]:
+def _tokens(row: JsonObject, key: str = "expression") -> tuple[str, ...]:
     """Return the tokens of an expression, without the white space and comments between them."""
-    text = str(row.get("expression", ""))
+    text = str(row.get(key, ""))
     tokens = scan(text)
     return (text,) if tokens[-1].kind == BROKEN else tuple(token.text for token in tokens)

@@ -10,6 +10,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from trainc.admission.base_revision import Base, Previous
+from trainc.admission.companions import admit_companions
+from trainc.basics.differences import same
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get, put
 from trainc.documents.classify import POLICIES, Key, identity
 from trainc.documents.positions import within
@@ -105,7 +107,7 @@ class Policies(Struct, frozen=True, eq=False):
             if document.data["kind"] in _ONLY_IN_CLUSTERS and document.source.name.startswith(_FOLDER)
         )
         others = {key: each for key, each in cluster.items() if not each.source.name.startswith(_NOT_FOR_POLICIES)}
-        earlier = Earlier.of(options, current, others, registry)
+        earlier = Earlier.of(options, current, others)
         if not current and earlier is None and not not_evaluated:
             return None
         from trainc.admission.policy import PolicySet
@@ -194,9 +196,7 @@ class Earlier(Struct, frozen=True, eq=False):
     pods: bool
 
     @classmethod
-    def of(
-        cls, options: Options, current: tuple[Document, ...], others: Mapping[Key, Document], registry: Registry
-    ) -> Earlier | None:
+    def of(cls, options: Options, current: tuple[Document, ...], others: Mapping[Key, Document]) -> Earlier | None:
         """Load the policies of the revision; None if it has none, or the same ones.
 
         ``current`` are the current policies, and ``others`` their Namespaces and params, used where the revision has
@@ -208,18 +208,21 @@ class Earlier(Struct, frozen=True, eq=False):
         if revision is None or not policies:
             return None
         start = f"{revision.name}:{_FOLDER}"
-        resources = {identity(each): each for each in documents if each.source.name.startswith(start)}
+        stored = admit_companions(documents, options.crds, faithful=options.faithful)
+        resources = {identity(each): each for each in stored.documents if each.source.name.startswith(start)}
         pods = get(revision.config, "policies", "pods") is True and not options.settings.pods
         current_data = {identity(each): each.data for each in current} | {
             key: each.data for key, each in others.items()
         }
         loaded = {**resources, **{identity(each): each for each in policies}}
-        same = len(policies) == len(current) and all(current_data.get(key) == each.data for key, each in loaded.items())
-        if same and not pods:
+        unchanged = len(policies) == len(current) and all(
+            same(current_data.get(key), each.data) for key, each in loaded.items()
+        )
+        if unchanged and not pods:
             return None
         from trainc.admission.policy import PolicySet
 
-        return cls(revision.name, PolicySet.load(policies, {**others, **resources}, registry), pods)
+        return cls(revision.name, PolicySet.load(policies, {**others, **resources}, stored.registry), pods)
 
     def decide(self, request: Request, current: Iterable[Decision]) -> tuple[Decision, ...]:
         """Return the failures of these policies that are not among the ``current`` decisions."""
