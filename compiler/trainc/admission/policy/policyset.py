@@ -47,7 +47,7 @@ from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
 from trainc.cel.codegen import LIMIT, Program
 from trainc.cel.composition import Problem, Variables
 from trainc.cel.values import EvalError, Undecided, Value
-from trainc.cel.work import PER_COST
+from trainc.cel.work import MESSAGE, PER_COST
 from trainc.documents.classify import Key, identity
 from trainc.findings import Finding, has_errors
 from trainc.findings.redaction import MASK, masked_object
@@ -463,6 +463,8 @@ class Evaluation(Struct, frozen=True, eq=False):
                 raise OutOfBudget(expression.path)
             if value.__class__ is Undecided:
                 results.append(_Result(expression, undecided=value.reason))
+            elif value.__class__ is EvalError and self.ignores and value.message.endswith(MESSAGE):
+                results.append(_Result(expression, undecided=value.message))  # a limit of ours, not of the server
             elif value.__class__ is EvalError:
                 text = f"expression '{expression.text}' resulted in error: {value.message}"
                 offset = None if value.position is None else value.position + expression.offset
