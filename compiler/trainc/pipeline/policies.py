@@ -101,10 +101,11 @@ class Policies(Struct, frozen=True, eq=False):
         """
         documents = tuple(documents)
         current = tuple(document for document in documents if is_policy(document))
+        reported = "jobs/" if options.faithful else _NOT_FOR_POLICIES  # by TC007 and TC834
         not_evaluated = tuple(
             document
             for document in documents
-            if document.data["kind"] in _ONLY_IN_CLUSTERS and document.source.name.startswith(_FOLDER)
+            if document.data["kind"] in _ONLY_IN_CLUSTERS and not document.source.name.startswith(reported)
         )
         others = {key: each for key, each in cluster.items() if not each.source.name.startswith(_NOT_FOR_POLICIES)}
         earlier = Earlier.of(options, current, others)
