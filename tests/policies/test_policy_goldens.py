@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from effort import THOROUGH, share
-from oracle import celrunner, policygoldens, policyours
+from oracle import celrunner, policygen, policygoldens, policyours
+from trainc.admission.policy import Request
 
 DECISIONS = policygoldens.read("decisions")
 CREATIONS = policygoldens.read("creation")
@@ -24,6 +25,24 @@ TESTED = [pair for pair in DECISIONS if THOROUGH or pair[0]["id"] not in LONG]
 def test_decision(question: dict[str, Any], answer: dict[str, Any]) -> None:
     ours = policyours.answer(question)
     assert policygoldens.agrees(ours, answer), (ours, answer)
+
+
+def test_an_ignored_failure_of_our_own_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trainc.admission.policy.policyset.BUDGET", 5_000)
+    question = next(question for question, _ in DECISIONS if question["request"]["operation"] == "CREATE")
+    named = [(f"{k}{i}", f"[variables.{k}{i - 1}, variables.{k}{i - 1}]") for i in range(1, 14) for k in "vw"]
+    spec = {
+        "failurePolicy": "Ignore",
+        "matchConstraints": {"resourceRules": [policygen.ANYTHING]},
+        "variables": [{"name": n, "expression": e} for n, e in [("v0", "[1]"), ("w0", "[1]"), *named]],
+        "validations": [{"expression": "false"}, *[{"expression": "variables.v13 == variables.w13"}] * 4],
+    }
+    policy = {"apiVersion": policygen.API, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "p"}, "spec": spec}
+    bound = {"policyName": "p", "validationActions": ["Deny"]}
+    binding = {**policy, "kind": "ValidatingAdmissionPolicyBinding", "spec": bound}
+    policies = policyours.policies({**question, "policies": [policy], "bindings": [binding]})
+    outcomes = {decision.outcome for decision in policies.decide(Request(**question["request"]))}
+    assert outcomes == {"undecided"}
 
 
 def test_creation() -> None:

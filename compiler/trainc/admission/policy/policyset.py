@@ -318,11 +318,15 @@ class _Result(NamedTuple):
 
 
 class OutOfBudget(Exception):
-    """The cost exceeds the remaining budget. ``path`` leads to the expression that exceeded it."""
+    """The cost exceeds the remaining budget. ``path`` leads to the expression that exceeded it.
 
-    def __init__(self, path: Path) -> None:
+    ``ours``: only because trainc counts work that a server does not.
+    """
+
+    def __init__(self, path: Path, *, ours: bool) -> None:
         super().__init__(OUT_OF_BUDGET)
         self.path = path
+        self.ours = ours
 
 
 class Evaluation(Struct, frozen=True, eq=False):
@@ -356,7 +360,7 @@ class Evaluation(Struct, frozen=True, eq=False):
         try:
             self._run(self.expressions.conditions, self.early, CONDITIONS_BUDGET, results)
         except OutOfBudget as stop:
-            return self._failed(stop.path, str(stop))
+            return self._stopped(stop)
         if any(result.value is False for result in results):
             return ()
         errors = [result for result in results if result.error is not None]
@@ -376,7 +380,7 @@ class Evaluation(Struct, frozen=True, eq=False):
         try:
             left, variables = self._run(self.expressions.validations, self.names, BUDGET, results)
         except OutOfBudget as stop:
-            return self._failed(stop.path, str(stop))
+            return self._stopped(stop)
         found: list[Verdict] = []
         # The server evaluates all messages. That can be left out if they certainly stay within the budget: variables
         # cost again what they have cost, and nothing costs more than LIMIT.
@@ -391,7 +395,7 @@ class Evaluation(Struct, frozen=True, eq=False):
             try:
                 self._run(self.expressions.annotations, self.names, BUDGET, annotations)
             except OutOfBudget as stop:
-                return self._failed(stop.path, str(stop))  # replaces the verdicts of the validations
+                return self._stopped(stop)  # replaces the verdicts of the validations
             for result in annotations:
                 found += self._annotated(result)
         return tuple(found)
@@ -444,11 +448,16 @@ class Evaluation(Struct, frozen=True, eq=False):
         position, blame = (result.position, result.expression.compiled) if result is not None else (None, None)
         return (Verdict(path, ERROR, message, INVALID, position, ordinal=ordinal, blame=blame),)
 
+    def _stopped(self, stop: OutOfBudget) -> tuple[Verdict, ...]:
+        if self.ignores and stop.ours:
+            return (Verdict(stop.path, UNDECIDED, MESSAGE),)
+        return self._failed(stop.path, str(stop))
+
     def _run(
         self, expressions: Iterable[Expression], names: Mapping[str, Value], budget: int, results: list[_Result]
     ) -> tuple[int, Variables]:
         """Evaluate expressions in order, sharing variables; return the remaining budget. Raises OutOfBudget."""
-        variables, paid = Variables(self.expressions.variables_by_name, names), 0
+        variables, paid, uncounted = Variables(self.expressions.variables_by_name, names), 0, 0
         for expression in expressions:
             compiled = expression.compiled
             if isinstance(compiled, Problem):
@@ -458,9 +467,10 @@ class Evaluation(Struct, frozen=True, eq=False):
                 continue
             value, cost, work = compiled.run(variables.names)
             budget -= max(cost, work // PER_COST) + variables.charged - paid
+            uncounted += max(0, work // PER_COST - cost)
             paid = variables.charged
             if budget < 0:
-                raise OutOfBudget(expression.path)
+                raise OutOfBudget(expression.path, ours=budget + uncounted >= 0)
             if value.__class__ is Undecided:
                 results.append(_Result(expression, undecided=value.reason))
             elif value.__class__ is EvalError and self.ignores and value.message.endswith(MESSAGE):
