@@ -134,7 +134,7 @@ def _standard(
     before = base if revision is None else revision_of(root, revision, root, (), "'--policies-from'")
     if before is None:
         return None
-    if not (before.sources or before.settings):
+    if not (before.sources or before.settings or before.output):
         message = "no project in this folder at that revision: nothing is compared, and no policy of it applies"
         return Standard(before, (report("TC018", Document(Source(f"{before.name}:{FILE}", b""), {}), (), message),))
     from trainc.changes.safeguards import weakened
