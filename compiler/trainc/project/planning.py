@@ -13,7 +13,9 @@ from trainc.gitops.argocd import Tree
 from trainc.gitops.flux import kustomization
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings, read_settings
-from trainc.inputs.source import Source
+from trainc.inputs.source import Document, Source
+from trainc.pipeline.content import Job, bytes_of, compressed
+from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor
 from trainc.pipeline.layout import argocd_files, flux_files
 from trainc.project.config import Config
@@ -46,6 +48,20 @@ class Planned(msgspec.Struct, frozen=True, eq=False):
     foreign: frozenset[str] = frozenset()
 
 
+class Compressing(Uncached):
+    """Compiles without a cache, which would have the bytes of files, and keeps these compressed until the end."""
+
+    def executor(self, environment: str, inner: Executor) -> Executor:
+        """Return an executor whose jobs have compressed files."""
+
+        def execute(context: Context, documents: Iterable[Document]) -> Iterator[Job]:
+            for job in inner(context, documents):
+                files = tuple((name, compressed(bytes_of(content))) for name, content in job.files)
+                yield msgspec.structs.replace(job, files=files)
+
+        return execute
+
+
 def plan_request(
     request: Request,
     findings: tuple[Finding, ...],
@@ -55,7 +71,7 @@ def plan_request(
 ) -> Planned:
     """Read, compile and compare with out/; ``findings`` are those of trainc.yaml. Raises Changed."""
     root, config = request.root, request.config
-    cache = cache or Uncached(root)
+    cache = cache or Compressing(root)
     platform = read_platform(root)
     inputs = merge([*(read_tree(root, name, cache.read) for name in request.names), platform])
     partly = () if JOBS in request.names else platform.sources
