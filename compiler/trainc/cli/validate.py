@@ -9,7 +9,7 @@ import click
 from trainc.cache.run import RunCache, with_cache
 from trainc.cache.store import open_store
 from trainc.cli.command import Command
-from trainc.cli.compiling import executor_of, read_paths, revision_of, with_project
+from trainc.cli.compiling import executor_of, read_paths, reading, revision_of, with_project
 from trainc.cli.options import (
     base_option,
     cache_option,
@@ -110,6 +110,7 @@ def command(
             keep=Keep.SUMMARIES if cache is None else Keep.FILES,  # render needs the files of cached jobs
             cache=cache,
             execute=executor_of(workers, quiet=reporter.quiet),
+            watch=reading(quiet=reporter.quiet),
         )
 
     outcome, used_cache = with_cache(compiled, None if store is None else RunCache(root, store, needs_bytes=False))

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -79,12 +79,16 @@ RUNTIMES = "runtimes/"
 _EMPTY = "no document in this file: render removes what it generated from it"
 
 
-def load_all(sources: Iterable[Source]) -> Loaded:
+Watch = Callable[[Sequence[Source]], Iterable[Source]]
+"""Yields sources, and shows how many were taken."""
+
+
+def load_all(sources: Iterable[Source], watch: Watch = iter) -> Loaded:
     """Load sources, each once."""
     ordered = tuple(sorted(sources, key=lambda source: (source.name, source.decoded())))
     documents: list[Document] = []
     findings: list[Finding] = []
-    for source in ordered:
+    for source in watch(ordered):
         loaded, found = load(source)
         if not loaded and not found and source.name.startswith((JOBS, RUNTIMES)):
             found = (report("TC020", Document(Source(source.name, b""), {}), (), _EMPTY),)

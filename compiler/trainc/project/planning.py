@@ -14,6 +14,7 @@ from trainc.gitops.flux import kustomization
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Document, Source
+from trainc.pipeline.compile import Watch
 from trainc.pipeline.content import Job, bytes_of, compressed
 from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor
@@ -68,6 +69,8 @@ def plan_request(
     fails: Callable[[Iterable[Finding]], bool],
     cache: Uncached | None,
     execute: Executor,
+    *,
+    watch: Watch = iter,
 ) -> Planned:
     """Read, compile and compare with out/; ``findings`` are those of trainc.yaml. Raises Changed."""
     root, config = request.root, request.config
@@ -75,7 +78,10 @@ def plan_request(
     platform = read_platform(root)
     inputs = merge([*(read_tree(root, name, cache.read) for name in request.names), platform])
     partly = () if JOBS in request.names else platform.sources
-    outcome = compile_for(inputs, config, request.environments, findings, partly=partly, cache=cache, execute=execute)
+    environments = request.environments
+    outcome = compile_for(
+        inputs, config, environments, findings, partly=partly, cache=cache, execute=execute, watch=watch
+    )
     found = with_empty(outcome, root, request.names)
     folders = (OUT, *deployment_folders(config, request.environments)) if request.is_whole else (OUT,)
     there = look(root, folders)
