@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from builders import role, runtime, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.gitops.images import rewritten
 from trainc.gitops.pods import images
 from trainc.inputs.imagelock import FILE, Lock, key_of
 from trainc.plugins.origins import nearest, source_of
@@ -66,6 +67,22 @@ def test_pinned_first_and_then_from_another_registry() -> None:
     assert found == {f"mirror.io/hub/library/busybox@{TWO}", f"m.io/team/mpi:1@{ONE}"}
 
 
+@pytest.mark.parametrize(
+    ("image", "moved"),
+    [
+        ("docker.io/busybox:1", "m.io/hub/library/busybox:1"),
+        ("index.docker.io/team/x:1", "m.io/hub/team/x:1"),
+        ("GHCR.io/team/x:1", "m.io/team/x:1"),
+        ("ghcr.io:5000/team/x:1", "ghcr.io:5000/team/x:1"),
+        ("quay.io/team/x:1", "m.io/x:1"),
+        ("quay.io/team/x/y:1", "m.io/x/y:1"),
+    ],
+)
+def test_a_registry_in_any_spelling_is_replaced(image: str, moved: str) -> None:
+    registries = {"docker.io": "m.io/hub", "ghcr.io": "m.io", "quay.io/team": "m.io"}
+    assert rewritten(image, registries) == moved
+
+
 def test_a_pin_changes_nothing_but_images() -> None:
     def without(value: Json) -> Json:
         if isinstance(value, dict):
@@ -93,6 +110,12 @@ def test_faithful_knows_no_lock() -> None:
         ("busybox:latest", f"busybox:latest@{TWO}"),
         ("library/busybox", f"library/busybox@{TWO}"),
         ("docker.io/library/busybox:latest", f"docker.io/library/busybox:latest@{TWO}"),
+        ("docker.io/busybox", f"docker.io/busybox@{TWO}"),
+        ("index.docker.io/library/busybox", f"index.docker.io/library/busybox@{TWO}"),
+        ("index.docker.io/busybox:latest", f"index.docker.io/busybox:latest@{TWO}"),
+        ("GHCR.io/team/mpi:1", f"GHCR.io/team/mpi:1@{ONE}"),
+        ("ghcr.io:443/team/mpi:1", "ghcr.io:443/team/mpi:1"),
+        ("Team/mpi:1", "Team/mpi:1"),
         ("busybox:1", "busybox:1"),
         (f"busybox@{OTHER}", f"busybox@{OTHER}"),
         (f"busybox:latest@{OTHER}", f"busybox:latest@{OTHER}"),
