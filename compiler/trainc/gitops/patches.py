@@ -173,6 +173,8 @@ def patch_position(options: Options, patch: Patch, inside: Path) -> tuple[Docume
 def _patched(obj: Object, options: Options) -> Object:
     data = obj.data
     for patch in _patches_of(obj, options):
+        if any(_invalid_fields(patch.patch)):  # check reports it
+            continue
         merged = _merged(data, patch.patch)
         if not isinstance(merged, str):
             metadata = as_object(merged.get("metadata"))
