@@ -170,3 +170,5 @@ def lock_notes(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> t
 
 DIGESTS: Final = Pass("lock", _pinned, _cause_of_digest, check_objects=check_objects)
 PASS: Final = Pass("images", _relocated, _cause_of_registry)
+PATCHED: Final = Pass("lock", _pinned, _cause_of_digest)
+"""Pins images in patches, whose names are those in the registry of the environment."""

@@ -22,12 +22,13 @@ from trainc.plugins.model import Findings, Model, Objects
 
 PASSES: Final[tuple[Pass, ...]] = (
     naming.PASS,
-    lifetime.DEADLINE,
     keys.PASS,
     kubexec.PASS,
     images.DIGESTS,
     images.PASS,
     patches.PASS,
+    images.PATCHED,
+    lifetime.DEADLINE,
     immutable_configmaps.PASS,
     lifetime.TTL,
     service_accounts.PASS,
@@ -36,8 +37,9 @@ PASSES: Final[tuple[Pass, ...]] = (
     lifetime.QUEUE,
     naming.HASH_SUFFIX,
 )
-"""The order is part of the output. The queue comes after all other changes of the JobSet, since it removes
-spec.suspend. The hash suffix comes last, since it depends on the final content.
+"""The order is part of the output. The deadline comes after the patches, which can add a job, or what restarts it. The
+queue comes after all other changes of the JobSet, since it removes spec.suspend. The hash suffix comes last, since it
+depends on the final content.
 """
 
 
