@@ -96,10 +96,12 @@ def test_an_application_a_namespace() -> None:
 
 
 def test_the_source_hydrator_has_an_application_per_folder_of_jobs() -> None:
-    answer = expand(applicationset(tree("hydrator")), ["jobs/team-a", "jobs/vision", "jobs/without-jobs", "out/x/y"])
+    folders = ["jobs/team-a", "jobs/team-b", "jobs/vision", "jobs/without-jobs", "out/x/y"]
+    answer = expand(applicationset(tree("hydrator")), folders)
     found = {made["metadata"]["name"]: made["spec"] for made in answer["Applications"]}
     assert {name: spec["destination"]["namespace"] for name, spec in found.items()} == {
         "hydrator.team-a": "team-a",
+        "hydrator.team-b": "team-b",
         "hydrator.vision": "team-b",
     }
     assert found["hydrator.vision"]["sourceHydrator"] == {

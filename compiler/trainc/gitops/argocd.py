@@ -196,11 +196,11 @@ _FOLDER: Final = "{{ index .path.segments 1 }}"
 
 
 def _folders(tree: Tree) -> list[str]:
-    """Return the folders of jobs/ with jobs in the environment, sorted."""
+    """Return the folders of jobs/ that may have jobs in the environment, sorted. Argo CD ignores those that are missing."""
     mapped = tree.settings.namespaces
     return sorted(
         {folder for folder, namespace in mapped.items() if namespace in tree.namespaces}
-        | {namespace for namespace in tree.namespaces if namespace not in mapped.values()}
+        | {namespace for namespace in tree.namespaces if namespace not in mapped}
     )
 
 

@@ -16,11 +16,13 @@ from trainc.documents.load import load
 from trainc.findings import Finding, Silenced, has_errors, report, sort_key
 from trainc.findings.settling import JobFindings
 from trainc.gitops.base import JOBSET
+from trainc.basics.jsonvalues import get
 from trainc.gitops.environment import is_included, name_collisions, patches_without_target
 from trainc.gitops.naming import DeployedJob, too_many_reruns
 from trainc.gitops.pods import Summary, summarize
 from trainc.gitops.runtime_resources import (
     Shared,
+    Use,
     collisions,
     share,
     unread_resources,
@@ -154,7 +156,8 @@ def _deployed(job: Job) -> DeployedJob:
 def _runtime_resources(context: Context, jobs: tuple[Job, ...]) -> tuple[tuple[Shared, ...], tuple[Finding, ...]]:
     """Return the companions of the runtimes in use, and the findings on all companions."""
     known, options = context.documents, context.options
-    uses = [(job.runtime, job.namespace) for job in jobs if job.runtime is not None]
+    homes = (str(get(job.document.data, "metadata", "namespace")) for job in jobs)
+    uses = [Use(job.runtime, job.namespace, home) for job, home in zip(jobs, homes, strict=True) if job.runtime]
     findings = [*unused_resources(known.cluster.values(), known.runtimes, uses, faithful=options.faithful)]
     if options.faithful:
         return (), tuple(findings)
