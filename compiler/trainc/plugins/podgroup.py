@@ -137,14 +137,18 @@ def gang(model: Model) -> Gang:
 
 
 def _waits(model: Model) -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
-    """Return for each job the jobs whose readiness it waits for, and all jobs that it waits for."""
+    """Return for each job the jobs whose readiness it waits for, and all jobs that it waits for.
+
+    A job without pods is complete at once, so nothing waits for it.
+    """
     ready: dict[str, frozenset[str]] = {}
     before: dict[str, frozenset[str]] = {}
     in_order = get(model.spec, "startupPolicy", "startupPolicyOrder") == IN_ORDER
+    empty = {pod_set.name for pod_set in model.pod_sets if pod_set.count == 0}
     for job in model.jobs:
         found = {str(wait.get("name")): str(wait.get("status")) for wait in objects(job.get("dependsOn"))}
         waits = {name: status for name, status in found.items() if name in before}
-        named = frozenset(waits) | (frozenset(before) if in_order else frozenset())
+        named = (frozenset(waits) | (frozenset(before) if in_order else frozenset())) - empty
         name = str(job.get("name"))
         ready[name] = frozenset(other for other in named if waits.get(other, READY) == READY)
         before[name] = named.union(*(before[other] for other in named))
