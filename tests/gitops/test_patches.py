@@ -243,3 +243,17 @@ def test_an_image_of_a_patch_is_pinned() -> None:
     (jobset,) = build.objects
     assert [image for _, image in images(jobset.data)] == [PINNED, PINNED]
     assert [each.code for each in build.findings if each.code == "TC702"] == []
+
+
+def test_the_queue_of_a_trainjob_replaces_the_runtimes_and_a_patch_both() -> None:
+    label = "kueue.x-k8s.io/queue-name"
+    text = runtime(role(trainer=True), template=f"{{labels: {{{label}: of-runtime}}}}")
+    own = trainjob(metadata=f", labels: {{{label}: of-job}}")
+    for job, patch, queue in (
+        (trainjob(), {}, "of-runtime"),
+        (own, {}, "of-job"),
+        (own, {"metadata": {"labels": {label: "of-patch"}}}, "of-patch"),
+        (own, {"metadata": {"labels": {label: None}}}, None),
+    ):
+        (jobset,) = patched(patch, job, text).objects
+        assert get(jobset.data, "metadata", "labels", label) == queue

@@ -26,6 +26,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     kubexec.PASS,
     images.DIGESTS,
     images.PASS,
+    lifetime.QUEUE,
     patches.PASS,
     images.PATCHED,
     lifetime.DEADLINE,
@@ -34,12 +35,11 @@ PASSES: Final[tuple[Pass, ...]] = (
     service_accounts.PASS,
     environment.SYNC,
     flux.PASS,
-    lifetime.QUEUE,
+    lifetime.SUSPEND,
     naming.HASH_SUFFIX,
 )
 """The order is part of the output. The deadline comes after the patches, which can add a job, or what restarts it. The
-queue comes after all other changes of the JobSet, since it removes spec.suspend. The hash suffix comes last, since it
-depends on the final content.
+hash suffix comes last, since it depends on the final content.
 """
 
 
