@@ -61,6 +61,18 @@ def test_every_pod_is_pinned() -> None:
     ]
 
 
+def test_the_image_of_a_volume_is_pinned_moved_and_required() -> None:
+    volumes = "volumes: [{name: data, image: {reference: ghcr.io/team/data:1}}, {name: tmp, emptyDir: {}}]"
+    sources = [Source("rt.yaml", runtime(role(trainer=True, image="ghcr.io/team/mpi:1", pod=volumes)))]
+    lock, _ = parse_lock(Source(FILE, lock_text({"ghcr.io/team/data:1": TWO})))
+    config: JsonObject = {"environments": {"prod": {"registries": {"ghcr.io": "m.io"}}}, "lock": {"required": ["m.io"]}}
+    found = compile([*sources, Source("j.yaml", JOB)], Options(lock=lock, config=config))
+    assert [image for _, image in run_by(found)] == ["m.io/team/mpi:1", f"m.io/team/data:1@{TWO}"]
+    assert [each.found for each in found.findings if each.code == "TC702"] == ["m.io/team/mpi:1"]
+    unpinned = compile([*sources, Source("j.yaml", JOB)], Options(config=config))
+    assert {each.found for each in unpinned.findings if each.code == "TC702"} == {"m.io/team/mpi:1", "m.io/team/data:1"}
+
+
 def test_pinned_first_and_then_from_another_registry() -> None:
     config: JsonObject = {"environments": {"prod": {"registries": {"docker.io": "mirror.io/hub", "ghcr.io": "m.io"}}}}
     found = {image for _, image in run_by(build(DIGESTS, config))}
