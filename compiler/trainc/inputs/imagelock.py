@@ -54,16 +54,20 @@ class Lock(Struct, frozen=True):
         return image if digest is None else f"{image}@{digest}"
 
 
+def is_registry(name: str) -> bool:
+    """Return whether the first step of an image's name is a registry, and not a folder of Docker Hub."""
+    return "." in name or ":" in name or name == "localhost"
+
+
 def spelt_out(image: str) -> str:
     """Return an image's name with its registry and folder, as container runtimes resolve it.
 
     Source: splitDockerDomain of github.com/distribution/reference. The case of a host name makes no difference.
     """
     host, slash, rest = image.partition("/")
-    is_address = "." in host or ":" in host
-    if not slash or not (is_address or host == "localhost" or host != host.lower()):
+    if not slash or not (is_registry(host) or host != host.lower()):
         host, rest = DOCKER_HUB, image
-    elif is_address:
+    elif is_registry(host):
         host = host.lower()
     if host == _INDEX:
         host = DOCKER_HUB

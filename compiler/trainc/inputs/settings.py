@@ -58,7 +58,12 @@ ImagePrefix = Annotated[
     ),
 ]
 Project = Annotated[
-    str, form("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "the name of an AppProject: a-z, 0-9, - and . are allowed")
+    str,
+    form(
+        rf"{_LABEL}(\.{_LABEL})*",
+        "the name of an AppProject: labels of a-z, 0-9 and -, separated by dots",
+        longest=253,
+    ),
 ]
 NamespacePattern = Annotated[str, form("[-a-z0-9*]{1,63}", "a pattern of namespaces: a-z, 0-9, - and * are allowed")]
 Duration = Annotated[str, form(r"([0-9]+(\.[0-9]+)?(ms|s|m|h))+", "a duration: a text such as 10m or 1h30m")]
@@ -287,7 +292,7 @@ class Locked(Struct, frozen=True, forbid_unknown_fields=True):
     """images.lock.yaml."""
 
     required: Annotated[
-        tuple[Text, ...],
+        tuple[ImagePrefix, ...],
         Meta(description="Registries, or beginnings of image names, whose images must be pinned by digest."),
     ] = ()
 
