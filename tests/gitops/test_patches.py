@@ -109,11 +109,11 @@ RUNTIMES = {
 
 def sources() -> list[Source]:
     found = []
-    for name, runtime in RUNTIMES.items():
-        text = (ROOT / "runtimes" / f"{runtime}.yaml").read_text(encoding="utf-8")
-        more = COMPANIONS if runtime == "mpi-distributed" else ""
-        found.append(Source(f"runtimes/{runtime}.yaml", text + more))
-        found.append(Source(f"jobs/team-science/{name}.yaml", JOB.format(name=name, runtime=runtime)))
+    for name, used in RUNTIMES.items():
+        text = (ROOT / "runtimes" / f"{used}.yaml").read_text(encoding="utf-8")
+        more = COMPANIONS if used == "mpi-distributed" else ""
+        found.append(Source(f"runtimes/{used}.yaml", text + more))
+        found.append(Source(f"jobs/team-science/{name}.yaml", JOB.format(name=name, runtime=used)))
     return found
 
 

@@ -196,7 +196,7 @@ _FOLDER: Final = "{{ index .path.segments 1 }}"
 
 
 def _folders(tree: Tree) -> list[str]:
-    """Return the folders of jobs/ that may have jobs in the environment, sorted. Argo CD ignores those that are missing."""
+    """Return the folders of jobs/ that may have jobs in the environment, sorted. Missing ones are ignored."""
     mapped = tree.settings.namespaces
     return sorted(
         {folder for folder, namespace in mapped.items() if namespace in tree.namespaces}

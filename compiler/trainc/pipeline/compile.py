@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import get
 from trainc.documents.classify import JOBS, classify, superseded
 from trainc.documents.load import load
 from trainc.findings import Finding, Silenced, has_errors, report, sort_key
 from trainc.findings.settling import JobFindings
 from trainc.gitops.base import JOBSET
-from trainc.basics.jsonvalues import get
 from trainc.gitops.environment import is_included, name_collisions, patches_without_target
 from trainc.gitops.naming import DeployedJob, too_many_reruns
 from trainc.gitops.pods import Summary, summarize

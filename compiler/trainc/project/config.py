@@ -115,10 +115,10 @@ def _rules(document: Document) -> Iterator[Finding]:
         if len(as_object(get(data, *path, "destination"))) > 1:
             where, expected = (*path, "destination"), "name or server"
             yield report(CODE, document, where, "destination has both name and server", expected=expected)
-    for index, prefix in enumerate(as_list(get(data, "lock", "required"))):
-        if isinstance(prefix, str) and not is_registry(prefix.partition("/")[0]):
+    for index, name in enumerate(as_list(get(data, "lock", "required"))):
+        if isinstance(name, str) and not is_registry(name.partition("/")[0]):
             message, expected = f"lock.required[{index}] does not begin with a registry", _FULL
-            yield report(CODE, document, ("lock", "required", index), message, found=prefix, expected=expected)
+            yield report(CODE, document, ("lock", "required", index), message, found=name, expected=expected)
     for index, file in enumerate(as_list(data.get(UNMANAGED))):
         if isinstance(file, str) and file.startswith("out/") and not _is_plain(file.rstrip("/")):
             message = "not a plain path relative to the folder of trainc.yaml"
