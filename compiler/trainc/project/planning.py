@@ -8,18 +8,19 @@ from pathlib import Path
 import msgspec
 
 from trainc.basics.jsonvalues import JsonObject
-from trainc.findings import Finding, Silenced, has_errors, sort_key
+from trainc.findings import Finding, Severity, Silenced, has_errors, report, sort_key
 from trainc.gitops.argocd import Tree
 from trainc.gitops.flux import kustomization
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings, read_settings
-from trainc.inputs.source import Source
+from trainc.inputs.source import Document, Source
 from trainc.pipeline.job import Executor
 from trainc.pipeline.layout import argocd_files, flux_files
-from trainc.project.config import Config
+from trainc.project.config import CODE, FILE, Config
 from trainc.project.environments import JOBS, Outcome, Uncached, compile_for, with_empty
 from trainc.project.files import Kind, unmanaged
 from trainc.project.read import merge, read_platform, read_tree
+from trainc.project.revisions import top_of
 from trainc.project.write import OUT, Plan, foreign_files, look, plan
 
 
@@ -59,6 +60,8 @@ def plan_request(
     platform = read_platform(root)
     inputs = merge([*(read_tree(root, name, cache.read) for name in request.names), platform])
     partly = () if JOBS in request.names else platform.sources
+    if request.is_whole and deployment_folders(config, request.environments):
+        findings = (*findings, *in_another_folder(root, config))
     outcome = compile_for(inputs, config, request.environments, findings, partly=partly, cache=cache, execute=execute)
     found = with_empty(outcome, root, request.names)
     folders = (OUT, *deployment_folders(config, request.environments)) if request.is_whole else (OUT,)
@@ -130,6 +133,20 @@ def kustomizations(config: Config, outcome: Outcome) -> tuple[tuple[str | None, 
         if options.target == "flux":
             found += ((options.flux.write or None, kustomization(folder, options)) for folder in folders)
     return tuple(found)
+
+
+def in_another_folder(root: Path, config: Config) -> tuple[Finding, ...]:
+    """Return a warning if trainc.yaml is not in the folder of the git repository that it names."""
+    root, named = root.resolve(), config.data.get("folder", "")
+    top = top_of(root)
+    actual = root.relative_to(top).as_posix().removeprefix(".") if top is not None else named
+    if actual == named:
+        return ()
+    document = config.document or Document(Source(FILE, b""), {})
+    path, place = ("folder",) if named else (), f"folder {actual}" if actual else "the top folder"
+    message = f"trainc.yaml is in {place} of the git repository, so Argo CD and Flux would look for out/ elsewhere"
+    expected = f"folder: {actual}" if actual else "no folder"
+    return (report(CODE, document, path, message, severity=Severity.WARNING, expected=expected),)
 
 
 def deployment_folders(config: Config, environments: Iterable[str]) -> tuple[str, ...]:
