@@ -230,8 +230,9 @@ def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
     for index, job in enumerate(objects(get(jobset.data, *_JOBS))):
         if (before := sets.pop(name := str(job.get("name")), None)) is not None:
             for inside, was in (((REPLICAS,), replicas_in_jobset(before)), (_PARALLELISM, before.count)):
-                now = 1 if (count := get(job, *inside)) is None else count
-                found.append(((*_JOBS, index, *inside), f"{inside[-1]} of job {name!r}", now, was))
+                count = get(job, *inside)
+                what = f"{inside[-1]} of job {name!r}"
+                found.append(((*_JOBS, index, *inside), what, 1 if count is None else count, was))
     found += ((_JOBS, f"the number of jobs called {name!r}", 0, 1) for name in sets)
     network: Path = ("spec", "network", "subdomain")
     found.append((network, "the subdomain", get(jobset.data, *network) or jobset.name, model.subdomain))
