@@ -225,9 +225,12 @@ def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
     user = _user_of_hostnames(model) or next((each for each in GANGS if model.uses(each)), None)
     if user is None or not any(map(_changes_hosts, patches)):
         return
+    jobs = objects(get(jobset.data, *_JOBS))
+    if all(0 in (get(job, REPLICAS), get(job, *_PARALLELISM)) for job in jobs):
+        return  # TC410
     sets = {each.name: each for each in shaped(model).pod_sets}
     found: list[tuple[Path, str, object, object]] = []
-    for index, job in enumerate(objects(get(jobset.data, *_JOBS))):
+    for index, job in enumerate(jobs):
         if (before := sets.pop(name := str(job.get("name")), None)) is not None:
             for inside, was in (((REPLICAS,), replicas_in_jobset(before)), (_PARALLELISM, before.count)):
                 count = get(job, *inside)
