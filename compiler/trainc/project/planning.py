@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from trainc.basics.jsonvalues import JsonObject
-from trainc.findings import Finding, Silenced, has_errors, sort_key
+from trainc.findings import Finding, Severity, Silenced, has_errors, report, sort_key
 from trainc.gitops.argocd import Tree
 from trainc.gitops.flux import kustomization
 from trainc.gitops.runtime_resources import FOLDER
@@ -19,10 +19,11 @@ from trainc.pipeline.content import Job, bytes_of, compressed
 from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor
 from trainc.pipeline.layout import argocd_files, flux_files
-from trainc.project.config import Config
+from trainc.project.config import CODE, FILE, Config
 from trainc.project.environments import JOBS, Outcome, Uncached, compile_for, with_empty
 from trainc.project.files import Kind, unmanaged
 from trainc.project.read import merge, read_platform, read_tree
+from trainc.project.revisions import top_of
 from trainc.project.write import OUT, Plan, foreign_files, look, plan
 
 
@@ -79,6 +80,8 @@ def plan_request(
     inputs = merge([*(read_tree(root, name, cache.read) for name in request.names), platform])
     partly = () if JOBS in request.names else platform.sources
     environments = request.environments
+    if request.is_whole and deployment_folders(config, environments):
+        findings = (*findings, *in_another_folder(root, config))
     outcome = compile_for(
         inputs, config, environments, findings, partly=partly, cache=cache, execute=execute, watch=watch
     )
@@ -152,6 +155,20 @@ def kustomizations(config: Config, outcome: Outcome) -> tuple[tuple[str | None, 
         if options.target == "flux":
             found += ((options.flux.write or None, kustomization(folder, options)) for folder in folders)
     return tuple(found)
+
+
+def in_another_folder(root: Path, config: Config) -> tuple[Finding, ...]:
+    """Return a warning if trainc.yaml is not in the folder of the git repository that it names."""
+    root, named = root.resolve(), config.data.get("folder", "")
+    top = top_of(root)
+    actual = root.relative_to(top).as_posix().removeprefix(".") if top is not None else named
+    if actual == named:
+        return ()
+    document = config.document or Document(Source(FILE, b""), {})
+    path, place = ("folder",) if named else (), f"folder {actual}" if actual else "the top folder"
+    message = f"trainc.yaml is in {place} of the git repository, so Argo CD and Flux would look for out/ elsewhere"
+    expected = f"folder: {actual}" if actual else "no folder"
+    return (report(CODE, document, path, message, severity=Severity.WARNING, expected=expected),)
 
 
 def deployment_folders(config: Config, environments: Iterable[str]) -> tuple[str, ...]:
