@@ -19,6 +19,9 @@ LATEST: Final = "latest"
 DOCKER_HUB: Final = "docker.io"
 """The default registry of an image, in whose folder ``library`` are images without a folder."""
 
+_OLD_HUB: Final = "index.docker.io"
+"""Its former name, which container runtimes replace."""
+
 DIGEST: Final = lazy(r"sha256:[0-9a-f]{64}")
 
 _HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[0-9a-fA-F:]+\])"
@@ -52,11 +55,17 @@ class Lock(Struct, frozen=True):
 
 
 def spelt_out(image: str) -> str:
-    """Return an image's name with its registry, which defaults to docker.io."""
-    first, slash, _ = image.partition("/")
-    if slash and ("." in first or ":" in first or first == "localhost"):
-        return image
-    return f"{DOCKER_HUB}/{image}" if slash else f"{DOCKER_HUB}/library/{image}"
+    """Return an image's name with its registry in lower case, as names of hosts have none; docker.io by default.
+
+    Source: github.com/distribution/reference normalize.go, which keeps the case.
+    """
+    first, slash, rest = image.partition("/")
+    if not slash or not ("." in first or ":" in first or first == "localhost" or first != first.lower()):
+        first, rest = DOCKER_HUB, image
+    host = first.lower()
+    if host in (DOCKER_HUB, _OLD_HUB):
+        return f"{DOCKER_HUB}/{rest}" if "/" in rest else f"{DOCKER_HUB}/library/{rest}"
+    return f"{host}/{rest}"
 
 
 @lru_cache(maxsize=4096)
