@@ -97,6 +97,19 @@ def read_output(root: Path, revision: str, read: Callable[[Blob], bytes]) -> tup
     return files, {entry.name: _KINDS.get(entry.mode, Kind.OTHER) for entry in entries}
 
 
+def submodules(root: Path, folder: str) -> frozenset[str]:
+    """Return the submodules below a folder, as git's index has them, by their names from root; none without git."""
+    if top_of(root) is None:
+        return frozenset()
+    prefix = _prefix(root)
+    try:
+        listing = _git(root, "ls-files", "--stage", "-z", "--", prefix + folder)
+    except RevisionError:
+        return frozenset()
+    entries = (line.partition(b"\t") for line in listing.split(b"\0"))
+    return frozenset(os.fsdecode(name)[len(prefix) :] for head, _, name in entries if head.startswith(b"160000 "))
+
+
 def top_of(folder: Path) -> Path | None:
     """Return the top of the git repository that a folder is in, or None."""
     return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)

@@ -124,9 +124,11 @@ def plan(
         else:
             blocked[name] = obstacle
     extra = [name for name in sorted(there) if name not in wanted and there[name] is Kind.FILE]
-    leftovers = [name for name in extra if is_temporary(name)]
-    rest = sorted(set(extra).difference(leftovers))
-    remove, unread = _ours(base, rest)
+    temporary, folders = list(filter(is_temporary, extra)), {folder for name in wanted for folder in parents(name)}
+    # Git may have any other one, and Argo CD would have an Application for its folder.
+    leftovers = [name for name in temporary if name.rpartition("/")[0] in folders]
+    remove, unread = _ours(base, sorted(set(extra).difference(temporary)))
+    remove = sorted({*remove, *temporary}.difference(leftovers))
     blocked |= _same_file(wanted, sorted(set(extra).difference(remove, leftovers)))
     obstacles = tuple(
         report("TC901", Document(Source(name, b""), {}), (), message) for name, message in sorted(blocked.items())
@@ -209,8 +211,8 @@ def is_ours(base: str, name: str) -> bool:
 def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
     """Return the kind of every entry at, above and below the scopes, by name as the file system spells it.
 
-    If the repository has submodules, an empty folder counts as a special file: it may be a submodule that is not
-    checked out, as git has no empty folders.
+    An empty folder counts as a special file if it may be a submodule that is not checked out, as git has no empty
+    folders: if the repository has a .gitmodules, or its index has the folder, which Argo CD then checks out, too.
     """
     there: dict[str, Kind] = {}
     waiting = []
@@ -240,8 +242,11 @@ def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
             if kind is Kind.FOLDER:
                 waiting.append(name)
     repository = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
-    if empty and (repository / ".gitmodules").exists():
-        there.update((folder, Kind.OTHER) for folder in empty if folder.count("/"))
+    if empty and not (repository / ".gitmodules").exists():
+        from trainc.project.revisions import submodules
+
+        empty = sorted(submodules(root, OUT).intersection(empty))
+    there.update((folder, Kind.OTHER) for folder in empty if folder.count("/"))
     return there
 
 
