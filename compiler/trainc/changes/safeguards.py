@@ -278,6 +278,9 @@ def _other_files(was: Settings, now: Settings) -> Iterator[tuple[tuple[str, ...]
             yield (tool, "repoURL"), "argocd.repoURL changed"
         if old.revision != new.revision:
             yield (tool, "revision"), f"argocd.revision changed from {old.revision} to {new.revision}"
+        if old.hydrator and new.hydrator and old.hydrator.branch != new.hydrator.branch:
+            branches = f"{old.hydrator.branch} to {new.hydrator.branch}"
+            yield (tool, "hydrator", "branch"), f"argocd.hydrator.branch changed from {branches}"
     if tool == "flux" and now.target == tool and was.flux.source != now.flux.source:
         yield (tool, "source"), f"flux.source changed from {was.flux.source} to {now.flux.source}"
 
@@ -435,14 +438,14 @@ def _all_covered(rules: list[JsonObject], wide: list[JsonObject]) -> bool:
 def _covers(wide: JsonObject, rule: JsonObject) -> bool:
     """Return whether a rule clearly matches everything that another does."""
     for field in ("apiGroups", "apiVersions", "operations", "resources"):
-        all_of = as_list(wide.get(field))
-        for item in as_list(rule.get(field)):
-            is_sub = field == "resources" and "/" in str(item)  # * is no subresource
+        all_of = frozenset(map(str, as_list(wide.get(field))))
+        for item in map(str, as_list(rule.get(field))):
+            is_sub = field == "resources" and "/" in item  # * is no subresource
             if item not in all_of and ("*/*" if is_sub else "*") not in all_of:
                 return False
-    names, all_names = as_list(rule.get("resourceNames")), as_list(wide.get("resourceNames"))
+    names, all_names = (frozenset(map(str, as_list(each.get("resourceNames")))) for each in (rule, wide))
     scope = wide.get("scope") in ("*", rule.get("scope"))
-    return scope and (not all_names or (bool(names) and all(name in all_names for name in names)))
+    return scope and (not all_names or (bool(names) and names <= all_names))
 
 
 def _tokens(row: JsonObject, key: str = "expression") -> tuple[str, ...]:
