@@ -13,7 +13,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
 from trainc.findings import Finding, report
 from trainc.gitops.base import Pass, option_origin
 from trainc.gitops.pods import Summary, images, with_images, with_pods
-from trainc.inputs.imagelock import IMAGES, Lock, key_of, spelt_out
+from trainc.inputs.imagelock import IMAGES, Lock, key_of, prefix_spelt_out, spelt_out
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
@@ -53,13 +53,13 @@ def rewritten(image: str, registries: Mapping[str, str]) -> str:
     full = spelt_out(image)
     for prefix in sorted(registries, key=lambda name: (-len(name), name)):
         if has_prefix(full, prefix):
-            return registries[prefix] + full.removeprefix(prefix)
+            return registries[prefix] + full.removeprefix(prefix_spelt_out(prefix))
     return image
 
 
 def has_prefix(name: str, prefix: str) -> bool:
     """Return whether an image's full name has a prefix that ends at a step of its path."""
-    rest = name.removeprefix(prefix)
+    rest = name.removeprefix(prefix_spelt_out(prefix))
     return rest != name and (not rest or rest[0] in "/:@" or prefix.endswith("/"))
 
 
@@ -121,10 +121,12 @@ def is_required(image: str, settings: Settings) -> bool:
 
 def _names(image: str, settings: Settings) -> Iterator[str]:
     """Yield the full names that an image may have had before registries were rewritten, then its own."""
-    name = spelt_out(image.partition("@")[0])
+    plain = image.partition("@")[0]
+    name = spelt_out(plain)
     for old, new in sorted(settings.registries.items()):
-        if name.startswith(new):
-            yield old + name[len(new) :]
+        for written, start in ((name, prefix_spelt_out(new)), (plain, new)):  # the new name may be without a registry
+            if written.startswith(start):
+                yield prefix_spelt_out(old) + written[len(start) :]
     yield name
 
 

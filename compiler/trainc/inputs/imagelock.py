@@ -55,17 +55,26 @@ class Lock(Struct, frozen=True):
 
 
 def spelt_out(image: str) -> str:
-    """Return an image's name with its registry in lower case, as names of hosts have none; docker.io by default.
+    """Return an image's name with its registry in lower case, since names of hosts ignore case; docker.io by default.
 
     Source: github.com/distribution/reference normalize.go, which keeps the case.
     """
     first, slash, rest = image.partition("/")
     if not slash or not ("." in first or ":" in first or first == "localhost" or first != first.lower()):
         first, rest = DOCKER_HUB, image
-    host = first.lower()
-    if host in (DOCKER_HUB, _OLD_HUB):
-        return f"{DOCKER_HUB}/{rest}" if "/" in rest else f"{DOCKER_HUB}/library/{rest}"
-    return f"{host}/{rest}"
+    host = _host(first)
+    return f"{host}/library/{rest}" if host == DOCKER_HUB and "/" not in rest else f"{host}/{rest}"
+
+
+@lru_cache(maxsize=256)
+def prefix_spelt_out(prefix: str) -> str:
+    """Return a registry, or the beginning of an image's name, with the registry as in ``spelt_out``."""
+    first, slash, rest = prefix.partition("/")
+    return f"{_host(first)}{slash}{rest}"
+
+
+def _host(name: str) -> str:
+    return DOCKER_HUB if name.lower() == _OLD_HUB else name.lower()
 
 
 @lru_cache(maxsize=4096)
