@@ -52,7 +52,8 @@ class Base(msgspec.Struct, frozen=True, eq=False):
         """Read the inputs of a revision; the objects emitted for the environment are read on demand, by kind."""
         if revision is None:
             return cls()
-        inputs, findings = _inputs(revision)
+        documents, findings = documents_of(revision)
+        inputs = {identify(document.data): document for document in documents}
         prefix = f"{OUTPUT}{environment}/"
         out = tuple(source for source in revision.sources if source.name.startswith(prefix))
         settings = {document.source.name: _renamed(document, revision.name) for document in revision.settings}
@@ -88,13 +89,16 @@ def identify(data: JsonObject) -> Identity:
 
 
 @lru_cache(maxsize=4)
-def _inputs(revision: Revision) -> _Found:
-    """Return the documents outside of out/; of two with the same identity, the one that a build would use."""
+def documents_of(revision: Revision) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
+    """Return the documents outside of out/, and notes; of two with the same identity, the one that a build would use.
+
+    One object in two versions is two documents.
+    """
     loaded, notes = _load(revision.name, [s for s in revision.sources if not s.name.startswith(OUTPUT)])
     sorted_out, findings = classify(loaded)  # by path, so before sources are renamed
     found = tuple(sorted_out.cluster.values())
     notes += tuple(_broken(revision.name, (finding for finding in findings if finding.document not in found)))
-    return {identify(document.data): _renamed(document, revision.name) for document in found}, notes
+    return tuple(_renamed(document, revision.name) for document in found), notes
 
 
 def _emitted(revision: str, sources: Iterable[Source], kind: str) -> _Found:

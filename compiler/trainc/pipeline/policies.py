@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from trainc.admission.base_revision import Base, Previous
+from trainc.admission.base_revision import Base, Previous, documents_of
 from trainc.admission.companions import admit_companions
 from trainc.basics.differences import same
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get, put
@@ -208,7 +208,7 @@ class Earlier(Struct, frozen=True, eq=False):
         none with the name. ``registry`` has the current kinds.
         """
         revision = options.policies_from
-        documents = tuple(Base.of(revision, "").inputs.values())
+        documents = documents_of(revision)[0] if revision is not None else ()
         policies = tuple(document for document in documents if is_policy(document))
         if revision is None or not policies:
             return None
