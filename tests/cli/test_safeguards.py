@@ -82,3 +82,11 @@ def test_an_unmanaged_file_is_not_a_folder(base: Path, run: Run, paths: str, sta
     put(base, f"{paths.rstrip('/')}/b/pod.yaml", "kind: Pod\n")
     assert run("validate").exit_code == status
     assert run("render", "--check", "--no-cache").exit_code == status
+
+
+def test_a_temporary_file_that_is_committed_is_stale(base: Path, run: Run) -> None:
+    put(base, "out/prod/a/one/.trainc-1-2.tmp", "")
+    assert run("render", "--check", "--no-cache").exit_code == 0, "of a killed run"
+    subprocess.run(["git", "add", "-f", "out"], cwd=base, check=True)
+    found = run("render", "--check", "--no-cache")
+    assert (found.exit_code, found.stdout) == (3, "stale out/prod/a/one/.trainc-1-2.tmp\n")

@@ -97,17 +97,18 @@ def read_output(root: Path, revision: str, read: Callable[[Blob], bytes]) -> tup
     return files, {entry.name: _KINDS.get(entry.mode, Kind.OTHER) for entry in entries}
 
 
-def submodules(root: Path, folder: str) -> frozenset[str]:
-    """Return the submodules below a folder, as git's index has them, by their names from root; none without git."""
+def index_of(root: Path, folder: str) -> dict[str, Kind]:
+    """Return the kinds of the entries below a folder in git's index, by their names from root; none without git."""
     if top_of(root) is None:
-        return frozenset()
+        return {}
     prefix = _prefix(root)
     try:
         listing = _git(root, "ls-files", "--stage", "-z", "--", prefix + folder)
     except RevisionError:
-        return frozenset()
-    entries = (line.partition(b"\t") for line in listing.split(b"\0"))
-    return frozenset(os.fsdecode(name)[len(prefix) :] for head, _, name in entries if head.startswith(b"160000 "))
+        return {}
+    entries = (line.partition(b"\t") for line in filter(None, listing.split(b"\0")))
+    kinds = {os.fsdecode(name)[len(prefix) :]: head.partition(b" ")[0].decode("ascii") for head, _, name in entries}
+    return {name: _KINDS.get(mode, Kind.OTHER) for name, mode in kinds.items()}
 
 
 def top_of(folder: Path) -> Path | None:

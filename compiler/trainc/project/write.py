@@ -124,9 +124,8 @@ def plan(
         else:
             blocked[name] = obstacle
     extra = [name for name in sorted(there) if name not in wanted and there[name] is Kind.FILE]
-    temporary, folders = list(filter(is_temporary, extra)), {folder for name in wanted for folder in parents(name)}
-    # Git may have any other one, and Argo CD would have an Application for its folder.
-    leftovers = [name for name in temporary if name.rpartition("/")[0] in folders]
+    temporary = list(filter(is_temporary, extra))
+    leftovers = _of_killed_runs(root, temporary, wanted)
     remove, unread = _ours(base, sorted(set(extra).difference(temporary)))
     remove = sorted({*remove, *temporary}.difference(leftovers))
     blocked |= _same_file(wanted, sorted(set(extra).difference(remove, leftovers)))
@@ -135,6 +134,21 @@ def plan(
     )
     done = (tuple(create), tuple(change), tuple(remove), tuple(unchanged))
     return Plan(root, *done, obstacles, tuple(leftovers), tuple(tops), tuple(unread.items()))
+
+
+def _of_killed_runs(root: Path, temporary: Iterable[str], wanted: Iterable[str]) -> list[str]:
+    """Return the temporary files that only a killed run can have left.
+
+    One that git has makes Argo CD sync the job of its folder again. One that is alone in a folder, which Argo CD has an
+    Application for, counts as if git had it, so that this does not depend on git.
+    """
+    temporary, folders = list(temporary), {folder for name in wanted for folder in parents(name)}
+    if not temporary:
+        return []
+    from trainc.project.revisions import index_of
+
+    index = index_of(root, OUT)
+    return [name for name in temporary if name not in index and name.rpartition("/")[0] in folders]
 
 
 def _obstacle(path: str) -> str | None:
@@ -243,9 +257,10 @@ def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
                 waiting.append(name)
     repository = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
     if empty and not (repository / ".gitmodules").exists():
-        from trainc.project.revisions import submodules
+        from trainc.project.revisions import index_of
 
-        empty = sorted(submodules(root, OUT).intersection(empty))
+        index = index_of(root, OUT)
+        empty = [folder for folder in empty if index.get(folder) is Kind.OTHER]
     there.update((folder, Kind.OTHER) for folder in empty if folder.count("/"))
     return there
 
