@@ -54,7 +54,8 @@ class Base(msgspec.Struct, frozen=True, eq=False):
         """Read the inputs of a revision; the objects emitted for the environment are read on demand, by kind."""
         if revision is None:
             return cls()
-        inputs, findings = _inputs(revision)
+        documents, findings = documents_of(revision)
+        inputs = {identify(document.data): document for document in documents}
         prefix = f"out/{environment}/"
         out = tuple(file for file in revision.output if file.name.startswith(prefix))
         settings = {document.source.name: _renamed(document, revision.name) for document in revision.settings}
@@ -93,13 +94,16 @@ def identify(data: JsonObject) -> Identity:
 
 
 @lru_cache(maxsize=4)
-def _inputs(revision: Revision) -> tuple[Mapping[Identity, Document], _Notes]:
-    """Return the inputs; of two documents with the same identity, the one that a build would use."""
+def documents_of(revision: Revision) -> tuple[tuple[Document, ...], _Notes]:
+    """Return the inputs, and notes; of two documents with the same identity, the one that a build would use.
+
+    One object in two versions is two documents.
+    """
     loaded, notes = _load(revision.name, revision.sources)
     sorted_out, findings = classify(loaded)  # by path, so before sources are renamed
     found = tuple(sorted_out.cluster.values())
     notes += tuple(_broken(revision.name, (finding for finding in findings if finding.document not in found)))
-    return {identify(document.data): _renamed(document, revision.name) for document in found}, notes
+    return tuple(_renamed(document, revision.name) for document in found), notes
 
 
 def _emitted(revision: str, files: Iterable[Packed], kind: str) -> _Index:

@@ -13,7 +13,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
 from trainc.findings import Finding, report
 from trainc.gitops.base import Pass, option_origin
 from trainc.gitops.pods import Summary, images, with_images, with_pods
-from trainc.inputs.imagelock import IMAGES, Lock, key_of, spelt_out
+from trainc.inputs.imagelock import IMAGES, Lock, key_of, prefix_spelt_out, spelt_out
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
@@ -53,7 +53,7 @@ def rewritten(image: str, registries: Mapping[str, str]) -> str:
     full = spelt_out(image)
     for prefix in sorted(registries, key=lambda name: (-len(name), name)):
         if has_prefix(full, prefix):
-            return registries[prefix] + full.removeprefix(prefix)
+            return registries[prefix] + full.removeprefix(prefix_spelt_out(prefix))
     return image
 
 
@@ -62,7 +62,7 @@ def has_prefix(name: str, prefix: str) -> bool:
 
     A registry with a port is another one than that without.
     """
-    rest = name.removeprefix(prefix)
+    rest = name.removeprefix(prefix_spelt_out(prefix))
     ends = "/:@" if "/" in prefix else "/"
     return rest != name and (not rest or rest[0] in ends or prefix.endswith("/"))
 
@@ -125,10 +125,12 @@ def is_required(image: str, settings: Settings) -> bool:
 
 def _names(image: str, settings: Settings) -> Iterator[str]:
     """Yield the full names that an image may have had before registries were rewritten, then its own."""
-    name = spelt_out(image.partition("@")[0])
+    plain = image.partition("@")[0]
+    name = spelt_out(plain)
     for old, new in sorted(settings.registries.items()):
-        if has_prefix(name, new):
-            yield old + name.removeprefix(new)
+        for written, start in ((name, prefix_spelt_out(new)), (plain, new)):  # the new name may be without a registry
+            if has_prefix(written, start):
+                yield prefix_spelt_out(old) + written.removeprefix(start)
     yield name
 
 

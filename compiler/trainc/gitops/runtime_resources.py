@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from trainc.admission.base_revision import Identity, identify
 from trainc.admission.native import CLAIM_DEFAULTS
+from trainc.basics.differences import same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, paths
 from trainc.basics.regex import lazy
 from trainc.documents.classify import (
@@ -50,6 +51,7 @@ they are always added. Flux has another annotation."""
 IDLE: Final = "TC015"
 LEFT_OUT: Final = "TC834"
 BELOW: Final = "runtimes/"
+_OF_POLICIES: Final = "policies/"
 READ: Final = frozenset(
     (
         *(TRAINJOB, *RUNTIMES, *COMPANIONS, *POLICIES, "CustomResourceDefinition"),
@@ -162,6 +164,27 @@ def collisions(shared: Iterable[Shared], objects: Iterable[Summary]) -> tuple[Fi
         for one in shared
         if identify(one.obj.data) in generated
     )
+
+
+def overwritten_params(
+    stored: Mapping[Key, Document], shared: Iterable[Shared], objects: Iterable[Summary]
+) -> Iterator[Finding]:
+    """Yield an error for each document of policies/ that out/ has with other content.
+
+    In a cluster, policies would use that as their params. ``stored`` has the documents as a cluster stores them.
+    """
+    of_runtimes, generated = {identify(one.obj.data): one for one in shared}, {one.identity for one in objects}
+    for document in stored.values():
+        if document.data["kind"] not in COMPANIONS or not document.source.name.startswith(_OF_POLICIES):
+            continue
+        key = _, kind, namespace, name = identify(document.data)
+        label = f"{kind} {namespace}/{name}"
+        if key in generated:
+            yield report("TC608", document, _NAME, f"{label} is also generated for a job")
+        elif (one := of_runtimes.get(key)) is not None and not same(one.obj.data, document.data):
+            related = (Related("in policies/", document, _NAME),)
+            message = f"{label} is also in policies/, with different content"
+            yield report("TC608", one.document, _NAME, message, related=related)
 
 
 def unused_resources(

@@ -19,8 +19,8 @@ LATEST: Final = "latest"
 DOCKER_HUB: Final = "docker.io"
 """The default registry of an image, in whose folder ``library`` are images without a folder."""
 
-_INDEX: Final = "index.docker.io"
-"""Another name of Docker Hub."""
+_OLD_HUB: Final = "index.docker.io"
+"""Its former name, which container runtimes replace."""
 
 DIGEST: Final = lazy(r"sha256:[0-9a-f]{64}")
 
@@ -64,14 +64,22 @@ def spelt_out(image: str) -> str:
 
     Source: splitDockerDomain of github.com/distribution/reference. The case of a host name makes no difference.
     """
-    host, slash, rest = image.partition("/")
-    if not slash or not (is_registry(host) or host != host.lower()):
-        host, rest = DOCKER_HUB, image
-    elif is_registry(host):
-        host = host.lower()
-    if host == _INDEX:
-        host = DOCKER_HUB
+    first, slash, rest = image.partition("/")
+    if not slash or not (is_registry(first) or first != first.lower()):
+        first, rest = DOCKER_HUB, image
+    host = _host(first)
     return f"{host}/library/{rest}" if host == DOCKER_HUB and "/" not in rest else f"{host}/{rest}"
+
+
+@lru_cache(maxsize=256)
+def prefix_spelt_out(prefix: str) -> str:
+    """Return a registry, or the beginning of an image's name, with the registry as in ``spelt_out``."""
+    first, slash, rest = prefix.partition("/")
+    return f"{_host(first)}{slash}{rest}"
+
+
+def _host(name: str) -> str:
+    return DOCKER_HUB if name.lower() == _OLD_HUB else name.lower()
 
 
 @lru_cache(maxsize=4096)

@@ -334,7 +334,10 @@ class ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
     lock: Locked = Locked()
     unmanaged: Annotated[
         tuple[OutputPath, ...],
-        Meta(description="Files and folders below out/ that others manage, relative to the folder of trainc.yaml."),
+        Meta(
+            description="Files and folders below out/ that others manage, relative to the folder of trainc.yaml. If the"
+            " last part has a dot, it is a file, unless it ends with a slash."
+        ),
     ] = ()
     policies: Policies = Policies()
     severities: Annotated[

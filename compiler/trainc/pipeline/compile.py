@@ -24,6 +24,7 @@ from trainc.gitops.runtime_resources import (
     Shared,
     Use,
     collisions,
+    overwritten_params,
     share,
     unread_resources,
     unused_resources,
@@ -168,7 +169,9 @@ def _runtime_resources(context: Context, jobs: tuple[Job, ...]) -> tuple[tuple[S
     unknown = [finding.document for finding in context.companions.findings if finding.code == "TC008"]
     findings += unread_resources(known.cluster.values(), known.runtimes, unknown, context.companions.registry.given)
     shared, found = share(context.cluster, context.unplaced, uses, options)
-    return shared, (*findings, *found, *collisions(shared, (obj for job in jobs for obj in job.summaries)))
+    generated = [obj for job in jobs for obj in job.summaries]
+    params = overwritten_params(context.cluster, shared, generated)
+    return shared, (*findings, *found, *collisions(shared, generated), *params)
 
 
 def _check_other_inputs(context: Context, shared: Iterable[Shared]) -> Iterable[Finding]:
