@@ -15,7 +15,6 @@ from typing import NamedTuple
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from trainc.admission.base_revision import OUTPUT
 from trainc.admission.companions import admit_companions
 from trainc.admission.policy.documents import BINDING, POLICY, is_policy, namespaced_params, rows
 from trainc.admission.policy.documents import read as read_policy
@@ -98,9 +97,7 @@ def _documents(sources: Iterable[Source], *, anywhere: bool = False) -> tuple[Ma
 
     With ``anywhere`` all documents.
     """
-    # What is in out/ may have the name of params, which come after it.
-    inputs = (source for source in sources if not source.name.startswith((JOBS, OUTPUT)))
-    loaded = [document for source in inputs for document in load(source)[0]]
+    loaded = [document for source in sources if not source.name.startswith(JOBS) for document in load(source)[0]]
     given = classify(loaded)[0].cluster
     admitted = admit_companions(given.values(), (), faithful=False)
     stored = {identity(each): each for each in admitted.documents}

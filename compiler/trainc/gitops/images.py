@@ -46,7 +46,7 @@ def _relocated(model: Model, objects: Objects) -> Objects:
 
 
 def rewritten(image: str, registries: Mapping[str, str]) -> str:
-    """Return an image with its longest prefix among ``registries`` replaced. Prefixes end at a step of the path.
+    """Return an image with its longest prefix among ``registries`` replaced.
 
     ``python:3`` counts as docker.io/library/python:3, as in container runtimes.
     """
@@ -58,9 +58,13 @@ def rewritten(image: str, registries: Mapping[str, str]) -> str:
 
 
 def has_prefix(name: str, prefix: str) -> bool:
-    """Return whether an image's full name has a prefix that ends at a step of its path."""
+    """Return whether an image's full name has a prefix that ends at a step of its path, or at its tag or digest.
+
+    A registry with a port is another one than that without.
+    """
     rest = name.removeprefix(prefix_spelt_out(prefix))
-    return rest != name and (not rest or rest[0] in "/:@" or prefix.endswith("/"))
+    ends = "/:@" if "/" in prefix else "/"
+    return rest != name and (not rest or rest[0] in ends or prefix.endswith("/"))
 
 
 def _cause_of_registry(model: Model, path: Path, root: Json) -> Origin:
@@ -125,8 +129,8 @@ def _names(image: str, settings: Settings) -> Iterator[str]:
     name = spelt_out(plain)
     for old, new in sorted(settings.registries.items()):
         for written, start in ((name, prefix_spelt_out(new)), (plain, new)):  # the new name may be without a registry
-            if written.startswith(start):
-                yield prefix_spelt_out(old) + written[len(start) :]
+            if has_prefix(written, start):
+                yield prefix_spelt_out(old) + written.removeprefix(start)
     yield name
 
 
@@ -168,3 +172,5 @@ def lock_notes(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> t
 
 DIGESTS: Final = Pass("lock", _pinned, _cause_of_digest, check_objects=check_objects)
 PASS: Final = Pass("images", _relocated, _cause_of_registry)
+PATCHED: Final = Pass("lock", _pinned, _cause_of_digest)
+"""Pins images in patches, whose names are those in the registry of the environment."""

@@ -14,6 +14,12 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object,
 from trainc.plugins.model import Object, Objects
 
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+_IMAGES: Final[tuple[tuple[str, Path], ...]] = (
+    *((kind, ("image",)) for kind in CONTAINERS),
+    ("volumes", ("image", "reference")),
+)
+"""Lists of a pod's spec whose items have an image, and its path in an item."""
+
 _JOB: Final = ("spec", "template", "spec")
 
 
@@ -32,15 +38,8 @@ def replicated_pods(jobset: JsonObject) -> Iterator[tuple[str, Path, JsonObject]
         yield str(get(job, "name")), path, spec
 
 
-_IMAGES: Final[tuple[tuple[str, Path], ...]] = (
-    *((kind, ("image",)) for kind in CONTAINERS),
-    ("volumes", ("image", "reference")),
-)
-"""The lists of a pod spec whose items may have an image, and the path of the image in an item."""
-
-
 def images(data: JsonObject) -> Iterator[tuple[Path, str]]:
-    """Yield the images of an object's pods, with their paths."""
+    """Yield the images of an object's pods, of containers and of volumes, with their paths."""
     for path, spec in pod_specs(data):
         for kind, inside in _IMAGES:
             for index, item in enumerate(objects(spec.get(kind))):

@@ -6,9 +6,10 @@ as a ClusterRole, must be applied by an administrator.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from trainc.admission.base_revision import Identity, identify
@@ -68,8 +69,15 @@ _NOT_IN_WINDOWS: Final = lazy(r'[\x00-\x1f<>:"\\|?*]')
 https://learn.microsoft.com/windows/win32/fileio/naming-a-file"""
 
 
-Uses = Collection[tuple[Document, str]]
-"""The runtime of each compiled job, and the namespace of the job in the cluster."""
+_ONE_FOLDER: Final = "leave out its namespace, map no two namespaces to one, or apply the object separately"
+
+
+class Use(NamedTuple):
+    """The runtime of a compiled job, the job's namespace in the cluster, and that below jobs/."""
+
+    runtime: Document
+    namespace: str
+    home: str
 
 
 class Shared(NamedTuple):
@@ -81,15 +89,15 @@ class Shared(NamedTuple):
 
 
 def share(
-    stored: Mapping[Key, Document], unplaced: frozenset[Key], uses: Uses, options: Options
+    stored: Mapping[Key, Document], unplaced: frozenset[Key], uses: Iterable[Use], options: Options
 ) -> tuple[tuple[Shared, ...], tuple[Finding, ...]]:
     """Return the companions of the runtimes in use, and findings on them.
 
     ``stored`` holds the documents as a cluster stores them, ``unplaced`` the keys of those without a namespace.
     """
-    used: dict[Source, set[str]] = {}
-    for runtime, namespace in uses:
-        used.setdefault(runtime.source, set()).add(namespace)
+    used: dict[Source, dict[str, set[str]]] = {}
+    for use in uses:
+        used.setdefault(use.runtime.source, {}).setdefault(use.namespace, set()).add(use.home)
     found: dict[Identity, Shared] = {}
     findings: list[Finding] = []
     for key, document in stored.items():
@@ -102,12 +110,13 @@ def share(
             continue
         findings += _unsuitable_name(document)
         home = str(get(document.data, "metadata", "namespace"))
-        namespaces: Collection[str] = used[document.source]
+        folders: Mapping[str, set[str]] = used[document.source]
         if key not in unplaced:
             placed = options.settings.namespaces.get(home, home)
             findings += not_allowed(document, _NAMESPACE, placed, options)
-            namespaces = (placed,)
-        for namespace in sorted(namespaces):
+            folders = {placed: set().union(*folders.values())}
+        for namespace in sorted(folders):
+            findings += _applied_twice(document, namespace, folders[namespace], options)
             one = Shared(patched_companion(_emitted(document, namespace, home, options), options), namespace, document)
             first = found.setdefault(identify(one.obj.data), one)
             if first.obj.data != one.obj.data:
@@ -118,6 +127,16 @@ def share(
                 findings += problems(options, document, one.obj)
                 findings += _not_applied(one, options)
     return tuple(found[key] for key in sorted(found)), tuple(findings)
+
+
+def _applied_twice(document: Document, namespace: str, folders: set[str], options: Options) -> Iterator[Finding]:
+    """Report a companion that several Applications of the source hydrator contain, one per folder of jobs/."""
+    settings = options.settings
+    if len(folders) > 1 and settings.target == "argocd" and settings.argocd.hydrator is not UNSET:
+        kind, name = document.data["kind"], get(document.data, *_NAME)
+        names = " and ".join(f"{options.environment}.{folder}" for folder in sorted(folders)[:2])
+        message = f"{kind} {namespace}/{name} is part of two Applications of argocd.hydrator, {names}"
+        yield report("TC608", document, _NAME, message, found=str(name), hint=_ONE_FOLDER)
 
 
 def _not_applied(one: Shared, options: Options) -> Iterator[Finding]:
@@ -169,13 +188,13 @@ def overwritten_params(
 
 
 def unused_resources(
-    documents: Iterable[Document], runtimes: Iterable[Document], uses: Uses, *, faithful: bool
+    documents: Iterable[Document], runtimes: Iterable[Document], uses: Iterable[Use], *, faithful: bool
 ) -> tuple[Finding, ...]:
     """Return one note per file with companions that are not emitted, since no job uses its runtimes.
 
     In faithful output they are never emitted.
     """
-    used = frozenset() if faithful else frozenset(runtime.source for runtime, _ in uses)
+    used = frozenset() if faithful else frozenset(use.runtime.source for use in uses)
     files = {runtime.source for runtime in runtimes} - used
     found: dict[Source, list[Document]] = {}
     for document in documents:

@@ -19,8 +19,8 @@ LATEST: Final = "latest"
 DOCKER_HUB: Final = "docker.io"
 """The default registry of an image, in whose folder ``library`` are images without a folder."""
 
-_OLD_HUB: Final = "index.docker.io"
-"""Its former name, which container runtimes replace."""
+_INDEX: Final = "index.docker.io"
+"""Another name of Docker Hub."""
 
 DIGEST: Final = lazy(r"sha256:[0-9a-f]{64}")
 
@@ -54,27 +54,32 @@ class Lock(Struct, frozen=True):
         return image if digest is None else f"{image}@{digest}"
 
 
-def spelt_out(image: str) -> str:
-    """Return an image's name with its registry in lower case, since names of hosts ignore case; docker.io by default.
+def is_registry(name: str) -> bool:
+    """Return whether the first step of an image's name is a registry, and not a folder of Docker Hub."""
+    return "." in name or ":" in name or name == "localhost"
 
-    Source: github.com/distribution/reference normalize.go, which keeps the case.
+
+def spelt_out(image: str) -> str:
+    """Return an image's name with its registry and folder, as container runtimes resolve it.
+
+    Source: splitDockerDomain of github.com/distribution/reference. The case of a host name makes no difference.
     """
-    first, slash, rest = image.partition("/")
-    if not slash or not ("." in first or ":" in first or first == "localhost" or first != first.lower()):
-        first, rest = DOCKER_HUB, image
-    host = _host(first)
+    host, slash, rest = image.partition("/")
+    if not slash or not (is_registry(host) or host != host.lower()):
+        host, rest = DOCKER_HUB, image
+    elif is_registry(host):
+        host = host.lower()
+    if host == _INDEX:
+        host = DOCKER_HUB
     return f"{host}/library/{rest}" if host == DOCKER_HUB and "/" not in rest else f"{host}/{rest}"
 
 
 @lru_cache(maxsize=256)
 def prefix_spelt_out(prefix: str) -> str:
     """Return a registry, or the beginning of an image's name, with the registry as in ``spelt_out``."""
-    first, slash, rest = prefix.partition("/")
-    return f"{_host(first)}{slash}{rest}"
-
-
-def _host(name: str) -> str:
-    return DOCKER_HUB if name.lower() == _OLD_HUB else name.lower()
+    host, slash, rest = prefix.partition("/")
+    host = host.lower() if is_registry(host) else host
+    return f"{DOCKER_HUB if host == _INDEX else host}{slash}{rest}"
 
 
 @lru_cache(maxsize=4096)
