@@ -46,7 +46,11 @@ _NO_PARAMS: Final = "no params found"
 """A part of the server's message that adding params resolves."""
 
 _ADD_PARAMS: Final = "add the params to policies/, or correct paramRef in the binding"
-_OF_NAMESPACE: Final = ("namespaceObject.metadata.labels.", "namespaceObject.metadata.annotations")
+_VERSION_HINT: Final = "write the params in the version that paramKind names"
+_OF_PARAMS: Final = "params: "
+"""The start of reasons that params in another version resolve."""
+
+_OF_NAMESPACE: Final = ("namespaceObject.metadata.labels", "namespaceObject.metadata.annotations")
 """The start of reasons that adding a Namespace resolves."""
 
 _PARAM_KIND: Final = ("spec", "paramKind")
@@ -292,11 +296,12 @@ def _findings(decision: Decision, kind: str, locate: Locate, faithful: bool, rev
     refused = decision.action == "Deny"
     if decision.outcome == "undecided":
         # At the policy, so that it is the same for every object; an error if a missing document would decide a Deny.
-        helps = decision.path[-1:] == ("namespaceSelector",) or decision.message.startswith(_OF_NAMESPACE)
-        code = LACKING if helps and refused else UNDECIDED
+        hint = _VERSION_HINT if decision.message.startswith(_OF_PARAMS) else None
+        if decision.path[-1:] == ("namespaceSelector",) or decision.message.startswith(_OF_NAMESPACE):
+            hint = _HINT
+        code = LACKING if hint and refused else UNDECIDED
         severity = None if code == LACKING and not faithful else Severity.WARNING if refused else Severity.NOTE
         message = f"{_policy_names(decision)} is undecided: {decision.message}"
-        hint = _HINT if helps else None
         return (report(code, *_position(decision), message, hint=hint, severity=severity),)
     if decision.outcome not in _FAILED:
         return ()  # an annotation that a server would record: nothing to fix

@@ -82,7 +82,7 @@ class Cluster(msgspec.Struct, frozen=True, eq=False):
 
     objects: Mapping[Key, Document]
     registry: Registry
-    _by_kind: dict[str, tuple[tuple[str, str, Document], ...]] = {}
+    _by_kind: dict[tuple[str, str], tuple[tuple[str, str, Document], ...]] = {}
 
     def namespace(self, name: str) -> JsonObject | None:
         """Return a namespace with the label that a server adds, or None if it is not among the inputs."""
@@ -94,13 +94,17 @@ class Cluster(msgspec.Struct, frozen=True, eq=False):
         given = self.namespace(name)
         return labels_of(given) if given is not None else Labels({NAME_LABEL: name}, complete=False)
 
-    def of_kind(self, api_version: str, kind: str) -> tuple[tuple[str, str, Document], ...]:
-        """Return namespace, name and document of all objects of a kind, sorted."""
-        wanted = f"{api_version}/{kind}"
+    def of_kind(self, group: str, kind: str) -> tuple[tuple[str, str, Document], ...]:
+        """Return namespace, name and document of all objects of a kind, in any version, sorted."""
+        wanted = group, kind
         if wanted not in self._by_kind:
-            found = [(key[1], key[2], document) for key, document in self.objects.items() if key[0] == wanted]
+            found = [(key[1], key[2], document) for key, document in self.objects.items() if _of(document) == wanted]
             self._by_kind[wanted] = tuple(sorted(found, key=lambda row: row[:2]))
         return self._by_kind[wanted]
+
+
+def _of(document: Document) -> tuple[str, str]:
+    return split_version(str(document.data["apiVersion"]))[0], str(document.data["kind"])
 
 
 def named(namespace: JsonObject, name: str) -> JsonObject:
@@ -199,11 +203,11 @@ def scope(policy: Stored, cluster: Cluster) -> bool:
 
     A kind without a CRD is known if the cluster has an object of it.
     """
-    api_version, kind = _kind(policy)
+    api_version, kind = param_kind(policy)
     group, version = split_version(api_version)
     if (known := cluster.registry.find(group, version, kind)) is not None:
         return known.namespaced
-    objects = cluster.of_kind(api_version, kind)
+    objects = [row for row in cluster.of_kind(group, kind) if row[2].data["apiVersion"] == api_version]
     if not objects:
         missing = f"{group}/{version}, Kind={kind}"
         raise ConfigurationError(f"failed to find resource referenced by paramKind: '{missing}'")
@@ -248,17 +252,19 @@ def lacks_params(policy: Stored, binding: Stored, cluster: Cluster) -> bool:
 def _select(
     policy: Stored, reference: JsonObject, params_namespace: str | None, cluster: Cluster
 ) -> tuple[Document, ...]:
-    api_version, kind = _kind(policy)
+    api_version, kind = param_kind(policy)
+    group, _ = split_version(api_version)
     name, selector = str(reference.get("name") or ""), requirements(reference.get("selector"))
     return tuple(
         document
-        for namespace, found, document in cluster.of_kind(api_version, kind)
+        for namespace, found, document in cluster.of_kind(group, kind)
         if params_namespace in (None, namespace)
         and (found == name if name else selects(selector, labels_of(document.data)))
     )
 
 
-def _kind(policy: Stored) -> tuple[str, str]:
+def param_kind(policy: Stored) -> tuple[str, str]:
+    """Return apiVersion and kind of the params of a policy; both are empty for a policy without any."""
     given = as_object(policy.spec.get("paramKind"))
     return str(given.get("apiVersion", "")), str(given.get("kind", ""))
 

@@ -7,7 +7,7 @@ that it finds, in no fixed order; here all are returned, by policy, binding and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
@@ -39,9 +39,10 @@ from trainc.admission.policy.match import (
     depends_on_object,
     lacks_params,
     own,
+    param_kind,
     sees,
 )
-from trainc.admission.policy.values import names, object_names
+from trainc.admission.policy.values import names, object_names, params_value
 from trainc.admission.rules import BUDGET, OUT_OF_BUDGET, message_text
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
 from trainc.cel.codegen import LIMIT, Program
@@ -198,9 +199,10 @@ class _PolicyEvaluation(Struct, frozen=True, eq=False):
         objects = self.objects[version]
         for param in applied.params:
             early: Mapping[str, Value] = {}
+            given = partial(params_value, param, param_kind(self.bound.policy)[0])
             if expressions.conditions:
-                early = names(request, own(request)._replace(kind=matched.kind), objects, param, None)
-            known = names(request, matched, objects, param, self.cluster)
+                early = names(request, own(request)._replace(kind=matched.kind), objects, given, None)
+            known = names(request, matched, objects, given, self.cluster)
             evaluation = Evaluation(expressions, known, early, self.bound.policy.ignores_failures)
             for verdict in evaluation.verdicts():
                 yield from self._decisions(binding, verdict, evaluation.explain(verdict, request.object))
