@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from trainc.admission.base_revision import identify
 from trainc.admission.companions import admit_companions, admit_object
 from trainc.admission.crd import admit_document
 from trainc.admission.jobset import admit_jobset
@@ -303,10 +304,20 @@ def read(source: Source) -> tuple[tuple[Case, ...], tuple[Finding, ...]]:
                 problems.append(
                     report(_INVALID, document, path, f"{operation} {'needs an' if needs else 'must not have an'} {key}")
                 )
-        if test.name not in names and given == needed:
+        if all(given) and (differing := _differing(as_object(raw))):
+            message = f"object and oldObject must have the same {differing}: no request changes it"
+            problems.append(report(_INVALID, document, (*path, "oldObject"), message))
+        elif test.name not in names and given == needed:
             cases.append(_case(document, path, test, operation, as_object(raw)))
         names.add(test.name)
     return tuple(cases), (*findings, *problems)
+
+
+def _differing(test: JsonObject) -> str:
+    """Return in which part of their identity the objects of a test differ; empty if they do not."""
+    parts = ("group", "kind", "namespace", "name")
+    new, old = (identify(as_object(test[key])) for key in ("object", "oldObject"))
+    return next((part for part, one, other in zip(parts, new, old, strict=True) if one != other), "")
 
 
 def _case(document: Document, path: Path, test: Test, operation: str, raw: JsonObject) -> Case:
