@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +22,7 @@ from trainc.inputs.source import Document
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
 from trainc.schema import Resource
-from trainc.schema.kinds import BUILT_IN, Registry, split_version
+from trainc.schema.kinds import BUILT_IN, Registry, all_kinds, split_version
 from trainc.upstream import VOLCANO_API
 
 if TYPE_CHECKING:
@@ -145,7 +145,31 @@ class Policies(Struct, frozen=True, eq=False):
             return ()
         old = self.previous.input(document.data)
         data = with_cluster_namespace(document.data, self.namespaces)
+        if create_request(data, self.registry) is None:
+            return tuple(self._unevaluated(document, data))
         return self._decided(data, old, lambda path: (document, existing(document.data, path) or _NAME))
+
+    def _unevaluated(self, document: Document, data: JsonObject) -> Iterator[Finding]:
+        """Yield a finding for each policy that would be evaluated for an object if trainc knew its kind."""
+        from trainc.admission.policy import Request
+        from trainc.admission.policy.creation import plural_of
+
+        group, version = split_version(str(data["apiVersion"]))
+        kind, metadata = str(data["kind"]), as_object(data.get("metadata"))
+        names = kind, plural_of(kind), str(metadata.get("namespace") or "default"), str(metadata.get("name", ""))
+        known = all_kinds(group)
+        applying = {
+            policy: denies
+            for equivalent in (version, *known.get(kind, ()))
+            for policy, denies in self.policies.applying(Request("CREATE", data, None, group, equivalent, *names))
+        }
+        for policy, denies in applying.items():
+            name = f"policy {_name(policy)!r}"
+            message = f"{name} is not evaluated for {kind} {names[-1]!r}: trainc has no schema of this kind"
+            hint = None if known else "pass its CRD with --crd-dir"
+            severity = Severity.WARNING if denies else Severity.NOTE
+            related = (Related(name, policy, _NAME),)
+            yield report(UNDECIDED, document, ("kind",), message, hint=hint, severity=severity, related=related)
 
     def of_objects(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
         """Evaluate the policies for the objects of a job.

@@ -119,9 +119,16 @@ class PolicySet(Struct, frozen=True, eq=False):
                 if DENY in binding.actions and lacks_params(bound.policy, binding, self.cluster):
                     yield bound.policy.document, binding.document
 
+    def applying(self, request: Request) -> Iterator[tuple[Document, bool]]:
+        """Yield the policies that apply to a request, or may apply, and whether they deny."""
+        for bound in () if _is_exempt(request) else self.bound:
+            if (applied := apply(bound, request, self.cluster)) is not None:
+                denies = any(DENY in each.binding.actions for each in applied.bindings)
+                yield bound.policy.document, denies or bool(applied.error)
+
     def decide(self, request: Request) -> tuple[Decision, ...]:
         """Return the decisions about a request, by policy, binding and path; none if it is admitted."""
-        if request.group == GROUP and request.kind in _EXEMPT:
+        if _is_exempt(request):
             return ()
         objects: dict[str, Mapping[str, Value]] = {}
         found: list[Decision] = []
@@ -133,6 +140,10 @@ class PolicySet(Struct, frozen=True, eq=False):
             if applied is not None:
                 found += _PolicyEvaluation(bound, applied, request, self.cluster, objects).decide()
         return tuple(found)
+
+
+def _is_exempt(request: Request) -> bool:
+    return request.group == GROUP and request.kind in _EXEMPT
 
 
 @lru_cache(maxsize=1024)
