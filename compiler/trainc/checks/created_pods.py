@@ -27,7 +27,8 @@ _UID: Final = f"{JOBSET_LABELS}jobset-uid"
 EXCLUSIVE: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 BY_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
-CONTROLLERS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
+CONTROLLER_UID: Final = "batch.kubernetes.io/controller-uid"
+CONTROLLERS: Final = ("controller-uid", CONTROLLER_UID)
 JOB_NAMES: Final = ("job-name", "batch.kubernetes.io/job-name")
 """The labels that the Job controller adds to pods."""
 ANY_UID: Final = "00000000-0000-0000-0000-000000000000"
@@ -41,18 +42,14 @@ _JOB_UNKNOWN: Final[tuple[Path, ...]] = (
     *_OBJECT,
     *((*_TEMPLATE, *path) for path in _METADATA),
     *((*_TEMPLATE, *_LABELS, key) for key in CONTROLLERS),
-    ("spec", "selector", "matchLabels", CONTROLLERS[1]),
+    ("spec", "selector", "matchLabels", CONTROLLER_UID),
     ("status",),
     ("metadata", "generation"),
 )
 _POD_UNKNOWN: Final[tuple[Path, ...]] = (
-    *_OBJECT,
     *((*_LABELS, key) for key in CONTROLLERS),
-    ("status",),
-    ("metadata", "generation"),
+    ("metadata", "ownerReferences", 0, "uid"),
     ("metadata", "name"),
-    ("spec", "priority"),
-    ("spec", "preemptionPolicy"),
 )
 
 
@@ -75,13 +72,28 @@ def created_objects(jobset: JsonObject) -> Iterator[CreatedObject]:
         template: Path = ("spec", "replicatedJobs", index, "template")
         job = _job(jobset, replicated)
         yield CreatedObject(job, template, _JOB_UNKNOWN)
-        if get(job, "spec", "parallelism") != 0 and get(job, "spec", "completions") != 0:
-            pod = _pod(job)
-            # If absent, a pod gets these from its priority class, its service account or a default of the cluster.
-            missing = [field for field in ("priorityClassName", "imagePullSecrets") if not get(pod, "spec", field)]
-            resources = ["resources"] if get(pod, "spec", "resources") is not None else []
-            unknown = (*_POD_UNKNOWN, *(("spec", field) for field in (*missing, *resources)))
-            yield CreatedObject(pod, (*template, *_TEMPLATE), unknown)
+        yield from created_pod(job, template, _METADATA)
+
+
+def created_pod(job: JsonObject, template: Path = (), unknown: tuple[Path, ...] = ()) -> Iterator[CreatedObject]:
+    """Yield the first pod of a Job, which has the server's defaults, if it has one.
+
+    ``template`` leads to the Job's own template in the JobSet. ``unknown`` are further paths.
+    """
+    if get(job, "spec", "parallelism") != 0 and get(job, "spec", "completions") != 0:
+        pod = _pod(job)
+        yield CreatedObject(pod, (*template, *_TEMPLATE), (*unknown, *_POD_UNKNOWN, *only_in_clusters(pod)))
+
+
+def only_in_clusters(pod: JsonObject) -> tuple[Path, ...]:
+    """Return the paths of what a pod gets only in a cluster.
+
+    If absent, some of it comes from its priority class, its service account or a default of the cluster.
+    """
+    missing = [field for field in ("priorityClassName", "imagePullSecrets") if not get(pod, "spec", field)]
+    resources = ["resources"] if get(pod, "spec", "resources") is not None else []
+    fields = ("priority", "preemptionPolicy", *missing, *resources)
+    return (("status",), ("metadata", "generation"), *(("spec", field) for field in fields))
 
 
 def first_job(jobset: str, replicated: JsonObject) -> str:
@@ -106,7 +118,7 @@ def _job(jobset: JsonObject, replicated: JsonObject) -> JsonObject:
     pod_metadata = _with_metadata(as_object(pod.get("metadata")), labels, annotations)
     pod_metadata["labels"] = {**controller_labels(name), **as_object(pod_metadata["labels"])}
     spec["template"] = {**pod, "metadata": pod_metadata, "spec": as_object(decode(pod_spec, POD_SPEC))}
-    spec["selector"] = {"matchLabels": {CONTROLLERS[1]: ANY_UID}}
+    spec["selector"] = {"matchLabels": {CONTROLLER_UID: ANY_UID}}
     metadata = {"name": name, "namespace": namespace, **metadata}
     metadata["ownerReferences"] = [_owner(JOBSET_API, "JobSet", jobset_name)]
     return default_job({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})

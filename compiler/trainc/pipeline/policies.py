@@ -178,36 +178,28 @@ class Policies(Struct, frozen=True, eq=False):
         """
         found: list[Finding] = []
         for obj in objects:
-            found += self._decided(obj.data, self.previous.emitted(obj.data), partial(source_of, model, obj))
-            if self.pods and obj.kind == "JobSet":
-                from trainc.checks.created_pods import created_objects
-
-                for child in created_objects(obj.data):
-                    locate = partial(_locate_child, model, obj, child)
-                    found += self._decided(child.data, None, locate, child.unknown)
+            locate = partial(_locate, model, obj, ())
+            found += self._decided(obj.data, self.previous.emitted(obj.data), locate)
+            for child in _children(obj.data) if self.pods else ():
+                request = create_request(child.data, self.registry, child.unknown)
+                found += self._requested(request, partial(_locate, model, obj, child.template))
         return tuple(found)
 
-    def _decided(
-        self,
-        data: JsonObject,
-        old: JsonObject | Finding | None,
-        locate: Locate,
-        unknown: tuple[Path, ...] = (),
-    ) -> tuple[Finding, ...]:
+    def _decided(self, data: JsonObject, old: JsonObject | Finding | None, locate: Locate) -> tuple[Finding, ...]:
         """Evaluate the policies for an object. ``old`` is a note if the old object is invalid."""
-        request = create_request(data, self.registry, unknown)
+        if isinstance(old, Finding):
+            return (old, *self._requested(server_request(data, None, self.registry), locate))
+        return self._requested(server_request(data, old, self.registry), locate)
+
+    def _requested(self, request: Request | None, locate: Locate) -> tuple[Finding, ...]:
+        """Evaluate the policies for a request."""
         if request is None:
             return ()
-        notes: tuple[Finding, ...] = ()
-        if isinstance(old, Finding):
-            notes = (old,)
-        elif old is not None:
-            request = replace(request, operation="UPDATE", old_object=old)
         decisions = self.policies.decide(request)
         found = [(self.policies, decisions, "")]
         if self.earlier is not None:
             found.append((self.earlier.policies, self.earlier.decide(request, decisions), self.earlier.revision))
-        findings = [*notes]
+        findings: list[Finding] = []
         for policies, decided, revision in found:
             if decided:
                 from trainc.admission.policy import without_secrets
@@ -264,8 +256,18 @@ class Earlier(Struct, frozen=True, eq=False):
         )
 
 
-def _locate_child(model: Model, obj: Object, child: CreatedObject, path: Path) -> tuple[Document, Path]:
-    return source_of(model, obj, existing(obj.data, (*child.template, *path)))
+def _locate(model: Model, obj: Object, template: Path, path: Path) -> tuple[Document, Path]:
+    return source_of(model, obj, existing(obj.data, (*template, *path)))
+
+
+def _children(data: JsonObject) -> Iterable[CreatedObject]:
+    """Return the Jobs and pods that controllers create for a JobSet, and the first pod of a Job."""
+    from trainc.checks.created_pods import created_objects, created_pod
+    from trainc.checks.server_forms import server_form
+
+    if data["kind"] == "JobSet":
+        return created_objects(data)
+    return created_pod(server_form(data).data) if data["kind"] == "Job" else ()
 
 
 def with_cluster_namespace(data: JsonObject, namespaces: Mapping[str, str]) -> JsonObject:
@@ -295,6 +297,18 @@ def create_request(data: JsonObject, registry: Registry, unknown: tuple[Path, ..
     namespace = str(metadata.get("namespace") or "default") if namespaced else ""
     names = (*split_version(api_version), kind, plural, namespace, str(metadata.get("name", "")))
     return Request("CREATE", data, None, *names, unknown=unknown)
+
+
+def server_request(data: JsonObject, old: JsonObject | None, registry: Registry) -> Request | None:
+    """Return the request that creates an object, or updates ``old``, as the API server shows it to policies."""
+    from trainc.checks.server_forms import server_form
+
+    form = server_form(data, created=old is None)
+    if old is None:
+        return create_request(form.data, registry, form.unknown)
+    before = server_form(old, created=False)
+    request = create_request(form.data, registry, (*form.unknown, *before.unknown))
+    return request and replace(request, operation="UPDATE", old_object=before.data)
 
 
 @lru_cache(maxsize=256)

@@ -33,7 +33,7 @@ from trainc.findings.reporting import report_fault
 from trainc.findings.settling import collapse
 from trainc.inputs.source import Document, Source
 from trainc.kube.gotypes import GoDecodeError
-from trainc.pipeline.policies import create_request, is_policy
+from trainc.pipeline.policies import is_policy, server_request
 from trainc.project.config import convert, read_document
 from trainc.schema.kinds import Registry, split_version
 
@@ -74,12 +74,13 @@ class Platform(Struct, frozen=True, eq=False):
             policies = PolicySet.load(self.documents, {**self.objects, **given}, self.registry)
         current = case.object or case.old
         assert current is not None, "a test without any object is refused when it is read"
-        request = create_request(current.data, self.registry)
+        old = case.old.data if case.old is not None else None
+        request = server_request(current.data, old, self.registry)
         if request is None:
             return ()
-        old = case.old.data if case.old is not None else None
-        data = case.object.data if case.object is not None else None
-        return policies.decide(msgspec.structs.replace(request, operation=case.operation, object=data, old_object=old))
+        if case.object is None:
+            request = replace(request, object=None)
+        return policies.decide(replace(request, operation=case.operation))
 
 
 def load_platform(sources: Iterable[Source], crds: tuple[Source, ...] = ()) -> tuple[Platform, tuple[Finding, ...]]:
