@@ -1,10 +1,11 @@
-"""The Jobs and pods that controllers create for a JobSet, as the API server sees them in a request.
+"""The Jobs, pods, claims and Service that controllers create for a JobSet, as the API server sees them in a request.
 
 For each replicated job, the first Job and its first pod; the others differ only in indexes and names. A pod is the
 object that the Job controller sends, with the server's defaults, but without the additions of other admission plugins:
-the volume with the service account's token, the defaults of a LimitRange.
+the volume with the service account's token, the defaults of a LimitRange. Claims and the Service are without defaults.
 
-Sources: JobSet v0.12.0 pkg/controllers/jobset_controller.go (constructJob), k8s.io/kubernetes v1.34
+Sources: JobSet v0.12.0 pkg/controllers/jobset_controller.go (constructJob, createHeadlessSvcIfNecessary) and
+volume_claim_policy.go (createPVCsIfNecessary), k8s.io/kubernetes v1.34
 pkg/controller/job and pkg/registry/batch/job/strategy.go.
 """
 
@@ -37,7 +38,8 @@ ANY_UID: Final = "00000000-0000-0000-0000-000000000000"
 _LABELS: Final[Path] = ("metadata", "labels")
 _TEMPLATE: Final[Path] = ("spec", "template")
 _METADATA: Final[tuple[Path, ...]] = ((*_LABELS, _UID), ("metadata", "annotations", _UID))
-_OBJECT: Final[tuple[Path, ...]] = (*_METADATA, ("metadata", "ownerReferences", 0, "uid"))
+_OWNER_UID: Final[Path] = ("metadata", "ownerReferences", 0, "uid")
+_OBJECT: Final[tuple[Path, ...]] = (*_METADATA, _OWNER_UID)
 _JOB_UNKNOWN: Final[tuple[Path, ...]] = (
     *_OBJECT,
     *((*_TEMPLATE, *path) for path in _METADATA),
@@ -48,7 +50,7 @@ _JOB_UNKNOWN: Final[tuple[Path, ...]] = (
 )
 _POD_UNKNOWN: Final[tuple[Path, ...]] = (
     *((*_LABELS, key) for key in CONTROLLERS),
-    ("metadata", "ownerReferences", 0, "uid"),
+    _OWNER_UID,
     ("metadata", "name"),
 )
 
@@ -83,6 +85,52 @@ def created_pod(job: JsonObject, template: Path = (), unknown: tuple[Path, ...] 
     if get(job, "spec", "parallelism") != 0 and get(job, "spec", "completions") != 0:
         pod = _pod(job)
         yield CreatedObject(pod, (*template, *_TEMPLATE), (*unknown, *_POD_UNKNOWN, *only_in_clusters(pod)))
+
+
+def created_service(jobset: JsonObject) -> Iterator[CreatedObject]:
+    """Yield the headless Service of a JobSet, if it has one, as the controller sends it."""
+    spec, metadata = as_object(jobset.get("spec")), as_object(jobset.get("metadata"))
+    network: Path = ("spec", "network")
+    if get(jobset, *network, "enableDNSHostnames") is True:
+        name, namespace = metadata.get("name"), metadata.get("namespace")
+        early = get(spec, "network", "publishNotReadyAddresses") is not False
+        service: JsonObject = {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {
+                "name": get(spec, "network", "subdomain") or name,
+                "namespace": namespace,
+                "ownerReferences": [_owner(JOBSET_API, "JobSet", name)],
+            },
+            "spec": {
+                "clusterIP": "None",
+                "selector": {f"{JOBSET_LABELS}jobset-name": name},
+                "publishNotReadyAddresses": early,
+            },
+        }
+        yield CreatedObject(service, network, (_OWNER_UID,))
+
+
+def created_claims(jobset: JsonObject) -> Iterator[CreatedObject]:
+    """Yield the claims of a JobSet as the controller sends them."""
+    name, namespace = get(jobset, "metadata", "name"), get(jobset, "metadata", "namespace")
+    for i, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
+        for j, template in enumerate(objects(policy.get("templates"))):
+            given = as_object(template.get("metadata"))
+            metadata: JsonObject = {
+                "name": f"{given.get('name')}-{name}",
+                "namespace": namespace,
+                "labels": {**as_object(given.get("labels")), f"{JOBSET_LABELS}jobset-name": name},
+            }
+            if annotations := given.get("annotations"):
+                metadata["annotations"] = annotations
+            owned = get(policy, "retentionPolicy", "whenDeleted") == "Delete"
+            if owned:
+                metadata["ownerReferences"] = [_owner(JOBSET_API, "JobSet", name)]
+            claim: JsonObject = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata}
+            claim["spec"] = template.get("spec")
+            path: Path = ("spec", "volumeClaimPolicies", i, "templates", j)
+            yield CreatedObject(claim, path, (_OWNER_UID,) if owned else ())
 
 
 def only_in_clusters(pod: JsonObject) -> tuple[Path, ...]:

@@ -1,6 +1,6 @@
 """Objects as the API server hands them to admission policies: with its defaults, or those of JobSet's webhook.
 
-Built-in kinds that are not listed here, such as a Service, stay as they are written.
+Built-in kinds that are not listed here, such as a CronJob, stay as they are written.
 
 Sources: k8s.io/kubernetes v1.34 pkg/apis/core/v1, batch/v1, rbac/v1 and scheduling/v1 (defaults.go and conversion.go),
 pkg/registry (PrepareForCreate), the admission plugins DefaultStorageClass, StorageObjectInUseProtection,
@@ -81,6 +81,38 @@ def _claim(data: JsonObject, created: bool) -> ServerForm:
     return ServerForm({**data, "status": {}} if created else data, unknown)
 
 
+_ALLOCATED: Final = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort")
+"""What a Service gets from the API server if it is absent."""
+
+_TIMEOUT: Final[JsonObject] = {"clientIP": {"timeoutSeconds": 10800}}
+
+
+def _service(data: JsonObject, created: bool) -> ServerForm:
+    given = _without_empty(as_object(data.get("spec")), "selector", "publishNotReadyAddresses", "ports", "externalIPs")
+    kind, affinity = given.get("type") or "ClusterIP", given.get("sessionAffinity") or "None"
+    spec: JsonObject = {**given, "type": kind, "sessionAffinity": affinity}
+    if affinity == "ClientIP" and get(spec, "sessionAffinityConfig", "clientIP", "timeoutSeconds") is None:
+        spec["sessionAffinityConfig"] = {**_TIMEOUT}
+    balances, exposes = kind == "LoadBalancer", kind in ("NodePort", "LoadBalancer")
+    if balances:
+        spec.setdefault("allocateLoadBalancerNodePorts", True)
+    if exposes or (kind == "ClusterIP" and "externalIPs" in spec):
+        spec["externalTrafficPolicy"] = spec.get("externalTrafficPolicy") or "Cluster"
+    if exposes or kind == "ClusterIP":
+        spec.setdefault("internalTrafficPolicy", "Cluster")
+    ports = [
+        {**port, "protocol": port.get("protocol") or "TCP", "targetPort": port.get("targetPort") or port.get("port")}
+        for port in objects(spec.get("ports"))
+    ]
+    spec |= {"ports": [*ports]} if ports else {}
+    allocated: list[Path] = [("spec", name) for name in _ALLOCATED if name not in spec]
+    allocated += [
+        ("spec", "ports", i, "nodePort") for i, port in enumerate(ports) if exposes and "nodePort" not in port
+    ]
+    data = {**data, "spec": spec}
+    return ServerForm({**data, "status": {"loadBalancer": {}}} if created else data, tuple(allocated))
+
+
 def _job(data: JsonObject, created: bool) -> ServerForm:
     job = default_job({**data, "spec": as_object(decode(data.get("spec"), "v1.JobSpec"))})
     template: Path = ("spec", "template", "metadata", "labels")
@@ -149,6 +181,7 @@ _FORMS: Final[Mapping[tuple[str, str], Callable[[JsonObject, bool], ServerForm]]
     ("v1", "Secret"): _secret,
     ("v1", "PersistentVolumeClaim"): _claim,
     ("v1", "Pod"): _pod,
+    ("v1", "Service"): _service,
     ("v1", "Namespace"): _namespace,
     ("batch/v1", "Job"): _job,
     (_RBAC, "Role"): _role,

@@ -260,14 +260,18 @@ def _locate(model: Model, obj: Object, template: Path, path: Path) -> tuple[Docu
     return source_of(model, obj, existing(obj.data, (*template, *path)))
 
 
-def _children(data: JsonObject) -> Iterable[CreatedObject]:
-    """Return the Jobs and pods that controllers create for a JobSet, and the first pod of a Job."""
-    from trainc.checks.created_pods import created_objects, created_pod
+def _children(data: JsonObject) -> Iterator[CreatedObject]:
+    """Yield what controllers create for a JobSet, and the first pod of a Job."""
+    from trainc.checks.created_pods import created_claims, created_objects, created_pod, created_service
     from trainc.checks.server_forms import server_form
 
     if data["kind"] == "JobSet":
-        return created_objects(data)
-    return created_pod(server_form(data).data) if data["kind"] == "Job" else ()
+        yield from created_objects(data)
+        for child in (*created_claims(data), *created_service(data)):
+            form = server_form(child.data)
+            yield replace(child, data=form.data, unknown=(*child.unknown, *form.unknown))
+    elif data["kind"] == "Job":
+        yield from created_pod(server_form(data).data)
 
 
 def with_cluster_namespace(data: JsonObject, namespaces: Mapping[str, str]) -> JsonObject:
