@@ -84,15 +84,21 @@ def _claim(data: JsonObject, created: bool) -> ServerForm:
 _ALLOCATED: Final = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort")
 """What a Service gets from the API server if it is absent."""
 
+_OMITTED: Final = ("selector", "publishNotReadyAddresses", "ports", "externalIPs", "clusterIP")
+"""Fields of a Service that Go omits if they are empty."""
+
+_AFFINITY: Final = "sessionAffinityConfig"
 _TIMEOUT: Final[JsonObject] = {"clientIP": {"timeoutSeconds": 10800}}
 
 
 def _service(data: JsonObject, created: bool) -> ServerForm:
-    given = _without_empty(as_object(data.get("spec")), "selector", "publishNotReadyAddresses", "ports", "externalIPs")
+    given = _without_empty(as_object(data.get("spec")), *_OMITTED)
     kind, affinity = given.get("type") or "ClusterIP", given.get("sessionAffinity") or "None"
     spec: JsonObject = {**given, "type": kind, "sessionAffinity": affinity}
-    if affinity == "ClientIP" and get(spec, "sessionAffinityConfig", "clientIP", "timeoutSeconds") is None:
-        spec["sessionAffinityConfig"] = {**_TIMEOUT}
+    if affinity == "None":
+        spec.pop(_AFFINITY, None)
+    elif affinity == "ClientIP" and get(spec, _AFFINITY, "clientIP", "timeoutSeconds") is None:
+        spec[_AFFINITY] = {**_TIMEOUT}
     balances, exposes = kind == "LoadBalancer", kind in ("NodePort", "LoadBalancer")
     if balances:
         spec.setdefault("allocateLoadBalancerNodePorts", True)
@@ -138,7 +144,7 @@ def _pod(data: JsonObject, created: bool) -> ServerForm:
 def _role(data: JsonObject, created: bool) -> ServerForm:
     lists = ("apiGroups", "resources", "resourceNames", "nonResourceURLs")
     rules = [_without_empty(rule, *lists) for rule in objects(data.get("rules"))]
-    return ServerForm({**data, "rules": [*rules] or None})
+    return ServerForm({**data, "rules": [*rules] if "rules" in data else None})
 
 
 def _role_binding(data: JsonObject, created: bool) -> ServerForm:
