@@ -20,6 +20,7 @@ from trainc.cel.maps import is_map
 from trainc.cel.values import Container, Undecided, Value
 from trainc.cel.work import Meter
 from trainc.inputs.source import Document
+from trainc.schema.kinds import split_version
 
 _NOTHING = object()
 
@@ -101,15 +102,18 @@ _OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE
 def object_names(request: Request, matched: Match) -> dict[str, Value]:
     """Return object and oldObject in the version as which the request is evaluated."""
     version = matched.kind[1]
-    if version != request.version:
-        reason = f"{request.kind} of version {version}: not converted offline"
-        return {"object": Undecided(f"object: {reason}"), "oldObject": Undecided(f"oldObject: {reason}")}
+    reason = f"{request.kind} of version {version}: not converted offline"
     created = request.operation == "CREATE"
     hidden = (_CREATED, frozenset[str]()) if created else (_STORED, _STATUS)
-    return {
+    found: dict[str, Value] = {
         "object": _object("object", request.object, *hidden, request.unknown),
         "oldObject": _object("oldObject", request.old_object, _STORED, _STATUS, request.unknown),
     }
+    if version != request.version:
+        found["object"] = Undecided(f"object: {reason}")
+    if request.old_object is not None and version != split_version(str(request.old_object["apiVersion"]))[1]:
+        found["oldObject"] = Undecided(f"oldObject: {reason}")
+    return found
 
 
 def names(
