@@ -42,6 +42,7 @@ _CODES: Final[Mapping[str, tuple[str, str]]] = {
 _FAILED = frozenset(("denied", "error"))
 _HINT: Final = "add the Namespace with its labels to policies/"
 _PARAMS_HINT: Final = "add the params to policies/, or set parameterNotFoundAction: Deny in the binding"
+_SCOPE_HINT: Final = "pass their CRD with --crd-dir"
 _NO_PARAMS: Final = "no params found"
 """A part of the server's message that adding params resolves."""
 
@@ -128,12 +129,12 @@ class Policies(Struct, frozen=True, eq=False):
         """Findings on policies that a server refuses, and on Deny bindings without params."""
         severity = Severity.WARNING if self.faithful else None
         found = list(self.policies.findings)
-        for policy, binding in self.policies.without_params():
-            message = (
-                f"policy {_name(policy)!r} with binding {_name(binding)!r} is undecided: its params were not found"
-            )
-            path = ("spec", "paramRef")
-            found.append(report(LACKING, binding, path, message, hint=_PARAMS_HINT, severity=severity))
+        lacking = [(*each, "its params were not found", _PARAMS_HINT) for each in self.policies.without_params()]
+        unscoped = "trainc has no schema of its params, which may be in a namespace or not"
+        lacking += [(*each, unscoped, _SCOPE_HINT) for each in self.policies.without_scope()]
+        for policy, binding, reason, hint in lacking:
+            message = f"policy {_name(policy)!r} with binding {_name(binding)!r} is undecided: {reason}"
+            found.append(report(LACKING, binding, ("spec", "paramRef"), message, hint=hint, severity=severity))
         for document in self.not_evaluated:
             message = f"{document.data['kind']} {_name(document)!r} is not evaluated: only a cluster does"
             found.append(report(UNDECIDED, document, ("kind",), message))
@@ -298,6 +299,8 @@ def create_request(data: JsonObject, registry: Registry, unknown: tuple[Path, ..
         return None
     metadata = as_object(data.get("metadata"))
     namespaced = resource is None or resource.namespaced
+    if not namespaced and "namespace" in metadata:
+        data = {**data, "metadata": {key: value for key, value in metadata.items() if key != "namespace"}}
     namespace = str(metadata.get("namespace") or "default") if namespaced else ""
     names = (*split_version(api_version), kind, plural, namespace, str(metadata.get("name", "")))
     return Request("CREATE", data, None, *names, unknown=unknown)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from trainc.admission.policy.documents import Request, Stored, rows
-from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, put
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, put
 from trainc.cel.values import Undecided
 from trainc.documents.classify import Key
 from trainc.inputs.source import Document
-from trainc.schema.kinds import Registry, split_version
+from trainc.schema.kinds import Registry, all_kinds, split_version
 
 if TYPE_CHECKING:
     from trainc.admission.policy.expressions import Bound
@@ -194,14 +194,18 @@ def _applies(rule: JsonObject, request: Request, resource: GroupVersionName) -> 
     )
 
 
+_NAMESPACE: Path = ("metadata", "namespace")
+
+
 class ConfigurationError(Exception):
     """A policy or binding that cannot be used; the message is the server's."""
 
 
-def scope(policy: Stored, cluster: Cluster) -> bool:
+def scope(policy: Stored, cluster: Cluster) -> bool | None:
     """Return whether the params of a policy are namespaced. Raises ConfigurationError if their kind is unknown.
 
-    A kind without a CRD is known if the cluster has an object of it.
+    A kind without a CRD is known if the cluster has an object of it. If no such object is written with a namespace, the
+    scope is unknown: None.
     """
     api_version, kind = param_kind(policy)
     group, version = split_version(api_version)
@@ -211,7 +215,7 @@ def scope(policy: Stored, cluster: Cluster) -> bool:
     if not objects:
         missing = f"{group}/{version}, Kind={kind}"
         raise ConfigurationError(f"failed to find resource referenced by paramKind: '{missing}'")
-    return any(namespace for namespace, _, _ in objects)
+    return True if any(_NAMESPACE in document.marks() for _, _, document in objects) else None
 
 
 def collect(policy: Stored, binding: Stored, namespace: str, cluster: Cluster) -> tuple[Document | None, ...]:
@@ -224,7 +228,10 @@ def collect(policy: Stored, binding: Stored, namespace: str, cluster: Cluster) -
         return (None,)
     wanted = str(reference.get("namespace") or "")
     params_namespace = None
-    if scope(policy, cluster):
+    namespaced = scope(policy, cluster)
+    if namespaced is None:
+        namespaced = bool(wanted)
+    if namespaced:
         params_namespace = wanted or namespace
         if not params_namespace:
             where = "policy binding that matches cluster-scoped resources"
@@ -247,6 +254,17 @@ def lacks_params(policy: Stored, binding: Stored, cluster: Cluster) -> bool:
     except ConfigurationError:
         return False  # it denies
     return not _select(policy, reference, str(reference.get("namespace") or "") or None, cluster)
+
+
+def lacks_scope(policy: Stored, binding: Stored, cluster: Cluster) -> bool:
+    """Return whether the params of a binding depend on the scope of a custom kind, which is unknown."""
+    reference = binding.spec.get("paramRef")
+    if not policy.has_params or not isinstance(reference, dict) or reference.get("namespace"):
+        return False
+    try:
+        return scope(policy, cluster) is None and not all_kinds(split_version(param_kind(policy)[0])[0])
+    except ConfigurationError:
+        return False
 
 
 def _select(

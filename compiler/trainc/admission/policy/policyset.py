@@ -38,6 +38,7 @@ from trainc.admission.policy.match import (
     apply,
     depends_on_object,
     lacks_params,
+    lacks_scope,
     own,
     param_kind,
     sees,
@@ -117,6 +118,13 @@ class PolicySet(Struct, frozen=True, eq=False):
         for bound in self.bound:
             for binding in bound.bindings:
                 if DENY in binding.actions and lacks_params(bound.policy, binding, self.cluster):
+                    yield bound.policy.document, binding.document
+
+    def without_scope(self) -> Iterator[tuple[Document, Document]]:
+        """Yield policies and Deny bindings with params of a kind of which the scope is unknown."""
+        for bound in self.bound:
+            for binding in bound.bindings:
+                if DENY in binding.actions and lacks_scope(bound.policy, binding, self.cluster):
                     yield bound.policy.document, binding.document
 
     def applying(self, request: Request) -> Iterator[tuple[Document, bool]]:
