@@ -66,6 +66,7 @@ goldens: $(READY) ## run the real Trainer, JobSet and CEL on the cases and write
 	$(BIN)/python tests/oracle/celgoldens.py $(ARGS)
 	$(BIN)/python tests/oracle/policygoldens.py
 	$(BIN)/python tests/oracle/childgoldens.py
+	$(BIN)/python tests/oracle/serverforms.py
 	$(BIN)/python tests/oracle/operatorgoldens.py
 
 fuzz: $(READY) ## compare trainc with the real Trainer and JobSet on N generated cases from SEED (needs Go)

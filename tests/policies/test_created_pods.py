@@ -9,7 +9,7 @@ import pytest
 
 from oracle import celrunner, childgoldens
 from trainc.basics.jsonvalues import Path
-from trainc.checks.created_pods import created_objects
+from trainc.checks.created_pods import created_claims, created_objects, created_service
 from trainc.kube.pods import default_pod
 
 CASES = childgoldens.read()
@@ -61,6 +61,39 @@ def test_without_pods() -> None:
     jobset = copy.deepcopy(CASES[1][0])
     jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] = 0
     assert [child.data["kind"] for child in created_objects(jobset)] == ["Job"]
+
+
+def test_service() -> None:
+    network: dict[str, Any] = {"enableDNSHostnames": True}
+    jobset: dict[str, Any] = {"metadata": {"name": "one", "namespace": "team"}, "spec": {"network": network}}
+    (child,) = created_service(jobset)
+    assert child.data["metadata"]["name"] == "one"  # type: ignore[index, call-overload]
+    assert child.data["spec"] == {
+        "clusterIP": "None",
+        "selector": {"jobset.sigs.k8s.io/jobset-name": "one"},
+        "publishNotReadyAddresses": True,
+    }
+    network |= {"subdomain": "sub", "publishNotReadyAddresses": False}
+    (child,) = created_service(jobset)
+    assert child.data["metadata"]["name"] == "sub"  # type: ignore[index, call-overload]
+    assert child.data["spec"]["publishNotReadyAddresses"] is False  # type: ignore[index, call-overload]
+    network["enableDNSHostnames"] = False
+    assert not list(created_service(jobset))
+
+
+def test_claims() -> None:
+    template = {"metadata": {"name": "data", "labels": {"a": "b"}}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    policies = [{"templates": [template], "retentionPolicy": {"whenDeleted": when}} for when in ("Retain", "Delete")]
+    jobset: Any = {"metadata": {"name": "one", "namespace": "team"}, "spec": {"volumeClaimPolicies": policies}}
+    kept, owned = created_claims(jobset)
+    assert kept.data["metadata"] == {
+        "name": "data-one",
+        "namespace": "team",
+        "labels": {"a": "b", "jobset.sigs.k8s.io/jobset-name": "one"},
+    }
+    assert kept.data["spec"] == template["spec"]
+    assert owned.template == ("spec", "volumeClaimPolicies", 1, "templates", 0)
+    assert owned.unknown == (("metadata", "ownerReferences", 0, "uid"),)
 
 
 def test_what_admission_plugins_add() -> None:

@@ -1,10 +1,11 @@
-"""The Jobs and pods that controllers create for a JobSet, as the API server sees them in a request.
+"""The Jobs, pods, claims and Service that controllers create for a JobSet, as the API server sees them in a request.
 
 For each replicated job, the first Job and its first pod; the others differ only in indexes and names. A pod is the
 object that the Job controller sends, with the server's defaults, but without the additions of other admission plugins:
-the volume with the service account's token, the defaults of a LimitRange.
+the volume with the service account's token, the defaults of a LimitRange. Claims and the Service are without defaults.
 
-Sources: JobSet v0.12.0 pkg/controllers/jobset_controller.go (constructJob), k8s.io/kubernetes v1.34
+Sources: JobSet v0.12.0 pkg/controllers/jobset_controller.go (constructJob, createHeadlessSvcIfNecessary) and
+volume_claim_policy.go (createPVCsIfNecessary), k8s.io/kubernetes v1.34
 pkg/controller/job and pkg/registry/batch/job/strategy.go.
 """
 
@@ -27,7 +28,8 @@ _UID: Final = f"{JOBSET_LABELS}jobset-uid"
 EXCLUSIVE: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 BY_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
-CONTROLLERS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
+CONTROLLER_UID: Final = "batch.kubernetes.io/controller-uid"
+CONTROLLERS: Final = ("controller-uid", CONTROLLER_UID)
 JOB_NAMES: Final = ("job-name", "batch.kubernetes.io/job-name")
 """The labels that the Job controller adds to pods."""
 ANY_UID: Final = "00000000-0000-0000-0000-000000000000"
@@ -36,23 +38,20 @@ ANY_UID: Final = "00000000-0000-0000-0000-000000000000"
 _LABELS: Final[Path] = ("metadata", "labels")
 _TEMPLATE: Final[Path] = ("spec", "template")
 _METADATA: Final[tuple[Path, ...]] = ((*_LABELS, _UID), ("metadata", "annotations", _UID))
-_OBJECT: Final[tuple[Path, ...]] = (*_METADATA, ("metadata", "ownerReferences", 0, "uid"))
+_OWNER_UID: Final[Path] = ("metadata", "ownerReferences", 0, "uid")
+_OBJECT: Final[tuple[Path, ...]] = (*_METADATA, _OWNER_UID)
 _JOB_UNKNOWN: Final[tuple[Path, ...]] = (
     *_OBJECT,
     *((*_TEMPLATE, *path) for path in _METADATA),
     *((*_TEMPLATE, *_LABELS, key) for key in CONTROLLERS),
-    ("spec", "selector", "matchLabels", CONTROLLERS[1]),
+    ("spec", "selector", "matchLabels", CONTROLLER_UID),
     ("status",),
     ("metadata", "generation"),
 )
 _POD_UNKNOWN: Final[tuple[Path, ...]] = (
-    *_OBJECT,
     *((*_LABELS, key) for key in CONTROLLERS),
-    ("status",),
-    ("metadata", "generation"),
+    _OWNER_UID,
     ("metadata", "name"),
-    ("spec", "priority"),
-    ("spec", "preemptionPolicy"),
 )
 
 
@@ -75,13 +74,74 @@ def created_objects(jobset: JsonObject) -> Iterator[CreatedObject]:
         template: Path = ("spec", "replicatedJobs", index, "template")
         job = _job(jobset, replicated)
         yield CreatedObject(job, template, _JOB_UNKNOWN)
-        if get(job, "spec", "parallelism") != 0 and get(job, "spec", "completions") != 0:
-            pod = _pod(job)
-            # If absent, a pod gets these from its priority class, its service account or a default of the cluster.
-            missing = [field for field in ("priorityClassName", "imagePullSecrets") if not get(pod, "spec", field)]
-            resources = ["resources"] if get(pod, "spec", "resources") is not None else []
-            unknown = (*_POD_UNKNOWN, *(("spec", field) for field in (*missing, *resources)))
-            yield CreatedObject(pod, (*template, *_TEMPLATE), unknown)
+        yield from created_pod(job, template, _METADATA)
+
+
+def created_pod(job: JsonObject, template: Path = (), unknown: tuple[Path, ...] = ()) -> Iterator[CreatedObject]:
+    """Yield the first pod of a Job, which has the server's defaults, if it has one.
+
+    ``template`` leads to the Job's own template in the JobSet. ``unknown`` are further paths.
+    """
+    if get(job, "spec", "parallelism") != 0 and get(job, "spec", "completions") != 0:
+        pod = _pod(job)
+        yield CreatedObject(pod, (*template, *_TEMPLATE), (*unknown, *_POD_UNKNOWN, *only_in_clusters(pod)))
+
+
+def created_service(jobset: JsonObject) -> Iterator[CreatedObject]:
+    """Yield the headless Service of a JobSet, if it has one, as the controller sends it."""
+    spec, metadata = as_object(jobset.get("spec")), as_object(jobset.get("metadata"))
+    network: Path = ("spec", "network")
+    if get(jobset, *network, "enableDNSHostnames") is True:
+        name, namespace = metadata.get("name"), metadata.get("namespace")
+        early = get(spec, "network", "publishNotReadyAddresses") is not False
+        service: JsonObject = {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {
+                "name": get(spec, "network", "subdomain") or name,
+                "namespace": namespace,
+                "ownerReferences": [_owner(JOBSET_API, "JobSet", name)],
+            },
+            "spec": {
+                "clusterIP": "None",
+                "selector": {f"{JOBSET_LABELS}jobset-name": name},
+                "publishNotReadyAddresses": early,
+            },
+        }
+        yield CreatedObject(service, network, (_OWNER_UID,))
+
+
+def created_claims(jobset: JsonObject) -> Iterator[CreatedObject]:
+    """Yield the claims of a JobSet as the controller sends them."""
+    name, namespace = get(jobset, "metadata", "name"), get(jobset, "metadata", "namespace")
+    for i, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
+        for j, template in enumerate(objects(policy.get("templates"))):
+            given = as_object(template.get("metadata"))
+            metadata: JsonObject = {
+                "name": f"{given.get('name')}-{name}",
+                "namespace": namespace,
+                "labels": {**as_object(given.get("labels")), f"{JOBSET_LABELS}jobset-name": name},
+            }
+            if annotations := given.get("annotations"):
+                metadata["annotations"] = annotations
+            owned = get(policy, "retentionPolicy", "whenDeleted") == "Delete"
+            if owned:
+                metadata["ownerReferences"] = [_owner(JOBSET_API, "JobSet", name)]
+            claim: JsonObject = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata}
+            claim["spec"] = template.get("spec")
+            path: Path = ("spec", "volumeClaimPolicies", i, "templates", j)
+            yield CreatedObject(claim, path, (_OWNER_UID,) if owned else ())
+
+
+def only_in_clusters(pod: JsonObject) -> tuple[Path, ...]:
+    """Return the paths of what a pod gets only in a cluster.
+
+    If absent, some of it comes from its priority class, its service account or a default of the cluster.
+    """
+    missing = [field for field in ("priorityClassName", "imagePullSecrets") if not get(pod, "spec", field)]
+    resources = ["resources"] if get(pod, "spec", "resources") is not None else []
+    fields = ("priority", "preemptionPolicy", *missing, *resources)
+    return (("status",), ("metadata", "generation"), *(("spec", field) for field in fields))
 
 
 def first_job(jobset: str, replicated: JsonObject) -> str:
@@ -106,7 +166,7 @@ def _job(jobset: JsonObject, replicated: JsonObject) -> JsonObject:
     pod_metadata = _with_metadata(as_object(pod.get("metadata")), labels, annotations)
     pod_metadata["labels"] = {**controller_labels(name), **as_object(pod_metadata["labels"])}
     spec["template"] = {**pod, "metadata": pod_metadata, "spec": as_object(decode(pod_spec, POD_SPEC))}
-    spec["selector"] = {"matchLabels": {CONTROLLERS[1]: ANY_UID}}
+    spec["selector"] = {"matchLabels": {CONTROLLER_UID: ANY_UID}}
     metadata = {"name": name, "namespace": namespace, **metadata}
     metadata["ownerReferences"] = [_owner(JOBSET_API, "JobSet", jobset_name)]
     return default_job({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})

@@ -158,9 +158,12 @@ def _downward_items(volume: JsonObject) -> JsonObject:
 
 
 def _within(data: JsonObject, field: str, defaults: JsonObject) -> JsonObject:
-    """Return an object with defaults in one of its fields, if it has that field."""
+    """Return an object with defaults in one of its fields, if it has that field. Go's null in it is nothing."""
     value = data.get(field)
-    return {**data, field: {**defaults, **value}} if isinstance(value, dict) else data
+    if not isinstance(value, dict):
+        return data
+    given = {key: item for key, item in value.items() if item is not None or key not in defaults}
+    return {**data, field: {**defaults, **given}}
 
 
 def _pod_container(container: JsonObject, on_host: bool) -> JsonObject:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +22,7 @@ from trainc.inputs.source import Document
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
 from trainc.schema import Resource
-from trainc.schema.kinds import BUILT_IN, Registry, split_version
+from trainc.schema.kinds import BUILT_IN, Registry, all_kinds, split_version
 from trainc.upstream import COSCHEDULING_API, VOLCANO_API
 
 if TYPE_CHECKING:
@@ -42,11 +42,16 @@ _CODES: Final[Mapping[str, tuple[str, str]]] = {
 _FAILED = frozenset(("denied", "error"))
 _HINT: Final = "add the Namespace with its labels to policies/"
 _PARAMS_HINT: Final = "add the params to policies/, or set parameterNotFoundAction: Deny in the binding"
+_SCOPE_HINT: Final = "pass their CRD with --crd-dir"
 _NO_PARAMS: Final = "no params found"
 """A part of the server's message that adding params resolves."""
 
 _ADD_PARAMS: Final = "add the params to policies/, or correct paramRef in the binding"
-_OF_NAMESPACE: Final = ("namespaceObject.metadata.labels.", "namespaceObject.metadata.annotations")
+_VERSION_HINT: Final = "write the params in the version that paramKind names"
+_OF_PARAMS: Final = "params: "
+"""The start of reasons that params in another version resolve."""
+
+_OF_NAMESPACE: Final = ("namespaceObject.metadata.labels", "namespaceObject.metadata.annotations")
 """The start of reasons that adding a Namespace resolves."""
 
 _PARAM_KIND: Final = ("spec", "paramKind")
@@ -126,12 +131,12 @@ class Policies(Struct, frozen=True, eq=False):
         """Findings on policies that a server refuses, and on Deny bindings without params."""
         severity = Severity.WARNING if self.faithful else None
         found = list(self.policies.findings)
-        for policy, binding in self.policies.without_params():
-            message = (
-                f"policy {_name(policy)!r} with binding {_name(binding)!r} is undecided: its params were not found"
-            )
-            path = ("spec", "paramRef")
-            found.append(report(LACKING, binding, path, message, hint=_PARAMS_HINT, severity=severity))
+        lacking = [(*each, "its params were not found", _PARAMS_HINT) for each in self.policies.without_params()]
+        unscoped = "trainc has no schema of its params, which may be in a namespace or not"
+        lacking += [(*each, unscoped, _SCOPE_HINT) for each in self.policies.without_scope()]
+        for policy, binding, reason, hint in lacking:
+            message = f"policy {_name(policy)!r} with binding {_name(binding)!r} is undecided: {reason}"
+            found.append(report(LACKING, binding, ("spec", "paramRef"), message, hint=hint, severity=severity))
         for document in self.not_evaluated:
             message = f"{document.data['kind']} {_name(document)!r} is not evaluated: only a cluster does"
             found.append(report(UNDECIDED, document, ("kind",), message))
@@ -143,7 +148,31 @@ class Policies(Struct, frozen=True, eq=False):
             return ()
         old = self.previous.input(document.data)
         data = with_cluster_namespace(document.data, self.namespaces)
+        if create_request(data, self.registry) is None:
+            return tuple(self._unevaluated(document, data))
         return self._decided(data, old, lambda path: (document, existing(document.data, path) or _NAME))
+
+    def _unevaluated(self, document: Document, data: JsonObject) -> Iterator[Finding]:
+        """Yield a finding for each policy that would be evaluated for an object if trainc knew its kind."""
+        from trainc.admission.policy import Request
+        from trainc.admission.policy.creation import plural_of
+
+        group, version = split_version(str(data["apiVersion"]))
+        kind, metadata = str(data["kind"]), as_object(data.get("metadata"))
+        names = kind, plural_of(kind), str(metadata.get("namespace") or "default"), str(metadata.get("name", ""))
+        known = all_kinds(group)
+        applying = {
+            policy: denies
+            for equivalent in (version, *known.get(kind, ()))
+            for policy, denies in self.policies.applying(Request("CREATE", data, None, group, equivalent, *names))
+        }
+        for policy, denies in applying.items():
+            name = f"policy {_name(policy)!r}"
+            message = f"{name} is not evaluated for {kind} {names[-1]!r}: trainc has no schema of this kind"
+            hint = None if known else "pass its CRD with --crd-dir"
+            severity = Severity.WARNING if denies else Severity.NOTE
+            related = (Related(name, policy, _NAME),)
+            yield report(UNDECIDED, document, ("kind",), message, hint=hint, severity=severity, related=related)
 
     def of_objects(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
         """Evaluate the policies for the objects of a job.
@@ -152,36 +181,28 @@ class Policies(Struct, frozen=True, eq=False):
         """
         found: list[Finding] = []
         for obj in objects:
-            found += self._decided(obj.data, self.previous.emitted(obj.data), partial(source_of, model, obj))
-            if self.pods and obj.kind == "JobSet":
-                from trainc.checks.created_pods import created_objects
-
-                for child in created_objects(obj.data):
-                    locate = partial(_locate_child, model, obj, child)
-                    found += self._decided(child.data, None, locate, child.unknown)
+            locate = partial(_locate, model, obj, ())
+            found += self._decided(obj.data, self.previous.emitted(obj.data), locate)
+            for child in _children(obj.data) if self.pods else ():
+                request = create_request(child.data, self.registry, child.unknown)
+                found += self._requested(request, partial(_locate, model, obj, child.template))
         return tuple(found)
 
-    def _decided(
-        self,
-        data: JsonObject,
-        old: JsonObject | Finding | None,
-        locate: Locate,
-        unknown: tuple[Path, ...] = (),
-    ) -> tuple[Finding, ...]:
+    def _decided(self, data: JsonObject, old: JsonObject | Finding | None, locate: Locate) -> tuple[Finding, ...]:
         """Evaluate the policies for an object. ``old`` is a note if the old object is invalid."""
-        request = create_request(data, self.registry, unknown)
+        if isinstance(old, Finding):
+            return (old, *self._requested(server_request(data, None, self.registry), locate))
+        return self._requested(server_request(data, old, self.registry), locate)
+
+    def _requested(self, request: Request | None, locate: Locate) -> tuple[Finding, ...]:
+        """Evaluate the policies for a request."""
         if request is None:
             return ()
-        notes: tuple[Finding, ...] = ()
-        if isinstance(old, Finding):
-            notes = (old,)
-        elif old is not None:
-            request = replace(request, operation="UPDATE", old_object=old)
         decisions = self.policies.decide(request)
         found = [(self.policies, decisions, "")]
         if self.earlier is not None:
             found.append((self.earlier.policies, self.earlier.decide(request, decisions), self.earlier.revision))
-        findings = [*notes]
+        findings: list[Finding] = []
         for policies, decided, revision in found:
             if decided:
                 from trainc.admission.policy import without_secrets
@@ -243,8 +264,22 @@ class Earlier(Struct, frozen=True, eq=False):
         )
 
 
-def _locate_child(model: Model, obj: Object, child: CreatedObject, path: Path) -> tuple[Document, Path]:
-    return source_of(model, obj, existing(obj.data, (*child.template, *path)))
+def _locate(model: Model, obj: Object, template: Path, path: Path) -> tuple[Document, Path]:
+    return source_of(model, obj, existing(obj.data, (*template, *path)))
+
+
+def _children(data: JsonObject) -> Iterator[CreatedObject]:
+    """Yield what controllers create for a JobSet, and the first pod of a Job."""
+    from trainc.checks.created_pods import created_claims, created_objects, created_pod, created_service
+    from trainc.checks.server_forms import server_form
+
+    if data["kind"] == "JobSet":
+        yield from created_objects(data)
+        for child in (*created_claims(data), *created_service(data)):
+            form = server_form(child.data)
+            yield replace(child, data=form.data, unknown=(*child.unknown, *form.unknown))
+    elif data["kind"] == "Job":
+        yield from created_pod(server_form(data).data)
 
 
 def with_cluster_namespace(data: JsonObject, namespaces: Mapping[str, str]) -> JsonObject:
@@ -272,9 +307,23 @@ def create_request(data: JsonObject, registry: Registry, unknown: tuple[Path, ..
         return None
     metadata = as_object(data.get("metadata"))
     namespaced = resource is None or resource.namespaced
+    if not namespaced and "namespace" in metadata:
+        data = {**data, "metadata": {key: value for key, value in metadata.items() if key != "namespace"}}
     namespace = str(metadata.get("namespace") or "default") if namespaced else ""
     names = (*split_version(api_version), kind, plural, namespace, str(metadata.get("name", "")))
     return Request("CREATE", data, None, *names, unknown=unknown)
+
+
+def server_request(data: JsonObject, old: JsonObject | None, registry: Registry) -> Request | None:
+    """Return the request that creates an object, or updates ``old``, as the API server shows it to policies."""
+    from trainc.checks.server_forms import server_form
+
+    form = server_form(data, created=old is None)
+    if old is None:
+        return create_request(form.data, registry, form.unknown)
+    before = server_form(old, created=False)
+    request = create_request(form.data, registry, (*form.unknown, *before.unknown))
+    return request and replace(request, operation="UPDATE", old_object=before.data)
 
 
 @lru_cache(maxsize=256)
@@ -300,11 +349,12 @@ def _findings(decision: Decision, kind: str, locate: Locate, faithful: bool, rev
     refused = decision.action == "Deny"
     if decision.outcome == "undecided":
         # At the policy, so that it is the same for every object; an error if a missing document would decide a Deny.
-        helps = decision.path[-1:] == ("namespaceSelector",) or decision.message.startswith(_OF_NAMESPACE)
-        code = LACKING if helps and refused else UNDECIDED
+        hint = _VERSION_HINT if decision.message.startswith(_OF_PARAMS) else None
+        if decision.path[-1:] == ("namespaceSelector",) or decision.message.startswith(_OF_NAMESPACE):
+            hint = _HINT
+        code = LACKING if hint and refused else UNDECIDED
         severity = None if code == LACKING and not faithful else Severity.WARNING if refused else Severity.NOTE
         message = f"{_policy_names(decision)} is undecided: {decision.message}"
-        hint = _HINT if helps else None
         return (report(code, *_position(decision), message, hint=hint, severity=severity),)
     if decision.outcome not in _FAILED:
         return ()  # an annotation that a server would record: nothing to fix

@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from trainc.admission.base_revision import identify
 from trainc.admission.companions import admit_companions, admit_object
 from trainc.admission.crd import admit_document
 from trainc.admission.jobset import admit_jobset
@@ -32,7 +33,7 @@ from trainc.findings.reporting import report_fault
 from trainc.findings.settling import collapse
 from trainc.inputs.source import Document, Source
 from trainc.kube.gotypes import GoDecodeError
-from trainc.pipeline.policies import create_request, is_policy
+from trainc.pipeline.policies import is_policy, server_request
 from trainc.project.config import convert, read_document
 from trainc.schema.kinds import Registry, split_version
 
@@ -73,12 +74,13 @@ class Platform(Struct, frozen=True, eq=False):
             policies = PolicySet.load(self.documents, {**self.objects, **given}, self.registry)
         current = case.object or case.old
         assert current is not None, "a test without any object is refused when it is read"
-        request = create_request(current.data, self.registry)
+        old = case.old.data if case.old is not None else None
+        request = server_request(current.data, old, self.registry)
         if request is None:
             return ()
-        old = case.old.data if case.old is not None else None
-        data = case.object.data if case.object is not None else None
-        return policies.decide(msgspec.structs.replace(request, operation=case.operation, object=data, old_object=old))
+        if case.object is None:
+            request = replace(request, object=None)
+        return policies.decide(replace(request, operation=case.operation))
 
 
 def load_platform(sources: Iterable[Source], crds: tuple[Source, ...] = ()) -> tuple[Platform, tuple[Finding, ...]]:
@@ -303,10 +305,20 @@ def read(source: Source) -> tuple[tuple[Case, ...], tuple[Finding, ...]]:
                 problems.append(
                     report(_INVALID, document, path, f"{operation} {'needs an' if needs else 'must not have an'} {key}")
                 )
-        if test.name not in names and given == needed:
+        if all(given) and (differing := _differing(as_object(raw))):
+            message = f"object and oldObject must have the same {differing}: no request changes it"
+            problems.append(report(_INVALID, document, (*path, "oldObject"), message))
+        elif test.name not in names and given == needed:
             cases.append(_case(document, path, test, operation, as_object(raw)))
         names.add(test.name)
     return tuple(cases), (*findings, *problems)
+
+
+def _differing(test: JsonObject) -> str:
+    """Return in which part of their identity the objects of a test differ; empty if they do not."""
+    parts = ("group", "kind", "namespace", "name")
+    new, old = (identify(as_object(test[key])) for key in ("object", "oldObject"))
+    return next((part for part, one, other in zip(parts, new, old, strict=True) if one != other), "")
 
 
 def _case(document: Document, path: Path, test: Test, operation: str, raw: JsonObject) -> Case:

@@ -142,7 +142,7 @@ def _unknown_resources(stored: Stored, rule: JsonObject, path: Path) -> Iterator
 def _hint(name: str, known: frozenset[str]) -> str | None:
     """Return a hint with the most similar resource; None if a newer Kubernetes may have this one."""
     folded = name.lower()
-    kinds = {_plural(kind): kind.lower() for group in all_groups() for kind in all_kinds(group)}
+    kinds = {plural_of(kind): kind.lower() for group in all_groups() for kind in all_kinds(group)}
     if near := next((plural for plural in sorted(known) if folded in (plural, kinds.get(plural))), None):
         return f"write the plural in lower case: {near}"
     homes = sorted(group for group in all_groups() if folded in _plurals(group))
@@ -167,10 +167,10 @@ def _spellings() -> Mapping[str, set[str]]:
 @cache
 def _plurals(group: str) -> frozenset[str]:
     """Return the resources of a group whose kinds are all known; empty for any other group."""
-    return frozenset(map(_plural, all_kinds(group)))
+    return frozenset(map(plural_of, all_kinds(group)))
 
 
-def _plural(kind: str) -> str:
+def plural_of(kind: str) -> str:
     """Return the resource of a kind; of Kubernetes' own kinds, only Endpoints has an irregular one."""
     name = kind.lower()
     if name == "endpoints":

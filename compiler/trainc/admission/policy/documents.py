@@ -117,7 +117,7 @@ class Request(msgspec.Struct, frozen=True):
 
     ``operation`` is CREATE, UPDATE, DELETE or CONNECT; ``object`` is None on DELETE, ``old_object`` on CREATE.
     ``resource`` is the plural. ``namespace`` is empty for objects that have none. ``unknown`` are the paths of what in
-    ``object`` that only a cluster knows, even if they have a value.
+    both that only a cluster knows, even if they have a value.
     """
 
     operation: str

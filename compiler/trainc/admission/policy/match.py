@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from trainc.admission.policy.documents import Request, Stored, rows
-from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, put
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, put
 from trainc.cel.values import Undecided
 from trainc.documents.classify import Key
 from trainc.inputs.source import Document
-from trainc.schema.kinds import Registry, split_version
+from trainc.schema.kinds import Registry, all_kinds, split_version
 
 if TYPE_CHECKING:
     from trainc.admission.policy.expressions import Bound
@@ -82,7 +82,7 @@ class Cluster(msgspec.Struct, frozen=True, eq=False):
 
     objects: Mapping[Key, Document]
     registry: Registry
-    _by_kind: dict[str, tuple[tuple[str, str, Document], ...]] = {}
+    _by_kind: dict[tuple[str, str], tuple[tuple[str, str, Document], ...]] = {}
 
     def namespace(self, name: str) -> JsonObject | None:
         """Return a namespace with the label that a server adds, or None if it is not among the inputs."""
@@ -94,13 +94,17 @@ class Cluster(msgspec.Struct, frozen=True, eq=False):
         given = self.namespace(name)
         return labels_of(given) if given is not None else Labels({NAME_LABEL: name}, complete=False)
 
-    def of_kind(self, api_version: str, kind: str) -> tuple[tuple[str, str, Document], ...]:
-        """Return namespace, name and document of all objects of a kind, sorted."""
-        wanted = f"{api_version}/{kind}"
+    def of_kind(self, group: str, kind: str) -> tuple[tuple[str, str, Document], ...]:
+        """Return namespace, name and document of all objects of a kind, in any version, sorted."""
+        wanted = group, kind
         if wanted not in self._by_kind:
-            found = [(key[1], key[2], document) for key, document in self.objects.items() if key[0] == wanted]
+            found = [(key[1], key[2], document) for key, document in self.objects.items() if _of(document) == wanted]
             self._by_kind[wanted] = tuple(sorted(found, key=lambda row: row[:2]))
         return self._by_kind[wanted]
+
+
+def _of(document: Document) -> tuple[str, str]:
+    return split_version(str(document.data["apiVersion"]))[0], str(document.data["kind"])
 
 
 def named(namespace: JsonObject, name: str) -> JsonObject:
@@ -190,24 +194,28 @@ def _applies(rule: JsonObject, request: Request, resource: GroupVersionName) -> 
     )
 
 
+_NAMESPACE: Path = ("metadata", "namespace")
+
+
 class ConfigurationError(Exception):
     """A policy or binding that cannot be used; the message is the server's."""
 
 
-def scope(policy: Stored, cluster: Cluster) -> bool:
+def scope(policy: Stored, cluster: Cluster) -> bool | None:
     """Return whether the params of a policy are namespaced. Raises ConfigurationError if their kind is unknown.
 
-    A kind without a CRD is known if the cluster has an object of it.
+    A kind without a CRD is known if the cluster has an object of it. If no such object is written with a namespace, the
+    scope is unknown: None.
     """
-    api_version, kind = _kind(policy)
+    api_version, kind = param_kind(policy)
     group, version = split_version(api_version)
     if (known := cluster.registry.find(group, version, kind)) is not None:
         return known.namespaced
-    objects = cluster.of_kind(api_version, kind)
+    objects = [row for row in cluster.of_kind(group, kind) if row[2].data["apiVersion"] == api_version]
     if not objects:
         missing = f"{group}/{version}, Kind={kind}"
         raise ConfigurationError(f"failed to find resource referenced by paramKind: '{missing}'")
-    return any(namespace for namespace, _, _ in objects)
+    return True if any(_NAMESPACE in document.marks() for _, _, document in objects) else None
 
 
 def collect(policy: Stored, binding: Stored, namespace: str, cluster: Cluster) -> tuple[Document | None, ...]:
@@ -220,7 +228,10 @@ def collect(policy: Stored, binding: Stored, namespace: str, cluster: Cluster) -
         return (None,)
     wanted = str(reference.get("namespace") or "")
     params_namespace = None
-    if scope(policy, cluster):
+    namespaced = scope(policy, cluster)
+    if namespaced is None:
+        namespaced = bool(wanted)
+    if namespaced:
         params_namespace = wanted or namespace
         if not params_namespace:
             where = "policy binding that matches cluster-scoped resources"
@@ -245,20 +256,33 @@ def lacks_params(policy: Stored, binding: Stored, cluster: Cluster) -> bool:
     return not _select(policy, reference, str(reference.get("namespace") or "") or None, cluster)
 
 
+def lacks_scope(policy: Stored, binding: Stored, cluster: Cluster) -> bool:
+    """Return whether the params of a binding depend on the scope of a custom kind, which is unknown."""
+    reference = binding.spec.get("paramRef")
+    if not policy.has_params or not isinstance(reference, dict) or reference.get("namespace"):
+        return False
+    try:
+        return scope(policy, cluster) is None and not all_kinds(split_version(param_kind(policy)[0])[0])
+    except ConfigurationError:
+        return False
+
+
 def _select(
     policy: Stored, reference: JsonObject, params_namespace: str | None, cluster: Cluster
 ) -> tuple[Document, ...]:
-    api_version, kind = _kind(policy)
+    api_version, kind = param_kind(policy)
+    group, _ = split_version(api_version)
     name, selector = str(reference.get("name") or ""), requirements(reference.get("selector"))
     return tuple(
         document
-        for namespace, found, document in cluster.of_kind(api_version, kind)
+        for namespace, found, document in cluster.of_kind(group, kind)
         if params_namespace in (None, namespace)
         and (found == name if name else selects(selector, labels_of(document.data)))
     )
 
 
-def _kind(policy: Stored) -> tuple[str, str]:
+def param_kind(policy: Stored) -> tuple[str, str]:
+    """Return apiVersion and kind of the params of a policy; both are empty for a policy without any."""
     given = as_object(policy.spec.get("paramKind"))
     return str(given.get("apiVersion", "")), str(given.get("kind", ""))
 

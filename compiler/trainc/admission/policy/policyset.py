@@ -7,7 +7,7 @@ that it finds, in no fixed order; here all are returned, by policy, binding and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
@@ -38,10 +38,12 @@ from trainc.admission.policy.match import (
     apply,
     depends_on_object,
     lacks_params,
+    lacks_scope,
     own,
+    param_kind,
     sees,
 )
-from trainc.admission.policy.values import names, object_names
+from trainc.admission.policy.values import names, object_names, params_value
 from trainc.admission.rules import BUDGET, OUT_OF_BUDGET, message_text
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
 from trainc.cel.codegen import LIMIT, Program
@@ -118,9 +120,23 @@ class PolicySet(Struct, frozen=True, eq=False):
                 if DENY in binding.actions and lacks_params(bound.policy, binding, self.cluster):
                     yield bound.policy.document, binding.document
 
+    def without_scope(self) -> Iterator[tuple[Document, Document]]:
+        """Yield policies and Deny bindings with params of a kind of which the scope is unknown."""
+        for bound in self.bound:
+            for binding in bound.bindings:
+                if DENY in binding.actions and lacks_scope(bound.policy, binding, self.cluster):
+                    yield bound.policy.document, binding.document
+
+    def applying(self, request: Request) -> Iterator[tuple[Document, bool]]:
+        """Yield the policies that apply to a request, or may apply, and whether they deny."""
+        for bound in () if _is_exempt(request) else self.bound:
+            if (applied := apply(bound, request, self.cluster)) is not None:
+                denies = any(DENY in each.binding.actions for each in applied.bindings)
+                yield bound.policy.document, denies or bool(applied.error)
+
     def decide(self, request: Request) -> tuple[Decision, ...]:
         """Return the decisions about a request, by policy, binding and path; none if it is admitted."""
-        if request.group == GROUP and request.kind in _EXEMPT:
+        if _is_exempt(request):
             return ()
         objects: dict[str, Mapping[str, Value]] = {}
         found: list[Decision] = []
@@ -132,6 +148,10 @@ class PolicySet(Struct, frozen=True, eq=False):
             if applied is not None:
                 found += _PolicyEvaluation(bound, applied, request, self.cluster, objects).decide()
         return tuple(found)
+
+
+def _is_exempt(request: Request) -> bool:
+    return request.group == GROUP and request.kind in _EXEMPT
 
 
 @lru_cache(maxsize=1024)
@@ -198,9 +218,10 @@ class _PolicyEvaluation(Struct, frozen=True, eq=False):
         objects = self.objects[version]
         for param in applied.params:
             early: Mapping[str, Value] = {}
+            given = partial(params_value, param, param_kind(self.bound.policy)[0])
             if expressions.conditions:
-                early = names(request, own(request)._replace(kind=matched.kind), objects, param, None)
-            known = names(request, matched, objects, param, self.cluster)
+                early = names(request, own(request)._replace(kind=matched.kind), objects, given, None)
+            known = names(request, matched, objects, given, self.cluster)
             evaluation = Evaluation(expressions, known, early, self.bound.policy.ignores_failures)
             for verdict in evaluation.verdicts():
                 yield from self._decisions(binding, verdict, evaluation.explain(verdict, request.object))

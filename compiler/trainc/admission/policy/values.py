@@ -8,17 +8,19 @@ undecided.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
 from trainc.admission.policy.documents import Request
 from trainc.admission.policy.match import NAME_LABEL, Cluster, GroupVersionName, Match, own
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get
 from trainc.cel.composition import LazyNames
+from trainc.cel.maps import is_map
 from trainc.cel.values import Container, Undecided, Value
 from trainc.cel.work import Meter
 from trainc.inputs.source import Document
+from trainc.schema.kinds import split_version
 
 _NOTHING = object()
 
@@ -81,7 +83,7 @@ class Partial(Container):
         """Return True for the same object. Raises Undecided for any other map."""
         if other is self:
             return True
-        if isinstance(other, dict | Container):
+        if is_map(other):
             raise self._undecided()
         return False
 
@@ -100,26 +102,33 @@ _OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE
 def object_names(request: Request, matched: Match) -> dict[str, Value]:
     """Return object and oldObject in the version as which the request is evaluated."""
     version = matched.kind[1]
-    if version != request.version:
-        reason = f"{request.kind} of version {version}: not converted offline"
-        return {"object": Undecided(f"object: {reason}"), "oldObject": Undecided(f"oldObject: {reason}")}
+    reason = f"{request.kind} of version {version}: not converted offline"
     created = request.operation == "CREATE"
     hidden = (_CREATED, frozenset[str]()) if created else (_STORED, _STATUS)
-    return {
+    found: dict[str, Value] = {
         "object": _object("object", request.object, *hidden, request.unknown),
-        "oldObject": _object("oldObject", request.old_object, _STORED, _STATUS),
+        "oldObject": _object("oldObject", request.old_object, _STORED, _STATUS, request.unknown),
     }
+    if version != request.version:
+        found["object"] = Undecided(f"object: {reason}")
+    if request.old_object is not None and version != split_version(str(request.old_object["apiVersion"]))[1]:
+        found["oldObject"] = Undecided(f"oldObject: {reason}")
+    return found
 
 
 def names(
-    request: Request, matched: Match, objects: Mapping[str, Value], params: Document | None, cluster: Cluster | None
+    request: Request,
+    matched: Match,
+    objects: Mapping[str, Value],
+    params: Callable[[], Value],
+    cluster: Cluster | None,
 ) -> LazyNames:
     """Return all names except variables that expressions may use. Without a cluster, namespaceObject is null."""
     return LazyNames(
         {
             **objects,
             "request": partial(request_value, request, matched),
-            "params": partial(params_value, params),
+            "params": params,
             "namespaceObject": partial(namespace_value, request, cluster),
             "authorizer": _OFFLINE,
             "authorizer.requestResource": _OFFLINE,
@@ -127,8 +136,10 @@ def names(
     )
 
 
-def params_value(params: Document | None) -> Value:
-    """Return ``params``: null for a policy without any."""
+def params_value(params: Document | None, version: str) -> Value:
+    """Return ``params``: null for a policy without any, unknown in another version than ``version``, the policy's."""
+    if params is not None and (given := params.data["apiVersion"]) != version:
+        return Undecided(f"params: {params.data['kind']} of version {given}: not converted offline")
     return _object("params", params.data, _STORED, _STATUS) if params is not None else None
 
 
@@ -155,7 +166,10 @@ def request_value(request: Request, matched: Match) -> Value:
         "namespace": request.scope,
     }
     known.update((name, text) for name, text in texts.items() if text)
-    return Partial("request", known, frozenset(("uid", "object", "oldObject")))
+    hidden = ["uid", "object", "oldObject"]
+    if not request.name and get(request.object, "metadata", "generateName"):
+        hidden.append("name")  # the server generates it before it asks policies
+    return Partial("request", known, frozenset(hidden))
 
 
 def namespace_value(request: Request, cluster: Cluster | None) -> Value:
