@@ -171,6 +171,31 @@ def test_what_keeps_a_jobset_whose_application_is_deleted(
     assert job.effect.value == ("deleted" if sentences else "kept")
 
 
+@pytest.mark.parametrize("kind", ["annotations", "labels"])
+@pytest.mark.parametrize("value", ["disabled", "Disabled"])
+def test_what_keeps_a_jobset_that_flux_applied(kind: str, value: str) -> None:
+    files = annotated("train", {"kustomize.toolkit.fluxcd.io/prune": value})
+    settings = {"prod": read_settings({"environments": {"prod": {"target": "flux"}}}, "prod")}
+    before = {file: data.replace(b"annotations", kind.encode()) for file, data in files.items()}
+    (job,) = compare(before, {}, settings).jobs
+    assert job.effect.value == "kept"
+
+
+@pytest.mark.parametrize("old", [{}, {"other": "label"}, {"kueue.x-k8s.io/queue-name": "x"}])
+@pytest.mark.parametrize("key", ["queue-name", "priority-class", "max-exec-time-seconds"])
+def test_a_label_that_kueue_allows_to_change_only_while_a_jobset_is_suspended(old: dict[str, str], key: str) -> None:
+    new = {**old, f"kueue.x-k8s.io/{key}": "1"}
+    before, after = (
+        {file: data.replace(b"annotations", b"labels") for file, data in annotated("train", labels).items()}
+        for labels in (old, new)
+    )
+    for one, other in ((before, after), (after, before)):
+        (job,) = compare(one, other).jobs
+        assert job.cluster[1:] == (
+            "Kueue allows this change only while the JobSet is suspended: if it is running, the sync is refused.",
+        )
+
+
 @pytest.mark.parametrize("options", ["Prune=false", "Delete=false"])
 def test_what_keeps_a_jobset_in_an_application_that_stays(options: str) -> None:
     before = annotated("train", {"argocd.argoproj.io/sync-options": options})

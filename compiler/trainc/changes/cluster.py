@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, as_object
+from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
 from trainc.changes.model import Difference, Directory, Effect, JobChange, ObjectChange, Usage
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
-from trainc.upstream import RUN
+from trainc.upstream import KUEUE_LABELS, RUN
 
 FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
@@ -125,28 +125,48 @@ def _updated(job: JobChange) -> str:
     return "Other objects change; the JobSet does not, and its pods keep running."
 
 
-def sync_options(annotations: Mapping[str, Json]) -> frozenset[str]:
-    """Return the options in annotations for Argo CD and Flux, each with its annotation."""
-    prefixes = ("argocd.argoproj.io/", _FLUX, "helm.sh/resource-policy")
-    return frozenset(
+def sync_options(metadata: Json) -> frozenset[str]:
+    """Return the options for Argo CD and Flux in the metadata of an object, each with its annotation or label.
+
+    Flux reads both, in any case (AnyInMetadata in fluxcd/pkg/ssa/utils); Argo CD reads annotations only.
+    """
+    found = {
         f"{key} {option.strip()}"
-        for key, value in annotations.items()
-        if key.startswith(prefixes)
+        for key, value in as_object(get(metadata, "annotations")).items()
+        if key.startswith(("argocd.argoproj.io/", "helm.sh/resource-policy"))
         for option in str(value).split(",")
-    )
+    }
+    for kind in ("annotations", "labels"):
+        values = as_object(get(metadata, kind)).items()
+        found.update(f"{key} {value}".lower() for key, value in values if key.startswith(_FLUX))
+    return frozenset(found)
+
+
+def _changed_metadata(change: ObjectChange) -> tuple[JsonObject, JsonObject]:
+    """Return the labels and annotations of an object that differ, before and after."""
+    found: list[dict[str, dict[str, Json]]] = [{"annotations": {}, "labels": {}} for _ in range(2)]
+    for field in change.fields:
+        for side, value in zip(found, (field.old, field.new), strict=True):
+            for kind, values in side.items():
+                start = f'metadata.{kind}["'
+                if field.path == start[:-2]:
+                    values.update(as_object(value))
+                elif field.path.startswith(start) and value is not None:
+                    values[field.path[len(start) : -2]] = value
+    before, after = found
+    return {**before}, {**after}
 
 
 def _changed_options(change: ObjectChange) -> tuple[frozenset[str], frozenset[str]]:
     """Return the options of an object that were removed, and those that were added."""
-    annotations: list[dict[str, Json]] = [{}, {}]
-    for field in change.fields:
-        for found, value in zip(annotations, (field.old, field.new), strict=True):
-            if field.path == "metadata.annotations":
-                found.update(as_object(value))
-            elif field.path.startswith('metadata.annotations["') and value is not None:
-                found[field.path[22:-2]] = value
-    before, after = map(sync_options, annotations)
+    before, after = map(sync_options, _changed_metadata(change))
     return before - after, after - before
+
+
+def _concerns_kueue(change: ObjectChange) -> bool:
+    """Return whether a JobSet gets, loses or changes a label that Kueue's webhook fixes while it is not suspended."""
+    labels = [as_object(side["labels"]) for side in _changed_metadata(change)]
+    return change.kind == "JobSet" and any(label in side for side in labels for label in KUEUE_LABELS)
 
 
 def _rerun(job: JobChange, settings: Settings) -> Iterator[str]:
@@ -200,7 +220,7 @@ _PROTECTION: Final = ("is no longer protected from deletion: it loses", "is now 
 def _of_objects(job: JobChange) -> Iterator[str]:
     """Yield sentences about the queue, Jobs that get another name, and ConfigMaps and claims."""
     is_updated = job.effect is Effect.UPDATED
-    if is_updated and any(change.what in ("queue", "priority") and change.old for change in job.properties):
+    if is_updated and any(map(_concerns_kueue, job.objects)):
         yield "Kueue allows this change only while the JobSet is suspended: if it is running, the sync is refused."
     for change in job.objects:
         for options, text in zip(_changed_options(change), _PROTECTION, strict=True):

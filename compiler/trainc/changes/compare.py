@@ -197,7 +197,7 @@ def _compare_objects(
     file: str, old: Document | None, new: Document | None, keeps: Collection[str]
 ) -> tuple[list[ObjectChange], tuple[Refusal, ...], tuple[Finding, ...]]:
     """Return the changes of the object of a file, what a cluster refuses of them, and findings."""
-    options = sync_options(as_object(get(old.data, "metadata", "annotations"))) if old is not None else frozenset()
+    options = sync_options(old.data["metadata"]) if old is not None else frozenset()
     is_kept = not options.isdisjoint(keeps)
     if old is None or new is None or _kind(old) != _kind(new):
         found = []
