@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from msgspec import UNSET
@@ -215,11 +216,36 @@ def _settings(before: Revision, after: Revision) -> Weaker:
             below = own if get(after.config, *own, "naming") is not None else ("defaults",)
             change = f"raised from {was} to {now}" if now is not None else f"of {was} removed"
             yield (*below, "naming", "maxReruns"), f"environment {name}: maxReruns {change}"
+        yield from _wider_project(name, *(read_settings(revision.config, name) for revision in (before, after)))
+
+
+def _wider_project(name: str, was: Settings, now: Settings) -> Weaker:
+    """Yield each way in which an AppProject, and the check of namespaces (TC612), allow more than before."""
+    allowed, path = was.argocd.namespaces, ("environments", name, "argocd")
+    wider = [each for each in now.argocd.namespaces if not any(_includes(pattern, each) for pattern in allowed)]
+    if allowed and not now.argocd.namespaces:
+        yield (*path, "namespaces"), f"environment {name}: argocd.namespaces removed"
+    elif allowed and wider:
+        yield (*path, "namespaces"), f"environment {name}: argocd.namespaces extended by {', '.join(wider)}"
+    if now.argocd.project == _OPEN != was.argocd.project:
+        yield (*path, "project"), f"environment {name}: argocd.project changed to {_OPEN}, which allows everything,"
+
+
+_OPEN = "default"
+"""Argo CD's own project."""
+
+
+def _includes(pattern: str, other: str) -> bool:
+    """Return whether a pattern clearly matches everything that another does."""
+    return pattern == other or (not {*"?["} & {*pattern} and fnmatchcase(other, pattern))
 
 
 def _restarting(before: Revision, after: Revision, config: Document) -> Iterator[Finding]:
     """Yield a finding for each setting with which Argo CD or Flux deploys all jobs of an environment anew."""
     environments = as_object(before.config.get("environments"))
+    written = {_folder(read_settings(after.config, name)) for name in as_object(after.config.get("environments"))} - {
+        ""
+    }
     for name in (name for name in as_object(after.config.get("environments")) if name in environments):
         was, now = (read_settings(revision.config, name) for revision in (before, after))
         by_flux = was.target == "flux"
@@ -241,6 +267,25 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
             where = next((place for place in places if get(after.config, *place, path[0]) is not None), places[0])
             message = f"environment {name}: {'.'.join(path)} changed from {old} to {new} since {before.name}: {effect}"
             yield report(RESTARTING, config, existing(config.data, (*where, *path)), message, hint=hint)
+        if not kept and (folder := _folder(was)) in written and _folder(now) != folder and now.target == was.target:
+            yield _unwritten(name, folder, before, was.target, config)
+
+
+def _unwritten(name: str, folder: str, before: Revision, target: str, config: Document) -> Finding:
+    """Return the finding of an environment whose Applications or Kustomizations render removes from a folder."""
+    what = "Kustomizations" if target == "flux" else "ApplicationSet"
+    effect = f"render removes its {what} from {folder}, which stops running jobs"
+    message = f"environment {name}: no longer in {target}.write {folder} since {before.name}: {effect}"
+    hint = f"set {target}.write as before: a section {target} of an environment replaces that of defaults"
+    path = existing(config.data, ("environments", name, target, "write"))
+    return report(RESTARTING, config, path, message, hint=hint)
+
+
+def _folder(settings: Settings) -> str:
+    """Return the folder to which render writes the objects of Argo CD or Flux, or nothing."""
+    if settings.target == "flux":
+        return settings.flux.write
+    return settings.argocd.write if settings.argocd.repo_url else ""
 
 
 def _placement(settings: Settings) -> Mapping[tuple[str, ...], str]:
