@@ -82,6 +82,52 @@ def test_blanks_at_the_end_of_a_line() -> None:
     assert "- python train.py \\\n+ python train.py \\\\x20\n    --lr=1\n" in shown
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("run\t", "run ", "- run\\t\n+ run\\x20\n"),
+        ("run\r", "run", "- run\\r\n+ run\n"),
+        ("run\u00a0x", "run x", "- run\\xa0x\n+ run x\n"),
+        ("run \u3000", "run", "- run \\u3000\n+ run\n"),
+    ],
+)
+def test_blanks_of_other_kinds(old: str, new: str, shown: str) -> None:
+    before, after = (jobset("train", {}, f"first\n{line}\nlast\n") for line in (old, new))
+    assert shown in formats.as_text(compare(before, after))
+
+
+def test_a_newline_at_the_end_that_changes_with_another_line() -> None:
+    before, after = jobset("train", {}, "first\nlast\n"), jobset("train", {}, "first\nend")
+    assert "- last\n+ end\n! newline at the end removed\n" in formats.as_text(compare(before, after))
+    assert "- last\n+ end\n! newline at the end added\n" in formats.as_text(
+        compare(jobset("train", {}, "first\nlast"), jobset("train", {}, "first\nend\n"))
+    )
+
+
+def test_another_type_is_not_a_hidden_secret() -> None:
+    before, after = (jobset("train", {"stdin": value}) for value in (True, 1))
+    assert "- true\n+ 1\n" in formats.as_text(compare(before, after))
+
+
+def test_new_lines_behind_many_old_ones() -> None:
+    before, after = (jobset("train", {}, "".join(f"{each}{n}\n" for n in range(40))) for each in "ab")
+    shown = formats.as_text(compare(before, after))
+    assert [shown.count(f"\n{each}") for each in ("- a", "+ b")] == [15, 15]
+    assert "\n  50 more lines\n" in shown
+
+
+def test_many_similar_lines_in_another_order_take_no_longer_than_other_texts() -> None:
+    lines = [str(n * n % 110) for n in range(20_000)]
+    before, after = (jobset("train", {}, "\n".join(each)) for each in (lines, sorted(lines)))
+    assert "more lines\n" in formats.as_text(compare(before, after))
+
+
+def test_a_small_change_of_a_long_script_is_shown_alone() -> None:
+    lines = [f"line {n}" for n in range(5_000)]
+    before, after = (jobset("train", {}, "\n".join([*lines, each, *lines])) for each in ("this", "that"))
+    assert "  line 4999\n- this\n+ that\n  line 0\n\n" in formats.as_text(compare(before, after))
+
+
 def test_a_weaker_policy_behind_comments_that_are_long_and_many() -> None:
     document = Document(Source("jobs/a/j.yaml", b"x\n"), {})
     comments = [report("TC522", document, (), f"new comment ignores TC411: {'<*' * 800}") for _ in range(1000)]

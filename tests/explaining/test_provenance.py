@@ -123,7 +123,10 @@ def test_the_namespace_of_a_folder() -> None:
 def test_labels_and_annotations_of_the_second_patch() -> None:
     build, options = repository()
     (jobset,) = (
-        each for job in build.jobs for each in job.objects if job.name == "roberta-two-managers" and each.kind == "JobSet"
+        each
+        for job in build.jobs
+        for each in job.objects
+        if job.name == "roberta-two-managers" and each.kind == "JobSet"
     )
     paths = [("metadata", "labels", f"example.com/{name}") for name in ("cost-center", "team")]
     rows = table(jobset, [*paths, ("metadata", "annotations", "example.com/contact")], options).rows
