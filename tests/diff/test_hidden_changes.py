@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from html import unescape
 from json import dumps
 from typing import Any
 
 import pytest
 
-from trainc.changes import Difference, compare, formats
+from trainc.changes import Difference, compare, formats, trees
 from trainc.changes.trees import select
 from trainc.documents.emit import visible
 from trainc.findings import report
@@ -53,6 +54,19 @@ def test_a_renamed_job_whose_script_changes() -> None:
     shown = formats.as_text(compare(before, after))
     assert "> prod/a/other: renamed, runs again: was prod/a/train\n" in shown
     assert '  data["run.sh"]\n- run this\n+ run that\n' in shown
+
+
+def test_a_jobset_is_not_read_again_for_each_job_that_it_could_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, after = (
+        {file: data for n in range(20) for file, data in jobset(f"{name}{n:02}x", {"image": f"{name}:{n}"}).items()}
+        for name in ("old", "new")
+    )
+    after |= jobset("other", {"image": "old:7"})
+    found: list[str] = []
+    load = trees.load
+    monkeypatch.setattr(trees, "load", lambda source: found.append(source.name) or load(source))
+    assert [str(job.renamed_from) for job in compare(before, after).jobs if job.renamed_from] == ["prod/a/old07x"]
+    assert max(Counter(found).values()) <= 3
 
 
 LONG = "a" * 300

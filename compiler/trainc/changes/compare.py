@@ -248,6 +248,9 @@ def _name(document: Document) -> str:
 _COMPARED: Final = 2000
 """The most pairs of jobs compared; beyond that, renamed jobs are reported as removed and new ones."""
 
+_READ: Final = 16_000_000
+"""The most bytes of JobSets read for that: ten seconds."""
+
 _Names = tuple[tuple[str, str], ...]
 """Pairs of old and new names, longest first."""
 
@@ -261,16 +264,25 @@ def _with_renamed(jobs: list[JobChange], before: _Directories, after: _Directori
         if job.effect is Effect.DELETED and job.old_name:
             removed.setdefault((job.directory.environment, job.queue, job.before), []).append(job)
     origins: dict[Directory, JobChange] = {}
-    compared = 0
+    remaining: dict[Directory, Document | None] = {}  # those read of removed jobs
+    compared = size = 0
     for job in jobs:
         if job.effect is not Effect.CREATED or not job.name:
             continue
         candidates = removed.get((job.directory.environment, job.queue, job.after), [])
+        if not candidates or size > _READ:
+            continue
+        new, read_bytes = _jobset(after[job.directory], job)
+        size += read_bytes
         for other in candidates[: _COMPARED - compared]:
-            old, new = _jobset(before[other.directory], other), _jobset(after[job.directory], job)
+            if other.directory not in remaining and size <= _READ:
+                remaining[other.directory], read_bytes = _jobset(before[other.directory], other)
+                size += read_bytes
+            old = remaining.get(other.directory)
             compared += 1
             if old and new and _is_same(old.data, new.data, _renames(other, old, job, new)):
                 candidates.remove(other)
+                del remaining[other.directory]
                 origins[job.directory] = other
                 break
     taken = {other.directory for other in origins.values()}
@@ -283,10 +295,11 @@ def _with_renamed(jobs: list[JobChange], before: _Directories, after: _Directori
     ]
 
 
-def _jobset(files: Tree, job: JobChange) -> Document | None:
-    """Return the JobSet of a removed or new job."""
+def _jobset(files: Tree, job: JobChange) -> tuple[Document | None, int]:
+    """Return the JobSet of a removed or new job, and its size in bytes."""
     file = next(change.file for change in job.objects if change.kind == "JobSet")
-    return read(file, bytes_of(files[file.rpartition("/")[2]]), old=True)[0]
+    data = bytes_of(files[file.rpartition("/")[2]])
+    return read(file, data, old=True)[0], len(data)
 
 
 def _renamed(job: JobChange, other: JobChange, before: Tree, after: Tree) -> JobChange:
