@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from trainc.changes import Difference, compare, formats, trees
+from trainc.changes.cluster import applied_with
+from trainc.changes.model import Directory
 from trainc.changes.trees import select
 from trainc.documents.emit import visible
 from trainc.findings import report
@@ -229,6 +231,24 @@ def test_what_keeps_a_jobset_whose_application_is_deleted(
     (job,) = compare(annotated("train", annotations), {}).jobs
     assert job.cluster == (sentences or ("The objects stay in the cluster because of their annotations.",))
     assert job.effect.value == ("deleted" if sentences else "kept")
+
+
+def test_a_part_of_an_application_with_a_refused_job() -> None:
+    settings = {"prod": read_settings({"environments": {"prod": {"argocd": {"per": "namespace"}}}}, "prod")}
+    kept, gone, other = (
+        Directory("prod", namespace, name) for namespace, name in (("a", "kept"), ("a", "gone"), ("b", "x"))
+    )
+    before = {**jobset("kept", {}), **jobset("gone", {}), **jobset("refused", {}), "out/prod/b/x/jobset-x.yaml": b""}
+    after = {**annotated("kept", {"a": "b"}), **jobset("refused", {"image": "x:2"})}
+    assert {file.split("/")[3] for file in applied_with({kept, gone}, before, settings)} == {"refused"}
+    found = compare(before, after, settings, shown={kept, gone})
+    assert [(job.directory, job.effect.value) for job in found.jobs] == [(gone, "held"), (kept, "held")]
+    assert found.totals.all.before.jobs == 2
+    del after["out/prod/a/refused/jobset-refused.yaml"]
+    found = compare(before, after, settings, shown={kept, gone})
+    assert [job.effect.value for job in found.jobs] == ["deleted", "updated"]
+    assert found.jobs[0].cluster == ("JobSet gone is pruned, which stops it if it is still running.",)
+    assert applied_with({other}, before, settings) == {}
 
 
 @pytest.mark.parametrize("kind", ["annotations", "labels"])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
 from trainc.changes.model import Difference, Directory, Effect, JobChange, ObjectChange, Usage
+from trainc.changes.trees import Tree, directories
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
 from trainc.upstream import KUEUE_LABELS, RUN
@@ -28,6 +29,19 @@ def application(directory: Directory, settings: Settings) -> str:
     """Return the name of the Application, or of Flux's Kustomization, that a directory of out/ belongs to."""
     per_namespace = settings.target != FLUX and settings.argocd.per == "namespace"
     return ".".join(directory[:2] if per_namespace else directory)
+
+
+def applied_with(chosen: Collection[Directory], tree: Tree, settings: Mapping[str, Settings]) -> Tree:
+    """Return the files of a tree in other directories than those chosen that belong to the same applications."""
+    names = {application(each, settings[each.environment]) for each in chosen}
+    return {
+        name: content
+        for directory, files in directories(tree).items()
+        if directory not in chosen
+        and (own := settings.get(directory.environment)) is not None
+        and application(directory, own) in names
+        for name, content in ((f"out/{directory}/{file}", data) for file, data in files.items())
+    }
 
 
 def keeping(settings: Settings, *, last: bool) -> frozenset[str]:

@@ -43,6 +43,8 @@ from trainc.project.files import Kind, foreign
 from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.upstream import RUN
 
+_Directories = Mapping[Directory, Tree]
+
 _RUN: Final = re.compile(r"-([1-9][0-9]{0,8})")
 
 
@@ -52,13 +54,16 @@ def compare(
     settings: Mapping[str, Settings] | None = None,
     there: Mapping[str, Kind] | None = None,
     exceptions: Collection[str] = (),
+    *,
+    shown: Collection[Directory] | None = None,
 ) -> Difference:
     """Return the difference between two trees of out/, and what the cluster does about it.
 
     Names in a tree are paths from the project root (``out/prod/team-a/job/jobset-job.yaml``). Its bytes are read
     directory by directory, and not kept. ``settings`` are those of environments by name, with defaults for others.
-    ``there`` has the kind of every entry of the later tree; ``exceptions`` are paths that others may write to. A file
-    that cannot be read becomes a finding.
+    ``there`` has the kind of every entry of the later tree; ``exceptions`` are paths that others may write to. With
+    ``shown``, other directories only decide what happens to their applications. A file that cannot be read becomes a
+    finding.
     """
     settings = settings or {}
     old, new = directories(before), directories(after)
@@ -68,7 +73,8 @@ def compare(
     ours: set[str] = set()
     settings_of = {each: settings.get(each.environment, Settings()) for each in {*old, *new}}
     remaining = {application(directory, settings_of[directory]) for directory in new}
-    for directory in sorted({*old, *new}):
+    unshown = {*old, *new} - {*shown} if shown is not None else set()
+    for directory in sorted({*old, *new} - unshown):
         was, now = old.get(directory, {}), new.get(directory, {})
         after_files = owned(now)
         before_files = after_files if was == now else owned(was)
@@ -88,6 +94,7 @@ def compare(
     jobs = _with_renamed(jobs, old, new)
     # A refused change keeps the other jobs of its application from being applied.
     stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}
+    stopped |= {application(each, settings_of[each]) for each in unshown if _is_refused(each, old, new)}
     jobs = [
         replace(job, effect=Effect.HELD) if job.application in stopped and job.effect is not Effect.REFUSED else job
         for job in jobs
@@ -96,6 +103,15 @@ def compare(
     others = tuple(foreign(dict.fromkeys(after, Kind.FILE) if there is None else there, ours, exceptions))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
     return Difference(tuple(jobs), len(demands) - len(jobs), totals(demands), (*others, *findings), foreign=is_read)
+
+
+def _is_refused(directory: Directory, old: _Directories, new: _Directories) -> bool:
+    """Return whether a cluster refuses the change of a directory."""
+    before, after = old.get(directory, {}), new.get(directory, {})
+    if before == after:
+        return False
+    files = owned(before), owned(after)
+    return _compare_directory(directory, *files, "", (Demand(), Demand()), keeps=())[0].effect is Effect.REFUSED
 
 
 def _compare_directory(
@@ -253,8 +269,6 @@ _READ: Final = 16_000_000
 
 _Names = tuple[tuple[str, str], ...]
 """Pairs of old and new names, longest first."""
-
-_Directories = Mapping[Directory, Tree]
 
 
 def _with_renamed(jobs: list[JobChange], before: _Directories, after: _Directories) -> list[JobChange]:
