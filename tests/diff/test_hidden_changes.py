@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from trainc.changes import Difference, compare, formats, trees
-from trainc.changes.cluster import applied_with
+from trainc.changes.cluster import beside
 from trainc.changes.model import Directory
 from trainc.changes.trees import select
 from trainc.documents.emit import visible
@@ -240,7 +240,7 @@ def test_a_part_of_an_application_with_a_refused_job() -> None:
     )
     before = {**jobset("kept", {}), **jobset("gone", {}), **jobset("refused", {}), "out/prod/b/x/jobset-x.yaml": b""}
     after = {**annotated("kept", {"a": "b"}), **jobset("refused", {"image": "x:2"})}
-    assert {file.split("/")[3] for file in applied_with({kept, gone}, before, settings)} == {"refused"}
+    assert {file.split("/")[3] for file in beside({kept, gone}, before)} == {"refused"}
     found = compare(before, after, settings, shown={kept, gone})
     assert [(job.directory, job.effect.value) for job in found.jobs] == [(gone, "held"), (kept, "held")]
     assert found.totals.all.before.jobs == 2
@@ -248,7 +248,28 @@ def test_a_part_of_an_application_with_a_refused_job() -> None:
     found = compare(before, after, settings, shown={kept, gone})
     assert [job.effect.value for job in found.jobs] == ["deleted", "updated"]
     assert found.jobs[0].cluster == ("JobSet gone is pruned, which stops it if it is still running.",)
-    assert applied_with({other}, before, settings) == {}
+    assert beside({other}, before) == {}
+
+
+@pytest.mark.parametrize(
+    ("argocd", "others", "may_stay"),
+    [
+        ({"write": "deploy"}, {}, True),
+        ({"write": "deploy"}, jobset("other", {"image": "x:2"}), False),
+        ({"write": "deploy", "namespaces": ["a"]}, {}, False),
+        ({"write": "deploy", "onDelete": "keep"}, {}, False),
+        ({}, {}, False),
+    ],
+)
+def test_the_last_job_of_a_namespace_that_the_project_forgets(
+    argocd: dict[str, Any], others: dict[str, bytes], may_stay: bool
+) -> None:
+    config = {"environments": {"prod": {"argocd": {"repoURL": "https://example.com/x.git", **argocd}}}}
+    found = compare(jobset("train", {}), others, {"prod": read_settings(config, "prod")})
+    job = next(job for job in found.jobs if job.directory.job == "train")
+    assert (
+        any(line.startswith("AppProject trainc-prod no longer allows namespace a:") for line in job.cluster) is may_stay
+    )
 
 
 @pytest.mark.parametrize("kind", ["annotations", "labels"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from msgspec.structs import replace
@@ -31,16 +31,14 @@ def application(directory: Directory, settings: Settings) -> str:
     return ".".join(directory[:2] if per_namespace else directory)
 
 
-def applied_with(chosen: Collection[Directory], tree: Tree, settings: Mapping[str, Settings]) -> Tree:
-    """Return the files of a tree in other directories than those chosen that belong to the same applications."""
-    names = {application(each, settings[each.environment]) for each in chosen}
+def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
+    """Return the files of a tree in other directories than those chosen, in the same namespaces."""
+    namespaces = {each[:2] for each in chosen}
     return {
-        name: content
+        f"out/{directory}/{file}": content
         for directory, files in directories(tree).items()
-        if directory not in chosen
-        and (own := settings.get(directory.environment)) is not None
-        and application(directory, own) in names
-        for name, content in ((f"out/{directory}/{file}", data) for file, data in files.items())
+        if directory not in chosen and directory[:2] in namespaces
+        for file, content in files.items()
     }
 
 
@@ -59,12 +57,31 @@ def keeping(settings: Settings, *, last: bool) -> frozenset[str]:
 def sentences(job: JobChange, settings: Settings) -> tuple[str, ...]:
     """Return sentences about the reaction of the cluster to a change, the most important first."""
     found = [*_of_effect(job, settings), *_of_objects(job)]
+    if _may_stay(job, settings):
+        home = job.renamed_from or job.directory
+        found.append(
+            f"AppProject trainc-{home.environment} no longer allows namespace {home.namespace}: if Argo CD applies it"
+            " before it deletes the application, the JobSet stays, and a running job continues."
+        )
     is_automatic = settings.target == FLUX or settings.argocd.automated
     is_removed = job.effect is Effect.DELETED and job.last  # no sync removes an application
     if not is_automatic and not is_removed and job.effect not in _NO_SYNC:
         what = "created" if job.effect is Effect.RENAMED else "applied"
         found.append(f"Nothing is {what} until you sync the application.")
     return tuple(found)
+
+
+def _may_stay(job: JobChange, settings: Settings) -> bool:
+    """Return whether the same commit makes the AppProject forget the namespace of a removed job.
+
+    Argo CD deletes nothing that the AppProject does not allow. trainc.yaml may name the namespaces, or a project that
+    environments share.
+    """
+    argocd = settings.argocd
+    is_removed = job.effect in (Effect.DELETED, Effect.RENAMED) and bool(job.old_name) and not _keeps_jobset(job)
+    is_listed = bool(argocd.namespaces or argocd.project)
+    follows_jobs = settings.target != FLUX and argocd.on_delete == "stop" and bool(argocd.write) and not is_listed
+    return job.last_of_namespace and is_removed and follows_jobs
 
 
 def _of_effect(job: JobChange, settings: Settings) -> Iterator[str]:

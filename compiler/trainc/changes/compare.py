@@ -62,8 +62,8 @@ def compare(
     Names in a tree are paths from the project root (``out/prod/team-a/job/jobset-job.yaml``). Its bytes are read
     directory by directory, and not kept. ``settings`` are those of environments by name, with defaults for others.
     ``there`` has the kind of every entry of the later tree; ``exceptions`` are paths that others may write to. With
-    ``shown``, other directories only decide what happens to their applications. A file that cannot be read becomes a
-    finding.
+    ``shown``, other directories only decide what happens to their applications and namespaces. A file that cannot be
+    read becomes a finding.
     """
     settings = settings or {}
     old, new = directories(before), directories(after)
@@ -73,6 +73,7 @@ def compare(
     ours: set[str] = set()
     settings_of = {each: settings.get(each.environment, Settings()) for each in {*old, *new}}
     remaining = {application(directory, settings_of[directory]) for directory in new}
+    namespaces = {directory[:2] for directory in new}
     unshown = {*old, *new} - {*shown} if shown is not None else set()
     for directory in sorted({*old, *new} - unshown):
         was, now = old.get(directory, {}), new.get(directory, {})
@@ -89,7 +90,7 @@ def compare(
         if before_files != after_files:
             keeps = keeping(settings_of[directory], last=last)
             job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
-            jobs.append(replace(job, last=last))
+            jobs.append(replace(job, last=last, last_of_namespace=directory[:2] not in namespaces))
             findings += found
     jobs = _with_renamed(jobs, old, new)
     # A refused change keeps the other jobs of its application from being applied.
@@ -344,6 +345,7 @@ def _renamed(job: JobChange, other: JobChange, before: Tree, after: Tree) -> Job
         objects=(*objects, *other.objects),
         before=other.before,
         last=other.last,
+        last_of_namespace=other.last_of_namespace,
     )
 
 

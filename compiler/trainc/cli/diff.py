@@ -14,7 +14,7 @@ from trainc.cache.run import RunCache, with_cache
 from trainc.cache.snapshot import load_last
 from trainc.cache.store import open_store
 from trainc.changes import compare
-from trainc.changes.cluster import applied_with, unexplained, without_new_runs
+from trainc.changes.cluster import beside, unexplained, without_new_runs
 from trainc.changes.formats import as_json, as_markdown, as_text
 from trainc.changes.model import Difference, Directory
 from trainc.changes.safeguards import weakened
@@ -192,11 +192,8 @@ def _difference(old: Side, new: Side, names: Collection[str], config: Config) ->
     settings = {name: read_settings(config.data, name) for name in sorted(environments)}
     there = {name: kind for name, kind in new.there.items() if not names or is_below(name, names)}
     shown = {*directories(before), *directories(after)} if names else None
-    if shown is not None:  # what else is in their applications decides what happens to them
-        before, after = (
-            {**applied_with(shown, tree, settings), **part}
-            for tree, part in ((old.output, before), (new.output, after))
-        )
+    if shown is not None:  # what happens to them depends on what else is in their applications and namespaces
+        before, after = {**beside(shown, old.output), **before}, {**beside(shown, new.output), **after}
     difference = compare(before, after, settings, there, unmanaged(config.data), shown=shown)
     texts = [{source.name: source.text for source in side.inputs.sources} for side in (old, new)]
     same = {name for name in texts[0].keys() & texts[1].keys() if texts[0][name] == texts[1][name]}
