@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from trainc.changes import Difference, compare, formats, trees
-from trainc.changes.cluster import beside
+from trainc.changes.cluster import application, beside
 from trainc.changes.model import Directory
 from trainc.changes.trees import select
 from trainc.documents.emit import visible
 from trainc.findings import report
+from trainc.gitops.flux import kustomization
 from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import HEADER
@@ -270,6 +271,26 @@ def test_the_last_job_of_a_namespace_that_the_project_forgets(
     assert (
         any(line.startswith("AppProject trainc-prod no longer allows namespace a:") for line in job.cluster) is may_stay
     )
+
+
+def test_a_group_names_a_job_of_each_environment() -> None:
+    before, after = (
+        {
+            file.replace("/prod/", f"/{environment}/"): data
+            for environment in ("dev", "prod")
+            for n in range(5)
+            for file, data in jobset(f"job{n}", {"image": image}).items()
+        }
+        for image in ("x:1", "x:2")
+    )
+    shown = "    jobs: dev/a/job0, prod/a/job0, dev/a/job1, prod/a/job1, dev/a/job2 and 5 more\n"
+    assert shown in formats.as_text(compare(before, after))
+
+
+def test_the_name_of_a_long_kustomization() -> None:
+    directory = Directory("prod", "a", "b" * 63)
+    settings = read_settings({"environments": {"prod": {"target": "flux"}}}, "prod")
+    assert application(directory, settings) == kustomization(f"out/{directory}", settings)["metadata"]["name"]  # type: ignore[call-overload,index]
 
 
 @pytest.mark.parametrize("kind", ["annotations", "labels"])

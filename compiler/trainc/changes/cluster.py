@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
 from trainc.changes.model import Difference, Directory, Effect, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
+from trainc.gitops.flux import kustomization_name
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
 from trainc.upstream import KUEUE_LABELS, RUN
@@ -27,8 +28,9 @@ NEW_RUN: Final = f"To apply the change, set the annotation {RUN} in the TrainJob
 
 def application(directory: Directory, settings: Settings) -> str:
     """Return the name of the Application, or of Flux's Kustomization, that a directory of out/ belongs to."""
-    per_namespace = settings.target != FLUX and settings.argocd.per == "namespace"
-    return ".".join(directory[:2] if per_namespace else directory)
+    if settings.target == FLUX:
+        return kustomization_name(*directory)
+    return ".".join(directory[:2] if settings.argocd.per == "namespace" else directory)
 
 
 def beside(chosen: Collection[Directory], tree: Tree) -> Tree:

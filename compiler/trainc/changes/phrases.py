@@ -417,8 +417,16 @@ class Group(NamedTuple):
 
     @property
     def names(self) -> str:
-        """The jobs, a few of them by name."""
-        return listed([str(job.directory) for job in self.members], _MEMBERS)
+        """The jobs, a few of them by name, and of more than these the first of each environment."""
+        names = [job.directory for job in self.members]
+        if len(names) > _MEMBERS:
+            seen: Counter[str] = Counter()
+            ranks = {}
+            for name in names:
+                seen[name.environment] += 1
+                ranks[name] = seen[name.environment]
+            names.sort(key=ranks.__getitem__)
+        return listed([*map(str, names)], _MEMBERS)
 
 
 def grouped(jobs: Iterable[JobChange]) -> tuple[Group, ...]:
