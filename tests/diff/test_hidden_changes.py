@@ -287,6 +287,15 @@ def test_a_group_names_a_job_of_each_environment() -> None:
     assert shown in formats.as_text(compare(before, after))
 
 
+def test_a_job_with_the_jobset_of_the_one_that_it_replaces() -> None:
+    after = jobset("train-2", {})
+    before = {file.replace("train-2", "train"): data for file, data in after.items()}
+    (job,) = compare(before, after).jobs
+    assert job.cluster[-1] == (
+        "The two applications sync in no fixed order: both mean JobSet train-2, so it may be gone afterwards."
+    )
+
+
 def test_the_name_of_a_long_kustomization() -> None:
     directory = Directory("prod", "a", "b" * 63)
     settings = read_settings({"environments": {"prod": {"target": "flux"}}}, "prod")

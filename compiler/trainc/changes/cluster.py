@@ -97,8 +97,12 @@ def _of_effect(job: JobChange, settings: Settings) -> Iterator[str]:
         case Effect.RENAMED:
             yield f"JobSet {job.name} is created{_start(job)}."
             yield _removed(job, settings)
-            if job.renamed_from is None or job.application != application(job.renamed_from, settings):
-                yield "The two applications sync in no fixed order: both jobs may run, and need resources, at once."
+            origin = job.renamed_from or job.directory
+            if job.application != application(origin, settings):
+                is_one = job.name == job.old_name and origin.namespace == job.directory.namespace
+                both = "both jobs may run, and need resources, at once"
+                both = f"both mean JobSet {job.name}, so it may be gone afterwards" if is_one else both
+                yield f"The two applications sync in no fixed order: {both}."
         case Effect.DELETED:
             yield _removed(job, settings)
         case Effect.REFUSED:
