@@ -95,7 +95,9 @@ def compare(
     jobs = _with_renamed(jobs, old, new)
     # A refused change keeps the other jobs of its application from being applied.
     stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}
-    stopped |= {application(each, settings_of[each]) for each in unshown if _is_refused(each, old, new)}
+    synced = {job.application for job in jobs}
+    beside = {each: application(each, settings_of[each]) for each in unshown}
+    stopped |= {name for each, name in beside.items() if name in synced and _is_refused(each, old, new)}
     jobs = [
         replace(job, effect=Effect.HELD) if job.application in stopped and job.effect is not Effect.REFUSED else job
         for job in jobs
