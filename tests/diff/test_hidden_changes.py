@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from html import unescape
 from json import dumps
 from typing import Any
 
 import pytest
 
-from trainc.changes import Difference, compare, formats
+from trainc.changes import Difference, compare, formats, trees
+from trainc.changes.cluster import application, beside
+from trainc.changes.model import Directory
 from trainc.changes.trees import select
 from trainc.documents.emit import visible
 from trainc.findings import report
+from trainc.gitops.flux import kustomization
 from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import HEADER
@@ -55,6 +59,19 @@ def test_a_renamed_job_whose_script_changes() -> None:
     assert '  data["run.sh"]\n- run this\n+ run that\n' in shown
 
 
+def test_a_jobset_is_not_read_again_for_each_job_that_it_could_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, after = (
+        {file: data for n in range(20) for file, data in jobset(f"{name}{n:02}x", {"image": f"{name}:{n}"}).items()}
+        for name in ("old", "new")
+    )
+    after |= jobset("other", {"image": "old:7"})
+    found: list[str] = []
+    load = trees.load
+    monkeypatch.setattr(trees, "load", lambda source: found.append(source.name) or load(source))
+    assert [str(job.renamed_from) for job in compare(before, after).jobs if job.renamed_from] == ["prod/a/old07x"]
+    assert max(Counter(found).values()) <= 3
+
+
 LONG = "a" * 300
 
 
@@ -80,6 +97,52 @@ def test_blanks_at_the_end_of_a_line() -> None:
     before, after = (jobset("train", {}, f"python train.py \\{end}\n  --lr=1\n") for end in ("", " "))
     shown = formats.as_text(compare(before, after))
     assert "- python train.py \\\n+ python train.py \\\\x20\n    --lr=1\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("run\t", "run ", "- run\\t\n+ run\\x20\n"),
+        ("run\r", "run", "- run\\r\n+ run\n"),
+        ("run\u00a0x", "run x", "- run\\xa0x\n+ run x\n"),
+        ("run \u3000", "run", "- run \\u3000\n+ run\n"),
+    ],
+)
+def test_blanks_of_other_kinds(old: str, new: str, shown: str) -> None:
+    before, after = (jobset("train", {}, f"first\n{line}\nlast\n") for line in (old, new))
+    assert shown in formats.as_text(compare(before, after))
+
+
+def test_a_newline_at_the_end_that_changes_with_another_line() -> None:
+    before, after = jobset("train", {}, "first\nlast\n"), jobset("train", {}, "first\nend")
+    assert "- last\n+ end\n! newline at the end removed\n" in formats.as_text(compare(before, after))
+    assert "- last\n+ end\n! newline at the end added\n" in formats.as_text(
+        compare(jobset("train", {}, "first\nlast"), jobset("train", {}, "first\nend\n"))
+    )
+
+
+def test_another_type_is_not_a_hidden_secret() -> None:
+    before, after = (jobset("train", {"stdin": value}) for value in (True, 1))
+    assert "- true\n+ 1\n" in formats.as_text(compare(before, after))
+
+
+def test_new_lines_behind_many_old_ones() -> None:
+    before, after = (jobset("train", {}, "".join(f"{each}{n}\n" for n in range(40))) for each in "ab")
+    shown = formats.as_text(compare(before, after))
+    assert [shown.count(f"\n{each}") for each in ("- a", "+ b")] == [15, 15]
+    assert "\n  50 more lines\n" in shown
+
+
+def test_many_similar_lines_in_another_order_take_no_longer_than_other_texts() -> None:
+    lines = [str(n * n % 110) for n in range(20_000)]
+    before, after = (jobset("train", {}, "\n".join(each)) for each in (lines, sorted(lines)))
+    assert "more lines\n" in formats.as_text(compare(before, after))
+
+
+def test_a_small_change_of_a_long_script_is_shown_alone() -> None:
+    lines = [f"line {n}" for n in range(5_000)]
+    before, after = (jobset("train", {}, "\n".join([*lines, each, *lines])) for each in ("this", "that"))
+    assert "  line 4999\n- this\n+ that\n  line 0\n\n" in formats.as_text(compare(before, after))
 
 
 def test_a_weaker_policy_behind_comments_that_are_long_and_many() -> None:
@@ -169,6 +232,99 @@ def test_what_keeps_a_jobset_whose_application_is_deleted(
     (job,) = compare(annotated("train", annotations), {}).jobs
     assert job.cluster == (sentences or ("The objects stay in the cluster because of their annotations.",))
     assert job.effect.value == ("deleted" if sentences else "kept")
+
+
+def test_a_part_of_an_application_with_a_refused_job() -> None:
+    settings = {"prod": read_settings({"environments": {"prod": {"argocd": {"per": "namespace"}}}}, "prod")}
+    kept, gone, other = (
+        Directory("prod", namespace, name) for namespace, name in (("a", "kept"), ("a", "gone"), ("b", "x"))
+    )
+    before = {**jobset("kept", {}), **jobset("gone", {}), **jobset("refused", {}), "out/prod/b/x/jobset-x.yaml": b""}
+    after = {**annotated("kept", {"a": "b"}), **jobset("refused", {"image": "x:2"})}
+    assert {file.split("/")[3] for file in beside({kept, gone}, before)} == {"refused"}
+    found = compare(before, after, settings, shown={kept, gone})
+    assert [(job.directory, job.effect.value) for job in found.jobs] == [(gone, "held"), (kept, "held")]
+    assert found.totals.all.before.jobs == 2
+    del after["out/prod/a/refused/jobset-refused.yaml"]
+    found = compare(before, after, settings, shown={kept, gone})
+    assert [job.effect.value for job in found.jobs] == ["deleted", "updated"]
+    assert found.jobs[0].cluster == ("JobSet gone is pruned, which stops it if it is still running.",)
+    assert beside({other}, before) == {}
+
+
+@pytest.mark.parametrize(
+    ("argocd", "others", "may_stay"),
+    [
+        ({"write": "deploy"}, {}, True),
+        ({"write": "deploy"}, jobset("other", {"image": "x:2"}), False),
+        ({"write": "deploy", "namespaces": ["a"]}, {}, False),
+        ({"write": "deploy", "onDelete": "keep"}, {}, False),
+        ({}, {}, False),
+    ],
+)
+def test_the_last_job_of_a_namespace_that_the_project_forgets(
+    argocd: dict[str, Any], others: dict[str, bytes], may_stay: bool
+) -> None:
+    config = {"environments": {"prod": {"argocd": {"repoURL": "https://example.com/x.git", **argocd}}}}
+    found = compare(jobset("train", {}), others, {"prod": read_settings(config, "prod")})
+    job = next(job for job in found.jobs if job.directory.job == "train")
+    assert (
+        any(line.startswith("AppProject trainc-prod no longer allows namespace a:") for line in job.cluster) is may_stay
+    )
+
+
+def test_a_group_names_a_job_of_each_environment() -> None:
+    before, after = (
+        {
+            file.replace("/prod/", f"/{environment}/"): data
+            for environment in ("dev", "prod")
+            for n in range(5)
+            for file, data in jobset(f"job{n}", {"image": image}).items()
+        }
+        for image in ("x:1", "x:2")
+    )
+    shown = "    jobs: dev/a/job0, prod/a/job0, dev/a/job1, prod/a/job1, dev/a/job2 and 5 more\n"
+    assert shown in formats.as_text(compare(before, after))
+
+
+def test_a_job_with_the_jobset_of_the_one_that_it_replaces() -> None:
+    after = jobset("train-2", {})
+    before = {file.replace("train-2", "train"): data for file, data in after.items()}
+    (job,) = compare(before, after).jobs
+    assert job.cluster[-1] == (
+        "The two applications sync in no fixed order: both mean JobSet train-2, so it may be gone afterwards."
+    )
+
+
+def test_the_name_of_a_long_kustomization() -> None:
+    directory = Directory("prod", "a", "b" * 63)
+    settings = read_settings({"environments": {"prod": {"target": "flux"}}}, "prod")
+    assert application(directory, settings) == kustomization(f"out/{directory}", settings)["metadata"]["name"]  # type: ignore[call-overload,index]
+
+
+@pytest.mark.parametrize("kind", ["annotations", "labels"])
+@pytest.mark.parametrize("value", ["disabled", "Disabled"])
+def test_what_keeps_a_jobset_that_flux_applied(kind: str, value: str) -> None:
+    files = annotated("train", {"kustomize.toolkit.fluxcd.io/prune": value})
+    settings = {"prod": read_settings({"environments": {"prod": {"target": "flux"}}}, "prod")}
+    before = {file: data.replace(b"annotations", kind.encode()) for file, data in files.items()}
+    (job,) = compare(before, {}, settings).jobs
+    assert job.effect.value == "kept"
+
+
+@pytest.mark.parametrize("old", [{}, {"other": "label"}, {"kueue.x-k8s.io/queue-name": "x"}])
+@pytest.mark.parametrize("key", ["queue-name", "priority-class", "max-exec-time-seconds"])
+def test_a_label_that_kueue_allows_to_change_only_while_a_jobset_is_suspended(old: dict[str, str], key: str) -> None:
+    new = {**old, f"kueue.x-k8s.io/{key}": "1"}
+    before, after = (
+        {file: data.replace(b"annotations", b"labels") for file, data in annotated("train", labels).items()}
+        for labels in (old, new)
+    )
+    for one, other in ((before, after), (after, before)):
+        (job,) = compare(one, other).jobs
+        assert job.cluster[1:] == (
+            "Kueue allows this change only while the JobSet is suspended: if it is running, the sync is refused.",
+        )
 
 
 @pytest.mark.parametrize("options", ["Prune=false", "Delete=false"])

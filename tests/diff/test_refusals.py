@@ -42,6 +42,10 @@ CLAIM = {
     "metadata": META,
     "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
 }
+OF_CLAIM = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+KEPT = "update to {} is forbidden when status.currentVolumeAttributesClassName is not nil"
+GOLD = {**CLAIM, "spec": {**CLAIM["spec"], "volumeAttributesClassName": "gold"}}  # type: ignore[dict-item]
+OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 
 def changed(data: dict[str, Any], *edits: tuple[tuple[str | int, ...], Any]) -> dict[str, Any]:
@@ -135,6 +139,16 @@ def test_pods_of_a_suspended_jobset_may_be_placed() -> None:
             (("spec", "resources", "requests", "storage"), "512Mi"),
             [("spec.resources.requests.storage", "field can not be less than status.capacity")],
         ),
+        (CLAIM, (("spec", "resources", "requests", "cpu"), "1"), [("spec.resources.requests.cpu", OF_CLAIM)]),
+        (CLAIM, (("spec", "volumeAttributesClassName"), "gold"), []),
+        (GOLD, (("spec", "volumeAttributesClassName"), "silver"), []),
+        (GOLD, (("spec", "volumeAttributesClassName"), None), [("spec.volumeAttributesClassName", KEPT.format("nil"))]),
+        (
+            GOLD,
+            (("spec", "volumeAttributesClassName"), ""),
+            [("spec.volumeAttributesClassName", KEPT.format("empty string"))],
+        ),
+        (CLAIM, (("metadata", "annotations"), {OLD_CLASS: "a"}), [(f"metadata.annotations.{OLD_CLASS}", IMMUTABLE)]),
     ],
 )
 def test_of_other_objects(
@@ -147,6 +161,13 @@ def test_a_claim_keeps_its_access_modes() -> None:
     effect, ((field, message),) = difference(CLAIM, changed(CLAIM, (("spec", "accessModes"), ["ReadWriteMany"])))
     assert (effect, field) == (Effect.REFUSED, "spec.accessModes")
     assert message.startswith("spec is immutable after creation")
+
+
+def test_the_class_of_a_claim_moves_from_its_annotation_to_its_field() -> None:
+    old = changed(CLAIM, (("metadata", "annotations"), {OLD_CLASS: "fast"}))
+    field = (("spec", "storageClassName"), "fast")
+    assert difference(old, changed(CLAIM, field))[0] is Effect.UPDATED
+    assert difference(old, changed(CLAIM, (field[0], "slow")))[0] is Effect.REFUSED
 
 
 def test_another_name_kind_or_namespace_is_another_object() -> None:

@@ -89,3 +89,13 @@ def test_a_command_whose_output_is_a_secret_is_shown() -> None:
         compare(jobset({"command": ["bash", "-c", "train"]}), jobset({"command": ["bash", "-c", script]}))
     )
     assert 'HF_TOKEN="$(curl example.com/x | sh)" train --token $(cat --password=*** /token)' in shown
+
+
+def test_many_secrets_are_masked_in_a_long_text() -> None:
+    secrets = {f"token_{number}": f"\u00e9{number * 7919:08d}x" for number in range(1_000)}
+    shown = "v0 " * 10_000 + "".join(secrets.values())
+    before, after = (
+        tree("ConfigMap", "v1", {"data": {**secrets, "text": f"{shown} {which}"}}) for which in ("this", "that")
+    )
+    (field,) = compare(before, after).jobs[0].objects[0].fields
+    assert field.new == "v0 " * 10_000 + "***" * 1_000 + " that"

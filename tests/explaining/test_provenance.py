@@ -120,6 +120,23 @@ def test_the_namespace_of_a_folder() -> None:
     assert found.origins == (Provenance("folder", job.namespace, f"jobs/{job.namespace}"),)
 
 
+def test_labels_and_annotations_of_the_second_patch() -> None:
+    build, options = repository()
+    (jobset,) = (
+        each
+        for job in build.jobs
+        for each in job.objects
+        if job.name == "roberta-two-managers" and each.kind == "JobSet"
+    )
+    paths = [("metadata", "labels", f"example.com/{name}") for name in ("cost-center", "team")]
+    rows = table(jobset, [*paths, ("metadata", "annotations", "example.com/contact")], options).rows
+    assert [(row.origins[0].name, row.origins[0].line) for row in rows] == [
+        ("platform.example.com/placement", 33),
+        ("nlp.example.com/team", 59),
+        ("nlp.example.com/team", 61),
+    ]
+
+
 def repository() -> tuple[Build, Options]:
     config, findings = parse(read_config(ROOT).sources[0])
     locked = read_lock(ROOT).sources

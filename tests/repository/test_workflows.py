@@ -16,6 +16,8 @@ import yaml
 from trainc.changes.formats import MARK
 from trainc.changes.formats import as_markdown as render
 from trainc.changes.model import Difference, Directory
+from trainc.findings import report
+from trainc.inputs.source import Document, Source
 
 WORKFLOWS = sorted((Path(__file__).resolve().parents[2] / ".github" / "workflows").glob("*.yml"))
 POSTER = "diff-comment.yml"
@@ -178,7 +180,12 @@ def test_nothing_is_said_of_no_change_but_what_was_said_before_is_replaced(tmp_p
 
 
 def test_a_warning_is_posted_although_nothing_changes(tmp_path: Path) -> None:
-    for difference in (Difference(stale=(Directory("prod", "a", "one"),)), Difference(foreign=("out/prod/evil.yaml",))):
+    relaxed = report("TC520", Document(Source("policies/x.yaml", b""), {}), (), "validationActions changed")
+    for difference in (
+        Difference(stale=(Directory("prod", "a", "one"),)),
+        Difference(foreign=("out/prod/evil.yaml",)),
+        Difference(weakened=(relaxed,)),
+    ):
         status, calls = post(tmp_path, render(difference))
         assert status == 0
         assert calls[-1].startswith("api --method POST repos/a/b/issues/7/comments -F body=@")

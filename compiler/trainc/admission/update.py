@@ -81,7 +81,11 @@ _FIXED: Mapping[str, tuple[tuple[Path, ...], str]] = {
 _SET_BY_CLUSTER = ("storageClassName", "volumeName", "dataSourceRef")
 """Fields of a claim that a cluster sets if they are absent, so that adding them may change nothing."""
 
-_STORAGE: Path = ("spec", "resources", "requests", "storage")
+_CLASS: Path = ("spec", "volumeAttributesClassName")
+_CLASS_KEPT = "update to {} is forbidden when status.currentVolumeAttributesClassName is not nil"
+_OLD_CLASS: Path = ("metadata", "annotations", "volume.beta.kubernetes.io/storage-class")
+_REQUESTS: Path = ("spec", "resources", "requests")
+_STORAGE: Path = (*_REQUESTS, "storage")
 
 
 def refused_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:
@@ -94,17 +98,33 @@ def refused_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChang
     fixed = [(path, message) for path in paths]
     if kind in ("ConfigMap", "Secret") and old.get("immutable") is True:
         fixed += [((name,), FROZEN) for name in ("immutable", "data", "binaryData", "stringData")]
+    if kind == "PersistentVolumeClaim":
+        requests = {**as_object(get(old, *_REQUESTS)), **as_object(get(new, *_REQUESTS))}
+        fixed += [((*_REQUESTS, name), _CLAIM) for name in requests if name != _STORAGE[-1]]
+        fixed += _claim_rules(new, old)
     for path, text in fixed:
         value, was = get(new, *path), get(old, *path)
         known = was is not None or path[-1] not in _SET_BY_CLUSTER
         if known and not same(value, was) and (value or was):  # an empty value is stored as none
             yield ForbiddenChange(path, value, was, text, forbidden(dotted(path), text))
+
+
+def _claim_rules(new: JsonObject, old: JsonObject) -> Iterator[tuple[Path, str]]:
+    """Yield the fields of a claim that may change, but not in this way, and the messages.
+
+    The claim is taken to be bound, and the size and class that it has to be those that it asked for.
+    """
     value, was = get(new, *_STORAGE), get(old, *_STORAGE)
     try:
-        if kind == "PersistentVolumeClaim" and None not in (value, was) and from_json(value) < from_json(was):
-            yield ForbiddenChange(_STORAGE, value, was, _LESS, forbidden(dotted(_STORAGE), _LESS))
+        if None not in (value, was) and from_json(value) < from_json(was):
+            yield _STORAGE, _LESS
     except ValueError:  # not a quantity
-        return
+        pass
+    if not (value := get(new, *_CLASS)):
+        yield _CLASS, _CLASS_KEPT.format("nil" if value is None else "empty string")
+    value, was = get(new, *_OLD_CLASS), get(old, *_OLD_CLASS)
+    if value is not None or was is None or get(new, "spec", "storageClassName") != was:  # else it becomes the field
+        yield _OLD_CLASS, IMMUTABLE
 
 
 def rewritten(job: JsonObject, before: JsonObject | None = None) -> JsonObject:

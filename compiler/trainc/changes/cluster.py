@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, as_object
+from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
 from trainc.changes.model import Difference, Directory, Effect, JobChange, ObjectChange, Usage
+from trainc.changes.trees import Tree, directories
+from trainc.gitops.flux import kustomization_name
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
-from trainc.upstream import RUN
+from trainc.upstream import KUEUE_LABELS, RUN
 
 FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
@@ -26,8 +28,20 @@ NEW_RUN: Final = f"To apply the change, set the annotation {RUN} in the TrainJob
 
 def application(directory: Directory, settings: Settings) -> str:
     """Return the name of the Application, or of Flux's Kustomization, that a directory of out/ belongs to."""
-    per_namespace = settings.target != FLUX and settings.argocd.per == "namespace"
-    return ".".join(directory[:2] if per_namespace else directory)
+    if settings.target == FLUX:
+        return kustomization_name(*directory)
+    return ".".join(directory[:2] if settings.argocd.per == "namespace" else directory)
+
+
+def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
+    """Return the files of a tree in other directories than those chosen, in the same namespaces."""
+    namespaces = {each[:2] for each in chosen}
+    return {
+        f"out/{directory}/{file}": content
+        for directory, files in directories(tree).items()
+        if directory not in chosen and directory[:2] in namespaces
+        for file, content in files.items()
+    }
 
 
 def keeping(settings: Settings, *, last: bool) -> frozenset[str]:
@@ -45,12 +59,31 @@ def keeping(settings: Settings, *, last: bool) -> frozenset[str]:
 def sentences(job: JobChange, settings: Settings) -> tuple[str, ...]:
     """Return sentences about the reaction of the cluster to a change, the most important first."""
     found = [*_of_effect(job, settings), *_of_objects(job)]
+    if _may_stay(job, settings):
+        home = job.renamed_from or job.directory
+        found.append(
+            f"AppProject trainc-{home.environment} no longer allows namespace {home.namespace}: if Argo CD applies it"
+            " before it deletes the application, the JobSet stays, and a running job continues."
+        )
     is_automatic = settings.target == FLUX or settings.argocd.automated
     is_removed = job.effect is Effect.DELETED and job.last  # no sync removes an application
     if not is_automatic and not is_removed and job.effect not in _NO_SYNC:
         what = "created" if job.effect is Effect.RENAMED else "applied"
         found.append(f"Nothing is {what} until you sync the application.")
     return tuple(found)
+
+
+def _may_stay(job: JobChange, settings: Settings) -> bool:
+    """Return whether the same commit makes the AppProject forget the namespace of a removed job.
+
+    Argo CD deletes nothing that the AppProject does not allow. trainc.yaml may name the namespaces, or a project that
+    environments share.
+    """
+    argocd = settings.argocd
+    is_removed = job.effect in (Effect.DELETED, Effect.RENAMED) and bool(job.old_name) and not _keeps_jobset(job)
+    is_listed = bool(argocd.namespaces or argocd.project)
+    follows_jobs = settings.target != FLUX and argocd.on_delete == "stop" and bool(argocd.write) and not is_listed
+    return job.last_of_namespace and is_removed and follows_jobs
 
 
 def _of_effect(job: JobChange, settings: Settings) -> Iterator[str]:
@@ -64,8 +97,12 @@ def _of_effect(job: JobChange, settings: Settings) -> Iterator[str]:
         case Effect.RENAMED:
             yield f"JobSet {job.name} is created{_start(job)}."
             yield _removed(job, settings)
-            if job.renamed_from is None or job.application != application(job.renamed_from, settings):
-                yield "The two applications sync in no fixed order: both jobs may run, and need resources, at once."
+            origin = job.renamed_from or job.directory
+            if job.application != application(origin, settings):
+                is_one = job.name == job.old_name and origin.namespace == job.directory.namespace
+                both = "both jobs may run, and need resources, at once"
+                both = f"both mean JobSet {job.name}, so it may be gone afterwards" if is_one else both
+                yield f"The two applications sync in no fixed order: {both}."
         case Effect.DELETED:
             yield _removed(job, settings)
         case Effect.REFUSED:
@@ -125,28 +162,48 @@ def _updated(job: JobChange) -> str:
     return "Other objects change; the JobSet does not, and its pods keep running."
 
 
-def sync_options(annotations: Mapping[str, Json]) -> frozenset[str]:
-    """Return the options in annotations for Argo CD and Flux, each with its annotation."""
-    prefixes = ("argocd.argoproj.io/", _FLUX, "helm.sh/resource-policy")
-    return frozenset(
+def sync_options(metadata: Json) -> frozenset[str]:
+    """Return the options for Argo CD and Flux in the metadata of an object, each with its annotation or label.
+
+    Flux reads both, in any case (AnyInMetadata in fluxcd/pkg/ssa/utils); Argo CD reads annotations only.
+    """
+    found = {
         f"{key} {option.strip()}"
-        for key, value in annotations.items()
-        if key.startswith(prefixes)
+        for key, value in as_object(get(metadata, "annotations")).items()
+        if key.startswith(("argocd.argoproj.io/", "helm.sh/resource-policy"))
         for option in str(value).split(",")
-    )
+    }
+    for kind in ("annotations", "labels"):
+        values = as_object(get(metadata, kind)).items()
+        found.update(f"{key} {value}".lower() for key, value in values if key.startswith(_FLUX))
+    return frozenset(found)
+
+
+def _changed_metadata(change: ObjectChange) -> tuple[JsonObject, JsonObject]:
+    """Return the labels and annotations of an object that differ, before and after."""
+    found: list[dict[str, dict[str, Json]]] = [{"annotations": {}, "labels": {}} for _ in range(2)]
+    for field in change.fields:
+        for side, value in zip(found, (field.old, field.new), strict=True):
+            for kind, values in side.items():
+                start = f'metadata.{kind}["'
+                if field.path == start[:-2]:
+                    values.update(as_object(value))
+                elif field.path.startswith(start) and value is not None:
+                    values[field.path[len(start) : -2]] = value
+    before, after = found
+    return {**before}, {**after}
 
 
 def _changed_options(change: ObjectChange) -> tuple[frozenset[str], frozenset[str]]:
     """Return the options of an object that were removed, and those that were added."""
-    annotations: list[dict[str, Json]] = [{}, {}]
-    for field in change.fields:
-        for found, value in zip(annotations, (field.old, field.new), strict=True):
-            if field.path == "metadata.annotations":
-                found.update(as_object(value))
-            elif field.path.startswith('metadata.annotations["') and value is not None:
-                found[field.path[22:-2]] = value
-    before, after = map(sync_options, annotations)
+    before, after = map(sync_options, _changed_metadata(change))
     return before - after, after - before
+
+
+def _concerns_kueue(change: ObjectChange) -> bool:
+    """Return whether a JobSet gets, loses or changes a label that Kueue's webhook fixes while it is not suspended."""
+    labels = [as_object(side["labels"]) for side in _changed_metadata(change)]
+    return change.kind == "JobSet" and any(label in side for side in labels for label in KUEUE_LABELS)
 
 
 def _rerun(job: JobChange, settings: Settings) -> Iterator[str]:
@@ -200,7 +257,7 @@ _PROTECTION: Final = ("is no longer protected from deletion: it loses", "is now 
 def _of_objects(job: JobChange) -> Iterator[str]:
     """Yield sentences about the queue, Jobs that get another name, and ConfigMaps and claims."""
     is_updated = job.effect is Effect.UPDATED
-    if is_updated and any(change.what in ("queue", "priority") and change.old for change in job.properties):
+    if is_updated and any(map(_concerns_kueue, job.objects)):
         yield "Kueue allows this change only while the JobSet is suspended: if it is running, the sync is refused."
     for change in job.objects:
         for options, text in zip(_changed_options(change), _PROTECTION, strict=True):

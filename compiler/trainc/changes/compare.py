@@ -6,7 +6,8 @@ A removed job and a new one that differ only in their names count as a renamed j
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import lru_cache, partial
 from json import dumps
 from typing import Final
 
@@ -42,6 +43,8 @@ from trainc.project.files import Kind, foreign
 from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.upstream import RUN
 
+_Directories = Mapping[Directory, Tree]
+
 _RUN: Final = re.compile(r"-([1-9][0-9]{0,8})")
 
 
@@ -51,13 +54,16 @@ def compare(
     settings: Mapping[str, Settings] | None = None,
     there: Mapping[str, Kind] | None = None,
     exceptions: Collection[str] = (),
+    *,
+    shown: Collection[Directory] | None = None,
 ) -> Difference:
     """Return the difference between two trees of out/, and what the cluster does about it.
 
     Names in a tree are paths from the project root (``out/prod/team-a/job/jobset-job.yaml``). Its bytes are read
     directory by directory, and not kept. ``settings`` are those of environments by name, with defaults for others.
-    ``there`` has the kind of every entry of the later tree; ``exceptions`` are paths that others may write to. A file
-    that cannot be read becomes a finding.
+    ``there`` has the kind of every entry of the later tree; ``exceptions`` are paths that others may write to. With
+    ``shown``, other directories only decide what happens to their applications and namespaces. A file that cannot be
+    read becomes a finding.
     """
     settings = settings or {}
     old, new = directories(before), directories(after)
@@ -67,7 +73,9 @@ def compare(
     ours: set[str] = set()
     settings_of = {each: settings.get(each.environment, Settings()) for each in {*old, *new}}
     remaining = {application(directory, settings_of[directory]) for directory in new}
-    for directory in sorted({*old, *new}):
+    namespaces = {directory[:2] for directory in new}
+    unshown = {*old, *new} - {*shown} if shown is not None else set()
+    for directory in sorted({*old, *new} - unshown):
         was, now = old.get(directory, {}), new.get(directory, {})
         after_files = owned(now)
         before_files = after_files if was == now else owned(was)
@@ -82,11 +90,14 @@ def compare(
         if before_files != after_files:
             keeps = keeping(settings_of[directory], last=last)
             job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
-            jobs.append(replace(job, last=last))
+            jobs.append(replace(job, last=last, last_of_namespace=directory[:2] not in namespaces))
             findings += found
     jobs = _with_renamed(jobs, old, new)
     # A refused change keeps the other jobs of its application from being applied.
     stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}
+    synced = {job.application for job in jobs}
+    beside = {each: application(each, settings_of[each]) for each in unshown}
+    stopped |= {name for each, name in beside.items() if name in synced and _is_refused(each, old, new)}
     jobs = [
         replace(job, effect=Effect.HELD) if job.application in stopped and job.effect is not Effect.REFUSED else job
         for job in jobs
@@ -95,6 +106,15 @@ def compare(
     others = tuple(foreign(dict.fromkeys(after, Kind.FILE) if there is None else there, ours, exceptions))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
     return Difference(tuple(jobs), len(demands) - len(jobs), totals(demands), (*others, *findings), foreign=is_read)
+
+
+def _is_refused(directory: Directory, old: _Directories, new: _Directories) -> bool:
+    """Return whether a cluster refuses the change of a directory."""
+    before, after = old.get(directory, {}), new.get(directory, {})
+    if before == after:
+        return False
+    files = owned(before), owned(after)
+    return _compare_directory(directory, *files, "", (Demand(), Demand()), keeps=())[0].effect is Effect.REFUSED
 
 
 def _compare_directory(
@@ -197,7 +217,7 @@ def _compare_objects(
     file: str, old: Document | None, new: Document | None, keeps: Collection[str]
 ) -> tuple[list[ObjectChange], tuple[Refusal, ...], tuple[Finding, ...]]:
     """Return the changes of the object of a file, what a cluster refuses of them, and findings."""
-    options = sync_options(as_object(get(old.data, "metadata", "annotations"))) if old is not None else frozenset()
+    options = sync_options(old.data["metadata"]) if old is not None else frozenset()
     is_kept = not options.isdisjoint(keeps)
     if old is None or new is None or _kind(old) != _kind(new):
         found = []
@@ -247,10 +267,11 @@ def _name(document: Document) -> str:
 _COMPARED: Final = 2000
 """The most pairs of jobs compared; beyond that, renamed jobs are reported as removed and new ones."""
 
+_READ: Final = 16_000_000
+"""The most bytes of JobSets read for that: ten seconds."""
+
 _Names = tuple[tuple[str, str], ...]
 """Pairs of old and new names, longest first."""
-
-_Directories = Mapping[Directory, Tree]
 
 
 def _with_renamed(jobs: list[JobChange], before: _Directories, after: _Directories) -> list[JobChange]:
@@ -260,16 +281,25 @@ def _with_renamed(jobs: list[JobChange], before: _Directories, after: _Directori
         if job.effect is Effect.DELETED and job.old_name:
             removed.setdefault((job.directory.environment, job.queue, job.before), []).append(job)
     origins: dict[Directory, JobChange] = {}
-    compared = 0
+    remaining: dict[Directory, Document | None] = {}  # those read of removed jobs
+    compared = size = 0
     for job in jobs:
         if job.effect is not Effect.CREATED or not job.name:
             continue
         candidates = removed.get((job.directory.environment, job.queue, job.after), [])
+        if not candidates or size > _READ:
+            continue
+        new, read_bytes = _jobset(after[job.directory], job)
+        size += read_bytes
         for other in candidates[: _COMPARED - compared]:
-            old, new = _jobset(before[other.directory], other), _jobset(after[job.directory], job)
+            if other.directory not in remaining and size <= _READ:
+                remaining[other.directory], read_bytes = _jobset(before[other.directory], other)
+                size += read_bytes
+            old = remaining.get(other.directory)
             compared += 1
             if old and new and _is_same(old.data, new.data, _renames(other, old, job, new)):
                 candidates.remove(other)
+                del remaining[other.directory]
                 origins[job.directory] = other
                 break
     taken = {other.directory for other in origins.values()}
@@ -282,10 +312,11 @@ def _with_renamed(jobs: list[JobChange], before: _Directories, after: _Directori
     ]
 
 
-def _jobset(files: Tree, job: JobChange) -> Document | None:
-    """Return the JobSet of a removed or new job."""
+def _jobset(files: Tree, job: JobChange) -> tuple[Document | None, int]:
+    """Return the JobSet of a removed or new job, and its size in bytes."""
     file = next(change.file for change in job.objects if change.kind == "JobSet")
-    return read(file, bytes_of(files[file.rpartition("/")[2]]), old=True)[0]
+    data = bytes_of(files[file.rpartition("/")[2]])
+    return read(file, data, old=True)[0], len(data)
 
 
 def _renamed(job: JobChange, other: JobChange, before: Tree, after: Tree) -> JobChange:
@@ -316,6 +347,7 @@ def _renamed(job: JobChange, other: JobChange, before: Tree, after: Tree) -> Job
         objects=(*objects, *other.objects),
         before=other.before,
         last=other.last,
+        last_of_namespace=other.last_of_namespace,
     )
 
 
@@ -444,13 +476,38 @@ def masked(document: Document, other: Document | None) -> JsonObject:
         if each is not None:
             texts.update(secret.text for found in hidden(each).values() for secret in found)
     spellings = {form for text in texts for form in (text, dumps(text)[1:-1]) if len(form) >= LEAST}
-    # Longest first: one secret may begin as another does.
-    forms = re.compile("|".join(map(re.escape, sorted(spellings, key=lambda form: (-len(form), form)))) or r"(?!)")
+    without = _mask_of(frozenset(spellings))
     here = hidden(document)
 
     def mask(path: Path, value: Json) -> Json:
         for secret in here.get(path, ()):
             value = MASK if secret.whole or not isinstance(value, str) else value.replace(secret.text, MASK)
-        return forms.sub(MASK, value) if isinstance(value, str) else value
+        return without(value) if isinstance(value, str) else value
 
     return as_object(mapped(document.data, mask)) if texts else document.data
+
+
+_FEW: Final = 100
+"""The most texts that Python's regular expressions look for one after the other."""
+
+
+@lru_cache(maxsize=4)
+def _mask_of(texts: frozenset[str]) -> Callable[[str], str]:
+    """Return a function that masks any of the texts in a value."""
+    # Longest first: one secret may begin as another does.
+    forms = sorted(texts, key=lambda form: (-len(form), form))
+    if len(forms) <= _FEW:
+        return partial(re.compile("|".join(map(re.escape, forms)) or r"(?!)").sub, MASK)
+    import re2  # type: ignore[import-untyped]
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1  # UTF-8 as bytes, since a text may have surrogates
+    options.log_errors = False
+    options.max_mem = 1 << 30
+    many = re2.compile(b"|".join(re2.escape(form.encode("utf-8", "surrogatepass")) for form in forms), options)
+
+    def without(value: str) -> str:
+        found: bytes = many.sub(MASK.encode(), value.encode("utf-8", "surrogatepass"))
+        return found.decode("utf-8", "surrogatepass")
+
+    return without

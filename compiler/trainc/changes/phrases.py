@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import unified_diff
+from itertools import accumulate
 from json import dumps
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from trainc.basics.differences import common_start
+from trainc.basics.differences import common_start, same
 from trainc.basics.jsonvalues import Json
 from trainc.changes.model import (
     Difference,
@@ -83,7 +84,7 @@ def listed(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def _limited(lines: Sequence[str], most: int, what: str, start: str = "  ") -> Iterator[str]:
+def _limited(lines: Sequence[str], most: int, what: str, start: str) -> Iterator[str]:
     """Yield the first lines, and a line with the number of the others."""
     yield from lines[:most]
     if (rest := len(lines) - most) > 0:
@@ -211,21 +212,42 @@ def change_lines(job: JobChange) -> Iterator[str]:
 
 def _field_lines(field: FieldChange) -> Iterator[str]:
     """Yield the lines of both values, signed; of longer ones only where they differ."""
-    if field.old == field.new:
+    if same(field.old, field.new):
         yield f"! hidden: {MASK}"
         return
     old, new = _lines(field.old), _lines(field.new)
     if old == new:  # except for a newline at the end
         old, new = ([dumps(value, ensure_ascii=False)] for value in (field.old, field.new))
     found = list(_hunks(old, new)) if min(len(old), len(new)) > 1 else list(_signed(old, new))
-    yield from _limited([one_line(line, WIDTH) for line in found], LINES, "line")
+    shown = _halved(found)[:LINES]
+    yield from (one_line(line, WIDTH) for line in shown)
+    if rest := len(found) - len(shown):
+        yield f"  {counted(rest, 'more line')}"
+    if old != new and min(len(old), len(new)) > 1 and (change := _last_newline(field)):
+        yield f"! newline at the end {change}"
+
+
+def _last_newline(field: FieldChange) -> str:
+    """Return whether a text gets or loses the newline at its end, which its lines do not show."""
+    if not (isinstance(field.old, str) and isinstance(field.new, str)):
+        return ""
+    before, after = field.old.endswith("\n"), field.new.endswith("\n")
+    return "" if before == after else "added" if after else "removed"
+
+
+def _halved(lines: list[str]) -> list[str]:
+    """Return lines without removed ones that would leave too little room for the others."""
+    others = sum(not line.startswith("-") for line in lines)
+    room = LINES - min(others, LINES // 2)
+    seen = accumulate(line.startswith("-") for line in lines)
+    return [line for line, count in zip(lines, seen, strict=True) if not line.startswith("-") or count <= room]
 
 
 def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
     """Yield the lines that differ with one line around them, and dots between hunks."""
     removed: list[str] = []
     added: list[str] = []
-    for number, line in enumerate([*list(unified_diff(old, new, lineterm="", n=1))[2:], ""]):
+    for number, line in enumerate([*_unified(old, new), ""]):
         if line.startswith("-"):
             removed.append(line[1:])
         elif line.startswith("+"):
@@ -237,6 +259,21 @@ def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
                 yield "  ..."
             elif line.startswith(" "):
                 yield f"  {line[1:]}".rstrip()
+
+
+_MOST_PAIRS: Final = 4_000_000
+"""The most pairs of lines of two texts that are compared one by one, which takes time for each pair that is equal."""
+
+
+def _unified(old: list[str], new: list[str]) -> list[str]:
+    """Return two texts as a unified diff without its head; of long ones all from the first to the last difference."""
+    if len(old) * len(new) > _MOST_PAIRS:
+        start = max(common_start(old, new) - 1, 0)
+        end = max(common_start(old[start:][::-1], new[start:][::-1]) - 1, 0)
+        old, new = (text[start : len(text) - end] for text in (old, new))
+    if len(old) * len(new) > _MOST_PAIRS:
+        return [*(f"-{line}" for line in old), *(f"+{line}" for line in new)]
+    return list(unified_diff(old, new, lineterm="", n=1))[2:]
 
 
 def _signed(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
@@ -251,10 +288,20 @@ def _signed(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
                 yield f"{sign} {text[start : start + _PIECE]}".rstrip()
 
 
+_BLANK: Final = re.compile(r"[^\S ]")
+
+
+def _with_blanks(line: str) -> str:
+    """Return a line with escapes for spaces at its end, and for all other blanks."""
+    found = _BLANK.sub(lambda match: match[0].encode("unicode_escape").decode(), line)
+    text = found.rstrip(" ")
+    return text + (len(found) - len(text)) * r"\x20"
+
+
 def _differing(old: str, new: str) -> tuple[str, str]:
-    """Return two lines: if one is long without what both begin and end with, and with blanks at the end visible."""
-    if old.rstrip() == new.rstrip():
-        old, new = (line.rstrip() + (len(line) - len(line.rstrip())) * r"\x20" for line in (old, new))
+    """Return two lines: if one is long without what both begin and end with, and with blanks visible that differ."""
+    if _BLANK.sub(" ", old).rstrip() == _BLANK.sub(" ", new).rstrip():
+        old, new = map(_with_blanks, (old, new))
     if max(len(old), len(new)) <= _PIECE:
         return old, new
     start = max(common_start(old, new) - _AROUND, 0)
@@ -370,8 +417,16 @@ class Group(NamedTuple):
 
     @property
     def names(self) -> str:
-        """The jobs, a few of them by name."""
-        return listed([str(job.directory) for job in self.members], _MEMBERS)
+        """The jobs, a few of them by name, and of more than these the first of each environment."""
+        names = [job.directory for job in self.members]
+        if len(names) > _MEMBERS:
+            seen: Counter[str] = Counter()
+            ranks = {}
+            for name in names:
+                seen[name.environment] += 1
+                ranks[name] = seen[name.environment]
+            names.sort(key=ranks.__getitem__)
+        return listed([*map(str, names)], _MEMBERS)
 
 
 def grouped(jobs: Iterable[JobChange]) -> tuple[Group, ...]:

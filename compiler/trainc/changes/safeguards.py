@@ -260,8 +260,13 @@ def _more_namespaces(was: tuple[str, ...], now: tuple[str, ...]) -> Iterator[tup
     if was and not now:
         yield path, "the namespaces of jobs are no longer limited"
     for pattern in now if was else ():
-        if not any(fnmatchcase(pattern, each) for each in was):  # * is also a character that * matches
+        if not any(_includes(each, pattern) for each in was):
             yield path, f"jobs are also allowed in {pattern}"
+
+
+def _includes(pattern: str, other: str) -> bool:
+    """Return whether a pattern clearly matches everything that another does."""
+    return pattern == other or (not {*"?["} & {*pattern} and fnmatchcase(other, pattern))
 
 
 def _other_files(was: Settings, now: Settings) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -285,6 +290,9 @@ def _other_files(was: Settings, now: Settings) -> Iterator[tuple[tuple[str, ...]
 def _restarting(before: Revision, after: Revision, config: Document) -> Iterator[Finding]:
     """Yield a finding for each setting with which Argo CD or Flux deploys all jobs of an environment anew."""
     environments = as_object(before.config.get("environments"))
+    written = {_folder(read_settings(after.config, name)) for name in as_object(after.config.get("environments"))} - {
+        ""
+    }
     for name in (name for name in as_object(after.config.get("environments")) if name in environments):
         was, now = (read_settings(revision.config, name) for revision in (before, after))
         by_flux = was.target == "flux"
@@ -306,6 +314,25 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
             where = next((place for place in places if get(after.config, *place, path[0]) is not None), places[0])
             message = f"environment {name}: {'.'.join(path)} changed from {old} to {new} since {before.name}: {effect}"
             yield report(RESTARTING, config, existing(config.data, (*where, *path)), message, hint=hint)
+        if not kept and (folder := _folder(was)) in written and _folder(now) != folder and now.target == was.target:
+            yield _unwritten(name, folder, before, was.target, config)
+
+
+def _unwritten(name: str, folder: str, before: Revision, target: str, config: Document) -> Finding:
+    """Return the finding of an environment whose Applications or Kustomizations render removes from a folder."""
+    what = "Kustomizations" if target == "flux" else "ApplicationSet"
+    effect = f"render removes its {what} from {folder}, which stops running jobs"
+    message = f"environment {name}: no longer in {target}.write {folder} since {before.name}: {effect}"
+    hint = f"set {target}.write as before: a section {target} of an environment replaces that of defaults"
+    path = existing(config.data, ("environments", name, target, "write"))
+    return report(RESTARTING, config, path, message, hint=hint)
+
+
+def _folder(settings: Settings) -> str:
+    """Return the folder to which render writes the objects of Argo CD or Flux, or nothing."""
+    if settings.target == "flux":
+        return settings.flux.write
+    return settings.argocd.write if settings.argocd.repo_url else ""
 
 
 def _placement(settings: Settings) -> Mapping[tuple[str, ...], str]:

@@ -14,11 +14,11 @@ from trainc.cache.run import RunCache, with_cache
 from trainc.cache.snapshot import load_last
 from trainc.cache.store import open_store
 from trainc.changes import compare
-from trainc.changes.cluster import unexplained, without_new_runs
+from trainc.changes.cluster import beside, unexplained, without_new_runs
 from trainc.changes.formats import as_json, as_markdown, as_text
 from trainc.changes.model import Difference, Directory
 from trainc.changes.safeguards import weakened
-from trainc.changes.trees import Tree, directory_of, is_below, select
+from trainc.changes.trees import Tree, directories, directory_of, is_below, select
 from trainc.changes.trees import sources as output_sources
 from trainc.cli.command import CLEAN, ERRORS, STALE, Command, WrongValue, echo
 from trainc.cli.compiling import executor_of, request_of, revision_errors
@@ -191,7 +191,10 @@ def _difference(old: Side, new: Side, names: Collection[str], config: Config) ->
     environments = {name.split("/")[1] for name in (*before, *after)}
     settings = {name: read_settings(config.data, name) for name in sorted(environments)}
     there = {name: kind for name, kind in new.there.items() if not names or is_below(name, names)}
-    difference = compare(before, after, settings, there, unmanaged(config.data))
+    shown = {*directories(before), *directories(after)} if names else None
+    if shown is not None:  # what happens to them depends on what else is in their applications and namespaces
+        before, after = {**beside(shown, old.output), **before}, {**beside(shown, new.output), **after}
+    difference = compare(before, after, settings, there, unmanaged(config.data), shown=shown)
     texts = [{source.name: source.text for source in side.inputs.sources} for side in (old, new)]
     same = {name for name in texts[0].keys() & texts[1].keys() if texts[0][name] == texts[1][name]}
     return replace(

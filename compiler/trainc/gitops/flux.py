@@ -57,12 +57,18 @@ LONGEST: Final = 63
 """The longest name, since Flux uses it as the value of a label."""
 
 
+def kustomization_name(*names: str) -> str:
+    """Return the name of the Kustomization of an environment, namespace and job; too long a name ends with a hash."""
+    name = ".".join(names)
+    if len(name) <= LONGEST:
+        return name
+    end = f"-{sha256(name.encode()).hexdigest()[:8]}"
+    return name[: LONGEST - len(end)].rstrip("-.") + end
+
+
 def kustomization(directory: str, settings: Settings) -> JsonObject:
-    """Return the Kustomization of ``out/<environment>/<namespace>/<job>``; too long a name ends with a hash."""
-    options, name = settings.flux, ".".join(directory.split("/")[1:])
-    if len(name) > LONGEST:
-        end = f"-{sha256(name.encode()).hexdigest()[:8]}"
-        name = name[: LONGEST - len(end)].rstrip("-.") + end
+    """Return the Kustomization of ``out/<environment>/<namespace>/<job>``."""
+    options, name = settings.flux, kustomization_name(*directory.split("/")[1:])
     spec: JsonObject = {
         "interval": options.interval,
         "path": f"./{in_repository(directory, settings)}",

@@ -39,6 +39,9 @@ RUN_NUMBER: Final = "TC609"
 _ADVISORY = frozenset((TRAINJOB, *RUNTIMES))
 """The kinds that may never be applied to a cluster."""
 
+_COMPARED: Final = ("JobSet", "ConfigMap", "RoleBinding", "Secret")
+"""The kinds of a job's objects with immutable fields. Other Jobs have a hash of their spec in the name."""
+
 _ABSENT = "nothing"
 _REWRITTEN = "the text is unchanged, but Trainer's webhook rewrites quantities when it sets the time of a runtime patch"
 _TRIED = 16
@@ -71,7 +74,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Notes on objects of the base revision that cannot be compared."""
-        return self.base.notes("JobSet", "ConfigMap")
+        return self.base.notes(*_COMPARED)
 
     def of_input(self, document: Document) -> tuple[Finding, ...]:
         """Return findings on refused changes of a document, as a cluster stores it.
@@ -125,10 +128,10 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         return report(RUN_NUMBER, *source, message, hint=hint, related=related, severity=Severity.WARNING)
 
     def of_objects(self, model: Model, objects: Iterable[Object]) -> tuple[Finding, ...]:
-        """Return findings on refused changes of a job's JobSet and ConfigMaps, at their sources."""
+        """Return findings on refused changes of a job's objects, at their sources."""
         found: list[Finding] = []
         for obj in objects:
-            old = self.base.emitted(*identify(obj.data)) if obj.kind in ("JobSet", "ConfigMap") else None
+            old = self.base.emitted(*identify(obj.data)) if obj.kind in _COMPARED else None
             if old is not None and obj.kind == "JobSet":
                 found += self._of_another_job(model, obj, old) or self._jobset(model, obj, old)
             elif old is not None:
@@ -148,7 +151,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         return (report("TC602", model.job, job_name_path(model.job), message, found=jobset.name, related=related),)
 
     def _source_of_content(self, model: Model, obj: Object, change: Change) -> tuple[Document, Path]:
-        """Return the source of a change of a ConfigMap: the first change of the inputs, if there is one."""
+        """Return the source of a change of an object: the first change of the inputs, if there is one."""
         return self._first_change(model) or self._cause(model, obj, change)
 
     def _immutable(

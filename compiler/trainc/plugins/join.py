@@ -102,8 +102,8 @@ def _template(runtime: Document, merged: str, replacing: bool, by_launcher: bool
         unpatched,
         applied,
         pod_sets,
-        _propagated(template, spec, "labels"),
-        _propagated(template, spec, "annotations"),
+        propagated(template, spec, "labels"),
+        propagated(template, spec, "annotations"),
         resources,
     )
 
@@ -165,7 +165,7 @@ def _with_one_source(merged: JsonObject, patch: JsonObject) -> JsonObject:
     return {**merged, "replicatedJobs": jobs}
 
 
-def _propagated(template: JsonObject, spec: JsonObject, kind: str) -> dict[str, str]:
+def propagated(template: JsonObject, spec: JsonObject, kind: str) -> dict[str, str]:
     """Return the JobSet's labels or annotations: the template's, then every patch's (K1: never the TrainJob's)."""
     patches = (get(p, "trainingRuntimeSpec", "template") for p in objects(spec.get("runtimePatches")))
     sources = [get(source, "metadata", kind) for source in (template, *patches)]

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from trainc.admission.jobset import admit_jobset
 from trainc.basics.differences import counterpart, key_of
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, existing, get
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get
 from trainc.gitops import passes
 from trainc.gitops.base import JOBSET, name_path, namespace_origin
 from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
 from trainc.plugins import PLUGINS, built, enabled, shaped
 from trainc.plugins.jobset import build as build_jobset
-from trainc.plugins.join import join, patched
+from trainc.plugins.join import join, patched, propagated
 from trainc.plugins.model import Model, Object, Objects, Origin
 from trainc.plugins.origins import nearest
 from trainc.schema import admit, resource
@@ -162,12 +162,15 @@ def _template(model: Model) -> Step:
 
 def _patches(model: Model) -> list[Step]:
     patches = as_list(get(model.job.data, "spec", "runtimePatches"))
+    template = as_object(get(model.runtime.data, *TEMPLATE))
     found = []
     for index, patch in enumerate(patches):
         part: JsonObject = {"runtimePatches": patches[: index + 1]}
         merged = patched(model.unpatched, part, replacing=model.fixed("volume-source-replaced"))
         spec = apply_configuration(merged, JOB_SET_SPEC)
-        found.append(Step(_bare(model, spec), partial(_patch_origin, model, index, patch)))
+        labels, annotations = (propagated(template, part, kind) for kind in ("labels", "annotations"))
+        so_far = replace(model, labels=labels, annotations=annotations)
+        found.append(Step(_bare(so_far, spec), partial(_patch_origin, model, index, patch)))
     return found
 
 
