@@ -145,6 +145,13 @@ def _jobset_labels(jobset: JsonObject, replicated: JsonObject, job: str) -> Json
     return {f"{JOBSET_LABELS}{key}": value for key, value in values.items()}
 
 
+def added_annotations(jobset: JsonObject, replicated: str, job: str) -> JsonObject:
+    """Return the annotations that JobSet adds to a Job of a replicated job, and to its pods."""
+    jobs = objects(get(jobset, "spec", "replicatedJobs"))
+    each = next(each for each in jobs if each.get("name") == replicated)
+    return {**_jobset_labels(jobset, each, job), **_exclusive_topology(jobset, each)}
+
+
 def _replicas(jobs: list[JsonObject]) -> int:
     return sum(count for job in jobs if isinstance(count := job.get("replicas", 1), int))
 
@@ -198,7 +205,7 @@ def _pod(job: JsonObject) -> JsonObject:
         for kind in ("initContainers", "containers"):
             if kind in spec:
                 spec[kind] = [_with_index(container) for container in objects(spec[kind])]
-    metadata["finalizers"] = ["batch.kubernetes.io/job-tracking"]
+    metadata["finalizers"] = [*as_list(metadata.get("finalizers")), "batch.kubernetes.io/job-tracking"]
     metadata["ownerReferences"] = [_owner("batch/v1", "Job", name)]
     metadata = {"generateName": prefix, "namespace": get(job, "metadata", "namespace"), **metadata}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": default_pod(spec)}

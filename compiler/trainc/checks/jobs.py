@@ -36,6 +36,7 @@ from trainc.checks.created_pods import (
     EXCLUSIVE,
     JOB_NAMES,
     JOBSET_LABELS,
+    added_annotations,
     controller_labels,
     created_job,
     first_job,
@@ -43,11 +44,11 @@ from trainc.checks.created_pods import (
 from trainc.checks.pod_environment import validate_env
 from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
 from trainc.checks.pod_volumes import TWO_SOURCES
-from trainc.checks.pods import validate_pod, validate_pod_template
+from trainc.checks.pods import pod_annotations, validate_pod, validate_pod_template
 from trainc.findings import Finding, Related
 from trainc.findings.reporting import Fault, report_fault
 from trainc.kube.fielderror import quote
-from trainc.kube.names import is_domain_prefixed_path
+from trainc.kube.names import TOTAL_ANNOTATION_SIZE_LIMIT, is_domain_prefixed_path
 from trainc.plugins.jobset import patched_sources
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import report_at, source_of
@@ -79,7 +80,7 @@ def validate_job_spec(spec: Field) -> None:
         per_index.required("when maxFailedIndexes is specified")
     managed_by(spec.child("managedBy"))
     mode = spec.child("completionMode")
-    mode.one_of(("NonIndexed", "Indexed"))
+    mode.one_of(("NonIndexed", "Indexed"), pointer=True)
     if mode.text() == "Indexed":
         _indexed(spec)
     if mode.text() in ("NonIndexed", ""):
@@ -243,28 +244,15 @@ def faults_of(job: JsonObject) -> list[Fault]:
 
 def _validate_job(root: Field) -> None:
     label_map(root.child("metadata", "labels").named("metadata.labels"))
+    annotation_map(root.child("metadata", "annotations").named("metadata.annotations"))
     validate_job_spec(root.child("spec").named("spec").coded("TC803"))
 
 
 def _validate_template(root: Field) -> None:
     template = root.child("spec", "template").named("spec.template").coded("TC803")
     validate_pod_template(template)
-    # The server validates a pod again when the Job controller creates it, and then names its fields from spec.
-    validate_pod(template.child("spec").named("spec"))
-    _priority(template.child("spec", "priority").coded("TC810"), template.text("spec", "priorityClassName"))
-
-
-def _priority(field: Field, priority_class: str) -> None:
-    """Check that a pod has no priority of its own: admission plugin Priority computes it from the class.
-
-    Without a class it is 0, unless the cluster has a default class; the priority of a class is not compared.
-    """
-    if field.value and not priority_class:
-        given = f"the integer value of priority ({field.value}) must not be provided in pod spec"
-        computed = "priority admission controller computed 0 from the given PriorityClass name"
-        message, hint = "must not be set without priorityClassName", "set priorityClassName instead"
-        found, upstream = str(field.value), f"{given}; {computed}"
-        field.faults.append(Fault(field.code, field.path, message, upstream, found, hint=hint))
+    # The server validates a pod again when the Job controller creates it.
+    validate_pod(template)
 
 
 def is_sound(job: JsonObject) -> bool:
@@ -290,15 +278,17 @@ def abridged(job: JsonObject) -> JsonObject:
         if isinstance(items := pod.get(kind), list):
             pod[kind] = [short(item) if isinstance(item, dict) else item for item in items]
     for name, rule in (("subdomain", dns_label), ("serviceAccountName", dns_subdomain)):
-        if isinstance(pod.get(name), str) and _is_valid(rule, pod[name]):
+        if isinstance(pod.get(name), str) and _is_valid(rule, pod[name]) and "serviceAccount" not in pod:
             del pod[name]
     short_template: JsonObject = {"metadata": _metadata(template.get("metadata")), "spec": pod}
     return {"metadata": _metadata(job["metadata"]), "spec": {**spec, "template": short_template}}
 
 
 def _container(container: JsonObject) -> JsonObject:
-    short = {name: value for name, value in container.items() if name not in ("command", "args", "workingDir")}
-    image = short.get("image")
+    short = {name: value for name, value in container.items() if name not in ("command", "args")}
+    folder, image = short.get("workingDir"), short.get("image")
+    if isinstance(folder, str) and folder.startswith("/"):
+        del short["workingDir"]
     if isinstance(image, str) and image and image == image.strip():
         short["image"] = _SOME
     if isinstance(variables := short.get("env"), list):
@@ -327,10 +317,13 @@ def _volume(volume: JsonObject) -> JsonObject:
 
 
 def _metadata(metadata: Json) -> JsonObject:
-    """Return the labels and annotations if they are not valid."""
+    """Return the labels and annotations if they are not valid, and the finalizers."""
     found = {name: as_object(get(metadata, name)) for name in ("labels", "annotations")}
-    rules: dict[str, Callable[[Field], None]] = {"labels": label_map, "annotations": annotation_map}
-    return {name: values for name, values in found.items() if values and not _is_valid(rules[name], values)}
+    rules: dict[str, Callable[[Field], None]] = {"labels": label_map, "annotations": pod_annotations}
+    short: JsonObject = {
+        name: values for name, values in found.items() if values and not _is_valid(rules[name], values)
+    }
+    return {**short, "finalizers": finalizers} if (finalizers := get(metadata, "finalizers")) else short
 
 
 def _is_valid(rule: Callable[[Field], None], value: Json) -> bool:
@@ -417,7 +410,8 @@ def _check_job(
 ) -> Iterator[Finding]:
     """Yield findings on a Job at path ``root`` of an object: the first one of a ``replicated`` job, or the object."""
     shown = f"job {replicated!r}" if replicated else f"Job {owner.plain}"
-    for fault in (*_faults_of_added_labels(name, job), *_faults_of_selector(name, job)):
+    added = (*_faults_of_added_labels(name, job), *_faults_of_added_annotations(owner, replicated, name, job))
+    for fault in (*added, *_faults_of_selector(name, job)):
         yield _finding(model, owner, fault, root, f"{shown} cannot be created: {_field(job, fault.path)}")
     if is_sound(job):
         return
@@ -439,6 +433,18 @@ def _faults_of_added_labels(name: str, job: JsonObject) -> list[Fault]:
             labels.child(key).invalid(f"must be '{name}'", hint=_REMOVE)
         elif key in CONTROLLERS:
             labels.child(key).invalid("must be the uid of the Job", hint=_REMOVE)
+    return root.faults
+
+
+def _faults_of_added_annotations(jobset: Object, replicated: str, name: str, job: JsonObject) -> list[Fault]:
+    """Return the errors of annotations that are too long only together with those that JobSet adds."""
+    root = Field(job, (), "", "TC804")
+    for path in (("metadata", "annotations"), ("spec", "template", "metadata", "annotations")) if replicated else ():
+        own = root.child(*path)
+        size = sum(len(key) + len(str(value)) for key, value in own.object().items())
+        if size > TOTAL_ANNOTATION_SIZE_LIMIT // 8 and not faults_in(annotation_map, own.value):
+            added = added_annotations(jobset.data, replicated, name)
+            annotation_map(replace(own, value={**own.object(), **added}).named(dotted(path)))
     return root.faults
 
 

@@ -12,7 +12,7 @@ from trainc.checks.pod_resources import validate_resource_claims, validate_resou
 from trainc.checks.pod_volumes import Volumes, validate_volume_mounts
 from trainc.kube.names import is_valid_port_name
 
-ENVIRONMENT, MOUNTS, RESOURCES, SECURITY = "TC811", "TC806", "TC807", "TC809"
+CONTAINER, ENVIRONMENT, MOUNTS, RESOURCES, SECURITY = "TC805", "TC811", "TC806", "TC807", "TC809"
 MAX_PORT = 65535
 
 
@@ -209,6 +209,7 @@ def validate_pod_security_context(spec: Field) -> None:
     _sysctls(context, spec)
     context.child("fsGroupChangePolicy").one_of(("Always", "OnRootMismatch"), pointer=True)
     context.child("supplementalGroupsPolicy").one_of(("Merge", "Strict"), pointer=True)
+    context.child("seLinuxChangePolicy").one_of(("Recursive",), pointer=True)
     _seccomp_profile(context.child("seccompProfile"))
     _app_armor_profile(context.child("appArmorProfile"))
 
@@ -256,3 +257,23 @@ def _app_armor_profile(profile: Field) -> None:
         kind.unsupported(_PROFILES)
     elif path.value is not None:
         path.invalid("can only be set when AppArmor type is Localhost")
+
+
+# What the kubelet and the container runtime refuse.
+
+
+def validate_started_containers(spec: Field) -> None:
+    """Check fields of containers that every API server accepts, but with which no node starts them.
+
+    Sources: k8s.io/kubernetes v1.34.4 pkg/kubelet/kuberuntime (verifyRunAsNonRoot); runc's validateProcessSpec.
+    """
+    for container in (*spec.items("initContainers"), *spec.items("containers")):
+        folder = container.coded(CONTAINER).child("workingDir")
+        if folder.text() and not folder.text().startswith("/"):
+            folder.refused("Cwd must be an absolute path", "must be an absolute path", f"write /{folder.text()}")
+        contexts = [owner.coded(SECURITY).child("securityContext") for owner in (container, spec)]
+        users = [context.child("runAsUser") for context in contexts if context.number("runAsUser") is not None]
+        non_root = [value for context in contexts if (value := context.child("runAsNonRoot").value) is not None]
+        if users and users[0].value == 0 and non_root[:1] == [True]:
+            text = "container's runAsUser breaks non-root policy"
+            users[0].refused(text, "0 contradicts runAsNonRoot: true", "set another user, or remove one of the two")
