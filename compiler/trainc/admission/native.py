@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.admission.fields import Field, dns_subdomain, label_selector
+from trainc.admission.fields import Field, annotation_map, dns_subdomain, label_map, label_selector
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, dotted
 from trainc.findings.reporting import Fault
 from trainc.kube.names import is_config_map_key, is_dns1123_subdomain, validate_namespace_name
@@ -142,11 +142,25 @@ def _data_source(source: Field) -> None:
 
 def validate_created_claim(spec: Field) -> None:
     """Check the spec of a claim, from which the create strategy first removes some data sources."""
-    source, reference = spec.child("dataSource"), spec.child("dataSourceRef")
+    validate_claim(replace(spec, value=without_dropped_sources(spec.object())))
+
+
+def without_dropped_sources(spec: JsonObject) -> JsonObject:
+    """Return the spec of a claim without the data sources that the API server drops."""
+    source, reference = (Field(spec.get(key), (), "", "") for key in ("dataSource", "dataSourceRef"))
     removed = {"dataSourceRef"} if reference.text("namespace") else set()
     if (removed or reference.value is None) and _identity(source)[:2] not in _OLD_SOURCES:
         removed.add("dataSource")
-    validate_claim(replace(spec, value={key: value for key, value in spec.object().items() if key not in removed}))
+    return {key: value for key, value in spec.items() if key not in removed}
+
+
+def faults_of_created_claim(template: JsonObject, code: str) -> list[Fault]:
+    """Return the errors of the claim that JobSet creates from a template, with its labels and annotations."""
+    root = Field(template, (), "", code)
+    label_map(root.child("metadata", "labels"))
+    annotation_map(root.child("metadata", "annotations"))
+    validate_created_claim(root.child("spec"))
+    return root.faults
 
 
 # Role-based access control.

@@ -25,7 +25,7 @@ from trainc.admission.fields import (
     managed_by,
     qualified_name,
 )
-from trainc.admission.native import validate_created_claim
+from trainc.admission.native import faults_of_created_claim
 from trainc.admission.policy.match import Labels, requirements, selects
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
 from trainc.basics.memo import Remembered
@@ -399,7 +399,7 @@ def check_jobs(model: Model, obj: Object) -> Iterator[Finding]:
         yield _finding(model, obj, fault, (), f"pods cannot be created: {dotted(fault.path)}")
     for i, policy in enumerate(objects(get(obj.data, "spec", "volumeClaimPolicies"))):
         for j, template in enumerate(objects(policy.get("templates"))):
-            for fault in faults_in(validate_created_claim, template.get("spec"), CLAIM):
+            for fault in faults_of_created_claim(template, CLAIM):
                 subject = f"the PersistentVolumeClaim cannot be created: {dotted(fault.path)}"
                 root = ("spec", "volumeClaimPolicies", i, "templates", j)
                 yield _finding(model, obj, fault, root, subject)
