@@ -9,13 +9,13 @@ from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.basics.regex import lazy
-from trainc.findings import Finding, report
+from trainc.findings import Finding, Severity, report
 from trainc.findings.reporting import secrets_in_plain_text
 from trainc.findings.secrets import Hidden
 from trainc.inputs.source import Document
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
 from trainc.plugins.model import Model, Object
-from trainc.plugins.origins import source_of
+from trainc.plugins.origins import report_at, source_of
 
 MEMORY, COMMAND = "TC836", "TC837"
 KINDS: Final = ("initContainers", "containers")
@@ -53,8 +53,45 @@ def command_line(container: JsonObject) -> str:
     return " ".join(word for _, word in words(container))
 
 
+_GATES: Final[tuple[tuple[Path, str], ...]] = (
+    (("restartPolicyRules",), "ContainerRestartRules"),
+    (("lifecycle", "stopSignal"), "ContainerStopSignals"),
+)
+_PROJECTED: Final = (
+    ("clusterTrustBundle", "ClusterTrustBundleProjection"),
+    ("podCertificate", "PodCertificateRequest"),
+)
+
+
+def _dropped(jobset: JsonObject) -> Iterator[tuple[Path, str]]:
+    """Yield the path of each field that a server of Kubernetes 1.34 drops from pods, and its feature gate.
+
+    The gates are off by default. The gate is empty for a field that 1.34 does not have.
+    """
+    for path, _, container in containers(jobset):
+        yield from (((*path, *field), gate) for field, gate in _GATES if get(container, *field) is not None)
+        policy = container.get("restartPolicy")
+        if policy is not None and not (policy == "Always" and path[-2] == "initContainers"):
+            yield (*path, "restartPolicy"), "ContainerRestartRules"
+    for index, job in enumerate(objects(get(jobset, "spec", "replicatedJobs"))):
+        pod, root = as_object(get(job, *POD)), ("spec", "replicatedJobs", index, *POD)
+        for name, gate in (("hostnameOverride", "HostnameOverride"), ("schedulingGroup", "")):
+            if pod.get(name) is not None:
+                yield (*root, name), gate
+        for number, volume in enumerate(objects(pod.get("volumes"))):
+            for each, source in enumerate(objects(get(volume, "projected", "sources"))):
+                at = (*root, "volumes", number, "projected", "sources", each)
+                yield from (((*at, kind), gate) for kind, gate in _PROJECTED if kind in source)
+
+
 def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Yield warnings about memory in fractions of bytes and about command lines in one word."""
+    """Yield warnings about dropped fields, memory in fractions of bytes and command lines in one word."""
+    for path, gate in _dropped(jobset.data):
+        reason = f"its feature gate {gate} is off by default" if gate else "it does not have the field"
+        message = f"Kubernetes 1.34 drops {path[-1]} from the pods: {reason}"
+        hint = "remove it, unless your cluster supports it"
+        found = str(path[-1])
+        yield report_at("TC101", model, jobset, path, message, severity=Severity.WARNING, found=found, hint=hint)
     for path, _, container in containers(jobset.data):
         yield from _memory(model, jobset, path, container)
         first = next(iter(as_list(container.get("command"))), None)

@@ -30,6 +30,7 @@ from trainc.admission.policy.match import Labels, requirements, selects
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
 from trainc.basics.memo import Remembered
 from trainc.basics.regex import lazy
+from trainc.checks.controllers import check_controllers, replicated_jobs
 from trainc.checks.created_pods import (
     BY_SELECTOR,
     CONTROLLERS,
@@ -41,6 +42,7 @@ from trainc.checks.created_pods import (
     created_job,
     first_job,
 )
+from trainc.checks.pod_containers import is_long
 from trainc.checks.pod_environment import validate_env
 from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
 from trainc.checks.pod_volumes import TWO_SOURCES
@@ -48,10 +50,10 @@ from trainc.checks.pods import pod_annotations, validate_pod, validate_pod_templ
 from trainc.findings import Finding, Related
 from trainc.findings.reporting import Fault, report_fault
 from trainc.kube.fielderror import quote
-from trainc.kube.names import TOTAL_ANNOTATION_SIZE_LIMIT, is_domain_prefixed_path
+from trainc.kube.names import TOTAL_ANNOTATION_SIZE_LIMIT
 from trainc.plugins.jobset import patched_sources
 from trainc.plugins.model import Model, Object
-from trainc.plugins.origins import report_at, source_of
+from trainc.plugins.origins import source_of
 from trainc.upstream import NODE
 
 MAX_INDEXED = 100_000
@@ -286,6 +288,8 @@ def abridged(job: JsonObject) -> JsonObject:
 
 def _container(container: JsonObject) -> JsonObject:
     short = {name: value for name, value in container.items() if name not in ("command", "args")}
+    if words := [word for key in ("command", "args") for word in as_list(container.get(key)) if is_long(str(word))]:
+        short["args"] = words
     folder, image = short.get("workingDir"), short.get("image")
     if isinstance(folder, str) and folder.startswith("/"):
         del short["workingDir"]
@@ -297,8 +301,9 @@ def _container(container: JsonObject) -> JsonObject:
 
 
 def _is_valid_variable(variable: JsonObject) -> bool:
-    if len(variable) == 2 and type(variable.get("value")) is str and type(name := variable.get("name")) is str:
-        return _IS_VALID_NAME[name]
+    name, value = variable.get("name"), variable.get("value")
+    if len(variable) == 2 and isinstance(value, str) and isinstance(name, str):
+        return _IS_VALID_NAME[name] and not is_long(value, len(name) + 2)
     return _is_valid(validate_env, {"env": [{**variable, "value": _SOME if variable.get("value") else ""}]})
 
 
@@ -383,11 +388,11 @@ def check_jobs(model: Model, obj: Object) -> Iterator[Finding]:
 
     Each is at its source. Errors are warnings under faithful, since upstream accepts the TrainJob and the JobSet.
     """
-    yield from (*_other_managers(model, obj), *_without_pods(model, obj), *_deleted_early(model, obj))
+    yield from check_controllers(model, obj)
     if obj.kind == "Job":  # its metadata is checked when it is patched
         yield from _check_job(model, obj, (), obj.name, {**obj.data, "metadata": {}})
         return
-    for root, replicated in _replicated(obj):
+    for root, replicated in replicated_jobs(obj):
         name = str(replicated.get("name"))
         label = Field(replicated, (), "", "TC804").child("name")
         label.invalid_each(label_value_details(name), name)
@@ -528,64 +533,3 @@ def _field(job: JsonObject, path: Path) -> str:
         name = get(job, *POD, *rest[:2], "name")
         return f"container {name!r}" + (f", {dotted(rest[2:])}" if rest[2:] else "")
     return dotted(rest)
-
-
-# What controllers do with Jobs that the server accepts.
-
-
-_MANAGERS: Final = {"JobSet": "jobset.sigs.k8s.io/jobset-controller", "Job": "kubernetes.io/job-controller"}
-_TTL = "ttlSecondsAfterFinished"
-
-
-def _other_managers(model: Model, obj: Object) -> Iterator[Finding]:
-    """Yield a warning for each managedBy of a JobSet, its Jobs or a Job that names another controller than its own."""
-    specs: list[tuple[str, Path]] = [(obj.kind, ("spec",))] if obj.kind in _MANAGERS else []
-    specs += [("Job", (*path, "template", "spec")) for path, _ in _replicated(obj)]
-    for kind, path in specs:
-        manager = get(obj.data, *path, "managedBy")
-        if isinstance(manager, str) and manager != _MANAGERS[kind] and not is_domain_prefixed_path("", manager):
-            message = f"managed by {manager}: the {kind} controller of the cluster ignores this {kind}"
-            hint = "leave managedBy out, unless this controller runs in the cluster"
-            yield report_at("TC311", model, obj, (*path, "managedBy"), message, found=manager, hint=hint)
-
-
-def _deleted_early(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Yield a finding for each Job that its TTL deletes before the JobSet has finished: JobSet creates it again.
-
-    Source: JobSet v0.12.0 pkg/controllers/jobset_controller.go (shouldCreateJob) and success_policy.go.
-    """
-    jobs = [(path, job) for path, job in _replicated(jobset) if job.get("replicas") != 0]
-    policy = as_object(get(jobset.data, "spec", "successPolicy"))
-    targets = frozenset(as_list(policy.get("targetReplicatedJobs"))) or {job.get("name") for _, job in jobs}
-    awaited = [job.get("replicas", 1) for _, job in jobs if job.get("name") in targets]
-    is_last = policy.get("operator") == "Any" or awaited == [1]
-    for root, job in jobs:
-        path = (*root, "template", "spec", _TTL)
-        seconds = get(jobset.data, *path)
-        is_set = isinstance(seconds, int) and seconds >= 0  # a negative number is refused
-        if is_set and not (is_last and job.get("name") in targets):
-            message = (
-                f"each Job of {job.get('name')!r} is deleted {seconds} s after it finishes, and JobSet runs it again"
-            )
-            details = {"found": str(seconds), "hint": "remove it: a finished JobSet keeps its Jobs"}
-            yield report_at("TC610", model, jobset, path, message, severity=model.severity, **details)
-
-
-def _without_pods(model: Model, obj: Object) -> Iterator[Finding]:
-    """Yield a finding on a JobSet or Job that creates no pods, unless they are missing because of numNodes."""
-    counts = ("parallelism", "completions")
-    jobs = [[(*at, "replicas"), *((*at, "template", "spec", count) for count in counts)] for at, _ in _replicated(obj)]
-    if obj.kind == "Job":
-        jobs = [[("spec", count) for count in counts]]
-    zeros = [[path for path in paths if get(obj.data, *path) == 0] for paths in jobs]
-    if all(zeros) and (model.num_nodes is None or model.num_nodes > 0):
-        where: Path = zeros[0][0] if zeros else ("spec", "replicatedJobs")
-        message = f"the {obj.kind} creates no pods: {f'{dotted(where)} is 0' if zeros else 'it has no replicated jobs'}"
-        hint = None if zeros else "keep one; to leave a job out of an environment, use the patterns in its option jobs"
-        yield report_at("TC410", model, obj, where, message, severity=model.severity, hint=hint)
-
-
-def _replicated(jobset: Object) -> list[tuple[Path, JsonObject]]:
-    """Return the replicated jobs of a JobSet with their paths."""
-    jobs = objects(get(jobset.data, "spec", "replicatedJobs"))
-    return [(("spec", "replicatedJobs", index), job) for index, job in enumerate(jobs)]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from trainc.admission.fields import MAX_ID, Field, dns_label, internal, local_descending_path, unique
 from trainc.basics.jsonvalues import as_list
+from trainc.checks.functions import MAX_ARGUMENT, read_script
 from trainc.checks.pod_environment import validate_env, validate_env_from
 from trainc.checks.pod_resources import validate_resource_claims, validate_resources
 from trainc.checks.pod_volumes import Volumes, validate_volume_mounts
@@ -271,9 +272,31 @@ def validate_started_containers(spec: Field) -> None:
         folder = container.coded(CONTAINER).child("workingDir")
         if folder.text() and not folder.text().startswith("/"):
             folder.refused("Cwd must be an absolute path", "must be an absolute path", f"write /{folder.text()}")
+        _long_arguments(container)
         contexts = [owner.coded(SECURITY).child("securityContext") for owner in (container, spec)]
         users = [context.child("runAsUser") for context in contexts if context.number("runAsUser") is not None]
         non_root = [value for context in contexts if (value := context.child("runAsNonRoot").value) is not None]
         if users and users[0].value == 0 and non_root[:1] == [True]:
             text = "container's runAsUser breaks non-root policy"
             users[0].refused(text, "0 contradicts runAsNonRoot: true", "set another user, or remove one of the two")
+
+
+def is_long(text: str, added: int = 1) -> bool:
+    """Return whether a text, with so many more bytes, is longer than an argument or variable of a program can be."""
+    return len(text) > MAX_ARGUMENT // 4 and len(text.encode("utf-8", "replace")) + added > MAX_ARGUMENT
+
+
+_TOO_LONG = "argument list too long"
+
+
+def _long_arguments(container: Field) -> None:
+    """Check that Linux starts the program of a container."""
+    hint = "put the text into the image, or into a ConfigMap that is mounted as a file"
+    words = [word.coded(CONTAINER) for kind in ("command", "args") for word in container.items(kind)]
+    for word in words:
+        if is_long(word.text()) and read_script(word.text()) is None:  # TC063 is for those
+            word.refused(_TOO_LONG, "Linux starts no program with an argument of 128 KiB or more", hint, shown=False)
+    for variable in container.items("env"):
+        if is_long(variable.text("value"), len(variable.text("name")) + 2):
+            value = variable.coded(ENVIRONMENT).child("value")
+            value.refused(_TOO_LONG, "Linux starts no program with a variable of 128 KiB or more", hint, shown=False)
