@@ -13,6 +13,7 @@ from trainc.findings import Finding, Severity, report
 from trainc.findings.reporting import secrets_in_plain_text
 from trainc.findings.secrets import Hidden
 from trainc.inputs.source import Document
+from trainc.kube.pods import gated_fields
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import report_at, source_of
@@ -53,35 +54,11 @@ def command_line(container: JsonObject) -> str:
     return " ".join(word for _, word in words(container))
 
 
-_GATES: Final[tuple[tuple[Path, str], ...]] = (
-    (("restartPolicyRules",), "ContainerRestartRules"),
-    (("lifecycle", "stopSignal"), "ContainerStopSignals"),
-)
-_PROJECTED: Final = (
-    ("clusterTrustBundle", "ClusterTrustBundleProjection"),
-    ("podCertificate", "PodCertificateRequest"),
-)
-
-
 def _dropped(jobset: JsonObject) -> Iterator[tuple[Path, str]]:
-    """Yield the path of each field that a server of Kubernetes 1.34 drops from pods, and its feature gate.
-
-    The gates are off by default. The gate is empty for a field that 1.34 does not have.
-    """
-    for path, _, container in containers(jobset):
-        yield from (((*path, *field), gate) for field, gate in _GATES if get(container, *field) is not None)
-        policy = container.get("restartPolicy")
-        if policy is not None and not (policy == "Always" and path[-2] == "initContainers"):
-            yield (*path, "restartPolicy"), "ContainerRestartRules"
+    """Yield the path of each field that a server drops from the pods of a JobSet, and its feature gate."""
     for index, job in enumerate(objects(get(jobset, "spec", "replicatedJobs"))):
-        pod, root = as_object(get(job, *POD)), ("spec", "replicatedJobs", index, *POD)
-        for name, gate in (("hostnameOverride", "HostnameOverride"), ("schedulingGroup", "")):
-            if pod.get(name) is not None:
-                yield (*root, name), gate
-        for number, volume in enumerate(objects(pod.get("volumes"))):
-            for each, source in enumerate(objects(get(volume, "projected", "sources"))):
-                at = (*root, "volumes", number, "projected", "sources", each)
-                yield from (((*at, kind), gate) for kind, gate in _PROJECTED if kind in source)
+        for path, gate in gated_fields(as_object(get(job, *POD))):
+            yield ("spec", "replicatedJobs", index, *POD, *path), gate
 
 
 def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:

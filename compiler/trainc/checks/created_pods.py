@@ -103,7 +103,8 @@ def _job(jobset: JsonObject, replicated: JsonObject) -> JsonObject:
     pod = as_object(spec["template"])
     metadata = _with_metadata(as_object(created["metadata"]), labels, annotations)
     pod_spec = _exclusive_pod_spec(as_object(pod.get("spec")), metadata, f"{namespace}_{name}")
-    pod_metadata = _with_metadata(as_object(pod.get("metadata")), labels, annotations)
+    template = as_object(pod.get("metadata"))
+    pod_metadata = {**template, **_with_metadata(template, labels, annotations)}
     pod_metadata["labels"] = {**controller_labels(name), **as_object(pod_metadata["labels"])}
     spec["template"] = {**pod, "metadata": pod_metadata, "spec": as_object(decode(pod_spec, POD_SPEC))}
     spec["selector"] = {"matchLabels": {CONTROLLERS[1]: ANY_UID}}
@@ -190,7 +191,9 @@ def _owner(api_version: str, kind: str, name: Json) -> JsonObject:
 def _pod(job: JsonObject) -> JsonObject:
     name = str(get(job, "metadata", "name"))
     template = as_object(get(job, *_TEMPLATE))
-    metadata, spec = {**as_object(template.get("metadata"))}, as_object(template.get("spec"))
+    copied = ("labels", "annotations", "finalizers")
+    metadata = {key: value for key, value in as_object(template.get("metadata")).items() if key in copied}
+    spec = as_object(template.get("spec"))
     prefix = f"{name}-"
     if get(job, "spec", "completionMode") == "Indexed":
         prefix = f"{name}-0-"
