@@ -171,11 +171,18 @@ def validate_created_claim(spec: Field) -> None:
 
 def without_dropped_sources(spec: JsonObject) -> JsonObject:
     """Return the spec of a claim without the data sources that the API server drops."""
+    dropped = dict(dropped_sources(spec))
+    return {key: value for key, value in spec.items() if key not in dropped}
+
+
+def dropped_sources(spec: JsonObject) -> Iterator[tuple[str, str]]:
+    """Yield the data sources that the API server drops from a claim's spec, and why."""
     source, reference = (Field(spec.get(key), (), "", "") for key in ("dataSource", "dataSourceRef"))
-    removed = {"dataSourceRef"} if reference.text("namespace") else set()
-    if (removed or reference.value is None) and _identity(source)[:2] not in _OLD_SOURCES:
-        removed.add("dataSource")
-    return {key: value for key, value in spec.items() if key not in removed}
+    is_other = reference.text("namespace")
+    if is_other:
+        yield "dataSourceRef", "the feature gate of its namespace, CrossNamespaceVolumeDataSource, is off by default"
+    if source.has() and (is_other or reference.value is None) and _identity(source)[:2] not in _OLD_SOURCES:
+        yield "dataSource", "it can be a PersistentVolumeClaim or VolumeSnapshot only; dataSourceRef can be more"
 
 
 def faults_of_created_claim(template: JsonObject, code: str) -> list[Fault]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
+from trainc.admission.native import dropped_sources
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, Severity, report
@@ -55,19 +56,23 @@ def command_line(container: JsonObject) -> str:
 
 
 def _dropped(jobset: JsonObject) -> Iterator[tuple[Path, str]]:
-    """Yield the path of each field that a server drops from the pods of a JobSet, and its feature gate."""
+    """Yield the path of each field that a server drops from the pods and claims of a JobSet, and what is said of it."""
     for index, job in enumerate(objects(get(jobset, "spec", "replicatedJobs"))):
         for path, gate in gated_fields(as_object(get(job, *POD))):
-            yield ("spec", "replicatedJobs", index, *POD, *path), gate
+            reason = f"its feature gate {gate} is off by default" if gate else "it does not have the field"
+            yield ("spec", "replicatedJobs", index, *POD, *path), f"from the pods: {reason}"
+    for index, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
+        for number, template in enumerate(objects(policy.get("templates"))):
+            for key, reason in dropped_sources(as_object(template.get("spec"))):
+                root: Path = ("spec", "volumeClaimPolicies", index, "templates", number, "spec")
+                yield (*root, key), f"from the claim, and the volume is empty: {reason}"
 
 
 def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield warnings about dropped fields, memory in fractions of bytes and command lines in one word."""
-    for path, gate in _dropped(jobset.data):
-        reason = f"its feature gate {gate} is off by default" if gate else "it does not have the field"
-        message = f"Kubernetes 1.34 drops {path[-1]} from the pods: {reason}"
-        hint = "remove it, unless your cluster supports it"
-        found = str(path[-1])
+    for path, reason in _dropped(jobset.data):
+        found, hint = str(path[-1]), "remove it, unless your cluster supports it"
+        message = f"Kubernetes 1.34 drops {found} {reason}"
         yield report_at("TC101", model, jobset, path, message, severity=Severity.WARNING, found=found, hint=hint)
     for path, _, container in containers(jobset.data):
         yield from _memory(model, jobset, path, container)
