@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from argocd_environments import OPTIONS, REPOSITORY, tree
 from click.testing import CliRunner
+from msgspec.structs import replace
 from test_argocd_health import STATUSES, script
 
 from trainc.basics.jsonvalues import JsonObject
@@ -96,10 +97,12 @@ def test_an_application_a_namespace() -> None:
 
 
 def test_the_source_hydrator_has_an_application_per_folder_of_jobs() -> None:
-    answer = expand(applicationset(tree("hydrator")), ["jobs/team-a", "jobs/vision", "jobs/without-jobs", "out/x/y"])
+    folders = ["jobs/team-a", "jobs/team-b", "jobs/vision", "jobs/without-jobs", "out/x/y"]
+    answer = expand(applicationset(tree("hydrator")), folders)
     found = {made["metadata"]["name"]: made["spec"] for made in answer["Applications"]}
     assert {name: spec["destination"]["namespace"] for name, spec in found.items()} == {
         "hydrator.team-a": "team-a",
+        "hydrator.team-b": "team-b",
         "hydrator.vision": "team-b",
     }
     assert found["hydrator.vision"]["sourceHydrator"] == {
@@ -112,6 +115,27 @@ def test_the_source_hydrator_has_an_application_per_folder_of_jobs() -> None:
         "syncSource": {"targetBranch": "env/hydrator", "path": "out/hydrator/vision"},
         "hydrateTo": {"targetBranch": "env/hydrator-next"},
     }
+
+
+@pytest.mark.parametrize("name", ["plain", "namespaces", "hydrator"])
+def test_a_folder_of_the_repository(name: str) -> None:
+    found = tree(name)
+    inside = replace(found, settings=replace(found.settings, folder="teams/ml"))
+    above = expand(applicationset(found), [*DIRECTORIES, "jobs/vision"])["Applications"]
+    below = expand(applicationset(inside), [f"teams/ml/{path}" for path in (*DIRECTORIES, "jobs/vision")])[
+        "Applications"
+    ]
+    assert [made["metadata"]["name"] for made in below] == [made["metadata"]["name"] for made in above]
+    for one, other in zip(below, above, strict=True):
+        assert one["spec"]["destination"] == other["spec"]["destination"]
+        if "source" in one["spec"]:
+            assert one["spec"]["source"]["path"] == f"teams/ml/{other['spec']['source']['path']}"
+        else:
+            sources = (one["spec"]["sourceHydrator"], other["spec"]["sourceHydrator"])
+            for key in ("drySource", "syncSource"):
+                assert sources[0][key]["path"] == f"teams/ml/{sources[1][key]['path']}"
+    needed = applicationset(inside)["spec"]["template"]["metadata"]["annotations"]  # type: ignore[index,call-overload]
+    assert "/runtimes" not in str(needed).replace("/teams/ml/runtimes", "")
 
 
 def test_an_application_is_a_plain_directory() -> None:

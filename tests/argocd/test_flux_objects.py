@@ -136,6 +136,10 @@ def test_its_options() -> None:
     assert (get(found, "spec", "interval"), get(found, "spec", "deletionPolicy")) == ("1h", "Orphan")
 
 
+def test_its_path_begins_at_the_top_of_the_repository() -> None:
+    assert get(kustomization("out/p/a/b", Settings(folder="teams/ml")), "spec", "path") == "./teams/ml/out/p/a/b"
+
+
 PARTS = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", fullmatch=True)
 
 

@@ -102,3 +102,25 @@ def test_the_difference_of_four_times_the_fields_takes_about_four_times_the_work
         return time.process_time() - start
 
     assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))
+
+
+def test_rules_and_labels_of_a_policy_in_another_order() -> None:
+    """Each rule, and each label of a selector, could be compared with each one of the base."""
+
+    def seconds(size: int) -> float:
+        revisions = []
+        for numbers in (range(size), range(size)[::-1]):
+            rules = [
+                {"apiGroups": [f"g{n}.io"], "apiVersions": ["v1"], "operations": ["*"], "resources": ["r"]}
+                for n in numbers
+            ]
+            labels = {"matchLabels": {f"l{n}": "x" for n in numbers}}
+            spec = {"matchConstraints": {"resourceRules": rules, "objectSelector": labels}}
+            head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy"}
+            text = dumps({**head, "metadata": {"name": "p"}, "spec": {**spec, "validations": [{"expression": "true"}]}})
+            revisions.append(Revision("main", (Source("policies/p.json", text.encode()),), {}))
+        start = time.process_time()
+        assert safeguards.weakened(*revisions, None) == ()
+        return time.process_time() - start
+
+    assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))

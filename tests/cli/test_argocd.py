@@ -7,6 +7,7 @@ from pathlib import Path
 from small import Run
 
 from folders import put, tree
+from gitrepo import git, needs_git
 
 WRITING = "defaults:\n  argocd: {repoURL: https://git.example.com/training.git, write: deploy/argocd}\n" + (
     "environments: {prod: {}, test: {destination: {name: spare}}}\n"
@@ -29,3 +30,21 @@ def test_render_writes_the_same(repository: Path, run: Run) -> None:
     texts = [data.decode().partition("'make render'.\n")[2] for data in files.values()]
     assert sorted(texts) == sorted(run("argocd").stdout.split("---\n"))
     assert run("render", "--check").exit_code == 0
+
+
+@needs_git
+def test_a_folder_of_the_repository_has_to_be_named(repository: Path, run: Run) -> None:
+    git(repository.parent, "init", "-q")
+    folder = repository.name
+    put(repository, "trainc.yaml", WRITING)
+    warning = f"warning[TC013]: trainc.yaml is in folder {folder} of the git repository"
+    for command in (("render",), ("render", "--check"), ("argocd",)):
+        result = run(*command)
+        assert (warning in result.output, result.exit_code) == (True, 0), command
+    put(repository, "trainc.yaml", f"folder: {folder}\n{WRITING}")
+    result = run("render")
+    assert "TC013" not in result.output
+    text = (repository / "deploy/argocd/applicationset-trainc-prod.yaml").read_text(encoding="utf-8")
+    assert f"path: {folder}/out/prod/*/*" in text
+    put(repository, "trainc.yaml", f"folder: other\n{WRITING}")
+    assert warning in run("render").output

@@ -82,7 +82,7 @@ def test_a_reader_that_has_gone(repository: Path) -> None:
 
 
 def test_an_interrupt(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> int:
+    def interrupted(*_: object, **__: object) -> int:
         raise KeyboardInterrupt
 
     assert repository == Path.cwd()

@@ -188,12 +188,12 @@ trainc(["render", *sys.argv[1:]])
 """
 
 
-def test_render_shows_what_it_compiles_and_what_it_writes(tmp_path: Path) -> None:
+def test_render_shows_what_it_reads_compiles_and_writes(tmp_path: Path) -> None:
     put(tmp_path, "runtimes/plain.yaml", RUNTIME)
     for name in ("one", "two", "three"):
         put(tmp_path, f"jobs/a/{name}.yaml", job(name))
     shown = frames(on_a_terminal("-c", RENDER, cwd=tmp_path))
-    for label in ("compiling", "writing"):
-        counts = [re.findall(r"(\d) of 3", frame)[0] for frame in shown if frame.startswith(f"{label}  [")]
-        assert counts == ["1", "2", "3"], label
+    for label, total in (("reading", 4), ("compiling", 3), ("writing", 3)):
+        counts = [re.findall(rf"(\d) of {total}", frame)[0] for frame in shown if frame.startswith(f"{label}  [")]
+        assert counts == [str(count + 1) for count in range(total)], label
     assert frames(on_a_terminal("-c", RENDER, "-q", "--no-cache", cwd=tmp_path)) == []

@@ -54,11 +54,16 @@ def test_one_change_of_a_runtime_is_one_group(base: Path, run: Run) -> None:
 def test_a_submodule_below_out_is_an_error(base: Path, run: Run) -> None:
     (base / "out/prod/a/other").mkdir()
     assert run("render", "--check").exit_code == 0, "a folder that somebody emptied is nothing"
+    entry = "160000,0123456789012345678901234567890123456789,out/prod/a/other"
+    subprocess.run(["git", "update-index", "--add", "--cacheinfo", entry], cwd=base, check=True)
+    for command in ("render", "validate"):
+        found = run(command, *(["--check"] if command == "render" else []))
+        assert (found.exit_code, "out/prod/a/other:1:1: error[TC903]" in found.stdout) == (1, True)
+    subprocess.run(["git", "rm", "--cached", "-q", "out/prod/a/other"], cwd=base, check=True)
     put(base, ".gitmodules", '[submodule "other"]\n\tpath = out/prod/a/other\n\turl = https://example.com/other\n')
     for command in ("render", "validate"):
         found = run(command, *(["--check"] if command == "render" else []))
         assert (found.exit_code, "out/prod/a/other:1:1: error[TC903]" in found.stdout) == (1, True)
-    entry = "160000,0123456789012345678901234567890123456789,out/prod/a/other"
     subprocess.run(["git", "update-index", "--add", "--cacheinfo", entry], cwd=base, check=True)
     tree = subprocess.run(["git", "write-tree"], cwd=base, check=True, capture_output=True, text=True).stdout.strip()
     author = ("-c", "user.name=x", "-c", "user.email=x@example.com")
@@ -67,3 +72,21 @@ def test_a_submodule_below_out_is_an_error(base: Path, run: Run) -> None:
     found = run("diff", "--base", "HEAD", "--head", revision)
     assert found.exit_code == 1
     assert "out/prod/a/other" in found.stdout.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("paths", "status"), [("out/prod/notes.md", 1), ("out/prod/notes.md/", 0), ("out/prod/notes", 0)], ids=str
+)
+def test_an_unmanaged_file_is_not_a_folder(base: Path, run: Run, paths: str, status: int) -> None:
+    put(base, "trainc.yaml", f"environments: {{prod: {{}}}}\nunmanaged: [{paths}]\n")
+    put(base, f"{paths.rstrip('/')}/b/pod.yaml", "kind: Pod\n")
+    assert run("validate").exit_code == status
+    assert run("render", "--check", "--no-cache").exit_code == status
+
+
+def test_a_temporary_file_that_is_committed_is_stale(base: Path, run: Run) -> None:
+    put(base, "out/prod/a/one/.trainc-1-2.tmp", "")
+    assert run("render", "--check", "--no-cache").exit_code == 0, "of a killed run"
+    subprocess.run(["git", "add", "-f", "out"], cwd=base, check=True)
+    found = run("render", "--check", "--no-cache")
+    assert (found.exit_code, found.stdout) == (3, "stale out/prod/a/one/.trainc-1-2.tmp\n")

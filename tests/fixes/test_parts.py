@@ -247,6 +247,21 @@ def test_a_gang_that_starts_in_order() -> None:
     assert "TC459" in codes
 
 
+def test_nodes_without_pods_are_no_gang_of_their_own() -> None:
+    text = (
+        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nmetadata: {name: rt}\nspec:\n"
+        "  mlPolicy: {mpi: {mpiImplementation: OpenMPI, runLauncherAsNode: true}}\n"
+        "  podGroupPolicy: {coscheduling: {}}\n  template:\n    spec:\n      replicatedJobs:\n"
+        + one("node")
+        + one("launcher", READY % "node", "trainer")
+        + "---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
+        "metadata: {name: j}\nspec: {runtimeRef: {name: rt}, trainer: {numNodes: 1}}\n"
+    )
+    made = built(text, "gang-min-member", "launcher-counts-as-node")
+    (group,) = [one.data for one in made.objects if one.kind == "PodGroup"]
+    assert get(group, "spec", "minMember") == 1
+
+
 NO_JOBS = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: ClusterTrainingRuntime

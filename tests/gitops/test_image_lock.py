@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from builders import role, runtime, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.gitops.images import rewritten
 from trainc.gitops.pods import images
 from trainc.inputs.imagelock import FILE, Lock, key_of
 from trainc.plugins.origins import nearest, source_of
@@ -60,10 +61,38 @@ def test_every_pod_is_pinned() -> None:
     ]
 
 
+def test_the_image_of_a_volume_is_pinned_moved_and_required() -> None:
+    volumes = "volumes: [{name: data, image: {reference: ghcr.io/team/data:1}}, {name: tmp, emptyDir: {}}]"
+    sources = [Source("rt.yaml", runtime(role(trainer=True, image="ghcr.io/team/mpi:1", pod=volumes)))]
+    lock, _ = parse_lock(Source(FILE, lock_text({"ghcr.io/team/data:1": TWO})))
+    config: JsonObject = {"environments": {"prod": {"registries": {"ghcr.io": "m.io"}}}, "lock": {"required": ["m.io"]}}
+    found = compile([*sources, Source("j.yaml", JOB)], Options(lock=lock, config=config))
+    assert [image for _, image in run_by(found)] == ["m.io/team/mpi:1", f"m.io/team/data:1@{TWO}"]
+    assert [each.found for each in found.findings if each.code == "TC702"] == ["m.io/team/mpi:1"]
+    unpinned = compile([*sources, Source("j.yaml", JOB)], Options(config=config))
+    assert {each.found for each in unpinned.findings if each.code == "TC702"} == {"m.io/team/mpi:1", "m.io/team/data:1"}
+
+
 def test_pinned_first_and_then_from_another_registry() -> None:
     config: JsonObject = {"environments": {"prod": {"registries": {"docker.io": "mirror.io/hub", "ghcr.io": "m.io"}}}}
     found = {image for _, image in run_by(build(DIGESTS, config))}
     assert found == {f"mirror.io/hub/library/busybox@{TWO}", f"m.io/team/mpi:1@{ONE}"}
+
+
+@pytest.mark.parametrize(
+    ("image", "moved"),
+    [
+        ("docker.io/busybox:1", "m.io/hub/library/busybox:1"),
+        ("index.docker.io/team/x:1", "m.io/hub/team/x:1"),
+        ("GHCR.io/team/x:1", "m.io/team/x:1"),
+        ("ghcr.io:5000/team/x:1", "ghcr.io:5000/team/x:1"),
+        ("quay.io/team/x:1", "m.io/x:1"),
+        ("quay.io/team/x/y:1", "m.io/x/y:1"),
+    ],
+)
+def test_a_registry_in_any_spelling_is_replaced(image: str, moved: str) -> None:
+    registries = {"docker.io": "m.io/hub", "ghcr.io": "m.io", "quay.io/team": "m.io"}
+    assert rewritten(image, registries) == moved
 
 
 def test_a_pin_changes_nothing_but_images() -> None:
@@ -93,6 +122,12 @@ def test_faithful_knows_no_lock() -> None:
         ("busybox:latest", f"busybox:latest@{TWO}"),
         ("library/busybox", f"library/busybox@{TWO}"),
         ("docker.io/library/busybox:latest", f"docker.io/library/busybox:latest@{TWO}"),
+        ("docker.io/busybox", f"docker.io/busybox@{TWO}"),
+        ("index.docker.io/library/busybox", f"index.docker.io/library/busybox@{TWO}"),
+        ("index.docker.io/busybox:latest", f"index.docker.io/busybox:latest@{TWO}"),
+        ("GHCR.io/team/mpi:1", f"GHCR.io/team/mpi:1@{ONE}"),
+        ("ghcr.io:443/team/mpi:1", "ghcr.io:443/team/mpi:1"),
+        ("Team/mpi:1", "Team/mpi:1"),
         ("busybox:1", "busybox:1"),
         (f"busybox@{OTHER}", f"busybox@{OTHER}"),
         (f"busybox:latest@{OTHER}", f"busybox:latest@{OTHER}"),

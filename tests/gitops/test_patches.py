@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from builders import role, runtime, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.admission.jobset import default, overlay
-from trainc.basics.jsonvalues import as_object, get
+from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects, put
 from trainc.gitops.patches import SPECS, go_encoded
+from trainc.gitops.pods import images
+from trainc.inputs.imagelock import FILE, Lock
 from trainc.kube.gotypes import JOB_SET, decode
 from trainc.plugins.model import Object
-from trainc.project.config import parse
+from trainc.project.config import lock_text, parse, parse_lock
 from trainc.schema import admit, resource
 from trainc.schema.kinds import BUILT_IN, split_version
 
@@ -113,11 +116,11 @@ RUNTIMES = {
 
 def sources() -> list[Source]:
     found = []
-    for name, runtime in RUNTIMES.items():
-        text = (ROOT / "runtimes" / f"{runtime}.yaml").read_text(encoding="utf-8")
-        more = COMPANIONS if runtime == "mpi-distributed" else ""
-        found.append(Source(f"runtimes/{runtime}.yaml", text + more))
-        found.append(Source(f"jobs/team-science/{name}.yaml", JOB.format(name=name, runtime=runtime)))
+    for name, used in RUNTIMES.items():
+        text = (ROOT / "runtimes" / f"{used}.yaml").read_text(encoding="utf-8")
+        more = COMPANIONS if used == "mpi-distributed" else ""
+        found.append(Source(f"runtimes/{used}.yaml", text + more))
+        found.append(Source(f"jobs/team-science/{name}.yaml", JOB.format(name=name, runtime=used)))
     return found
 
 
@@ -218,3 +221,56 @@ def test_a_field_knows_the_item_of_a_patch_that_it_came_from() -> None:
     cause = jobset.origins()[*pod, "containers", 0, "ports", ports.index(9000), "containerPort"]
     assert cause.path[-5:] == ("containers", 0, "ports", 0, "containerPort")
     assert cause.path[:4] == ("environments", "patched", "patches", 0)
+
+
+def patched(patch: JsonObject, job: str, text: str, lock: Lock | None = None) -> Build:
+    """Return the build of a job with a patch of its JobSet."""
+    patches: list[Json] = [{"target": {"kind": "JobSet"}, "patch": patch}]
+    options = Options(config={"environments": {"prod": {"patches": patches}}}, lock=lock or Lock())
+    return compile([Source("runtimes/rt.yaml", text), Source("jobs/team/job.yaml", job)], options)
+
+
+JOBS = ("spec", "replicatedJobs")
+ADDED: JsonObject = {"name": "more", "template": {"spec": {"template": {"spec": {"containers": [{"name": "c"}]}}}}}
+IMAGE = "example.com/img:1"
+PINNED = f"{IMAGE}@sha256:{'1' * 64}"
+
+
+def test_a_deadline_binds_what_patches_leave() -> None:
+    job = trainjob(more="  activeDeadlineSeconds: 60\n")
+    restarting = runtime(role(trainer=True), policy="{torch: {}}", spec="failurePolicy: {maxRestarts: 3}")
+    never: JsonObject = {"spec": {"failurePolicy": {"maxRestarts": 0}}}
+    (jobset,) = patched(never, job, restarting).objects
+    assert get(jobset.data, "spec", "replicatedJobs", 0, "template", "spec", "activeDeadlineSeconds") == 60
+    again: JsonObject = {"spec": {"failurePolicy": {"maxRestarts": 2}}}
+    assert [each.code for each in patched(again, job, restarting).findings if each.severity == "error"] == ["TC312"]
+    added = put(ADDED, ("template", "spec", "template", "spec", "containers", 0, "image"), IMAGE)
+    (jobset,) = patched({"spec": {"replicatedJobs": [added]}}, job, runtime(role(trainer=True))).objects
+    assert [get(each, "template", "spec", "activeDeadlineSeconds") for each in objects(get(jobset.data, *JOBS))] == [
+        60,
+        60,
+    ]
+
+
+def test_an_image_of_a_patch_is_pinned() -> None:
+    lock, findings = parse_lock(Source(FILE, lock_text({IMAGE: PINNED.partition("@")[2]})))
+    assert findings == ()
+    added = put(ADDED, ("template", "spec", "template", "spec", "containers", 0, "image"), IMAGE)
+    build = patched({"spec": {"replicatedJobs": [added]}}, trainjob(), runtime(role(trainer=True)), lock)
+    (jobset,) = build.objects
+    assert [image for _, image in images(jobset.data)] == [PINNED, PINNED]
+    assert [each.code for each in build.findings if each.code == "TC702"] == []
+
+
+def test_the_queue_of_a_trainjob_replaces_the_runtimes_and_a_patch_both() -> None:
+    label = "kueue.x-k8s.io/queue-name"
+    text = runtime(role(trainer=True), template=f"{{labels: {{{label}: of-runtime}}}}")
+    own = trainjob(metadata=f", labels: {{{label}: of-job}}")
+    for job, patch, queue in (
+        (trainjob(), {}, "of-runtime"),
+        (own, {}, "of-job"),
+        (own, {"metadata": {"labels": {label: "of-patch"}}}, "of-patch"),
+        (own, {"metadata": {"labels": {label: None}}}, None),
+    ):
+        (jobset,) = patched(patch, job, text).objects
+        assert get(jobset.data, "metadata", "labels", label) == queue

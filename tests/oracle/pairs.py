@@ -35,6 +35,7 @@ from oracle.generator.yamltext import dump  # noqa: E402
 from trainc import Build, Finding, Options, Source  # noqa: E402
 from trainc import compile as compile_sources  # noqa: E402
 from trainc.inputs.options import Revision  # noqa: E402
+from trainc.inputs.source import Packed  # noqa: E402
 
 RULE, WEBHOOK = "TC202", "TC204"
 OURS = ("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime")
@@ -164,8 +165,8 @@ def _questions(made: Pair) -> Iterator[tuple[Question, list[Finding]]]:
         Source(f"jobs/{_namespace(d)}/{n}.yaml", dump(d)) for n, d in enumerate(made.old) if d["kind"] == "TrainJob"
     ]
     base += [Source(f"runtimes/{n}.yaml", dump(d)) for n, d in enumerate(made.old) if d["kind"] in OURS[1:]]
-    base += [source for source, _, _ in emitted.values()]
-    revision = Revision("base", tuple(base))
+    output = tuple(Packed.of(source.name, source.decoded().encode()) for source, _, _ in emitted.values())
+    revision = Revision("base", tuple(base), output=output)
     build = compile_sources([new], Options(faithful=made.faithful, base=revision))
     around = _text(document for document in made.old if document["kind"] != "TrainJob")
     was = {_key(document): document for document in made.old if document["kind"] in OURS}

@@ -37,6 +37,13 @@ def scripts(nodes: int, trainer: str = "") -> dict[str, str]:
     return found["data"]  # type: ignore[return-value]
 
 
+def test_brokers_find_each_other_in_the_subdomain_of_the_runtime() -> None:
+    text = runtime(role(trainer=True), policy="{flux: {numProcPerNode: 2}}", spec="network: {subdomain: ring}")
+    build = compile([Source("rt.yaml", text), Source("j.yaml", JOB % (2, ""))], Options())
+    (found,) = [get(o.data, "data", "init.sh") for o in build.objects if o.kind == "ConfigMap"]
+    assert 'default_connect = "tcp://%h.ring.science.svc.cluster.local:%p"' in str(found)
+
+
 def container_command(nodes: int) -> list[str]:
     build = compile([Source("rt.yaml", RUNTIME), Source("j.yaml", JOB % (nodes, ""))], Options())
     path = ("spec", "replicatedJobs", 0, "template", "spec", "template", "spec", "containers", 0, "command")

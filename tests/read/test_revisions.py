@@ -22,7 +22,9 @@ def put(root: Path, name: str, data: bytes = b"kind: X\n") -> Path:
 
 
 def read(root: Path, revision: str = "HEAD") -> dict[str, bytes]:
-    return {source.name: bytes(source.text) for source in read_revision(root, revision).sources}  # type: ignore[arg-type]
+    found = read_revision(root, revision)
+    sources = (*found.sources, *(file.source() for file in found.output))
+    return {source.name: bytes(source.text) for source in sources}  # type: ignore[arg-type]
 
 
 def refusal(root: Path, revision: str) -> tuple[str, str]:
@@ -47,7 +49,8 @@ def test_what_is_read(tmp_path: Path) -> None:
     put(tmp_path, "runtimes/run.yaml").chmod(0o755)
     commit(tmp_path)
     assert read(tmp_path) == {**wanted, "runtimes/run.yaml": b"kind: X\n"}
-    assert list(read(tmp_path)) == sorted(read(tmp_path))
+    found = read_revision(tmp_path, "HEAD")
+    assert [source.name for source in found.sources] == sorted(source.name for source in found.sources)
 
 
 @pytest.mark.parametrize(

@@ -290,15 +290,23 @@ def test_a_run_that_is_stopped_leaves_whole_files(
 def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
     for text in (b"", owned()):
         left = put(tmp_path, f"{DIR}/.trainc-4711-0.tmp", text)
-        put(tmp_path, "out/prod/b/k/.trainc-1-2.tmp", text)
         put(tmp_path, JOBSET, owned())
         todo = plan(tmp_path, {JOBSET: owned()})
         assert not todo.stale, "what git does not know is not stale"
-        assert len(todo.leftovers) == 2
+        assert len(todo.leftovers) == 1
         apply(todo)
         assert not left.exists()
-        assert not (tmp_path / "out/prod/b").exists()
         assert tree(tmp_path) == {JOBSET: owned()}
+
+
+def test_a_temporary_file_alone_in_its_folder_is_stale(tmp_path: Path) -> None:
+    put(tmp_path, JOBSET, owned())
+    put(tmp_path, "out/prod/b/k/.trainc-1-2.tmp", b"")
+    todo = plan(tmp_path, {JOBSET: owned()})
+    assert todo.differences() == ("stale out/prod/b/k/.trainc-1-2.tmp",), "if git has it, Argo CD keeps an Application"
+    apply(todo)
+    assert not (tmp_path / "out/prod/b").exists()
+    assert tree(tmp_path) == {JOBSET: owned()}
 
 
 @pytest.mark.parametrize("name", [".trainc-1-2.tmp.yaml", "x.trainc-1-2.tmp", ".trainc-a-1.tmp", ".trainc.tmp"])
@@ -376,7 +384,7 @@ def test_a_run_beside_this_one_that_cleans_up(tmp_path: Path, monkeypatch: pytes
         path = Path(name)
         if not beside:
             beside.append(plan(tmp_path, {}))
-            assert path.relative_to(tmp_path).as_posix() in beside[0].leftovers
+            assert path.relative_to(tmp_path).as_posix() in (*beside[0].leftovers, *beside[0].remove)
             apply(beside[0])
             assert not path.parent.exists()
         real(name, target)

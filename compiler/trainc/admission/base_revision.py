@@ -10,27 +10,29 @@ import msgspec
 from msgspec.structs import replace
 
 from trainc.admission.jobset import default
+from trainc.basics.differences import same
 from trainc.basics.jsonvalues import JsonObject, Path, existing, get, put
 from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, classify
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.options import Revision
-from trainc.inputs.source import Document, Source
+from trainc.inputs.source import Document, Packed, Source
 from trainc.kube.gotypes import GoDecodeError
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
 from trainc.schema import Resource, admit
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
 
-OUTPUT = "out/"
 BROKEN = "TC018"
 
 Identity: TypeAlias = tuple[str, str, str, str]
 """Group (empty for the core group), kind, namespace (empty without one) and name; the version does not matter."""
 
-_Found: TypeAlias = tuple[Mapping[Identity, Document], tuple[Finding, ...]]
+_Notes: TypeAlias = tuple[Finding, ...]
+_Index: TypeAlias = tuple[Mapping[Identity, Packed], _Notes]
+"""The file of each object."""
 
 
-def _nothing(kind: str) -> _Found:
+def _nothing(kind: str) -> _Index:
     return {}, ()
 
 
@@ -44,7 +46,7 @@ class Base(msgspec.Struct, frozen=True, eq=False):
     revision: str = ""
     inputs: Mapping[Identity, Document] = msgspec.field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
-    of_kind: Callable[[str], _Found] = _nothing
+    of_kind: Callable[[str], _Index] = _nothing
     settings: Mapping[str, Document] = msgspec.field(default_factory=dict)
 
     @classmethod
@@ -52,9 +54,10 @@ class Base(msgspec.Struct, frozen=True, eq=False):
         """Read the inputs of a revision; the objects emitted for the environment are read on demand, by kind."""
         if revision is None:
             return cls()
-        inputs, findings = _inputs(revision)
-        prefix = f"{OUTPUT}{environment}/"
-        out = tuple(source for source in revision.sources if source.name.startswith(prefix))
+        documents, findings = documents_of(revision)
+        inputs = {identify(document.data): document for document in documents}
+        prefix = f"out/{environment}/"
+        out = tuple(file for file in revision.output if file.name.startswith(prefix))
         settings = {document.source.name: _renamed(document, revision.name) for document in revision.settings}
         return cls(revision.name, inputs, findings, cache(lambda kind: _emitted(revision.name, out, kind)), settings)
 
@@ -72,7 +75,10 @@ class Base(msgspec.Struct, frozen=True, eq=False):
 
     def emitted(self, group: str, kind: str, namespace: str, name: str) -> Document | None:
         """Return the emitted object of the base revision, or None."""
-        return self.of_kind(kind)[0].get((group, kind, namespace, name))
+        identity = group, kind, namespace, name
+        file = self.of_kind(kind)[0].get(identity)
+        documents = _documents(file) if file is not None else ()
+        return next((_renamed(each, self.revision) for each in documents if identify(each.data) == identity), None)
 
     def notes(self, *kinds: str) -> tuple[Finding, ...]:
         """Return notes on unreadable inputs of the base revision, and on unreadable emitted objects of these kinds."""
@@ -88,23 +94,39 @@ def identify(data: JsonObject) -> Identity:
 
 
 @lru_cache(maxsize=4)
-def _inputs(revision: Revision) -> _Found:
-    """Return the documents outside of out/; of two with the same identity, the one that a build would use."""
-    loaded, notes = _load(revision.name, [s for s in revision.sources if not s.name.startswith(OUTPUT)])
+def documents_of(revision: Revision) -> tuple[tuple[Document, ...], _Notes]:
+    """Return the inputs, and notes; of two documents with the same identity, the one that a build would use.
+
+    One object in two versions is two documents.
+    """
+    loaded, notes = _load(revision.name, revision.sources)
     sorted_out, findings = classify(loaded)  # by path, so before sources are renamed
     found = tuple(sorted_out.cluster.values())
     notes += tuple(_broken(revision.name, (finding for finding in findings if finding.document not in found)))
-    return {identify(document.data): _renamed(document, revision.name) for document in found}, notes
+    return tuple(_renamed(document, revision.name) for document in found), notes
 
 
-def _emitted(revision: str, sources: Iterable[Source], kind: str) -> _Found:
+def _emitted(revision: str, files: Iterable[Packed], kind: str) -> _Index:
+    """Return where each object of a kind is, of two with the same identity the first, and notes."""
     starts = (f"{kind.lower()}-", f"{kind.lower()}.")
-    mine = [source for source in sources if source.name.rpartition("/")[2].startswith(starts)]
-    loaded, notes = _load(revision, mine)
-    return {identify(document.data): _renamed(document, revision) for document in reversed(loaded)}, notes
+    index: dict[Identity, Packed] = {}
+    notes: list[Finding] = []
+    for file in files:
+        if file.name.rpartition("/")[2].startswith(starts):
+            loaded, found = _load(revision, (file.source(),))
+            notes += found
+            for document in loaded:
+                index.setdefault(identify(document.data), file)
+    return index, tuple(notes)
 
 
-def _load(revision: str, sources: Iterable[Source]) -> tuple[list[Document], tuple[Finding, ...]]:
+@lru_cache(maxsize=64)
+def _documents(file: Packed) -> tuple[Document, ...]:
+    """Return the documents of a file. Only those of the last jobs stay in memory."""
+    return tuple(load(file.source())[0])
+
+
+def _load(revision: str, sources: Iterable[Source]) -> tuple[list[Document], _Notes]:
     documents: list[Document] = []
     notes: list[Finding] = []
     for source in sources:
@@ -155,6 +177,8 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
     def _stored(self, data: JsonObject, old: Document | None, *, created: bool) -> JsonObject | Finding | None:
         if old is None:
             return None
+        if same(old.data, data):
+            return data
         resource = self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
         # Of a kind without a schema it is as committed.
         return as_stored(resource, old, created=created) if resource is not None else old.data

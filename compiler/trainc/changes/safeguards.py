@@ -6,15 +6,17 @@ are accepted; all others are reported, so that no rule is weakened unnoticed. Pu
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from trainc.admission.companions import admit_companions
-from trainc.admission.policy.documents import BINDING, POLICY, is_policy, rows
+from trainc.admission.policy.documents import BINDING, POLICY, is_policy, namespaced_params, rows
 from trainc.admission.policy.documents import read as read_policy
 from trainc.admission.policy.match import requirements
 from trainc.admission.rules import BUDGET
@@ -28,13 +30,14 @@ from trainc.findings import CODES, Finding, report, sort_key
 from trainc.findings.severities import IGNORE, KEY, locked, rank
 from trainc.findings.severities import read as read_levels
 from trainc.findings.suppression import WORD, Suppressions
-from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME
+from trainc.gitops.argocd import DEFAULT, IN_CLUSTER, IN_CLUSTER_NAME
 from trainc.gitops.naming import MODE
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Document, Source
 from trainc.project.files import KEY as UNMANAGED
 from trainc.project.files import unmanaged
+from trainc.schema.kinds import Registry
 
 Weaker = Iterator[tuple[Path, str]]
 """The path of a less strict field, and the message."""
@@ -63,8 +66,8 @@ def weakened(
 
 def _weaker_documents(before: Revision, after: Revision, unread: Iterable[Source]) -> Iterator[Finding]:
     """Yield a warning for each way in which policies forbid less than before."""
-    old, new = _documents(before.sources), _documents(after.sources)
-    hidden = _documents(unread, anywhere=True) if old.keys() - new.keys() else {}
+    (old, old_kinds), (new, new_kinds) = _documents(before.sources), _documents(after.sources)
+    hidden = _documents(unread, anywhere=True)[0] if old.keys() - new.keys() else {}
     deciding = _deciding_kinds(old.values()) if new.keys() - old.keys() else frozenset()
     for added in (new[key] for key in sorted(new.keys() - old.keys())):
         if is_policy(added):
@@ -83,21 +86,27 @@ def _weaker_documents(before: Revision, after: Revision, unread: Iterable[Source
         elif not same(was.data, now.data):
             for path, message in _weaker_fields(was, now):
                 yield report(_DOCUMENTS, now, existing(now.data, path), f"{_label(now)}: {message} since {before.name}")
+    for now in (new[key] for key in sorted(old.keys() & new.keys()) if is_policy(new[key])):
+        if namespaced_params(now, old_kinds) != namespaced_params(now, new_kinds):
+            path, message = ("spec", "paramKind"), f"{_label(now)}: the scope of its params changed since {before.name}"
+            yield report(_DOCUMENTS, now, existing(now.data, path), message)
 
 
-def _documents(sources: Iterable[Source], *, anywhere: bool = False) -> Mapping[Key, Document]:
-    """Return policies and bindings, and the other documents of policies/ as a cluster stores them.
+def _documents(sources: Iterable[Source], *, anywhere: bool = False) -> tuple[Mapping[Key, Document], Registry]:
+    """Return policies and bindings, the other documents of policies/ as a cluster stores them, and the kinds.
 
     With ``anywhere`` all documents.
     """
     loaded = [document for source in sources if not source.name.startswith(JOBS) for document in load(source)[0]]
     given = classify(loaded)[0].cluster
-    stored = {identity(each): each for each in admit_companions(given.values(), (), faithful=False).documents}
-    return {
+    admitted = admit_companions(given.values(), (), faithful=False)
+    stored = {identity(each): each for each in admitted.documents}
+    found = {
         key: document if is_policy(document) else stored.get(key, document)
         for key, document in given.items()
         if anywhere or is_policy(document) or document.source.name.startswith("policies/")
     }
+    return found, admitted.registry
 
 
 def _deciding_kinds(documents: Iterable[Document]) -> frozenset[tuple[Json, Json]]:
@@ -136,12 +145,12 @@ def _weaker_fields(was: Document, now: Document) -> Weaker:
 
 
 class _Ignored(NamedTuple):
-    """A code in a comment, and what the comment covers: kinds and names of objects, and paths."""
+    """A code in a comment, and what the comment covers: kinds, namespaces and names of objects, and paths."""
 
     file: str
     code: str
     reason: str
-    covered: frozenset[tuple[str, str, Path]]
+    covered: frozenset[tuple[Key, Path]]
 
 
 def _new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
@@ -162,13 +171,13 @@ def _ignored(source: Source) -> Iterator[tuple[_Ignored, Document]]:
     """Yield the codes that the comments of a file suppress, with documents for findings on them."""
     documents = load(source)[0]
     suppressions = Suppressions.read((source,), documents, comments)
-    covered: dict[tuple[int, str], set[tuple[str, str, Path]]] = {}
+    covered: dict[tuple[int, str], set[tuple[Key, Path]]] = {}
     for document in documents:
         lines = suppressions.covered.get((source, document.index), {})
         for path, by_code in lines.items():
             for code, ignore in by_code.items():
                 if path == () or ignore is not lines.get(path[:-1], {}).get(code):
-                    where = (str(document.data["kind"]), identity(document)[2], _by_names(document.data, path))
+                    where = (identity(document), _by_names(document.data, path))
                     covered.setdefault((ignore.line, code), set()).add(where)
     for ignore in suppressions.ignores:
         for code, document in ignore.codes.items():
@@ -199,14 +208,15 @@ def _severities(before: Json, after: Json) -> Weaker:
 def _settings(before: Revision, after: Revision) -> Weaker:
     if get(before.config, "policies", "pods") is True and get(after.config, "policies", "pods") is not True:
         yield ("policies", "pods"), "policies no longer evaluated on pods"
-    required = as_list(get(after.config, "lock", "required"))
+    required = {str(prefix) for prefix in as_list(get(after.config, "lock", "required"))}
     for prefix in as_list(get(before.config, "lock", "required")):
         if prefix not in required:
             yield ("lock", "required"), f"images of {prefix} no longer have to be locked"
     known = {*unmanaged(before.config)}
     for path in unmanaged(after.config):
-        if path not in known:
+        if known.isdisjoint((path, f"{path}/")):
             yield (UNMANAGED,), f"files at {path} that trainc did not write are no longer an error"
+    yield from _deployment(before.config, after.config)
     environments = as_object(before.config.get("environments"))
     for name in (name for name in as_object(after.config.get("environments")) if name in environments):
         was, now = (_most_reruns(revision.config, name) for revision in (before, after))
@@ -215,6 +225,61 @@ def _settings(before: Revision, after: Revision) -> Weaker:
             below = own if get(after.config, *own, "naming") is not None else ("defaults",)
             change = f"raised from {was} to {now}" if now is not None else f"of {was} removed"
             yield (*below, "naming", "maxReruns"), f"environment {name}: maxReruns {change}"
+
+
+def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
+    """Yield each option with which Argo CD or Flux applies more, or other files, than this repository's checks see."""
+    environments = as_object(before.get("environments"))
+    shared = [_namespaces(read_settings(before, name)) for name in environments]
+    everywhere = tuple(pattern for each in shared for pattern in each) if all(shared) else ()
+    for name in as_object(after.get("environments")):
+        is_new, now = name not in environments, read_settings(after, name)
+        was = now if is_new else read_settings(before, name)
+        allowed = everywhere if is_new else _namespaces(was)
+        for path, message in (*_more_namespaces(allowed, _namespaces(now)), *_other_files(was, now)):
+            own = ("environments", name)
+            place = own if get(after, *own, path[0]) is not None else ("defaults",)
+            yield (*place, *path), f"environment {name}: {message}"
+    for folder in sorted(_folders(before) - _folders(after)):
+        yield ("defaults",), f"files of trainc in {folder} are no longer checked"
+
+
+def _folders(config: JsonObject) -> set[str]:
+    """Return the folders beside out/ to which environments write objects of Argo CD and Flux."""
+    found = (read_settings(config, name) for name in as_object(config.get("environments")))
+    return {folder for each in found for folder in (each.argocd.write, each.flux.write) if folder}
+
+
+def _namespaces(settings: Settings) -> tuple[str, ...]:
+    """Return the patterns of the only namespaces that jobs may be in; empty if they may be in all."""
+    return settings.argocd.namespaces if settings.target == "argocd" else ()
+
+
+def _more_namespaces(was: tuple[str, ...], now: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    path = ("argocd", "namespaces")
+    if was and not now:
+        yield path, "the namespaces of jobs are no longer limited"
+    for pattern in now if was else ():
+        if not any(fnmatchcase(pattern, each) for each in was):  # * is also a character that * matches
+            yield path, f"jobs are also allowed in {pattern}"
+
+
+def _other_files(was: Settings, now: Settings) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield each option that takes what is applied from elsewhere. URLs are not shown: they may have passwords."""
+    tool = was.target
+    if tool == "argocd" and was.argocd.repo_url and now.target == tool:
+        old, new = was.argocd, now.argocd
+        if old.project != DEFAULT and new.project == DEFAULT:
+            yield (tool, "project"), f"argocd.project changed to {DEFAULT}, which allows everything"
+        if old.repo_url != new.repo_url:
+            yield (tool, "repoURL"), "argocd.repoURL changed"
+        if old.revision != new.revision:
+            yield (tool, "revision"), f"argocd.revision changed from {old.revision} to {new.revision}"
+        if old.hydrator and new.hydrator and old.hydrator.branch != new.hydrator.branch:
+            branches = f"{old.hydrator.branch} to {new.hydrator.branch}"
+            yield (tool, "hydrator", "branch"), f"argocd.hydrator.branch changed from {branches}"
+    if tool == "flux" and now.target == tool and was.flux.source != now.flux.source:
+        yield (tool, "source"), f"flux.source changed from {was.flux.source} to {now.flux.source}"
 
 
 def _restarting(before: Revision, after: Revision, config: Document) -> Iterator[Finding]:
@@ -271,6 +336,8 @@ def _weaker_policy(old: JsonObject, new: JsonObject) -> Weaker:
     for index, row in enumerate(rows(new, "matchConditions")):
         if _tokens(row) not in known:
             yield ("matchConditions", index), f"match condition {str(row.get('name'))!r} added or changed"
+    if old.get("failurePolicy") != "Ignore":
+        yield from _without_errors(old, new)
     remaining = {_tokens(row) for row in rows(new, "validations")}
     for row in rows(old, "validations"):
         if _tokens(row) not in remaining:
@@ -292,6 +359,19 @@ _EXPRESSIONS = (
     ("validations", "messageExpression"),
     ("auditAnnotations", "valueExpression"),
 )
+
+
+def _without_errors(old: JsonObject, new: JsonObject) -> Weaker:
+    """Yield the match conditions and annotations that are missing: with failurePolicy Fail, an error in one denies."""
+    before, after = ({_tokens(row): row for row in rows(spec, "matchConditions")} for spec in (old, new))
+    for tokens in sorted(before.keys() - after.keys()) if after.keys() <= before.keys() else ():  # others are reported
+        message = f"match condition {str(before[tokens].get('name'))!r}, an error in which denies, removed"
+        yield ("matchConditions",), message
+    kept = {_tokens(row, "valueExpression") for row in rows(new, "auditAnnotations")}
+    for row in rows(old, "auditAnnotations"):
+        if _tokens(row, "valueExpression") not in kept:
+            message = f"audit annotation {str(row.get('key'))!r}, an error in which denies, removed or changed"
+            yield ("auditAnnotations",), message
 
 
 def _expressions(spec: JsonObject) -> Counter[tuple[str, ...]]:
@@ -330,28 +410,39 @@ def _weaker_match(old_spec: JsonObject, new_spec: JsonObject, field: str) -> Wea
     old, new = as_object(old_spec.get(field)), as_object(new_spec.get(field))
     yield from (((field, *path), message) for path, message in _lowered(old, new, "matchPolicy", "Exact"))
     before, after = rows(old, "resourceRules"), rows(new, "resourceRules")
-    if after and not (before and all(any(_covers(other, rule) for other in after) for rule in before)):
+    if after and not (before and _all_covered(before, after)):
         yield (field, "resourceRules"), "resourceRules match less"
     before, after = rows(old, "excludeResourceRules"), rows(new, "excludeResourceRules")
-    if not all(any(_covers(other, rule) for other in before) for rule in after):
+    if not _all_covered(after, before):
         yield (field, "excludeResourceRules"), "excludeResourceRules match more"
     for selector in ("namespaceSelector", "objectSelector"):
-        required = requirements(old.get(selector))
+        required = frozenset(requirements(old.get(selector)))
         if any(each not in required for each in requirements(new.get(selector))):
             yield (field, selector), f"{selector} selects less"
+
+
+_MOST_PAIRS = 100_000
+"""The most pairs of rules that are compared."""
+
+
+def _all_covered(rules: list[JsonObject], wide: list[JsonObject]) -> bool:
+    """Return whether some rules clearly match everything that others do; False if there are too many to compare."""
+    same_as = {json.dumps(rule, sort_keys=True) for rule in wide}
+    rest = [rule for rule in rules if json.dumps(rule, sort_keys=True) not in same_as]
+    return len(rest) * len(wide) <= _MOST_PAIRS and all(any(_covers(other, rule) for other in wide) for rule in rest)
 
 
 def _covers(wide: JsonObject, rule: JsonObject) -> bool:
     """Return whether a rule clearly matches everything that another does."""
     for field in ("apiGroups", "apiVersions", "operations", "resources"):
-        all_of = as_list(wide.get(field))
-        for item in as_list(rule.get(field)):
-            is_sub = field == "resources" and "/" in str(item)  # * is no subresource
+        all_of = frozenset(map(str, as_list(wide.get(field))))
+        for item in map(str, as_list(rule.get(field))):
+            is_sub = field == "resources" and "/" in item  # * is no subresource
             if item not in all_of and ("*/*" if is_sub else "*") not in all_of:
                 return False
-    names, all_names = as_list(rule.get("resourceNames")), as_list(wide.get("resourceNames"))
+    names, all_names = (frozenset(map(str, as_list(each.get("resourceNames")))) for each in (rule, wide))
     scope = wide.get("scope") in ("*", rule.get("scope"))
-    return scope and (not all_names or (bool(names) and all(name in all_names for name in names)))
+    return scope and (not all_names or (bool(names) and names <= all_names))
 
 
 def _tokens(row: JsonObject, key: str = "expression") -> tuple[str, ...]:

@@ -7,7 +7,14 @@ from trainc.checks.devices import check_devices, check_gangs
 from trainc.checks.functions import check_functions
 from trainc.checks.images import check_images, check_pullable
 from trainc.checks.jobs import check_jobs
-from trainc.checks.nodes import check_hostnames, check_launching, check_mpi, check_order, check_rendezvous
+from trainc.checks.nodes import (
+    check_hostnames,
+    check_launching,
+    check_mpi,
+    check_order,
+    check_patched_hosts,
+    check_rendezvous,
+)
 from trainc.checks.trainer import check_ancestors, check_counts, check_initializers
 from trainc.findings import Finding
 from trainc.plugins.model import Model, Object, Objects
@@ -32,5 +39,5 @@ def check_result(model: Model, objects: Objects) -> list[Finding]:
     for jobset in objects:
         if jobset.kind == "JobSet":
             findings += (*check_initializers(model, jobset), *check_hostnames(model, jobset))
-            findings += check_order(model, jobset)
+            findings += (*check_order(model, jobset), *check_patched_hosts(model, jobset))
     return list(dict.fromkeys(findings))

@@ -20,6 +20,7 @@ from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import report_at, source_of
 
 MEMORY, COMMAND = "TC836", "TC837"
+ROOT: Final = "TC809"
 KINDS: Final = ("initContainers", "containers")
 POD: Final[Path] = ("template", "spec", "template", "spec")
 TEMPLATE: Final[Path] = ("spec", "template")
@@ -69,13 +70,14 @@ def _dropped(jobset: JsonObject) -> Iterator[tuple[Path, str]]:
 
 
 def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Yield warnings about dropped fields, memory in fractions of bytes and command lines in one word."""
+    """Yield findings about dropped fields, memory in fractions of bytes, root, and command lines in one word."""
     for path, reason in _dropped(jobset.data):
         found, hint = str(path[-1]), "remove it, unless your cluster supports it"
         message = f"Kubernetes 1.34 drops {found} {reason}"
         yield report_at("TC101", model, jobset, path, message, severity=Severity.WARNING, found=found, hint=hint)
     for path, _, container in containers(jobset.data):
         yield from _memory(model, jobset, path, container)
+        yield from _root(model, jobset, path, container)
         first = next(iter(as_list(container.get("command"))), None)
         if isinstance(first, str) and len(first.split()) > 1:
             source = source_of(model, jobset, (*path, "command", 0))
@@ -103,6 +105,23 @@ def _memory(model: Model, jobset: Object, path: Path, container: JsonObject) -> 
             f"write {found[:-1]}Mi for mebibytes" if found.endswith("m") else "write it with a suffix, such as Mi or Gi"
         )
         yield report(MEMORY, document, source, message, found=found, hint=hint)
+
+
+def _root(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
+    """Yield an error for a container that the kubelet never starts, since it must not run as root and does.
+
+    Source: verifyRunAsNonRoot, pkg/kubelet/kuberuntime/security_context.go of Kubernetes 1.34.
+    """
+    contexts = ((*path, "securityContext"), (*path[:-2], "securityContext"))
+    found = {}
+    for key in ("runAsNonRoot", "runAsUser"):
+        values = ((get(jobset.data, *where, key), (*where, key)) for where in contexts)
+        found[key] = next((each for each in values if each[0] is not None), (None, ()))
+    (required, _), (user, where) = found.values()
+    if required is True and user == 0 and user is not False:
+        message = f"container {container.get('name')!r} is never started: runAsNonRoot is true, but it runs as user 0"
+        hint = "set another runAsUser, or remove runAsNonRoot"
+        yield report(ROOT, *source_of(model, jobset, where), message, severity=model.severity, hint=hint)
 
 
 def _in_bytes(written: str) -> str:

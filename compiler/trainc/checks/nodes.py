@@ -12,16 +12,18 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, existing, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, objects
 from trainc.basics.regex import lazy
 from trainc.checks.containers import command_line, containers, words
 from trainc.findings import Finding, Severity, report
 from trainc.gitops.pods import pod_specs, replicated_pods
+from trainc.plugins import shaped
 from trainc.plugins.base import pod_containers
 from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.implementations import HOSTFILE_DIRECTORY
 from trainc.plugins.mpi.transport import DISCOVER, by_kubexec
 from trainc.plugins.origins import report_at, source_of
+from trainc.plugins.podgroup import replicas_in_jobset
 from trainc.upstream import LAUNCHER, NODE
 
 INCOMPLETE: Final = "TC822"
@@ -177,6 +179,11 @@ def check_mpi(model: Model) -> Iterator[Finding]:
 
 UNRESOLVED: Final = "TC827"
 HOSTNAMES: Final[Path] = ("spec", "network", "enableDNSHostnames")
+REPLICAS: Final = "replicas"
+GANGS: Final = ("coscheduling", "volcano")
+_JOBS: Final[Path] = ("spec", "replicatedJobs")
+_PARALLELISM: Final[Path] = ("template", "spec", "parallelism")
+_NOT_BY_PATCH: Final = "change it in the TrainJob (spec.trainer.numNodes) or in the runtime, not by a patch"
 RANK_0: Final = {"torch": "torch", "jax": "JAX", "xgboost": "XGBoost"}
 """The policies whose plugins pass the host name of rank 0 to every process."""
 
@@ -209,6 +216,42 @@ def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
             hint = f"set dnsPolicy: {'ClusterFirstWithHostNet' if on_host else 'ClusterFirst'}"
             where = (*path, "hostNetwork" if dns is None else "dnsPolicy")
             yield report_at(UNRESOLVED, model, jobset, where, message, severity=Severity.WARNING, hint=hint)
+
+
+def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
+    """Warn if patches change pods or names after variables, hostfiles and PodGroups have been made for them."""
+    known = (jobset.kind, model.namespace, jobset.plain)
+    patches = [each.patch for each in model.options.settings.patches if each.matches(*known)]
+    user = _user_of_hostnames(model) or next((each for each in GANGS if model.uses(each)), None)
+    if user is None or not any(map(_changes_hosts, patches)):
+        return
+    jobs = objects(get(jobset.data, *_JOBS))
+    if all(0 in (get(job, REPLICAS), get(job, *_PARALLELISM)) for job in jobs):
+        return  # TC410
+    sets = {each.name: each for each in shaped(model).pod_sets}
+    found: list[tuple[Path, str, object, object]] = []
+    for index, job in enumerate(jobs):
+        if (before := sets.pop(name := str(job.get("name")), None)) is not None:
+            for inside, was in (((REPLICAS,), replicas_in_jobset(before)), (_PARALLELISM, before.count)):
+                count = get(job, *inside)
+                what = f"{inside[-1]} of job {name!r}"
+                found.append(((*_JOBS, index, *inside), what, 1 if count is None else count, was))
+    found += ((_JOBS, f"the number of jobs called {name!r}", 0, 1) for name in sets)
+    network: Path = ("spec", "network", "subdomain")
+    found.append((network, "the subdomain", get(jobset.data, *network) or jobset.name, model.subdomain))
+    for path, what, now, intended in found:
+        if now != intended:
+            message = f"{what} is {now!r} after the patches, but {user} is set up for {intended!r}"
+            yield report_at(UNRESOLVED, model, jobset, path, message, severity=Severity.WARNING, hint=_NOT_BY_PATCH)
+
+
+def _changes_hosts(patch: JsonObject) -> bool:
+    """Return whether a patch may change how many pods there are, or their host names."""
+    jobs = objects(get(patch, *_JOBS))
+    counts = ({*job, *as_object(get(job, *_PARALLELISM[:-1]))} for job in jobs)
+    return get(patch, "spec", "network", "subdomain") is not None or any(
+        keys & {REPLICAS, _PARALLELISM[-1], "$patch"} for keys in counts
+    )
 
 
 def _user_of_hostnames(model: Model) -> str | None:

@@ -266,19 +266,13 @@ def _app_armor_profile(profile: Field) -> None:
 def validate_started_containers(spec: Field) -> None:
     """Check fields of containers that every API server accepts, but with which no node starts them.
 
-    Sources: k8s.io/kubernetes v1.34.4 pkg/kubelet/kuberuntime (verifyRunAsNonRoot); runc's validateProcessSpec.
+    Sources: runc's validateProcessSpec; execve(2) of Linux.
     """
     for container in (*spec.items("initContainers"), *spec.items("containers")):
         folder = container.coded(CONTAINER).child("workingDir")
         if folder.text() and not folder.text().startswith("/"):
             folder.refused("Cwd must be an absolute path", "must be an absolute path", f"write /{folder.text()}")
         _long_arguments(container)
-        contexts = [owner.coded(SECURITY).child("securityContext") for owner in (container, spec)]
-        users = [context.child("runAsUser") for context in contexts if context.number("runAsUser") is not None]
-        non_root = [value for context in contexts if (value := context.child("runAsNonRoot").value) is not None]
-        if users and users[0].value == 0 and non_root[:1] == [True]:
-            text = "container's runAsUser breaks non-root policy"
-            users[0].refused(text, "0 contradicts runAsNonRoot: true", "set another user, or remove one of the two")
 
 
 def is_long(text: str, added: int = 1) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,8 @@ import click
 from trainc.cli.command import WrongValue
 from trainc.findings import Finding, has_errors, sort_key
 from trainc.inputs.options import Revision
-from trainc.inputs.source import Document
+from trainc.inputs.source import Document, Source
+from trainc.pipeline.compile import Watch
 from trainc.pipeline.content import Job
 from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor
@@ -100,6 +101,20 @@ def revision_of(root: Path, revision: str | None, folder: Path, paths: Iterable[
 
     with revision_errors(option):
         return read_revision(root, revision, [name for path in paths if (name := name_below(root, folder, path))])
+
+
+def reading(*, quiet: bool) -> Watch:
+    """Return what shows the progress of reading sources, unless quiet."""
+
+    def watch(sources: Sequence[Source]) -> Iterator[Source]:
+        from trainc.cli.progress import progress
+
+        with progress(len(sources), "reading", quiet=quiet) as shown:
+            for source in sources:
+                yield source
+                shown.advance()
+
+    return watch
 
 
 def executor_of(workers: int | None, ranks: Ranks | None = None, *, quiet: bool) -> Executor:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from trainc.basics.about import docs_page
 from trainc.basics.jsonvalues import dotted
 from trainc.cli.command import CLEAN, STALE, Command, echo
-from trainc.cli.compiling import executor_of, read_paths, revision_of, with_project
+from trainc.cli.compiling import executor_of, read_paths, reading, revision_of, with_project
 from trainc.cli.completion import complete_fixable
 from trainc.cli.options import base_option, crds_option, findings_options, root_option, workers_option
 from trainc.cli.paths import Existing
@@ -102,6 +102,7 @@ def command(
             base=before,
             keep=Keep.SUMMARIES,
             execute=executor_of(workers, quiet=reporter.quiet),
+            watch=reading(quiet=reporter.quiet),
         )
 
     def is_wanted(finding: Finding, fix: Fix) -> bool:

@@ -18,7 +18,7 @@ from trainc.gitops.argocd import health_checks, plugin_definition
 from trainc.pipeline.layout import argocd_objects
 from trainc.project.config import Config, without_repository
 from trainc.project.environments import JOBS, Outcome, compile_for, load_config
-from trainc.project.planning import kustomizations, settings, trees
+from trainc.project.planning import in_another_folder, kustomizations, settings, trees
 from trainc.project.read import merge, read_platform, read_tree
 
 ARGOCD_EPILOG = """\b
@@ -101,6 +101,7 @@ def _compile(
     root: Path, config: Config, environments: tuple[str, ...], findings: tuple[Finding, ...], reporter: Reporter
 ) -> tuple[int, Outcome | None]:
     """Compile jobs/, and return the exit status, and the outcome unless findings fail the run."""
+    findings = (*findings, *in_another_folder(root, config))
     if reporter.fails(findings):
         return reporter.report(findings), None
     outcome = compile_for(merge([read_tree(root, JOBS), read_platform(root)]), config, environments, findings)

@@ -120,7 +120,7 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
             return _report_last(last, (), mode)
 
     from trainc.cache.run import RunCache, with_cache
-    from trainc.cli.compiling import executor_of, request_of
+    from trainc.cli.compiling import executor_of, reading, request_of
     from trainc.project.environments import load_config
     from trainc.project.planning import plan_request
     from trainc.project.write import apply
@@ -137,8 +137,9 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
             return _report_last(last, plan.change, mode)
     request = request_of(root, paths, config, environment)
     execute = executor_of(mode.workers, mode.ranks, quiet=reporter.quiet)
+    watch = reading(quiet=reporter.quiet)
     planned, used_cache = with_cache(
-        lambda cache: plan_request(request, findings, reporter.fails, cache, execute),
+        lambda cache: plan_request(request, findings, reporter.fails, cache, execute, watch=watch),
         None if store is None else RunCache(root, store, by_bytes=mode.check, compares=True),
     )
     status, report = _carry_out(planned, mode)

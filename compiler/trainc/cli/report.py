@@ -9,7 +9,7 @@ import click
 
 from trainc.changes.phrases import counted
 from trainc.cli.command import CLEAN, Command, echo
-from trainc.cli.compiling import choose, executor_of
+from trainc.cli.compiling import choose, executor_of, reading
 from trainc.cli.options import environment_option, findings_options, root_option
 from trainc.cli.paths import OutsideGit
 from trainc.cli.reporter import Reporter
@@ -78,7 +78,8 @@ def command(
         raise click.BadParameter(f"{output!r} is an input, which is not overwritten", param_hint="'-o'")
     rows: Rows = {}
     execute = without_objects(executor_of(1, quiet=reporter.quiet), rows)  # other processes return no objects
-    outcome = compile_for(inputs, config, environments, findings, keep=Keep.OBJECTS, execute=execute)
+    watch = reading(quiet=reporter.quiet)
+    outcome = compile_for(inputs, config, environments, findings, keep=Keep.OBJECTS, execute=execute, watch=watch)
     if not outcome.job_count and has_errors(found := with_empty(outcome, root, [JOBS])):
         return reporter.report(found)  # most likely the wrong folder
     data = fleet(outcome.jobs, outcome.findings, rows)

@@ -9,7 +9,7 @@ import click
 from trainc.cache.run import RunCache, with_cache
 from trainc.cache.store import open_store
 from trainc.cli.command import Command
-from trainc.cli.compiling import executor_of, read_paths, revision_of, with_project
+from trainc.cli.compiling import executor_of, read_paths, reading, revision_of, with_project
 from trainc.cli.options import (
     base_option,
     cache_option,
@@ -110,6 +110,7 @@ def command(
             keep=Keep.SUMMARIES if cache is None else Keep.FILES,  # render needs the files of cached jobs
             cache=cache,
             execute=executor_of(workers, quiet=reporter.quiet),
+            watch=reading(quiet=reporter.quiet),
         )
 
     outcome, used_cache = with_cache(compiled, None if store is None else RunCache(root, store, needs_bytes=False))
@@ -134,7 +135,7 @@ def _standard(
     before = base if revision is None else revision_of(root, revision, root, (), "'--policies-from'")
     if before is None:
         return None
-    if not (before.sources or before.settings):
+    if not (before.sources or before.settings or before.output):
         message = "no project in this folder at that revision: nothing is compared, and no policy of it applies"
         return Standard(before, (report("TC018", Document(Source(f"{before.name}:{FILE}", b""), {}), (), message),))
     from trainc.changes.safeguards import weakened

@@ -26,6 +26,7 @@ JOBS = "jobs/"
 CLAIM = ("v1", "PersistentVolumeClaim")
 CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
 _NAME: Path = ("metadata", "name")
+_ONE_FILE = "remove one of the two; if two runtimes need the object, put it and both runtimes into one file"
 
 Key = tuple[str, str, str]
 """apiVersion/kind, namespace (empty where there is none) and name."""
@@ -64,7 +65,9 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Finding, .
             _, namespace, name = key
             message = f"duplicate {document.data['kind']} {f'{namespace}/{name}' if namespace else name}"
             related = (Related("the first one", first, _NAME),)
-            findings.append(report("TC009", document, _NAME, message, related=related))
+            shared = document.data["kind"] in COMPANIONS and document.source != first.source
+            hint = _ONE_FILE if shared else None
+            findings.append(report("TC009", document, _NAME, message, related=related, hint=hint))
             continue
         kept[key] = document
         kind = document.data["kind"]

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.data import load_text
 from trainc.gitops.pods import Summary
-from trainc.inputs.settings import Hydrator, Settings
+from trainc.inputs.settings import Hydrator, Settings, in_repository
 from trainc.upstream import ARGOCD_API, JOBSET_GROUP, TRAINER_GROUP
 
 IN_CLUSTER = "https://kubernetes.default.svc"
@@ -129,15 +129,18 @@ DIRECTORY: JsonObject = {"include": "*.yaml"}
 """Marks an Application as a plain directory. Without it, Argo CD looks for Chart.yaml, kustomizations and plugins. An
 empty mapping has no effect, since Argo CD removes it (NormalizeSource). In ``include``, ``*`` also matches slashes."""
 
-_NAMESPACE = "{{ index .path.segments 2 }}"
-"""The third folder of out/<environment>/<namespace>/<job>."""
+
+def _step(tree: Tree, index: int) -> str:
+    """Return the expression for a folder of the path of a job, counted from the folder of trainc.yaml."""
+    above = in_repository("", tree.settings).count("/")
+    return f"index .path.segments {above + index}"
 
 
 def applicationset(tree: Tree) -> JsonObject:
     """Return the ApplicationSet of an environment. Raises ValueError without argocd.repoURL."""
     options, (key, cluster) = tree.settings.argocd, tree.cluster
     per_namespace = options.per == "namespace"
-    depth, job = ("*", "") if per_namespace else ("*/*", ".{{ index .path.segments 3 }}")
+    depth, job = ("*", "") if per_namespace else ("*/*", f".{{{{ {_step(tree, 3)} }}}}")
     sync_options: list[Json] = ["ServerSideApply=true"]
     if tree.settings.create_namespace:
         sync_options.append("CreateNamespace=true")
@@ -146,8 +149,9 @@ def applicationset(tree: Tree) -> JsonObject:
         # With selfHeal, a JobSet that a TTL or a user has deleted would be created, and its job run, again.
         sync["automated"] = {"prune": True, "selfHeal": False}
     if options.hydrator is UNSET:
-        name, namespace = f"{tree.environment}.{_NAMESPACE}{job}", _NAMESPACE
-        directories: list[Json] = [{"path": f"out/{tree.environment}/{depth}"}]
+        namespace = f"{{{{ {_step(tree, 2)} }}}}"
+        name = f"{tree.environment}.{namespace}{job}"
+        directories: list[Json] = [{"path": in_repository(f"out/{tree.environment}/{depth}", tree.settings)}]
         source: JsonObject = {
             "source": {
                 "repoURL": _literal(tree.repository),
@@ -158,10 +162,10 @@ def applicationset(tree: Tree) -> JsonObject:
         }
         needed = "."
     else:
-        name, namespace = f"{tree.environment}.{_FOLDER}", _mapped(tree.settings.namespaces)
-        directories = [{"path": f"jobs/{folder}"} for folder in _folders(tree)]
+        name, namespace = f"{tree.environment}.{_folder(tree)}", _mapped(tree)
+        directories = [{"path": in_repository(f"jobs/{folder}", tree.settings)} for folder in _folders(tree)]
         source = {"sourceHydrator": _hydrator(tree, options.hydrator)}
-        needed = ".;/runtimes;/policies;/trainc.yaml;/images.lock.yaml"
+        needed = ";".join((".", *(f"/{in_repository(name, tree.settings)}" for name in _READ)))
     annotations: JsonObject = {
         "argocd.argoproj.io/compare-options": "ServerSideDiff=true",
         "argocd.argoproj.io/manifest-generate-paths": needed,
@@ -191,25 +195,31 @@ def applicationset(tree: Tree) -> JsonObject:
 
 # With the source hydrator, Argo CD runs `trainc cmp` on each folder of jobs/ and commits its output to a branch.
 
-_FOLDER: Final = "{{ index .path.segments 1 }}"
-"""The second folder of jobs/<namespace>."""
+_READ: Final = ("runtimes", "policies", "trainc.yaml", "images.lock.yaml")
+"""What an Application depends on besides its folder of jobs/."""
+
+
+def _folder(tree: Tree) -> str:
+    """Return the template of the second folder of jobs/<namespace>."""
+    return f"{{{{ {_step(tree, 1)} }}}}"
 
 
 def _folders(tree: Tree) -> list[str]:
-    """Return the folders of jobs/ with jobs in the environment, sorted."""
+    """Return the folders of jobs/ that may have jobs in the environment, sorted. Missing ones are ignored."""
     mapped = tree.settings.namespaces
     return sorted(
         {folder for folder, namespace in mapped.items() if namespace in tree.namespaces}
-        | {namespace for namespace in tree.namespaces if namespace not in mapped.values()}
+        | {namespace for namespace in tree.namespaces if namespace not in mapped}
     )
 
 
-def _mapped(namespaces: Mapping[str, str]) -> str:
+def _mapped(tree: Tree) -> str:
     """Return the template of the namespace in the cluster of a folder of jobs/."""
+    namespaces = tree.settings.namespaces
     if not namespaces:
-        return _FOLDER
+        return _folder(tree)
     pairs = " ".join(f'"{name}"' for pair in sorted(namespaces.items()) for name in pair)
-    return f"{{{{ $folder := index .path.segments 1 }}}}{{{{ get (dict {pairs}) $folder | default $folder }}}}"
+    return f"{{{{ $folder := {_step(tree, 1)} }}}}{{{{ get (dict {pairs}) $folder | default $folder }}}}"
 
 
 def _hydrator(tree: Tree, hydrator: Hydrator) -> JsonObject:
@@ -224,7 +234,7 @@ def _hydrator(tree: Tree, hydrator: Hydrator) -> JsonObject:
         },
         "syncSource": {
             "targetBranch": _literal(hydrator.branch),
-            "path": f"out/{tree.environment}/{_FOLDER}",
+            "path": in_repository(f"out/{tree.environment}/{_folder(tree)}", tree.settings),
         },
     }
     if hydrator.staging:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject, as_object, get, put
 from trainc.gitops.base import Pass, option_origin
-from trainc.inputs.settings import Settings
+from trainc.inputs.settings import Settings, in_repository
 from trainc.plugins.model import Model, Objects
 from trainc.upstream import FLUX_API
 
@@ -65,7 +65,7 @@ def kustomization(directory: str, settings: Settings) -> JsonObject:
         name = name[: LONGEST - len(end)].rstrip("-.") + end
     spec: JsonObject = {
         "interval": options.interval,
-        "path": f"./{directory}",
+        "path": f"./{in_repository(directory, settings)}",
         "prune": True,
         # Explicit: forced, a change of an immutable field would delete the running job.
         "force": False,

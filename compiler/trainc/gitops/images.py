@@ -13,7 +13,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
 from trainc.findings import Finding, report
 from trainc.gitops.base import Pass, option_origin
 from trainc.gitops.pods import Summary, images, with_images, with_pods
-from trainc.inputs.imagelock import IMAGES, Lock, key_of, spelt_out
+from trainc.inputs.imagelock import IMAGES, Lock, key_of, prefix_spelt_out, spelt_out
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
@@ -46,21 +46,25 @@ def _relocated(model: Model, objects: Objects) -> Objects:
 
 
 def rewritten(image: str, registries: Mapping[str, str]) -> str:
-    """Return an image with its longest prefix among ``registries`` replaced. Prefixes end at a step of the path.
+    """Return an image with its longest prefix among ``registries`` replaced.
 
     ``python:3`` counts as docker.io/library/python:3, as in container runtimes.
     """
     full = spelt_out(image)
     for prefix in sorted(registries, key=lambda name: (-len(name), name)):
         if has_prefix(full, prefix):
-            return registries[prefix] + full.removeprefix(prefix)
+            return registries[prefix] + full.removeprefix(prefix_spelt_out(prefix))
     return image
 
 
 def has_prefix(name: str, prefix: str) -> bool:
-    """Return whether an image's full name has a prefix that ends at a step of its path."""
-    rest = name.removeprefix(prefix)
-    return rest != name and (not rest or rest[0] in "/:@" or prefix.endswith("/"))
+    """Return whether an image's full name has a prefix that ends at a step of its path, or at its tag or digest.
+
+    A registry with a port is another one than that without.
+    """
+    rest = name.removeprefix(prefix_spelt_out(prefix))
+    ends = "/:@" if "/" in prefix else "/"
+    return rest != name and (not rest or rest[0] in ends or prefix.endswith("/"))
 
 
 def _cause_of_registry(model: Model, path: Path, root: Json) -> Origin:
@@ -121,10 +125,12 @@ def is_required(image: str, settings: Settings) -> bool:
 
 def _names(image: str, settings: Settings) -> Iterator[str]:
     """Yield the full names that an image may have had before registries were rewritten, then its own."""
-    name = spelt_out(image.partition("@")[0])
+    plain = image.partition("@")[0]
+    name = spelt_out(plain)
     for old, new in sorted(settings.registries.items()):
-        if name.startswith(new):
-            yield old + name[len(new) :]
+        for written, start in ((name, prefix_spelt_out(new)), (plain, new)):  # the new name may be without a registry
+            if has_prefix(written, start):
+                yield prefix_spelt_out(old) + written.removeprefix(start)
     yield name
 
 
@@ -166,3 +172,5 @@ def lock_notes(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> t
 
 DIGESTS: Final = Pass("lock", _pinned, _cause_of_digest, check_objects=check_objects)
 PASS: Final = Pass("images", _relocated, _cause_of_registry)
+PATCHED: Final = Pass("lock", _pinned, _cause_of_digest)
+"""Pins images in patches, whose names are those in the registry of the environment."""

@@ -108,6 +108,7 @@ TTL: Final = Pass("ttl", check_objects=_check_ttl)
 _PREBUILT_LABEL: Final = "kueue.x-k8s.io/prebuilt-workload-name"
 _INTEGER: Final = lazy("[+-]?[0-9]{1,18}")
 _SUSPEND: Path = ("spec", "suspend")
+_LABELS: Path = ("metadata", "labels")
 
 
 def _check_queue(model: Model, objs: Objects) -> Iterator[Finding]:
@@ -146,28 +147,34 @@ def _kueue_faults(obj: Object) -> Iterator[Fault]:
 
 
 def _with_queue(model: Model, objects: Objects) -> Objects:
-    """Return the objects with Kueue's labels on the JobSet, and with spec.suspend only where it is true."""
+    """Return the objects with Kueue's labels on the JobSet.
+
+    Those of the TrainJob replace the runtime's: Kueue queues a TrainJob by its own labels, and never its JobSet.
+    """
     jobset = jobset_of(objects)
-    if jobset is None:
-        return objects
-    metadata, spec = as_object(jobset.data["metadata"]), as_object(jobset.data["spec"])
-    data: JsonObject = {**jobset.data}
-    if spec.get("suspend") is not True:
-        data["spec"] = {key: value for key, value in spec.items() if key != "suspend"}
     queue, labels = model.options.settings.queue, as_object(get(model.job.data, "metadata", "labels"))
-    wanted: JsonObject = {QUEUE_LABEL: queue} if queue else {}
-    wanted |= {key: value for key, value in labels.items() if key in KUEUE_LABELS}
-    if wanted:
-        data["metadata"] = {**metadata, "labels": {**wanted, **as_object(metadata.get("labels"))}}
-    return with_jobset(objects, data)
+    own: JsonObject = {key: value for key, value in labels.items() if key in KUEUE_LABELS}
+    if jobset is None or not (queue or own):
+        return objects
+    existing = as_object(get(jobset.data, *_LABELS))
+    wanted = {**({QUEUE_LABEL: queue} if queue else {}), **existing, **own}
+    return objects if wanted == existing else with_jobset(objects, put(jobset.data, _LABELS, wanted))
+
+
+def _without_suspend(model: Model, objects: Objects) -> Objects:
+    """Return the objects with spec.suspend only where it is true."""
+    jobset = jobset_of(objects)
+    if jobset is None or get(jobset.data, *_SUSPEND) in (None, True):
+        return objects
+    spec = {key: value for key, value in as_object(jobset.data["spec"]).items() if key != "suspend"}
+    return with_jobset(objects, {**jobset.data, "spec": spec})
 
 
 def _cause_of_queue(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of a label: the TrainJob's own, or the environment's queue."""
-    if path[:2] != ("metadata", "labels"):
-        return Origin("default", name="trainc")
-    from_job = path == ("metadata", "labels") or get(model.job.data, *path) is not None
+    from_job = path == _LABELS or get(model.job.data, *path) is not None
     return Origin("input", model.job, path) if from_job else option_origin(model.options, "queue")
 
 
 QUEUE: Final = Pass("queue", _with_queue, _cause_of_queue, check_objects=_check_queue)
+SUSPEND: Final = Pass("suspend", _without_suspend, lambda *_: Origin("default", name="trainc"))

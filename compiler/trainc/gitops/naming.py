@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from trainc.admission.base_revision import Base
+from trainc.admission.base_revision import Base, Identity
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, Related, report, suggest
@@ -161,15 +161,15 @@ def too_many_reruns(jobs: Iterable[DeployedJob], base: Base, options: Options) -
     naming = options.settings.naming
     if naming.mode != MODE or not base.revision:
         return ()
-    before: dict[tuple[str, str], Document] = {}  # by the namespace and name of their directory
-    for old in base.of_kind("JobSet")[0].values():
-        steps = old.source.name.removeprefix(f"{base.revision}:out/{options.environment}/").split("/")
-        if old.data.get("kind") == "JobSet" and len(steps) > 1:
-            before[steps[0], steps[1]] = old
+    before: dict[tuple[str, str], Identity] = {}  # by the namespace and name of their directory
+    for identity, file in base.of_kind("JobSet")[0].items():
+        steps = file.name.removeprefix(f"out/{options.environment}/").split("/")
+        if identity[1] == "JobSet" and len(steps) > 1:
+            before.setdefault((steps[0], steps[1]), identity)
     again = []
     for job in jobs:
         was = before.get((job.namespace, job.name))
-        if was is not None and job.jobset is not None and get(was.data, *_NAME) != job.jobset:
+        if was is not None and job.jobset is not None and was[-1] != job.jobset:
             again.append((job, was))
     if len(again) <= naming.max_reruns:
         return ()
@@ -181,7 +181,7 @@ def too_many_reruns(jobs: Iterable[DeployedJob], base: Base, options: Options) -
     elif get(document.data, *path, "maxReruns") is not None:
         path = (*path, "maxReruns")
     message = f"{len(again)} jobs of environment {options.environment} would run again: {named}"
-    related = tuple(Related(f"at {base.revision}", old, _NAME) for _, old in again[:1])
+    related = tuple(Related(f"at {base.revision}", old, _NAME) for _, was in again[:1] if (old := base.emitted(*was)))
     allowed = f"at most {naming.max_reruns}"
     return (report("TC611", document, path, message, found=str(len(again)), expected=allowed, related=related),)
 

@@ -22,22 +22,24 @@ from trainc.plugins.model import Findings, Model, Objects
 
 PASSES: Final[tuple[Pass, ...]] = (
     naming.PASS,
-    lifetime.DEADLINE,
     keys.PASS,
     kubexec.PASS,
     images.DIGESTS,
     images.PASS,
+    lifetime.QUEUE,
     patches.PASS,
+    images.PATCHED,
+    lifetime.DEADLINE,
     immutable_configmaps.PASS,
     lifetime.TTL,
     service_accounts.PASS,
     environment.SYNC,
     flux.PASS,
-    lifetime.QUEUE,
+    lifetime.SUSPEND,
     naming.HASH_SUFFIX,
 )
-"""The order is part of the output. The queue comes after all other changes of the JobSet, since it removes
-spec.suspend. The hash suffix comes last, since it depends on the final content.
+"""The order is part of the output. The deadline comes after the patches, which can add a job, or what restarts it. The
+hash suffix comes last, since it depends on the final content.
 """
 
 

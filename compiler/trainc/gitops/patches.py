@@ -127,6 +127,8 @@ def _not_kept(data: JsonObject) -> Iterator[tuple[Path, str]]:
     if data["kind"] == "Secret":
         found = (key for key in ("data", "stringData") if key in data)
         yield from (((key,), "do not store the data of a Secret in git") for key in found)
+        changed = (key for key, value in (("type", "Opaque"), ("immutable", None)) if data.get(key) != value)
+        yield from (((key,), f"a Job in the cluster fills this Secret: do not set {key}") for key in changed)
     group, version = split_version(str(data["apiVersion"]))
     resource = BUILT_IN.find(group, version, str(data["kind"]))
     if resource is None:
@@ -174,6 +176,8 @@ def patch_position(options: Options, patch: Patch, inside: Path) -> tuple[Docume
 def _patched(obj: Object, options: Options) -> Object:
     data = obj.data
     for patch in _patches_of(obj, options):
+        if any(_invalid_fields(patch.patch)):  # check reports it
+            continue
         merged = _merged(data, patch.patch)
         if not isinstance(merged, str):
             metadata = as_object(merged.get("metadata"))

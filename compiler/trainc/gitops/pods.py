@@ -14,6 +14,12 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object,
 from trainc.plugins.model import Object, Objects
 
 CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+_IMAGES: Final[tuple[tuple[str, Path], ...]] = (
+    *((kind, ("image",)) for kind in CONTAINERS),
+    ("volumes", ("image", "reference")),
+)
+"""Lists of a pod's spec whose items have an image, and its path in an item."""
+
 _JOB: Final = ("spec", "template", "spec")
 
 
@@ -33,12 +39,12 @@ def replicated_pods(jobset: JsonObject) -> Iterator[tuple[str, Path, JsonObject]
 
 
 def images(data: JsonObject) -> Iterator[tuple[Path, str]]:
-    """Yield the images of an object's pods, with their paths."""
+    """Yield the images of an object's pods, of containers and of volumes, with their paths."""
     for path, spec in pod_specs(data):
-        for kind in CONTAINERS:
-            for index, container in enumerate(objects(spec.get(kind))):
-                if isinstance(image := container.get("image"), str) and image:
-                    yield (*path, kind, index, "image"), image
+        for kind, inside in _IMAGES:
+            for index, item in enumerate(objects(spec.get(kind))):
+                if isinstance(image := get(item, *inside), str) and image:
+                    yield (*path, kind, index, *inside), image
 
 
 def with_pods(objs: Objects, change: Callable[[JsonObject], JsonObject]) -> Objects:
@@ -55,22 +61,22 @@ def with_pods(objs: Objects, change: Callable[[JsonObject], JsonObject]) -> Obje
 
 
 def with_images(spec: JsonObject, change: Callable[[str], str]) -> JsonObject:
-    """Return a pod spec with the image of every container changed, unless it is empty or not a string."""
+    """Return a pod spec with the image of every container and volume changed, unless it is empty or not a string."""
     after = spec
-    for key in CONTAINERS:
-        if isinstance(containers := spec.get(key), list):
-            changed = [_with_image(container, change) for container in containers]
-            if not all(map(is_, changed, containers)):
+    for key, inside in _IMAGES:
+        if isinstance(items := spec.get(key), list):
+            changed = [_with_image(item, inside, change) for item in items]
+            if not all(map(is_, changed, items)):
                 after = {**after, key: changed}
     return after
 
 
-def _with_image(container: Json, change: Callable[[str], str]) -> Json:
-    image = get(container, "image")
-    if not isinstance(container, dict) or not isinstance(image, str) or not image:
-        return container
+def _with_image(item: Json, inside: Path, change: Callable[[str], str]) -> Json:
+    image = get(item, *inside)
+    if not isinstance(item, dict) or not isinstance(image, str) or not image:
+        return item
     after = change(image)
-    return container if after == image else {**container, "image": after}
+    return item if after == image else put(item, inside, after)
 
 
 class Summary(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -6,13 +6,15 @@ as a ClusterRole, must be applied by an administrator.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from trainc.admission.base_revision import Identity, identify
 from trainc.admission.native import CLAIM_DEFAULTS
+from trainc.basics.differences import same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, paths
 from trainc.basics.regex import lazy
 from trainc.documents.classify import (
@@ -49,6 +51,7 @@ they are always added. Flux has another annotation."""
 IDLE: Final = "TC015"
 LEFT_OUT: Final = "TC834"
 BELOW: Final = "runtimes/"
+_OF_POLICIES: Final = "policies/"
 READ: Final = frozenset(
     (
         *(TRAINJOB, *RUNTIMES, *COMPANIONS, *POLICIES, "CustomResourceDefinition"),
@@ -66,8 +69,15 @@ _NOT_IN_WINDOWS: Final = lazy(r'[\x00-\x1f<>:"\\|?*]')
 https://learn.microsoft.com/windows/win32/fileio/naming-a-file"""
 
 
-Uses = Collection[tuple[Document, str]]
-"""The runtime of each compiled job, and the namespace of the job in the cluster."""
+_ONE_FOLDER: Final = "leave out its namespace, map no two namespaces to one, or apply the object separately"
+
+
+class Use(NamedTuple):
+    """The runtime of a compiled job, the job's namespace in the cluster, and that below jobs/."""
+
+    runtime: Document
+    namespace: str
+    home: str
 
 
 class Shared(NamedTuple):
@@ -79,15 +89,15 @@ class Shared(NamedTuple):
 
 
 def share(
-    stored: Mapping[Key, Document], unplaced: frozenset[Key], uses: Uses, options: Options
+    stored: Mapping[Key, Document], unplaced: frozenset[Key], uses: Iterable[Use], options: Options
 ) -> tuple[tuple[Shared, ...], tuple[Finding, ...]]:
     """Return the companions of the runtimes in use, and findings on them.
 
     ``stored`` holds the documents as a cluster stores them, ``unplaced`` the keys of those without a namespace.
     """
-    used: dict[Source, set[str]] = {}
-    for runtime, namespace in uses:
-        used.setdefault(runtime.source, set()).add(namespace)
+    used: dict[Source, dict[str, set[str]]] = {}
+    for use in uses:
+        used.setdefault(use.runtime.source, {}).setdefault(use.namespace, set()).add(use.home)
     found: dict[Identity, Shared] = {}
     findings: list[Finding] = []
     for key, document in stored.items():
@@ -100,12 +110,13 @@ def share(
             continue
         findings += _unsuitable_name(document)
         home = str(get(document.data, "metadata", "namespace"))
-        namespaces: Collection[str] = used[document.source]
+        folders: Mapping[str, set[str]] = used[document.source]
         if key not in unplaced:
             placed = options.settings.namespaces.get(home, home)
             findings += not_allowed(document, _NAMESPACE, placed, options)
-            namespaces = (placed,)
-        for namespace in sorted(namespaces):
+            folders = {placed: set().union(*folders.values())}
+        for namespace in sorted(folders):
+            findings += _applied_twice(document, namespace, folders[namespace], options)
             emitted = _emitted(document, namespace, home, options)
             one = Shared(_bound_again(patched_companion(emitted, options), emitted), namespace, document)
             first = found.setdefault(identify(one.obj.data), one)
@@ -117,6 +128,16 @@ def share(
                 findings += problems(options, document, one.obj)
                 findings += _not_applied(one, options)
     return tuple(found[key] for key in sorted(found)), tuple(findings)
+
+
+def _applied_twice(document: Document, namespace: str, folders: set[str], options: Options) -> Iterator[Finding]:
+    """Report a companion that several Applications of the source hydrator contain, one per folder of jobs/."""
+    settings = options.settings
+    if len(folders) > 1 and settings.target == "argocd" and settings.argocd.hydrator is not UNSET:
+        kind, name = document.data["kind"], get(document.data, *_NAME)
+        names = " and ".join(f"{options.environment}.{folder}" for folder in sorted(folders)[:2])
+        message = f"{kind} {namespace}/{name} is part of two Applications of argocd.hydrator, {names}"
+        yield report("TC608", document, _NAME, message, found=str(name), hint=_ONE_FOLDER)
 
 
 def _not_applied(one: Shared, options: Options) -> Iterator[Finding]:
@@ -146,14 +167,35 @@ def collisions(shared: Iterable[Shared], objects: Iterable[Summary]) -> tuple[Fi
     )
 
 
+def overwritten_params(
+    stored: Mapping[Key, Document], shared: Iterable[Shared], objects: Iterable[Summary]
+) -> Iterator[Finding]:
+    """Yield an error for each document of policies/ that out/ has with other content.
+
+    In a cluster, policies would use that as their params. ``stored`` has the documents as a cluster stores them.
+    """
+    of_runtimes, generated = {identify(one.obj.data): one for one in shared}, {one.identity for one in objects}
+    for document in stored.values():
+        if document.data["kind"] not in COMPANIONS or not document.source.name.startswith(_OF_POLICIES):
+            continue
+        key = _, kind, namespace, name = identify(document.data)
+        label = f"{kind} {namespace}/{name}"
+        if key in generated:
+            yield report("TC608", document, _NAME, f"{label} is also generated for a job")
+        elif (one := of_runtimes.get(key)) is not None and not same(one.obj.data, document.data):
+            related = (Related("in policies/", document, _NAME),)
+            message = f"{label} is also in policies/, with different content"
+            yield report("TC608", one.document, _NAME, message, related=related)
+
+
 def unused_resources(
-    documents: Iterable[Document], runtimes: Iterable[Document], uses: Uses, *, faithful: bool
+    documents: Iterable[Document], runtimes: Iterable[Document], uses: Iterable[Use], *, faithful: bool
 ) -> tuple[Finding, ...]:
     """Return one note per file with companions that are not emitted, since no job uses its runtimes.
 
     In faithful output they are never emitted.
     """
-    used = frozenset() if faithful else frozenset(runtime.source for runtime, _ in uses)
+    used = frozenset() if faithful else frozenset(use.runtime.source for use in uses)
     files = {runtime.source for runtime in runtimes} - used
     found: dict[Source, list[Document]] = {}
     for document in documents:

@@ -19,6 +19,9 @@ LATEST: Final = "latest"
 DOCKER_HUB: Final = "docker.io"
 """The default registry of an image, in whose folder ``library`` are images without a folder."""
 
+_OLD_HUB: Final = "index.docker.io"
+"""Its former name, which container runtimes replace."""
+
 DIGEST: Final = lazy(r"sha256:[0-9a-f]{64}")
 
 _HOST = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[0-9a-fA-F:]+\])"
@@ -51,12 +54,32 @@ class Lock(Struct, frozen=True):
         return image if digest is None else f"{image}@{digest}"
 
 
+def is_registry(name: str) -> bool:
+    """Return whether the first step of an image's name is a registry, and not a folder of Docker Hub."""
+    return "." in name or ":" in name or name == "localhost"
+
+
 def spelt_out(image: str) -> str:
-    """Return an image's name with its registry, which defaults to docker.io."""
-    first, slash, _ = image.partition("/")
-    if slash and ("." in first or ":" in first or first == "localhost"):
-        return image
-    return f"{DOCKER_HUB}/{image}" if slash else f"{DOCKER_HUB}/library/{image}"
+    """Return an image's name with its registry and folder, as container runtimes resolve it.
+
+    Source: splitDockerDomain of github.com/distribution/reference. The case of a host name makes no difference.
+    """
+    first, slash, rest = image.partition("/")
+    if not slash or not (is_registry(first) or first != first.lower()):
+        first, rest = DOCKER_HUB, image
+    host = _host(first)
+    return f"{host}/library/{rest}" if host == DOCKER_HUB and "/" not in rest else f"{host}/{rest}"
+
+
+@lru_cache(maxsize=256)
+def prefix_spelt_out(prefix: str) -> str:
+    """Return a registry, or the beginning of an image's name, with the registry as in ``spelt_out``."""
+    first, slash, rest = prefix.partition("/")
+    return f"{_host(first)}{slash}{rest}"
+
+
+def _host(name: str) -> str:
+    return DOCKER_HUB if name.lower() == _OLD_HUB else name.lower()
 
 
 @lru_cache(maxsize=4096)

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import JsonObject, Path
 from trainc.inputs.imagelock import Lock
 from trainc.inputs.settings import RECOMMENDED, Settings, read_settings
-from trainc.inputs.source import Document, Source
+from trainc.inputs.source import Document, Packed, Source
 from trainc.upstream import FIXES
 
 
 class Revision(Struct, frozen=True, eq=False):
-    """The inputs and out/ of a revision. ``name`` is the name that the user gave.
+    """The inputs of a revision, and its ``output``, the files of out/. ``name`` is the name that the user gave.
 
     ``config`` is its parsed trainc.yaml. ``settings`` are its trainc.yaml and images.lock.yaml, if they exist.
     """
@@ -25,6 +25,7 @@ class Revision(Struct, frozen=True, eq=False):
     sources: tuple[Source, ...]
     config: JsonObject = field(default_factory=dict)
     settings: tuple[Document, ...] = ()
+    output: tuple[Packed, ...] = ()
 
 
 class Options(Struct, frozen=True, dict=True):

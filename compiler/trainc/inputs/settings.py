@@ -58,7 +58,12 @@ ImagePrefix = Annotated[
     ),
 ]
 Project = Annotated[
-    str, form("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "the name of an AppProject: a-z, 0-9, - and . are allowed")
+    str,
+    form(
+        rf"{_LABEL}(\.{_LABEL})*",
+        "the name of an AppProject: labels of a-z, 0-9 and -, separated by dots",
+        longest=253,
+    ),
 ]
 NamespacePattern = Annotated[str, form("[-a-z0-9*]{1,63}", "a pattern of namespaces: a-z, 0-9, - and * are allowed")]
 Duration = Annotated[str, form(r"([0-9]+(\.[0-9]+)?(ms|s|m|h))+", "a duration: a text such as 10m or 1h30m")]
@@ -71,6 +76,13 @@ CommandLine = Annotated[
         "[!-&(-~]+( [!-&(-~]+)*",
         "a command: one line of printable ASCII characters without ', such as make render or trainc render",
         longest=80,
+    ),
+]
+RepositoryFolder = Annotated[
+    str,
+    form(
+        "[-A-Za-z0-9_][-A-Za-z0-9._]*(/[-A-Za-z0-9_][-A-Za-z0-9._]*)*",
+        "a folder of the repository: a path without a slash at its ends, such as ml or teams/ml",
     ),
 ]
 OutputPath = Annotated[
@@ -287,7 +299,7 @@ class Locked(Struct, frozen=True, forbid_unknown_fields=True):
     """images.lock.yaml."""
 
     required: Annotated[
-        tuple[Text, ...],
+        tuple[ImagePrefix, ...],
         Meta(description="Registries, or beginnings of image names, whose images must be pinned by digest."),
     ] = ()
 
@@ -315,10 +327,17 @@ class ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
     render_command: Annotated[
         CommandLine, Meta(description="The command that the headers of generated files tell readers to run.")
     ] = field(name="renderCommand", default=RENDER)
+    folder: Annotated[
+        RepositoryFolder,
+        Meta(description="The folder of trainc.yaml in the repository, for Argo CD and Flux. Default: the root."),
+    ] = ""
     lock: Locked = Locked()
     unmanaged: Annotated[
         tuple[OutputPath, ...],
-        Meta(description="Files and folders below out/ that others manage, relative to the folder of trainc.yaml."),
+        Meta(
+            description="Files and folders below out/ that others manage, relative to the folder of trainc.yaml. If the"
+            " last part has a dot, it is a file, unless it ends with a slash."
+        ),
     ] = ()
     policies: Policies = Policies()
     severities: Annotated[
@@ -339,6 +358,7 @@ class Settings(Environment, frozen=True, rename="camel"):
     fixes: tuple[str, ...] = ()
     lock_required: tuple[str, ...] = ()
     render_command: CommandLine = RENDER
+    folder: str = ""
     pods: bool = False
 
     def takes(self, namespace: str, name: str) -> bool:
@@ -353,6 +373,11 @@ def fits(pattern: str, namespace: str, name: str) -> bool:
     """Match <namespace>/<name>; a pattern without / matches namespaces."""
     namespaces, slash, job = pattern.partition("/")
     return fnmatchcase(namespace, namespaces) and (not slash or fnmatchcase(name, job))
+
+
+def in_repository(path: str, settings: Settings) -> str:
+    """Return a path below the folder of trainc.yaml as a path in the repository."""
+    return f"{settings.folder}/{path}" if settings.folder else path
 
 
 def options_of(config: JsonObject, environment: str) -> JsonObject:
@@ -381,6 +406,7 @@ def read_settings(config: JsonObject, environment: str) -> Settings:
         data["fixes"] = [RECOMMENDED]
     data["lockRequired"] = as_object(config.get("lock")).get("required", [])
     data["renderCommand"] = config.get("renderCommand", RENDER)
+    data["folder"] = config.get("folder", "")
     data["pods"] = as_object(config.get("policies")).get("pods", False)
     try:
         return convert(data, Settings)

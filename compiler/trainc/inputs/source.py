@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
+from zlib import compress, decompress
 
 from msgspec import Struct
 
@@ -40,6 +41,22 @@ class Source(Struct, frozen=True):
     def decoded(self) -> str:
         """Return the text; bytes that are not UTF-8 become U+FFFD (load reports them)."""
         return self.text if isinstance(self.text, str) else self.text.decode("utf-8", "replace")
+
+
+class Packed(Struct, frozen=True, eq=False):
+    """A source that is kept compressed, because a revision has hundreds of thousands."""
+
+    name: str
+    data: bytes
+
+    @classmethod
+    def of(cls, name: str, text: bytes) -> Packed:
+        """Compress a text."""
+        return cls(name, compress(text, level=1))
+
+    def source(self) -> Source:
+        """Return the source."""
+        return Source(self.name, decompress(self.data))
 
 
 class Document(Struct, frozen=True, eq=False):

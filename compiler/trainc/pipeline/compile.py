@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import get
 from trainc.documents.classify import JOBS, classify, superseded
 from trainc.documents.load import load
 from trainc.findings import Finding, Silenced, has_errors, report, sort_key
@@ -21,7 +22,9 @@ from trainc.gitops.naming import DeployedJob, too_many_reruns
 from trainc.gitops.pods import Summary, summarize
 from trainc.gitops.runtime_resources import (
     Shared,
+    Use,
     collisions,
+    overwritten_params,
     share,
     unread_resources,
     unused_resources,
@@ -79,12 +82,16 @@ RUNTIMES = "runtimes/"
 _EMPTY = "no document in this file: render removes what it generated from it"
 
 
-def load_all(sources: Iterable[Source]) -> Loaded:
+Watch = Callable[[Sequence[Source]], Iterable[Source]]
+"""Yields sources, and shows how many were taken."""
+
+
+def load_all(sources: Iterable[Source], watch: Watch = iter) -> Loaded:
     """Load sources, each once."""
     ordered = tuple(sorted(sources, key=lambda source: (source.name, source.decoded())))
     documents: list[Document] = []
     findings: list[Finding] = []
-    for source in ordered:
+    for source in watch(ordered):
         loaded, found = load(source)
         if not loaded and not found and source.name.startswith((JOBS, RUNTIMES)):
             found = (report("TC020", Document(Source(source.name, b""), {}), (), _EMPTY),)
@@ -154,14 +161,17 @@ def _deployed(job: Job) -> DeployedJob:
 def _runtime_resources(context: Context, jobs: tuple[Job, ...]) -> tuple[tuple[Shared, ...], tuple[Finding, ...]]:
     """Return the companions of the runtimes in use, and the findings on all companions."""
     known, options = context.documents, context.options
-    uses = [(job.runtime, job.namespace) for job in jobs if job.runtime is not None]
+    homes = (str(get(job.document.data, "metadata", "namespace")) for job in jobs)
+    uses = [Use(job.runtime, job.namespace, home) for job, home in zip(jobs, homes, strict=True) if job.runtime]
     findings = [*unused_resources(known.cluster.values(), known.runtimes, uses, faithful=options.faithful)]
     if options.faithful:
         return (), tuple(findings)
     unknown = [finding.document for finding in context.companions.findings if finding.code == "TC008"]
     findings += unread_resources(known.cluster.values(), known.runtimes, unknown, context.companions.registry.given)
     shared, found = share(context.cluster, context.unplaced, uses, options)
-    return shared, (*findings, *found, *collisions(shared, (obj for job in jobs for obj in job.summaries)))
+    generated = [obj for job in jobs for obj in job.summaries]
+    params = overwritten_params(context.cluster, shared, generated)
+    return shared, (*findings, *found, *collisions(shared, generated), *params)
 
 
 def _check_other_inputs(context: Context, shared: Iterable[Shared]) -> Iterable[Finding]:

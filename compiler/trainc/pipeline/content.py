@@ -6,6 +6,7 @@ import errno
 from collections.abc import Callable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias
+from zlib import compress, decompress
 
 import msgspec
 
@@ -70,6 +71,12 @@ def bytes_of(content: Content) -> bytes:
     if digest_of(data) != content.value:
         raise OSError(errno.EIO, "the cache was changed during the run")
     return data
+
+
+def compressed(content: bytes) -> Digest:
+    """Return a content with its bytes compressed in memory."""
+    data = compress(content, level=1)
+    return Digest(digest_of(content), lambda _offset, _size: decompress(data), 0, len(content))
 
 
 def writable(content: Content) -> Content:

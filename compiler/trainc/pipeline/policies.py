@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from trainc.admission.base_revision import Base, Previous
+from trainc.admission.base_revision import Base, Previous, documents_of
 from trainc.admission.companions import admit_companions
 from trainc.basics.differences import same
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get, put
@@ -23,7 +23,7 @@ from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
 from trainc.schema import Resource
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
-from trainc.upstream import VOLCANO_API
+from trainc.upstream import COSCHEDULING_API, VOLCANO_API
 
 if TYPE_CHECKING:
     from trainc.admission.policy import Decision, PolicySet, Request
@@ -52,12 +52,14 @@ _OF_NAMESPACE: Final = ("namespaceObject.metadata.labels.", "namespaceObject.met
 _PARAM_KIND: Final = ("spec", "paramKind")
 _NAME: Path = ("metadata", "name")
 
-_WITHOUT_SCHEMA: Final[Mapping[tuple[str, str], str]] = {
+_GENERATED: Final[Mapping[tuple[str, str], str]] = {
+    (COSCHEDULING_API, "PodGroup"): "podgroups",
     (VOLCANO_API, "PodGroup"): "podgroups",
     (EXTERNAL_SECRETS, "ExternalSecret"): "externalsecrets",
     (GENERATORS, "SSHKey"): "sshkeys",
 }
-"""The resources of generated kinds of which trainc has no schema, all of them namespaced."""
+"""The resources of generated kinds that CRDs define, all of them namespaced. A CRD in the inputs does not rename them,
+or policies would no longer match."""
 
 _ONLY_IN_CLUSTERS: Final = (
     "MutatingAdmissionPolicy",
@@ -108,7 +110,7 @@ class Policies(Struct, frozen=True, eq=False):
             if document.data["kind"] in _ONLY_IN_CLUSTERS and not document.source.name.startswith(reported)
         )
         others = {key: each for key, each in cluster.items() if not each.source.name.startswith(_NOT_FOR_POLICIES)}
-        earlier = Earlier.of(options, current, others)
+        earlier = Earlier.of(options, current, others, registry)
         if not current and earlier is None and not not_evaluated:
             return None
         from trainc.admission.policy import PolicySet
@@ -197,14 +199,16 @@ class Earlier(Struct, frozen=True, eq=False):
     pods: bool
 
     @classmethod
-    def of(cls, options: Options, current: tuple[Document, ...], others: Mapping[Key, Document]) -> Earlier | None:
+    def of(
+        cls, options: Options, current: tuple[Document, ...], others: Mapping[Key, Document], registry: Registry
+    ) -> Earlier | None:
         """Load the policies of the revision; None if it has none, or the same ones.
 
         ``current`` are the current policies, and ``others`` their Namespaces and params, used where the revision has
-        none with the name.
+        none with the name. ``registry`` has the current kinds.
         """
         revision = options.policies_from
-        documents = tuple(Base.of(revision, "").inputs.values())
+        documents = documents_of(revision)[0] if revision is not None else ()
         policies = tuple(document for document in documents if is_policy(document))
         if revision is None or not policies:
             return None
@@ -219,9 +223,12 @@ class Earlier(Struct, frozen=True, eq=False):
         unchanged = len(policies) == len(current) and all(
             same(current_data.get(key), each.data) for key, each in loaded.items()
         )
-        if unchanged and not pods:
-            return None
         from trainc.admission.policy import PolicySet
+        from trainc.admission.policy.documents import namespaced_params
+
+        same_scopes = all(namespaced_params(p, stored.registry) == namespaced_params(p, registry) for p in policies)
+        if unchanged and same_scopes and not pods:
+            return None
 
         return cls(revision.name, PolicySet.load(policies, {**others, **resources}, stored.registry), pods)
 
@@ -258,8 +265,9 @@ def create_request(data: JsonObject, registry: Registry, unknown: tuple[Path, ..
     from trainc.admission.policy import Request
 
     api_version, kind = str(data["apiVersion"]), str(data["kind"])
-    resource = _resource(registry, api_version, kind)
-    plural = resource.plural if resource is not None else _WITHOUT_SCHEMA.get((api_version, kind))
+    plural, resource = _GENERATED.get((api_version, kind)), None
+    if plural is None and (resource := _resource(registry, api_version, kind)) is not None:
+        plural = resource.plural
     if plural is None:
         return None
     metadata = as_object(data.get("metadata"))

@@ -170,7 +170,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
 
     def _jobset(self, model: Model, obj: Object, old: Document) -> Iterator[Finding]:
         resource = self._resource(obj.data)
-        if resource is None:
+        if resource is None or same(old.data, obj.data):
             return
         stored = as_stored(resource, old, created=True)
         if isinstance(stored, Finding):

@@ -91,7 +91,7 @@ def init_script(model: Model, nodes: int) -> str:
         "flux-broker.toml.j2",
         config=CONFIG,
         device=_toml(found["FLUX_NETWORK_DEVICE"]),
-        domain=f"{model.name}.{model.namespace}.svc.cluster.local",
+        domain=f"{model.subdomain}.{model.namespace}.svc.cluster.local",
         hosts=hosts,
         queue_policy=_toml(found["FLUX_QUEUE_POLICY"]),
     )

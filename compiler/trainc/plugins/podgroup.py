@@ -41,7 +41,7 @@ def members(model: Model, *, after_another: bool = False) -> tuple[int, JsonObje
     total: dict[str, Quantity] = {}
     count = 0
     for pod_set in (each for each in model.pod_sets if each.name in counted):
-        pods = pod_set.count * (_replicas(pod_set) if fixed else 1)
+        pods = pod_set.count * (replicas_in_jobset(pod_set) if fixed else 1)
         count += pods
         for name, quantity in pod_set.requests.items():
             share = quantity.mul(pods)
@@ -51,8 +51,8 @@ def members(model: Model, *, after_another: bool = False) -> tuple[int, JsonObje
     return count if fixed else int32(count), {name: total[name].canonical() for name in sorted(total)}
 
 
-def _replicas(pod_set: PodSet) -> int:
-    """Return the replicas in the JobSet: one for trainer and initializers."""
+def replicas_in_jobset(pod_set: PodSet) -> int:
+    """Return the replicas of a pod set in the JobSet: one for trainer and initializers."""
     return 1 if pod_set.ancestor in (TRAINER, DATASET_INITIALIZER, MODEL_INITIALIZER) else pod_set.replicas
 
 
@@ -73,7 +73,7 @@ def check_members(model: Model) -> Iterator[Finding]:
             "minMember counts all pods of the JobSet, including those that start only when others are ready: the gang"
             " can never be satisfied"
         )
-    elif any(_replicas(pod_set) != 1 for pod_set in model.pod_sets):
+    elif any(replicas_in_jobset(pod_set) != 1 for pod_set in model.pod_sets):
         message = (
             "minMember counts the pods of one replica of each job: the gang starts before there is room for all of its"
             " pods"
@@ -137,14 +137,18 @@ def gang(model: Model) -> Gang:
 
 
 def _waits(model: Model) -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
-    """Return for each job the jobs whose readiness it waits for, and all jobs that it waits for."""
+    """Return for each job the jobs whose readiness it waits for, and all jobs that it waits for.
+
+    A job without pods is complete at once, so nothing waits for it.
+    """
     ready: dict[str, frozenset[str]] = {}
     before: dict[str, frozenset[str]] = {}
     in_order = get(model.spec, "startupPolicy", "startupPolicyOrder") == IN_ORDER
+    empty = {pod_set.name for pod_set in model.pod_sets if pod_set.count == 0}
     for job in model.jobs:
         found = {str(wait.get("name")): str(wait.get("status")) for wait in objects(job.get("dependsOn"))}
         waits = {name: status for name, status in found.items() if name in before}
-        named = frozenset(waits) | (frozenset(before) if in_order else frozenset())
+        named = (frozenset(waits) | (frozenset(before) if in_order else frozenset())) - empty
         name = str(job.get("name"))
         ready[name] = frozenset(other for other in named if waits.get(other, READY) == READY)
         before[name] = named.union(*(before[other] for other in named))

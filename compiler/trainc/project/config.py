@@ -24,7 +24,7 @@ from trainc.documents.yaml import MORE, offsets, read_yaml
 from trainc.findings import Finding, has_errors, report, severities, sort_key, suggest
 from trainc.findings.display import is_printable
 from trainc.findings.reporting import secrets_in_plain_text
-from trainc.inputs.imagelock import IMAGES, NAME, Lock, LockFile, key_of
+from trainc.inputs.imagelock import IMAGES, NAME, Lock, LockFile, is_registry, key_of
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.settings import RECOMMENDED, ConfigFile, expanded, options_of
 from trainc.inputs.source import Document, Source
@@ -36,6 +36,8 @@ CODE = "TC013"
 
 _ONLY_FOR = {"secret": "existing", "image": "job", "skipDryRunOnMissingResource": "external-secrets"}
 """Options of sshKeys, and the mode that they belong to."""
+
+_FULL = "a full name, such as docker.io/library/python or docker.io/team"
 
 _TOOLS = ("argocd", "flux")
 _RESERVED = ("out", "jobs", "runtimes", "policies")
@@ -113,6 +115,10 @@ def _rules(document: Document) -> Iterator[Finding]:
         if len(as_object(get(data, *path, "destination"))) > 1:
             where, expected = (*path, "destination"), "name or server"
             yield report(CODE, document, where, "destination has both name and server", expected=expected)
+    for index, name in enumerate(as_list(get(data, "lock", "required"))):
+        if isinstance(name, str) and not is_registry(name.partition("/")[0]):
+            message, expected = f"lock.required[{index}] does not begin with a registry", _FULL
+            yield report(CODE, document, ("lock", "required", index), message, found=name, expected=expected)
     for index, file in enumerate(as_list(data.get(UNMANAGED))):
         if isinstance(file, str) and file.startswith("out/") and not _is_plain(file.rstrip("/")):
             message = "not a plain path relative to the folder of trainc.yaml"

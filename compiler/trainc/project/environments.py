@@ -26,7 +26,7 @@ from trainc.gitops.pods import Summary
 from trainc.gitops.runtime_resources import IDLE
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.source import Document, Source
-from trainc.pipeline.compile import Build, Job, Loaded, load_all, run
+from trainc.pipeline.compile import Build, Job, Loaded, Watch, load_all, run
 from trainc.pipeline.content import Content
 from trainc.pipeline.context import Keep
 from trainc.pipeline.job import Executor, in_order
@@ -126,12 +126,14 @@ def compile_for(
     keep: Keep = Keep.FILES,
     cache: Uncached | None = None,
     execute: Executor = in_order,
+    watch: Watch = iter,
 ) -> Outcome:
     """Compile the sources for each environment.
 
     ``findings`` are those of trainc.yaml; after an error among them nothing is compiled. ``partly`` are sources of
     which only the part that the jobs need is used. ``crds`` come from ``read_crds``, ``base`` from ``read_base``; the
-    policies of ``standard`` apply as well. ``execute`` compiles the jobs that are not in the ``cache``. Raises Changed.
+    policies of ``standard`` apply as well. ``execute`` compiles the jobs that are not in the ``cache``. ``watch`` shows
+    how many sources have been read. Raises Changed.
     """
     crds = crds or Inputs()
     findings = tuple(findings)
@@ -139,7 +141,7 @@ def compile_for(
         told = tuple(sorted((*findings, *inputs.findings, *crds.findings), key=sort_key))
         return Outcome(jobs={}, files={}, findings=told, made={})
     cache = cache or Uncached()
-    loaded = cache.with_stubs(load_all(inputs.sources))
+    loaded = cache.with_stubs(load_all(inputs.sources, watch))
     builds: dict[str, tuple[Options, Build]] = {}
     for name in environments:
         judge = standard.revision if standard is not None else None

@@ -5,8 +5,10 @@ project, so that no pull request makes trainc quote a file of the machine that i
 
 A file below out/ that Argo CD or Flux would read and trainc did not write is an error. Argo CD 3.5 reads files that end
 in .yaml, .yml, .json and .jsonnet, treats a directory with Chart.yaml or a kustomization as one of Helm or kustomize,
-and lets .argocd-source*.yaml override an Application (reposerver/repository, util/app/discovery). Flux reads .yaml and
-.yml, a kustomization and .sourceignore. Case is ignored, as some file systems do.
+and lets .argocd-source*.yaml override an Application (reposerver/repository, util/app/discovery). Its ApplicationSet
+creates an Application for each folder of a job or a namespace, whatever is in it, and an Application without objects
+does not delete those that it had. Flux reads .yaml and .yml, a kustomization and .sourceignore. Git reads
+.gitattributes, with which a checkout may differ from what Flux reads. Case is ignored, as some file systems do.
 """
 
 from __future__ import annotations
@@ -137,6 +139,9 @@ FOREIGN: Final = "TC903"
 _TOP: Final = "out"
 _SUFFIXES: Final = (".yaml", ".yml", ".json", ".jsonnet", ".libsonnet")
 _STARTS: Final = ("kustomization", ".argocd-source", ".sourceignore")
+_ATTRIBUTES: Final = ".gitattributes"
+_APPLICATIONS: Final = slice(2, 4)
+"""The folders above a file that Argo CD may have an Application for: of the namespace, and of the job."""
 _STEPS: Final = 5
 """out, environment, namespace, job, file."""
 
@@ -186,8 +191,16 @@ def is_placed(name: str) -> bool:
 
 
 def unmanaged(config: Json) -> tuple[str, ...]:
-    """Return the paths of ``unmanaged`` in a parsed trainc.yaml."""
-    return tuple(path.rstrip("/") for path in as_list(as_object(config).get(KEY)) if isinstance(path, str))
+    """Return the paths of ``unmanaged`` in a parsed trainc.yaml.
+
+    One whose last part has a dot is that of a file, unless it ends with a slash; others may be of files or folders.
+    """
+    found = [(path, path.rstrip("/")) for path in as_list(as_object(config).get(KEY)) if isinstance(path, str)]
+    return tuple(f"{bare}/" if bare != path and _is_file(bare) else bare for path, bare in found)
+
+
+def _is_file(path: str) -> bool:
+    return "." in path.rpartition("/")[2]
 
 
 def foreign(
@@ -200,11 +213,13 @@ def foreign(
 
     ``unread`` has the reason for each file that cannot be read, by name.
     """
-    folders, excepted = {folder for name in own for folder in parents(name)}, frozenset(exceptions)
+    folders = {folder for name in own for folder in parents(name)}
+    files = frozenset(path for path in exceptions if not path.endswith("/"))
+    trees = frozenset(path.rstrip("/") for path in exceptions if path.endswith("/") or not _is_file(path))
     for name, kind in sorted(there.items()):
         if name.partition("/")[0] != _TOP or name in own:
             continue
-        if not excepted.isdisjoint((*parents(name), name)):
+        if name in files or not trees.isdisjoint((*parents(name), name)):
             continue
         last = name.rpartition("/")[2].casefold()
         read = last.endswith(_SUFFIXES) or last.startswith(_STARTS)
@@ -217,6 +232,11 @@ def foreign(
             yield _finding(name, "a special file or a git submodule, which trainc never creates")
         elif read and name in unread:
             yield _finding(name, f"cannot be read: {unread[name]}")
+        elif last == _ATTRIBUTES:
+            yield _finding(name, "not written by trainc, and with it git may check out other content than is committed")
+        elif not read and not folders.issuperset(parents(name)[_APPLICATIONS]):
+            message = "not written by trainc, in a folder without files of trainc, for which Argo CD has an Application"
+            yield _finding(name, message)
         elif not read:
             yield _finding(name, "not written by trainc; neither Argo CD nor Flux reads it", Severity.NOTE)
         else:

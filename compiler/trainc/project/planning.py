@@ -8,18 +8,22 @@ from pathlib import Path
 import msgspec
 
 from trainc.basics.jsonvalues import JsonObject
-from trainc.findings import Finding, Silenced, has_errors, sort_key
+from trainc.findings import Finding, Severity, Silenced, has_errors, report, sort_key
 from trainc.gitops.argocd import Tree
 from trainc.gitops.flux import kustomization
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings, read_settings
-from trainc.inputs.source import Source
+from trainc.inputs.source import Document, Source
+from trainc.pipeline.compile import Watch
+from trainc.pipeline.content import Job, bytes_of, compressed
+from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor
 from trainc.pipeline.layout import argocd_files, flux_files
-from trainc.project.config import Config
+from trainc.project.config import CODE, FILE, Config
 from trainc.project.environments import JOBS, Outcome, Uncached, compile_for, with_empty
 from trainc.project.files import Kind, unmanaged
 from trainc.project.read import merge, read_platform, read_tree
+from trainc.project.revisions import top_of
 from trainc.project.write import OUT, Plan, foreign_files, look, plan
 
 
@@ -46,20 +50,41 @@ class Planned(msgspec.Struct, frozen=True, eq=False):
     foreign: frozenset[str] = frozenset()
 
 
+class Compressing(Uncached):
+    """Compiles without a cache, which would have the bytes of files, and keeps these compressed until the end."""
+
+    def executor(self, environment: str, inner: Executor) -> Executor:
+        """Return an executor whose jobs have compressed files."""
+
+        def execute(context: Context, documents: Iterable[Document]) -> Iterator[Job]:
+            for job in inner(context, documents):
+                files = tuple((name, compressed(bytes_of(content))) for name, content in job.files)
+                yield msgspec.structs.replace(job, files=files)
+
+        return execute
+
+
 def plan_request(
     request: Request,
     findings: tuple[Finding, ...],
     fails: Callable[[Iterable[Finding]], bool],
     cache: Uncached | None,
     execute: Executor,
+    *,
+    watch: Watch = iter,
 ) -> Planned:
     """Read, compile and compare with out/; ``findings`` are those of trainc.yaml. Raises Changed."""
     root, config = request.root, request.config
-    cache = cache or Uncached(root)
+    cache = cache or Compressing(root)
     platform = read_platform(root)
     inputs = merge([*(read_tree(root, name, cache.read) for name in request.names), platform])
     partly = () if JOBS in request.names else platform.sources
-    outcome = compile_for(inputs, config, request.environments, findings, partly=partly, cache=cache, execute=execute)
+    environments = request.environments
+    if request.is_whole and deployment_folders(config, environments):
+        findings = (*findings, *in_another_folder(root, config))
+    outcome = compile_for(
+        inputs, config, environments, findings, partly=partly, cache=cache, execute=execute, watch=watch
+    )
     found = with_empty(outcome, root, request.names)
     folders = (OUT, *deployment_folders(config, request.environments)) if request.is_whole else (OUT,)
     there = look(root, folders)
@@ -130,6 +155,20 @@ def kustomizations(config: Config, outcome: Outcome) -> tuple[tuple[str | None, 
         if options.target == "flux":
             found += ((options.flux.write or None, kustomization(folder, options)) for folder in folders)
     return tuple(found)
+
+
+def in_another_folder(root: Path, config: Config) -> tuple[Finding, ...]:
+    """Return a warning if trainc.yaml is not in the folder of the git repository that it names."""
+    root, named = root.resolve(), config.data.get("folder", "")
+    top = top_of(root)
+    actual = root.relative_to(top).as_posix().removeprefix(".") if top is not None else named
+    if actual == named:
+        return ()
+    document = config.document or Document(Source(FILE, b""), {})
+    path, place = ("folder",) if named else (), f"folder {actual}" if actual else "the top folder"
+    message = f"trainc.yaml is in {place} of the git repository, so Argo CD and Flux would look for out/ elsewhere"
+    expected = f"folder: {actual}" if actual else "no folder"
+    return (report(CODE, document, path, message, severity=Severity.WARNING, expected=expected),)
 
 
 def deployment_folders(config: Config, environments: Iterable[str]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from typing import Final
 
 from trainc.findings.display import is_printable
 from trainc.inputs.options import Revision
-from trainc.inputs.source import Source
+from trainc.inputs.source import Packed, Source
 from trainc.project.config import Config, parse, read_document
 from trainc.project.files import LIMIT, MAX_TOTAL, OWNED, Blob, Kind
 from trainc.project.links import LINK, Entry, TooManyLinksError, Tree
@@ -51,25 +51,25 @@ class RevisionError(Exception):
 
 
 def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revision:
-    """Return the files of a revision (a branch, a tag, a commit, ``HEAD~1``), sorted by name; of out/ only trainc's.
+    """Return the files of a revision (a branch, a tag, a commit, ``HEAD~1``), sorted by name; of out/ only its own.
 
     ``given`` are further files and folders, relative to root. An invalid trainc.yaml is ignored. Raises RevisionError
     if git, the repository, the revision or the content of a file is missing.
     """
 
     def is_wanted(name: str) -> bool:
-        is_output = name.startswith(OUT) and name.endswith(SUFFIXES[0])
-        return is_output or name in SETTINGS or is_input(name) or is_given(name, given)
+        return name in SETTINGS or is_input(name) or is_given(name, given)
 
-    found = _sources(root, _entries(root, revision, *FOLDERS, *SETTINGS, *given), is_wanted)
+    entries = _entries(root, revision, *FOLDERS, *SETTINGS, *given)
+    found = _sources(root, entries, is_wanted)
     config = next((parse(source)[0] for source in found if source.name == CONFIG), Config())
     settings = tuple(read_document(source)[1] for source in found if source.name in SETTINGS)
-    inputs = tuple(
-        source
-        for source in found
-        if source.name not in SETTINGS and (not source.name.startswith(OUT) or source.text[: len(OWNED)] == OWNED)
-    )
-    return Revision(revision, inputs, config.data, settings)
+    inputs = tuple(source for source in found if source.name not in SETTINGS)
+    files = _files(entries, lambda name: name.startswith(OUT) and name.endswith(SUFFIXES[0]))
+    with reader(root) as read:
+        contents = zip(files, read([(entry.name, entry.content) for entry in files]), strict=True)
+        output = tuple(Packed.of(entry.name, data) for entry, data in contents if data.startswith(OWNED))
+    return Revision(revision, inputs, config.data, settings, output)
 
 
 def read_inputs(root: Path, revision: str) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
@@ -95,6 +95,20 @@ def read_output(root: Path, revision: str, read: Callable[[Blob], bytes]) -> tup
     entries = _entries(root, revision, "out")
     files = {entry.name: Blob(entry.name, entry.content, read) for entry in _files(entries, is_wanted)}
     return files, {entry.name: _KINDS.get(entry.mode, Kind.OTHER) for entry in entries}
+
+
+def index_of(root: Path, folder: str) -> dict[str, Kind]:
+    """Return the kinds of the entries below a folder in git's index, by their names from root; none without git."""
+    if top_of(root) is None:
+        return {}
+    prefix = _prefix(root)
+    try:
+        listing = _git(root, "ls-files", "--stage", "-z", "--", prefix + folder)
+    except RevisionError:
+        return {}
+    entries = (line.partition(b"\t") for line in filter(None, listing.split(b"\0")))
+    kinds = {os.fsdecode(name)[len(prefix) :]: head.partition(b" ")[0].decode("ascii") for head, _, name in entries}
+    return {name: _KINDS.get(mode, Kind.OTHER) for name, mode in kinds.items()}
 
 
 def top_of(folder: Path) -> Path | None:
@@ -158,7 +172,7 @@ def _contents(root: Path, entries: Sequence[Entry]) -> dict[str, bytes]:
     """Return the contents of files and links by their hashes."""
     if not entries:
         return {}
-    if sum(int(entry.size) for entry in entries if not entry.name.startswith(OUT)) > MAX_TOTAL:
+    if sum(int(entry.size) for entry in entries) > MAX_TOTAL:
         raise RevisionError(f"the inputs of the revision have more than {MAX_TOTAL >> 20} MiB in all")
     with reader(root) as read:
         contents = read([(entry.name, entry.content) for entry in entries])

@@ -124,15 +124,31 @@ def plan(
         else:
             blocked[name] = obstacle
     extra = [name for name in sorted(there) if name not in wanted and there[name] is Kind.FILE]
-    leftovers = [name for name in extra if is_temporary(name)]
-    rest = sorted(set(extra).difference(leftovers))
-    remove, unread = _ours(base, rest)
+    temporary = list(filter(is_temporary, extra))
+    leftovers = _of_killed_runs(root, temporary, wanted)
+    remove, unread = _ours(base, sorted(set(extra).difference(temporary)))
+    remove = sorted({*remove, *temporary}.difference(leftovers))
     blocked |= _same_file(wanted, sorted(set(extra).difference(remove, leftovers)))
     obstacles = tuple(
         report("TC901", Document(Source(name, b""), {}), (), message) for name, message in sorted(blocked.items())
     )
     done = (tuple(create), tuple(change), tuple(remove), tuple(unchanged))
     return Plan(root, *done, obstacles, tuple(leftovers), tuple(tops), tuple(unread.items()))
+
+
+def _of_killed_runs(root: Path, temporary: Iterable[str], wanted: Iterable[str]) -> list[str]:
+    """Return the temporary files that only a killed run can have left.
+
+    One that git has makes Argo CD sync the job of its folder again. One that is alone in a folder, which Argo CD has an
+    Application for, counts as if git had it, so that this does not depend on git.
+    """
+    temporary, folders = list(temporary), {folder for name in wanted for folder in parents(name)}
+    if not temporary:
+        return []
+    from trainc.project.revisions import index_of
+
+    index = index_of(root, OUT)
+    return [name for name in temporary if name not in index and name.rpartition("/")[0] in folders]
 
 
 def _obstacle(path: str) -> str | None:
@@ -209,8 +225,8 @@ def is_ours(base: str, name: str) -> bool:
 def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
     """Return the kind of every entry at, above and below the scopes, by name as the file system spells it.
 
-    If the repository has submodules, an empty folder counts as a special file: it may be a submodule that is not
-    checked out, as git has no empty folders.
+    An empty folder counts as a special file if it may be a submodule that is not checked out, as git has no empty
+    folders: if the repository has a .gitmodules, or its index has the folder, which Argo CD then checks out, too.
     """
     there: dict[str, Kind] = {}
     waiting = []
@@ -240,8 +256,12 @@ def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
             if kind is Kind.FOLDER:
                 waiting.append(name)
     repository = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
-    if empty and (repository / ".gitmodules").exists():
-        there.update((folder, Kind.OTHER) for folder in empty if folder.count("/"))
+    if empty and not (repository / ".gitmodules").exists():
+        from trainc.project.revisions import index_of
+
+        index = index_of(root, OUT)
+        empty = [folder for folder in empty if index.get(folder) is Kind.OTHER]
+    there.update((folder, Kind.OTHER) for folder in empty if folder.count("/"))
     return there
 
 

@@ -14,7 +14,7 @@ from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get
 from trainc.inputs.source import Document
 from trainc.kube.fielderror import quote
 from trainc.schema import Violation, admit
-from trainc.schema.kinds import BUILT_IN
+from trainc.schema.kinds import BUILT_IN, Registry, split_version
 
 GROUP, VERSION = "admissionregistration.k8s.io", "v1"
 API_VERSION = f"{GROUP}/{VERSION}"
@@ -92,6 +92,13 @@ def read(document: Document) -> Stored:
                 filled[key] = [{"scope": "*", **rule} for rule in rows(given, key)]
         spec = {**spec, field: filled}
     return Stored(document, name, spec, result.violations, result.dropped)
+
+
+def namespaced_params(policy: Document, registry: Registry) -> bool:
+    """Return whether the params of a policy are in namespaces, as those of a kind without a CRD are."""
+    kind = as_object(get(policy.data, "spec", "paramKind"))
+    resource = registry.find(*split_version(str(kind.get("apiVersion"))), str(kind.get("kind")))
+    return resource is None or resource.namespaced
 
 
 def rows(value: JsonObject, field: str) -> list[JsonObject]:
