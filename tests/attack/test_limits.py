@@ -16,6 +16,7 @@ from growth import measure
 
 from effort import some
 from gitrepo import commit, needs_git
+from trainc import Options, Source, compile
 from trainc.admission import native
 from trainc.cache import store
 from trainc.cache.store import Store
@@ -74,6 +75,18 @@ def script(size: int) -> Input:
     return text(one(f"  trainer: {{command: [bash, -c, {json.dumps(word)}]}}\n"))
 
 
+def jobset(size: int) -> Input:
+    """Return a job whose JobSet has so many bytes as JSON."""
+
+    def job(*values: int) -> str:
+        env = [{"name": f"A{number:02}", "value": "x" * value} for number, value in enumerate(values)]
+        return one(f"  trainer: {{env: {json.dumps(env)}}}\n")
+
+    values = [*[65536] * (size // 65536 - 1), 1]
+    (found,) = compile([Source("job.yaml", job(*values))], Options()).objects
+    return text(job(*values[:-1], 1 + size - len(json.dumps(found.data, separators=(",", ":")))))
+
+
 def requests(digits: int) -> Input:
     return text(one(f"  trainer: {{resourcesPerNode: {{requests: {{cpu: '{'9' * digits}'}}}}}}\n"))
 
@@ -107,6 +120,7 @@ LIMITS = {
         lambda n: text(f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{a: {'x' * n}}}\n---\n{one()}"),
         "TC022",
     ),
+    "bytes of a JobSet, as JSON": Limit(native.STORED_LIMIT, jobset, "TC022"),
     "bytes of the annotations of an object": Limit(
         names.TOTAL_ANNOTATION_SIZE_LIMIT,
         lambda n: text(one().replace("name: one", f"name: one, annotations: {{a: {'x' * (n - 1)}}}")),

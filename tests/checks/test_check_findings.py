@@ -285,3 +285,14 @@ def test_no_format_shows_a_secret(name: str) -> None:
 def test_expressions_are_no_secrets(words: list[str], count: int) -> None:
     build = made(job(f"{{args: {json.dumps(words)}}}"), runtime())
     assert [f.code for f in build.findings] == ["TC411"] * count
+
+
+@pytest.mark.parametrize("field", ["command: [%s]", "args: [a, %s]", "env: [{name: TEXT, value: %s}]"])
+def test_a_text_that_linux_does_not_accept(field: str) -> None:
+    longest = 128 * 1024 - (len("TEXT=") if "env" in field else 0) - 1
+    for size, letter in ((longest, "x"), (longest // 2, "\u00e9")):
+        fits, too_long = (made(job(), runtime(container=field % (letter * size + "x" * more))) for more in (0, 2))
+        assert not ours(fits)
+        (found,) = ours(too_long)
+        assert (found.code, found.severity.name) == ("TC811" if "env" in field else "TC805", "ERROR")
+        assert letter * 9 not in f"{found.message} {found.found} {found.hint} {found.upstream}"

@@ -385,8 +385,9 @@ PRIVILEGED = {
 PRIVILEGES = "hostNetwork, hostPath=/, runAsUser=0, i: privileged, i: SYS_ADMIN"
 
 
-def test_what_a_new_job_runs_and_may_do_is_in_the_table() -> None:
-    assert row({}, pod({**PRIVILEGED, "serviceAccountName": "admin", "priorityClassName": "high"})) == [
+@pytest.mark.parametrize("account", ["serviceAccountName", "serviceAccount"])
+def test_what_a_new_job_runs_and_may_do_is_in_the_table(account: str) -> None:
+    assert row({}, pod({**PRIVILEGED, account: "admin", "priorityClassName": "high"})) == [
         "nodes (node): 1",
         "service account (node): admin",
         "priority class (node): high",

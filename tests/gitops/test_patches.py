@@ -59,7 +59,9 @@ environments:
     - target: {kind: PersistentVolumeClaim, namespace: science}
       patch: {spec: {storageClassName: fast, resources: {requests: {storage: 2048Gi}}}}
     - target: {kind: ServiceAccount, name: train}
-      patch: {metadata: {annotations: {iam.example.com/role: train}}}
+      patch: {metadata: {annotations: {iam.example.com/role: train}}, secrets: [{name: token, namespace: other}]}
+    - target: {kind: RoleBinding, name: train}
+      patch: {subjects: [{kind: ServiceAccount, name: other}, {kind: User, name: someone}]}
   vault:
     naming: content
     target: flux
@@ -80,6 +82,11 @@ kind: RoleBinding
 metadata: {name: train}
 roleRef: {kind: Role, name: train}
 subjects: [{kind: ServiceAccount, name: train}, {kind: Group, name: all}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: wrapped}
+binaryData: {a: "YWJj\\nZGVm\\n"}
 ---
 apiVersion: v1
 kind: PersistentVolumeClaim
@@ -192,6 +199,16 @@ def test_companions_are_patched_and_know_it() -> None:
     account = of(build, "ServiceAccount", "train")
     assert get(account.data, "metadata", "annotations") == {"iam.example.com/role": "train"}
     assert get(of(built("plain"), "PersistentVolumeClaim", "data").data, "spec", "storageClassName") is None
+
+
+def test_companions_are_as_the_server_stores_them() -> None:
+    build, binding = built("patched"), {"apiGroup": "rbac.authorization.k8s.io"}
+    assert of(build, "ConfigMap", "wrapped").data["binaryData"] == {"a": "YWJjZGVm"}
+    assert of(build, "ServiceAccount", "train").data["secrets"] == [{"name": "token"}]
+    assert of(build, "RoleBinding", "train").data["subjects"] == [
+        {"kind": "ServiceAccount", "name": "other", "namespace": "science"},
+        {"kind": "User", "name": "someone", **binding},
+    ]
 
 
 def test_a_field_knows_the_item_of_a_patch_that_it_came_from() -> None:

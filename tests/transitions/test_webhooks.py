@@ -7,7 +7,7 @@ import pytest
 from oracle import goldens
 from oracle.admission import request
 from trainc.admission.update import jobset_changes, refused_changes, trainjob_changes
-from trainc.basics.jsonvalues import Json, JsonObject, get
+from trainc.basics.jsonvalues import Json, JsonObject, dotted, get
 
 WEBHOOKS = {"JobSet": (jobset_changes, "jobset-webhook"), "TrainJob": (trainjob_changes, "webhook")}
 UPDATES = {
@@ -126,3 +126,32 @@ def test_an_immutable_config_map(new: JsonObject, refused: list[str]) -> None:
     assert found == [f"{name}: Forbidden: field is immutable when `immutable` is set" for name in refused]
     for own in ({}, {"immutable": False}):
         assert not list(refused_changes(config_map(**new), config_map(**own, **old))), "it may become immutable"
+
+
+CLAIMS: tuple[tuple[JsonObject, JsonObject, list[str]], ...] = (
+    ({"storageClassName": ""}, {}, ["spec.storageClassName"]),
+    ({}, {"storageClassName": ""}, []),  # the class may be that of the cluster
+    ({"selector": {}}, {}, ["spec.selector"]),
+    ({}, {"selector": {}}, ["spec.selector"]),
+    ({"volumeName": ""}, {}, []),
+    ({}, {"dataSource": None}, []),
+)
+CLONE: JsonObject = {"kind": "PersistentVolumeClaim", "name": "a"}
+FILLED: JsonObject = {"apiGroup": "example.com", "kind": "Dump", "name": "a"}
+SOURCES: tuple[tuple[JsonObject, JsonObject, list[str]], ...] = (
+    ({}, {"dataSourceRef": CLONE}, ["spec.dataSourceRef"]),
+    ({}, {"dataSource": CLONE}, ["spec.dataSource"]),
+    ({"dataSource": CLONE}, {}, ["spec.dataSource"]),
+    ({"dataSource": CLONE}, {"dataSourceRef": CLONE}, []),  # the server fills both fields
+    ({"dataSource": CLONE}, {"dataSource": {**CLONE, "name": "b"}}, ["spec.dataSource"]),
+    ({"dataSource": FILLED}, {}, []),  # the server has dropped it
+    ({"dataSourceRef": FILLED}, {}, ["spec.dataSourceRef"]),
+    ({"dataSourceRef": {**FILLED, "namespace": "b"}}, {}, []),
+)
+
+
+@pytest.mark.parametrize(("old", "new", "refused"), (*CLAIMS, *SOURCES))
+def test_a_claim(old: JsonObject, new: JsonObject, refused: list[str]) -> None:
+    claim: JsonObject = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    found = [dotted(change.path) for change in refused_changes({**claim, "spec": new}, {**claim, "spec": old})]
+    assert found == refused

@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.admission.crd import UNCHECKED, broken_rules, rule_finding, unknown_field, violation_finding
-from trainc.admission.native import faults_of
-from trainc.basics.jsonvalues import Path, dotted, existing
+from trainc.admission.native import dropped_sources, faults_of
+from trainc.basics.jsonvalues import Path, as_object, dotted, existing
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report, suggest
@@ -146,6 +146,10 @@ def admit_object(document: Document, registry: Registry) -> tuple[Document, tupl
     findings = [unknown_field(document, path, resource) for path in result.dropped]
     findings += [violation_finding(document, each) for each in result.violations if each.code != UNCHECKED]
     findings += [report_fault(fault, document) for fault in faults_of(resource, result)]
+    if kind == "PersistentVolumeClaim" and resource.native and not findings:
+        for key, reason in dropped_sources(as_object(result.data.get("spec"))):
+            message = f"Kubernetes 1.34 drops {key}, and the volume is empty: {reason}"
+            findings.append(report("TC101", document, ("spec", key), message, severity=Severity.WARNING))
     stored = replace(document, data=result.data)
     findings += [rule_finding(stored, failure, None) for failure in broken_rules(resource, result)]
     return stored, tuple(findings)

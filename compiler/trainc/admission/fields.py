@@ -153,6 +153,11 @@ class Field(msgspec.Struct, frozen=True, eq=False):
         """Report an internal error of the server; ``message`` replaces its text."""
         self._add("Internal error", detail, position=position, message=message, hint=hint)
 
+    def refused(self, text: str, message: str, hint: str, *, shown: bool = True) -> None:
+        """Report a value that an admission plugin or a node refuses, whose ``text`` names no field."""
+        found = self.value if isinstance(self.value, str) else go_json(self.value)
+        self.faults.append(Fault(self.code, self.path, message, text, found if shown else None, hint=hint))
+
     def _own(self, value: Json | msgspec.UnsetType) -> Json:
         if value is not msgspec.UNSET:
             return value

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
-from trainc.admission.fields import Field, dns_subdomain, label_selector
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, dotted
+from trainc.admission.fields import Field, annotation_map, dns_subdomain, label_map, label_selector
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted
 from trainc.findings.reporting import Fault
 from trainc.kube.names import is_config_map_key, is_dns1123_subdomain, validate_namespace_name
 from trainc.kube.quantity import from_json
@@ -56,12 +57,20 @@ def _config_map(root: Field) -> None:
         root.faults.append(refused)
 
 
-def oversized(data: JsonObject) -> Fault | None:
-    """Return the error of a ConfigMap with too large values, or None.
+STORED_LIMIT: Final = 1_572_864
+"""The most bytes of a request that etcd accepts by default (--max-request-bytes): 1.5 MiB."""
 
-    The path leads to the largest value. Values of binaryData count decoded.
+
+def oversized(data: JsonObject) -> Fault | None:
+    """Return the error of a ConfigMap with too large values, or of a JobSet that etcd cannot store, or None.
+
+    The path leads to what is largest. Values of binaryData count decoded.
     """
-    if data.get("kind") != "ConfigMap" or data.get("apiVersion") != "v1":
+    kind = data.get("kind")
+    if kind == "JobSet" and (size := len(msgspec.json.encode(data))) > STORED_LIMIT:
+        message = f"the JobSet has {size:,} bytes as JSON; etcd stores at most {STORED_LIMIT:,} (1.5 MiB)"
+        return Fault(_TOO_LARGE, _largest(data), message, "etcdserver: request is too large")
+    if kind != "ConfigMap" or data.get("apiVersion") != "v1":
         return None
     sizes = dict(_sizes(Field(data, (), "", "")))
     total = sum(sizes.values())
@@ -71,6 +80,21 @@ def oversized(data: JsonObject) -> Fault | None:
     path = max(sizes, key=lambda path: sizes[path])
     # In ValidateConfigMap the field is field.NewPath(""), for the whole object.
     return Fault(_TOO_LARGE, path, message, f"[]: Too long: may not be more than {_LIMIT} bytes")
+
+
+def _largest(data: Json) -> Path:
+    """Return the path to the part of an object that has more than half of its bytes, as far down as there is one."""
+    path: list[str | int] = []
+    while isinstance(data, dict | list):
+        parts: dict[str | int, Json] = dict(enumerate(data)) if isinstance(data, list) else {}
+        parts.update(as_object(data).items())
+        sizes = {step: len(msgspec.json.encode(part)) for step, part in parts.items()}
+        step = max(sizes, key=lambda step: sizes[step], default=None)
+        if step is None or sizes[step] * 2 < sum(sizes.values()):
+            break
+        path.append(step)
+        data = parts[step]
+    return tuple(path)
 
 
 def _sizes(root: Field) -> Iterator[tuple[Path, int]]:
@@ -142,11 +166,32 @@ def _data_source(source: Field) -> None:
 
 def validate_created_claim(spec: Field) -> None:
     """Check the spec of a claim, from which the create strategy first removes some data sources."""
-    source, reference = spec.child("dataSource"), spec.child("dataSourceRef")
-    removed = {"dataSourceRef"} if reference.text("namespace") else set()
-    if (removed or reference.value is None) and _identity(source)[:2] not in _OLD_SOURCES:
-        removed.add("dataSource")
-    validate_claim(replace(spec, value={key: value for key, value in spec.object().items() if key not in removed}))
+    validate_claim(replace(spec, value=without_dropped_sources(spec.object())))
+
+
+def without_dropped_sources(spec: JsonObject) -> JsonObject:
+    """Return the spec of a claim without the data sources that the API server drops."""
+    dropped = dict(dropped_sources(spec))
+    return {key: value for key, value in spec.items() if key not in dropped}
+
+
+def dropped_sources(spec: JsonObject) -> Iterator[tuple[str, str]]:
+    """Yield the data sources that the API server drops from a claim's spec, and why."""
+    source, reference = (Field(spec.get(key), (), "", "") for key in ("dataSource", "dataSourceRef"))
+    is_other = reference.text("namespace")
+    if is_other:
+        yield "dataSourceRef", "the feature gate of its namespace, CrossNamespaceVolumeDataSource, is off by default"
+    if source.has() and (is_other or reference.value is None) and _identity(source)[:2] not in _OLD_SOURCES:
+        yield "dataSource", "it can be a PersistentVolumeClaim or VolumeSnapshot only; dataSourceRef can be more"
+
+
+def faults_of_created_claim(template: JsonObject, code: str) -> list[Fault]:
+    """Return the errors of the claim that JobSet creates from a template, with its labels and annotations."""
+    root = Field(template, (), "", code)
+    label_map(root.child("metadata", "labels"))
+    annotation_map(root.child("metadata", "annotations"))
+    validate_created_claim(root.child("spec"))
+    return root.faults
 
 
 # Role-based access control.

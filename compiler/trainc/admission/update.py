@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from trainc.admission.jobset import overlay
+from trainc.admission.native import without_dropped_sources
 from trainc.basics.differences import same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects, put
 from trainc.findings.redaction import masked_value
@@ -68,7 +69,7 @@ _CLAIM = "spec is immutable after creation except resources.requests and volumeA
 _ROLE = "cannot change roleRef"
 _LESS = "field can not be less than status.capacity"
 _JOB_SPEC = ("selector", "template", "completionMode", "podFailurePolicy", "successPolicy", "backoffLimitPerIndex")
-_CLAIM_SPEC = ("accessModes", "selector", "storageClassName", "volumeMode", "volumeName", "dataSource", "dataSourceRef")
+_CLAIM_SPEC = ("accessModes", "selector", "storageClassName", "volumeMode", "volumeName")
 _FIXED: Mapping[str, tuple[tuple[Path, ...], str]] = {
     "ClusterRoleBinding": ((("roleRef",),), _ROLE),
     "Job": (tuple(("spec", name) for name in _JOB_SPEC), IMMUTABLE),
@@ -78,8 +79,11 @@ _FIXED: Mapping[str, tuple[tuple[Path, ...], str]] = {
 }
 """The fields of a kind that may not change, and the API server's message."""
 
-_SET_BY_CLUSTER = ("storageClassName", "volumeName", "dataSourceRef")
+_SET_BY_CLUSTER = ("storageClassName", "volumeName")
 """Fields of a claim that a cluster sets if they are absent, so that adding them may change nothing."""
+
+_EMPTY_IS_SET = ("selector", "storageClassName")
+"""Fields of a claim that are pointers: an empty value differs from none."""
 
 _CLASS: Path = ("spec", "volumeAttributesClassName")
 _CLASS_KEPT = "update to {} is forbidden when status.currentVolumeAttributesClassName is not nil"
@@ -105,8 +109,11 @@ def refused_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChang
     for path, text in fixed:
         value, was = get(new, *path), get(old, *path)
         known = was is not None or path[-1] not in _SET_BY_CLUSTER
-        if known and not same(value, was) and (value or was):  # an empty value is stored as none
+        is_set = value or was or path[-1] in _EMPTY_IS_SET  # other empty values are stored as none
+        if known and not same(value, was) and is_set:
             yield ForbiddenChange(path, value, was, text, forbidden(dotted(path), text))
+    if kind == "PersistentVolumeClaim":
+        yield from _changed_source(as_object(new.get("spec")), as_object(old.get("spec")))
 
 
 def _claim_rules(new: JsonObject, old: JsonObject) -> Iterator[tuple[Path, str]]:
@@ -125,6 +132,20 @@ def _claim_rules(new: JsonObject, old: JsonObject) -> Iterator[tuple[Path, str]]
     value, was = get(new, *_OLD_CLASS), get(old, *_OLD_CLASS)
     if value is not None or was is None or get(new, "spec", "storageClassName") != was:  # else it becomes the field
         yield _OLD_CLASS, IMMUTABLE
+
+
+def _changed_source(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:
+    """Yield the changed data source of a claim, whose two fields a cluster stores with the same value."""
+    value, was = (_source(without_dropped_sources(spec)) for spec in (new, old))
+    if not same(value, was):
+        path: Path = ("spec", "dataSource" if "dataSource" in (*new, *old) else "dataSourceRef")
+        yield ForbiddenChange(path, get(new, path[-1]), get(old, path[-1]), _CLAIM, forbidden(dotted(path), _CLAIM))
+
+
+def _source(spec: JsonObject) -> list[Json]:
+    """Return group, kind and name of a claim's data source; nulls without one."""
+    source = spec.get("dataSourceRef") or spec.get("dataSource")
+    return [get(source, key) or None for key in ("apiGroup", "kind", "name")]
 
 
 def rewritten(job: JsonObject, before: JsonObject | None = None) -> JsonObject:

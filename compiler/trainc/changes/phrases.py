@@ -139,8 +139,8 @@ def properties_of(job: JobChange) -> list[str]:
 
 
 _DESCRIBED: Final = re.compile(
-    r"(?:(?:^|\.)(?:command|args|image|nodeSelector|serviceAccountName|priorityClassName|maxRestarts|suspend|parallelism"
-    r"|completions|replicas)|\.env\[[^\[\]]*\]|\.(?:c|initC)ontainers\[[^\[\]]*\])(?:\[\d+\]|\.value.*)?$"
+    r"(?:(?:^|\.)(?:command|args|image|nodeSelector|serviceAccount(?:Name)?|priorityClassName|maxRestarts|suspend"
+    r"|parallelism|completions|replicas)|\.env\[[^\[\]]*\]|\.(?:c|initC)ontainers\[[^\[\]]*\])(?:\[\d+\]|\.value.*)?$"
     r"|\.resources\.requests\b|\.resources\.limits\[\"[^\"]*gpu[^\"]*\"\]$|^metadata\.labels\[\"kueue\.x-k8s\.io/"
 )
 """Paths of fields whose changes are properties."""

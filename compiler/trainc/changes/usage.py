@@ -263,9 +263,10 @@ def _of_jobset(data: JsonObject) -> Iterator[tuple[_Key, Json]]:
         name = str(job.get("name"))
         yield ("nodes", name), pods_of(job)
         pod = as_object(get(job, "template", "spec", "template", "spec"))
-        for what, key in (("service account", "serviceAccountName"), ("priority class", "priorityClassName")):
-            if key in pod:
-                yield (what, name), pod[key]
+        if account := pod.get("serviceAccountName") or pod.get("serviceAccount"):  # the second is its old name
+            yield ("service account", name), account
+        if "priorityClassName" in pod:
+            yield ("priority class", name), pod["priorityClassName"]
         if found := list(_privileges(pod)):
             yield ("privileges", name), ", ".join(found)
         if pod.get("nodeSelector"):

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
+from trainc.admission.native import dropped_sources
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.basics.regex import lazy
-from trainc.findings import Finding, report
+from trainc.findings import Finding, Severity, report
 from trainc.findings.reporting import secrets_in_plain_text
 from trainc.findings.secrets import Hidden
 from trainc.inputs.source import Document
+from trainc.kube.pods import gated_fields
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
 from trainc.plugins.model import Model, Object
-from trainc.plugins.origins import source_of
+from trainc.plugins.origins import report_at, source_of
 
 MEMORY, COMMAND = "TC836", "TC837"
 ROOT: Final = "TC809"
@@ -54,8 +56,25 @@ def command_line(container: JsonObject) -> str:
     return " ".join(word for _, word in words(container))
 
 
+def _dropped(jobset: JsonObject) -> Iterator[tuple[Path, str]]:
+    """Yield the path of each field that a server drops from the pods and claims of a JobSet, and what is said of it."""
+    for index, job in enumerate(objects(get(jobset, "spec", "replicatedJobs"))):
+        for path, gate in gated_fields(as_object(get(job, *POD))):
+            reason = f"its feature gate {gate} is off by default" if gate else "it does not have the field"
+            yield ("spec", "replicatedJobs", index, *POD, *path), f"from the pods: {reason}"
+    for index, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
+        for number, template in enumerate(objects(policy.get("templates"))):
+            for key, reason in dropped_sources(as_object(template.get("spec"))):
+                root: Path = ("spec", "volumeClaimPolicies", index, "templates", number, "spec")
+                yield (*root, key), f"from the claim, and the volume is empty: {reason}"
+
+
 def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Yield findings about memory in fractions of bytes, users that must not be root, and command lines in one word."""
+    """Yield findings about dropped fields, memory in fractions of bytes, root, and command lines in one word."""
+    for path, reason in _dropped(jobset.data):
+        found, hint = str(path[-1]), "remove it, unless your cluster supports it"
+        message = f"Kubernetes 1.34 drops {found} {reason}"
+        yield report_at("TC101", model, jobset, path, message, severity=Severity.WARNING, found=found, hint=hint)
     for path, _, container in containers(jobset.data):
         yield from _memory(model, jobset, path, container)
         yield from _root(model, jobset, path, container)

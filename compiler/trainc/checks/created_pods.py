@@ -163,7 +163,8 @@ def _job(jobset: JsonObject, replicated: JsonObject) -> JsonObject:
     pod = as_object(spec["template"])
     metadata = _with_metadata(as_object(created["metadata"]), labels, annotations)
     pod_spec = _exclusive_pod_spec(as_object(pod.get("spec")), metadata, f"{namespace}_{name}")
-    pod_metadata = _with_metadata(as_object(pod.get("metadata")), labels, annotations)
+    template = as_object(pod.get("metadata"))
+    pod_metadata = {**template, **_with_metadata(template, labels, annotations)}
     pod_metadata["labels"] = {**controller_labels(name), **as_object(pod_metadata["labels"])}
     spec["template"] = {**pod, "metadata": pod_metadata, "spec": as_object(decode(pod_spec, POD_SPEC))}
     spec["selector"] = {"matchLabels": {CONTROLLER_UID: ANY_UID}}
@@ -205,6 +206,13 @@ def _jobset_labels(jobset: JsonObject, replicated: JsonObject, job: str) -> Json
     return {f"{JOBSET_LABELS}{key}": value for key, value in values.items()}
 
 
+def added_annotations(jobset: JsonObject, replicated: str, job: str) -> JsonObject:
+    """Return the annotations that JobSet adds to a Job of a replicated job, and to its pods."""
+    jobs = objects(get(jobset, "spec", "replicatedJobs"))
+    each = next(each for each in jobs if each.get("name") == replicated)
+    return {**_jobset_labels(jobset, each, job), **_exclusive_topology(jobset, each)}
+
+
 def _replicas(jobs: list[JsonObject]) -> int:
     return sum(count for job in jobs if isinstance(count := job.get("replicas", 1), int))
 
@@ -243,7 +251,9 @@ def _owner(api_version: str, kind: str, name: Json) -> JsonObject:
 def _pod(job: JsonObject) -> JsonObject:
     name = str(get(job, "metadata", "name"))
     template = as_object(get(job, *_TEMPLATE))
-    metadata, spec = {**as_object(template.get("metadata"))}, as_object(template.get("spec"))
+    copied = ("labels", "annotations", "finalizers")
+    metadata = {key: value for key, value in as_object(template.get("metadata")).items() if key in copied}
+    spec = as_object(template.get("spec"))
     prefix = f"{name}-"
     if get(job, "spec", "completionMode") == "Indexed":
         prefix = f"{name}-0-"
@@ -258,7 +268,7 @@ def _pod(job: JsonObject) -> JsonObject:
         for kind in ("initContainers", "containers"):
             if kind in spec:
                 spec[kind] = [_with_index(container) for container in objects(spec[kind])]
-    metadata["finalizers"] = ["batch.kubernetes.io/job-tracking"]
+    metadata["finalizers"] = [*as_list(metadata.get("finalizers")), "batch.kubernetes.io/job-tracking"]
     metadata["ownerReferences"] = [_owner("batch/v1", "Job", name)]
     metadata = {"generateName": prefix, "namespace": get(job, "metadata", "namespace"), **metadata}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": default_pod(spec)}

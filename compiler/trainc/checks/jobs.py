@@ -25,32 +25,35 @@ from trainc.admission.fields import (
     managed_by,
     qualified_name,
 )
-from trainc.admission.native import validate_created_claim
+from trainc.admission.native import faults_of_created_claim
 from trainc.admission.policy.match import Labels, requirements, selects
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
 from trainc.basics.memo import Remembered
 from trainc.basics.regex import lazy
+from trainc.checks.controllers import check_controllers, replicated_jobs
 from trainc.checks.created_pods import (
     BY_SELECTOR,
     CONTROLLERS,
     EXCLUSIVE,
     JOB_NAMES,
     JOBSET_LABELS,
+    added_annotations,
     controller_labels,
     created_job,
     first_job,
 )
+from trainc.checks.pod_containers import is_long
 from trainc.checks.pod_environment import validate_env
 from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
 from trainc.checks.pod_volumes import TWO_SOURCES
-from trainc.checks.pods import validate_pod, validate_pod_template
+from trainc.checks.pods import pod_annotations, validate_pod, validate_pod_template
 from trainc.findings import Finding, Related
 from trainc.findings.reporting import Fault, report_fault
 from trainc.kube.fielderror import quote
-from trainc.kube.names import is_domain_prefixed_path
+from trainc.kube.names import TOTAL_ANNOTATION_SIZE_LIMIT
 from trainc.plugins.jobset import patched_sources
 from trainc.plugins.model import Model, Object
-from trainc.plugins.origins import report_at, source_of
+from trainc.plugins.origins import source_of
 from trainc.upstream import NODE
 
 MAX_INDEXED = 100_000
@@ -79,7 +82,7 @@ def validate_job_spec(spec: Field) -> None:
         per_index.required("when maxFailedIndexes is specified")
     managed_by(spec.child("managedBy"))
     mode = spec.child("completionMode")
-    mode.one_of(("NonIndexed", "Indexed"))
+    mode.one_of(("NonIndexed", "Indexed"), pointer=True)
     if mode.text() == "Indexed":
         _indexed(spec)
     if mode.text() in ("NonIndexed", ""):
@@ -243,28 +246,15 @@ def faults_of(job: JsonObject) -> list[Fault]:
 
 def _validate_job(root: Field) -> None:
     label_map(root.child("metadata", "labels").named("metadata.labels"))
+    annotation_map(root.child("metadata", "annotations").named("metadata.annotations"))
     validate_job_spec(root.child("spec").named("spec").coded("TC803"))
 
 
 def _validate_template(root: Field) -> None:
     template = root.child("spec", "template").named("spec.template").coded("TC803")
     validate_pod_template(template)
-    # The server validates a pod again when the Job controller creates it, and then names its fields from spec.
-    validate_pod(template.child("spec").named("spec"))
-    _priority(template.child("spec", "priority").coded("TC810"), template.text("spec", "priorityClassName"))
-
-
-def _priority(field: Field, priority_class: str) -> None:
-    """Check that a pod has no priority of its own: admission plugin Priority computes it from the class.
-
-    Without a class it is 0, unless the cluster has a default class; the priority of a class is not compared.
-    """
-    if field.value and not priority_class:
-        given = f"the integer value of priority ({field.value}) must not be provided in pod spec"
-        computed = "priority admission controller computed 0 from the given PriorityClass name"
-        message, hint = "must not be set without priorityClassName", "set priorityClassName instead"
-        found, upstream = str(field.value), f"{given}; {computed}"
-        field.faults.append(Fault(field.code, field.path, message, upstream, found, hint=hint))
+    # The server validates a pod again when the Job controller creates it.
+    validate_pod(template)
 
 
 def is_sound(job: JsonObject) -> bool:
@@ -290,15 +280,19 @@ def abridged(job: JsonObject) -> JsonObject:
         if isinstance(items := pod.get(kind), list):
             pod[kind] = [short(item) if isinstance(item, dict) else item for item in items]
     for name, rule in (("subdomain", dns_label), ("serviceAccountName", dns_subdomain)):
-        if isinstance(pod.get(name), str) and _is_valid(rule, pod[name]):
+        if isinstance(pod.get(name), str) and _is_valid(rule, pod[name]) and "serviceAccount" not in pod:
             del pod[name]
     short_template: JsonObject = {"metadata": _metadata(template.get("metadata")), "spec": pod}
     return {"metadata": _metadata(job["metadata"]), "spec": {**spec, "template": short_template}}
 
 
 def _container(container: JsonObject) -> JsonObject:
-    short = {name: value for name, value in container.items() if name not in ("command", "args", "workingDir")}
-    image = short.get("image")
+    short = {name: value for name, value in container.items() if name not in ("command", "args")}
+    if words := [word for key in ("command", "args") for word in as_list(container.get(key)) if is_long(str(word))]:
+        short["args"] = words
+    folder, image = short.get("workingDir"), short.get("image")
+    if isinstance(folder, str) and folder.startswith("/"):
+        del short["workingDir"]
     if isinstance(image, str) and image and image == image.strip():
         short["image"] = _SOME
     if isinstance(variables := short.get("env"), list):
@@ -307,8 +301,9 @@ def _container(container: JsonObject) -> JsonObject:
 
 
 def _is_valid_variable(variable: JsonObject) -> bool:
-    if len(variable) == 2 and type(variable.get("value")) is str and type(name := variable.get("name")) is str:
-        return _IS_VALID_NAME[name]
+    name, value = variable.get("name"), variable.get("value")
+    if len(variable) == 2 and isinstance(value, str) and isinstance(name, str):
+        return _IS_VALID_NAME[name] and not is_long(value, len(name) + 2)
     return _is_valid(validate_env, {"env": [{**variable, "value": _SOME if variable.get("value") else ""}]})
 
 
@@ -327,10 +322,13 @@ def _volume(volume: JsonObject) -> JsonObject:
 
 
 def _metadata(metadata: Json) -> JsonObject:
-    """Return the labels and annotations if they are not valid."""
+    """Return the labels and annotations if they are not valid, and the finalizers."""
     found = {name: as_object(get(metadata, name)) for name in ("labels", "annotations")}
-    rules: dict[str, Callable[[Field], None]] = {"labels": label_map, "annotations": annotation_map}
-    return {name: values for name, values in found.items() if values and not _is_valid(rules[name], values)}
+    rules: dict[str, Callable[[Field], None]] = {"labels": label_map, "annotations": pod_annotations}
+    short: JsonObject = {
+        name: values for name, values in found.items() if values and not _is_valid(rules[name], values)
+    }
+    return {**short, "finalizers": finalizers} if (finalizers := get(metadata, "finalizers")) else short
 
 
 def _is_valid(rule: Callable[[Field], None], value: Json) -> bool:
@@ -390,11 +388,11 @@ def check_jobs(model: Model, obj: Object) -> Iterator[Finding]:
 
     Each is at its source. Errors are warnings under faithful, since upstream accepts the TrainJob and the JobSet.
     """
-    yield from (*_other_managers(model, obj), *_without_pods(model, obj), *_deleted_early(model, obj))
+    yield from check_controllers(model, obj)
     if obj.kind == "Job":  # its metadata is checked when it is patched
         yield from _check_job(model, obj, (), obj.name, {**obj.data, "metadata": {}})
         return
-    for root, replicated in _replicated(obj):
+    for root, replicated in replicated_jobs(obj):
         name = str(replicated.get("name"))
         label = Field(replicated, (), "", "TC804").child("name")
         label.invalid_each(label_value_details(name), name)
@@ -406,7 +404,7 @@ def check_jobs(model: Model, obj: Object) -> Iterator[Finding]:
         yield _finding(model, obj, fault, (), f"pods cannot be created: {dotted(fault.path)}")
     for i, policy in enumerate(objects(get(obj.data, "spec", "volumeClaimPolicies"))):
         for j, template in enumerate(objects(policy.get("templates"))):
-            for fault in faults_in(validate_created_claim, template.get("spec"), CLAIM):
+            for fault in faults_of_created_claim(template, CLAIM):
                 subject = f"the PersistentVolumeClaim cannot be created: {dotted(fault.path)}"
                 root = ("spec", "volumeClaimPolicies", i, "templates", j)
                 yield _finding(model, obj, fault, root, subject)
@@ -417,7 +415,8 @@ def _check_job(
 ) -> Iterator[Finding]:
     """Yield findings on a Job at path ``root`` of an object: the first one of a ``replicated`` job, or the object."""
     shown = f"job {replicated!r}" if replicated else f"Job {owner.plain}"
-    for fault in (*_faults_of_added_labels(name, job), *_faults_of_selector(name, job)):
+    added = (*_faults_of_added_labels(name, job), *_faults_of_added_annotations(owner, replicated, name, job))
+    for fault in (*added, *_faults_of_selector(name, job)):
         yield _finding(model, owner, fault, root, f"{shown} cannot be created: {_field(job, fault.path)}")
     if is_sound(job):
         return
@@ -439,6 +438,18 @@ def _faults_of_added_labels(name: str, job: JsonObject) -> list[Fault]:
             labels.child(key).invalid(f"must be '{name}'", hint=_REMOVE)
         elif key in CONTROLLERS:
             labels.child(key).invalid("must be the uid of the Job", hint=_REMOVE)
+    return root.faults
+
+
+def _faults_of_added_annotations(jobset: Object, replicated: str, name: str, job: JsonObject) -> list[Fault]:
+    """Return the errors of annotations that are too long only together with those that JobSet adds."""
+    root = Field(job, (), "", "TC804")
+    for path in (("metadata", "annotations"), ("spec", "template", "metadata", "annotations")) if replicated else ():
+        own = root.child(*path)
+        size = sum(len(key) + len(str(value)) for key, value in own.object().items())
+        if size > TOTAL_ANNOTATION_SIZE_LIMIT // 8 and not faults_in(annotation_map, own.value):
+            added = added_annotations(jobset.data, replicated, name)
+            annotation_map(replace(own, value={**own.object(), **added}).named(dotted(path)))
     return root.faults
 
 
@@ -522,64 +533,3 @@ def _field(job: JsonObject, path: Path) -> str:
         name = get(job, *POD, *rest[:2], "name")
         return f"container {name!r}" + (f", {dotted(rest[2:])}" if rest[2:] else "")
     return dotted(rest)
-
-
-# What controllers do with Jobs that the server accepts.
-
-
-_MANAGERS: Final = {"JobSet": "jobset.sigs.k8s.io/jobset-controller", "Job": "kubernetes.io/job-controller"}
-_TTL = "ttlSecondsAfterFinished"
-
-
-def _other_managers(model: Model, obj: Object) -> Iterator[Finding]:
-    """Yield a warning for each managedBy of a JobSet, its Jobs or a Job that names another controller than its own."""
-    specs: list[tuple[str, Path]] = [(obj.kind, ("spec",))] if obj.kind in _MANAGERS else []
-    specs += [("Job", (*path, "template", "spec")) for path, _ in _replicated(obj)]
-    for kind, path in specs:
-        manager = get(obj.data, *path, "managedBy")
-        if isinstance(manager, str) and manager != _MANAGERS[kind] and not is_domain_prefixed_path("", manager):
-            message = f"managed by {manager}: the {kind} controller of the cluster ignores this {kind}"
-            hint = "leave managedBy out, unless this controller runs in the cluster"
-            yield report_at("TC311", model, obj, (*path, "managedBy"), message, found=manager, hint=hint)
-
-
-def _deleted_early(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Yield a finding for each Job that its TTL deletes before the JobSet has finished: JobSet creates it again.
-
-    Source: JobSet v0.12.0 pkg/controllers/jobset_controller.go (shouldCreateJob) and success_policy.go.
-    """
-    jobs = [(path, job) for path, job in _replicated(jobset) if job.get("replicas") != 0]
-    policy = as_object(get(jobset.data, "spec", "successPolicy"))
-    targets = frozenset(as_list(policy.get("targetReplicatedJobs"))) or {job.get("name") for _, job in jobs}
-    awaited = [job.get("replicas", 1) for _, job in jobs if job.get("name") in targets]
-    is_last = policy.get("operator") == "Any" or awaited == [1]
-    for root, job in jobs:
-        path = (*root, "template", "spec", _TTL)
-        seconds = get(jobset.data, *path)
-        is_set = isinstance(seconds, int) and seconds >= 0  # a negative number is refused
-        if is_set and not (is_last and job.get("name") in targets):
-            message = (
-                f"each Job of {job.get('name')!r} is deleted {seconds} s after it finishes, and JobSet runs it again"
-            )
-            details = {"found": str(seconds), "hint": "remove it: a finished JobSet keeps its Jobs"}
-            yield report_at("TC610", model, jobset, path, message, severity=model.severity, **details)
-
-
-def _without_pods(model: Model, obj: Object) -> Iterator[Finding]:
-    """Yield a finding on a JobSet or Job that creates no pods, unless they are missing because of numNodes."""
-    counts = ("parallelism", "completions")
-    jobs = [[(*at, "replicas"), *((*at, "template", "spec", count) for count in counts)] for at, _ in _replicated(obj)]
-    if obj.kind == "Job":
-        jobs = [[("spec", count) for count in counts]]
-    zeros = [[path for path in paths if get(obj.data, *path) == 0] for paths in jobs]
-    if all(zeros) and (model.num_nodes is None or model.num_nodes > 0):
-        where: Path = zeros[0][0] if zeros else ("spec", "replicatedJobs")
-        message = f"the {obj.kind} creates no pods: {f'{dotted(where)} is 0' if zeros else 'it has no replicated jobs'}"
-        hint = None if zeros else "keep one; to leave a job out of an environment, use the patterns in its option jobs"
-        yield report_at("TC410", model, obj, where, message, severity=model.severity, hint=hint)
-
-
-def _replicated(jobset: Object) -> list[tuple[Path, JsonObject]]:
-    """Return the replicated jobs of a JobSet with their paths."""
-    jobs = objects(get(jobset.data, "spec", "replicatedJobs"))
-    return [(("spec", "replicatedJobs", index), job) for index, job in enumerate(jobs)]

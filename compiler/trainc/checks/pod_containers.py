@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 
 from trainc.admission.fields import MAX_ID, Field, dns_label, internal, local_descending_path, unique
 from trainc.basics.jsonvalues import as_list
+from trainc.checks.functions import MAX_ARGUMENT, read_script
 from trainc.checks.pod_environment import validate_env, validate_env_from
 from trainc.checks.pod_resources import validate_resource_claims, validate_resources
 from trainc.checks.pod_volumes import Volumes, validate_volume_mounts
 from trainc.kube.names import is_valid_port_name
 
-ENVIRONMENT, MOUNTS, RESOURCES, SECURITY = "TC811", "TC806", "TC807", "TC809"
+CONTAINER, ENVIRONMENT, MOUNTS, RESOURCES, SECURITY = "TC805", "TC811", "TC806", "TC807", "TC809"
 MAX_PORT = 65535
 
 
@@ -209,6 +210,7 @@ def validate_pod_security_context(spec: Field) -> None:
     _sysctls(context, spec)
     context.child("fsGroupChangePolicy").one_of(("Always", "OnRootMismatch"), pointer=True)
     context.child("supplementalGroupsPolicy").one_of(("Merge", "Strict"), pointer=True)
+    context.child("seLinuxChangePolicy").one_of(("Recursive",), pointer=True)
     _seccomp_profile(context.child("seccompProfile"))
     _app_armor_profile(context.child("appArmorProfile"))
 
@@ -256,3 +258,39 @@ def _app_armor_profile(profile: Field) -> None:
         kind.unsupported(_PROFILES)
     elif path.value is not None:
         path.invalid("can only be set when AppArmor type is Localhost")
+
+
+# What the kubelet and the container runtime refuse.
+
+
+def validate_started_containers(spec: Field) -> None:
+    """Check fields of containers that every API server accepts, but with which no node starts them.
+
+    Sources: runc's validateProcessSpec; execve(2) of Linux.
+    """
+    for container in (*spec.items("initContainers"), *spec.items("containers")):
+        folder = container.coded(CONTAINER).child("workingDir")
+        if folder.text() and not folder.text().startswith("/"):
+            folder.refused("Cwd must be an absolute path", "must be an absolute path", f"write /{folder.text()}")
+        _long_arguments(container)
+
+
+def is_long(text: str, added: int = 1) -> bool:
+    """Return whether a text, with so many more bytes, is longer than an argument or variable of a program can be."""
+    return len(text) > MAX_ARGUMENT // 4 and len(text.encode("utf-8", "replace")) + added > MAX_ARGUMENT
+
+
+_TOO_LONG = "argument list too long"
+
+
+def _long_arguments(container: Field) -> None:
+    """Check that Linux starts the program of a container."""
+    hint = "put the text into the image, or into a ConfigMap that is mounted as a file"
+    words = [word.coded(CONTAINER) for kind in ("command", "args") for word in container.items(kind)]
+    for word in words:
+        if is_long(word.text()) and read_script(word.text()) is None:  # TC063 is for those
+            word.refused(_TOO_LONG, "Linux starts no program with an argument of 128 KiB or more", hint, shown=False)
+    for variable in container.items("env"):
+        if is_long(variable.text("value"), len(variable.text("name")) + 2):
+            value = variable.coded(ENVIRONMENT).child("value")
+            value.refused(_TOO_LONG, "Linux starts no program with a variable of 128 KiB or more", hint, shown=False)

@@ -137,10 +137,11 @@ def validate_pod_resources(field: Field, spec: Field) -> None:
 
 def _quantities(value: Json) -> dict[str, Quantity]:
     """Return amounts by name, sorted; they are rounded to thousandths, away from zero, as on creation."""
-    return {name: _in_thousandths(from_json(amount)) for name, amount in sorted(as_object(value).items())}
+    return {name: in_thousandths(from_json(amount)) for name, amount in sorted(as_object(value).items())}
 
 
-def _in_thousandths(amount: Quantity) -> Quantity:
+def in_thousandths(amount: Quantity) -> Quantity:
+    """Return an amount rounded to thousandths, away from zero: a default of resource lists."""
     if amount.scale >= MILLI:
         return replace(amount, text="") if amount.wide else amount
     step = 10 ** (MILLI - amount.scale)

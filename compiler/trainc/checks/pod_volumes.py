@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from trainc.admission.fields import (
     Field,
+    annotation_map,
     dns_label,
     dns_subdomain,
     file_mode,
@@ -15,6 +16,7 @@ from trainc.admission.fields import (
     no_backsteps,
 )
 from trainc.admission.native import validate_claim
+from trainc.basics.regex import lazy
 from trainc.checks.pod_environment import VOLUME_FIELDS, validate_field_ref, validate_resource_ref
 from trainc.findings import suggest
 from trainc.kube.names import is_dns1123_subdomain
@@ -94,6 +96,51 @@ def _disk(source: Field) -> None:
         source.child("partition").invalid("must be between 1 and 255, inclusive")
 
 
+_INITIATORS = {
+    "iqn": lazy(r".*iqn\.[0-9]{4}-[0-9]{2}\.([A-Za-z0-9.-]+)(:[^,;*&$|\s]+)"),
+    "eui": lazy(r"eui.[A-Za-z0-9]{16}"),
+    "naa": lazy(r"naa.[A-Za-z0-9]{32}"),
+}
+"""The forms of the names of iSCSI targets and initiators, by how they start."""
+
+
+def _iscsi(source: Field) -> None:
+    if not 0 <= (source.number("lun") or 0) <= 255:
+        source.child("lun").invalid("must be between 0 and 255, inclusive")
+    has_auth = True in (source.child("chapAuthDiscovery").value, source.child("chapAuthSession").value)
+    if has_auth and not source.has("secretRef"):
+        source.child("secretRef").required()
+    if source.text("iqn"):
+        _initiator(source.child("iqn"))
+    initiator = source.child("initiatorName")
+    if isinstance(initiator.value, str):
+        _initiator(initiator.named(f"{source.name}.initiatorname"))
+
+
+def _initiator(field: Field) -> None:
+    form = _INITIATORS.get(field.text()[:3])
+    if form is None:
+        field.invalid("must be valid format starting with iqn, eui, or naa")
+    elif not form.fullmatch(field.text()):
+        field.invalid("must be valid format")
+
+
+def _fibre_channel(source: Field) -> None:
+    names, lun = source.child("targetWWNs"), source.child("lun")
+    if not names.value and not source.child("wwids").value:
+        names.required("must specify either targetWWNs or wwids, but not both")
+    elif names.value and source.child("wwids").value:
+        names.invalid("targetWWNs and wwids can not be specified simultaneously")
+    if names.value and lun.value is None:
+        lun.required("lun is required if targetWWNs is specified")
+    elif names.value:
+        lun.between(0, 255)
+
+
+def _git_repository(source: Field) -> None:
+    local_descending_path(source.child("directory"))
+
+
 def _csi(source: Field) -> None:
     driver, secret = source.child("driver"), source.child("nodePublishSecretRef", "name")
     if len(driver.text().encode()) > 63:
@@ -108,7 +155,12 @@ def _ephemeral(source: Field) -> None:
     if not template.has():
         template.required()
         return
-    label_map(template.child("metadata", "labels"))
+    metadata = template.child("metadata")
+    label_map(metadata.child("labels"))
+    annotation_map(metadata.child("annotations"))
+    for key in metadata.object():
+        if key not in ("labels", "annotations", "creationTimestamp"):
+            metadata.child(key).forbidden("cannot be set")
     validate_claim(template.child("spec"))
 
 
@@ -176,12 +228,12 @@ def _token(token: Field, volume: str) -> None:
 SOURCES: dict[str, tuple[tuple[str, ...], Callable[[Field], None] | None]] = {
     "emptyDir": ((), _empty_dir),
     "hostPath": (("path",), _host_path),
-    "gitRepo": (("repository",), None),
+    "gitRepo": (("repository",), _git_repository),
     "gcePersistentDisk": (("pdName",), _disk),
     "awsElasticBlockStore": (("volumeID",), _disk),
     "secret": (("secretName",), _files),
     "nfs": (("server", "path"), _nfs),
-    "iscsi": ((), None),
+    "iscsi": (("targetPortal", "iqn"), _iscsi),
     "glusterfs": (("endpoints", "path"), None),
     "flocker": ((), None),
     "persistentVolumeClaim": (("claimName",), None),
@@ -190,7 +242,7 @@ SOURCES: dict[str, tuple[tuple[str, ...], Callable[[Field], None] | None]] = {
     "cephfs": (("monitors",), None),
     "quobyte": ((), None),
     "downwardAPI": ((), _downward_api),
-    "fc": ((), None),
+    "fc": ((), _fibre_channel),
     "flexVolume": (("driver",), None),
     "configMap": (("name",), _files),
     "azureFile": (("secretName", "shareName"), None),

@@ -7,6 +7,8 @@ volume sources whose drivers have been removed. tests/oracle/pods compares the r
 
 from __future__ import annotations
 
+import re
+
 from trainc.admission.fields import (
     MAX_ID,
     Field,
@@ -27,9 +29,11 @@ from trainc.checks.pod_containers import (
     validate_containers,
     validate_host_network_ports,
     validate_pod_security_context,
+    validate_started_containers,
 )
-from trainc.checks.pod_resources import validate_pod_resources, validate_resources
+from trainc.checks.pod_resources import validate_pod_resources, validate_resource_claims, validate_resources
 from trainc.checks.pod_volumes import validate_volumes
+from trainc.kube.names import STANDARD_FINALIZERS, is_dns1123_subdomain_with_underscores
 
 METADATA, CONTAINERS, VOLUMES, RESOURCES = "TC804", "TC805", "TC806", "TC807"
 SCHEDULING, SECURITY, SPEC = "TC808", "TC809", "TC810"
@@ -40,7 +44,7 @@ def validate_pod_template(template: Field) -> None:
     metadata, spec = template.coded(METADATA).child("metadata"), template.child("spec")
     # The server's names for labels and annotations lack the step through metadata.
     label_map(metadata.child("labels").named(f"{template.name}.labels"))
-    annotation_map(metadata.child("annotations").named(f"{template.name}.annotations"))
+    pod_annotations(metadata.child("annotations").named(f"{template.name}.annotations"))
     volumes = validate_volumes(spec.coded(VOLUMES).child("volumes"))
     validate_containers(spec.coded(CONTAINERS), volumes)
     _scheduling(spec.coded(SCHEDULING))
@@ -50,8 +54,31 @@ def validate_pod_template(template: Field) -> None:
         validate_host_network_ports(spec.coded(CONTAINERS).items("containers"))
 
 
-def validate_pod(spec: Field) -> None:
-    """Check fields that the server accepts in the template of a Job, but refuses in its pods."""
+_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+
+
+def pod_annotations(field: Field) -> None:
+    """Check the annotations of pods."""
+    annotation_map(field)
+    cost = field.key(_DELETION_COST)
+    if isinstance(cost.value, str):
+        is_number = re.fullmatch("-[0-9]+|0|[1-9][0-9]*", cost.value)
+        if not is_number or not -(2**31) <= int(cost.value[:20]) < 2**31:
+            cost.invalid("must be a 32bit integer")
+
+
+def validate_pod(template: Field) -> None:
+    """Check what the server accepts in the template of a Job, but refuses in its pods.
+
+    Their fields have names in the server's errors that begin with metadata or spec.
+    """
+    spec = template.child("spec").named("spec")
+    validate_started_containers(spec)
+    _finalizers(template.coded(METADATA).child("metadata", "finalizers").named("metadata.finalizers"))
+    _admission(spec)
+    if spec.text("nodeName") and spec.items("schedulingGates"):
+        node = spec.coded(SCHEDULING).child("nodeName")
+        node.forbidden("cannot be set until all schedulingGates have been cleared")
     spec = spec.coded(CONTAINERS)
     for image in (c.child("image") for kind in ("containers", "initContainers") for c in spec.items(kind)):
         if image.text() != image.text().strip():
@@ -62,6 +89,40 @@ def validate_pod(spec: Field) -> None:
         for port, key in host_port_conflicts(containers, host_network=True):
             if port.path not in refused:
                 port.duplicate(key)
+
+
+def _finalizers(field: Field) -> None:
+    """Check the finalizers of pods, which the Job controller copies from the template."""
+    for item in field.items():
+        qualified_name(item.named(field.name))
+        if "/" not in item.text() and item.text() not in STANDARD_FINALIZERS:
+            item.invalid("name is neither a standard finalizer name nor is it fully qualified")
+    if {"foregroundDeletion", "orphan"} <= {item.text() for item in field.items()}:
+        field.invalid("finalizer orphan and foregroundDeletion cannot be both set")
+
+
+def _admission(spec: Field) -> None:
+    """Check fields that admission plugins of the API server compute from classes, so that a pod has none of its own.
+
+    The plugin Priority sets priority and preemptionPolicy. Without a class they are 0 and PreemptLowerPriority, unless
+    the cluster has a default class. RuntimeClass sets the overhead. The values of a class are not compared.
+    """
+    spec = spec.coded(SPEC)
+    given = {key: spec.child(key) for key in ("priority", "preemptionPolicy", "overhead")}
+    wrong = "must not be provided in pod spec; priority admission controller computed"
+    by_class, hint = "from the given PriorityClass name", "set priorityClassName instead"
+    if not spec.text("priorityClassName"):
+        without = "must not be set without priorityClassName"
+        if number := given["priority"].number():
+            text = f"the integer value of priority ({number}) {wrong} 0 {by_class}"
+            given["priority"].refused(text, without, hint)
+        if given["preemptionPolicy"].text() == "Never":
+            text = f"the string value of PreemptionPolicy (Never) {wrong} PreemptLowerPriority {by_class}"
+            given["preemptionPolicy"].refused(text, without, hint)
+    if given["overhead"].value and not spec.text("runtimeClassName"):
+        text = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        hint = "remove it: a runtimeClassName brings the overhead of its class"
+        given["overhead"].refused(text, "must not be set without runtimeClassName", hint)
 
 
 _NAMES = {
@@ -78,6 +139,8 @@ def _pod_spec(spec: Field) -> None:
     for key, check in _NAMES.items():
         if spec.text(key):
             check(spec.child(key))
+    if not spec.text("serviceAccountName") and spec.text("serviceAccount"):  # the same field by its old name
+        dns_subdomain(spec.child("serviceAccount").named(f"{spec.name}.serviceAccountName"))
     if spec.child("runtimeClassName").value == "":
         dns_subdomain(spec.child("runtimeClassName"))
     system = spec.text("os", "name")
@@ -94,6 +157,10 @@ def _pod_spec(spec: Field) -> None:
     _resource_claims(spec)
     resources, overhead = (spec.coded(RESOURCES).child(name) for name in ("resources", "overhead"))
     if resources.has():
+        if resources.child("claims").value:
+            resources.child("claims").forbidden("claims may not be set for Resources at pod-level")
+            names = [claim.text("name") for claim in spec.items("resourceClaims")]
+            validate_resource_claims(spec.coded(RESOURCES), names)
         validate_pod_resources(resources, spec)
     # The server validates the overhead as the limits of a container.
     validate_resources(overhead, overhead.named(f"{overhead.name}.limits"), overhead.child("requests"))
@@ -135,6 +202,10 @@ def _dns(spec: Field) -> None:
         searches.invalid("must not have more than 32 search paths")
     if len(" ".join(map(str, as_list(searches.value)))) > 2048:
         searches.invalid("must not have more than 2048 characters (including spaces) in the search list")
+    for search in searches.items():
+        if search.text() != ".":
+            name = search.text().removesuffix(".")
+            search.invalid_each(is_dns1123_subdomain_with_underscores(name), name)
     for option in config.items("options"):
         if not option.text("name"):
             option.required("must not be empty")

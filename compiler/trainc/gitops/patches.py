@@ -6,6 +6,7 @@ patch (RFC 7386), which replaces lists.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -263,6 +264,11 @@ def go_encoded(data: JsonObject) -> JsonObject:
     A server, or a webhook that writes the whole object, then changes nothing. Other kinds, and a spec that Go cannot
     decode, are not changed. The nulls of Go's encoding, which mean the same as no field, are left out.
     """
+    if data.get("kind") == "ConfigMap" and isinstance(bag := data.get("binaryData"), dict):
+        return {**data, "binaryData": {key: _base64(value) for key, value in bag.items()}}
+    if data.get("kind") == "ServiceAccount" and isinstance(secrets := data.get("secrets"), list):
+        # The create strategy keeps only the names.
+        return {**data, "secrets": [{"name": get(each, "name")} if get(each, "name") else {} for each in secrets]}
     kind, spec = SPECS.get(str(data.get("kind"))), data.get("spec")
     if kind is None or not isinstance(spec, dict):
         return data
@@ -270,6 +276,17 @@ def go_encoded(data: JsonObject) -> JsonObject:
         return {**data, "spec": without_nulls(overlay(spec, decode(spec, kind)))}
     except GoDecodeError:  # admission reports the error
         return data
+
+
+def _base64(value: Json) -> Json:
+    """Return bytes as Go writes them; other values are not changed."""
+    if not isinstance(value, str):
+        return value
+    try:
+        found = base64.b64decode(value.replace("\r", "").replace("\n", ""), validate=True)
+    except ValueError:  # admission reports the error
+        return value
+    return base64.b64encode(found).decode()
 
 
 PASS: Final = Pass("patches", shape, cause, check=check, check_objects=check_objects)

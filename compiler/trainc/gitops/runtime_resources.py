@@ -117,7 +117,8 @@ def share(
             folders = {placed: set().union(*folders.values())}
         for namespace in sorted(folders):
             findings += _applied_twice(document, namespace, folders[namespace], options)
-            one = Shared(patched_companion(_emitted(document, namespace, home, options), options), namespace, document)
+            emitted = _emitted(document, namespace, home, options)
+            one = Shared(_bound_again(patched_companion(emitted, options), emitted), namespace, document)
             first = found.setdefault(identify(one.obj.data), one)
             if first.obj.data != one.obj.data:
                 message = f"{one.obj.kind} {one.namespace}/{one.obj.name} is defined twice, with different content"
@@ -256,10 +257,11 @@ def _emitted(document: Document, namespace: str, home: str, options: Options) ->
     if data["kind"] == "PersistentVolumeClaim":
         if target == "argocd":
             metadata["annotations"] = _kept(as_object(metadata.get("annotations")))
-        data = go_encoded({**data, "spec": {**CLAIM_DEFAULTS, **as_object(data.get("spec"))}})
+        data = {**data, "spec": {**CLAIM_DEFAULTS, **as_object(data.get("spec"))}}
     if data["kind"] == "RoleBinding":
         data = _bound(data, namespace, home, options.settings.namespaces)
-    emitted: JsonObject = {key: value for key, value in data.items() if key != "status"} | {"metadata": metadata}
+    emitted: JsonObject = {key: value for key, value in go_encoded(data).items() if key != "status"}
+    emitted["metadata"] = metadata
     if target == "flux":
         emitted = flux.annotated(emitted)
 
@@ -302,6 +304,14 @@ def _bound(data: JsonObject, namespace: str, home: str, renamed: Mapping[str, st
     reference = as_object(data.get("roleRef"))
     reference = {**reference, "apiGroup": reference.get("apiGroup") or RBAC_GROUP}
     return {**data, "roleRef": reference, **({"subjects": subjects} if subjects else {})}
+
+
+def _bound_again(patched: Object, emitted: Object) -> Object:
+    """Return a patched companion; new subjects of a RoleBinding get the namespace of the RoleBinding."""
+    if patched is emitted or patched.kind != "RoleBinding":
+        return patched
+    namespace = str(get(patched.data, "metadata", "namespace"))
+    return replace(patched, data=_bound(patched.data, namespace, namespace, {}))
 
 
 def without_namespace(documents: Documents, loaded: Iterable[Document]) -> frozenset[Key]:

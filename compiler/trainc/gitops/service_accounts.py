@@ -24,10 +24,11 @@ def check_objects(model: Model, objects: Objects) -> Findings:
     found = []
     for obj in objects:
         for path, spec in pod_specs(obj.data):
-            name = spec.get("serviceAccountName")
+            field = "serviceAccountName" if spec.get("serviceAccountName") else "serviceAccount"  # its old name
+            name = spec.get(field)
             if isinstance(name, str) and name not in existing and model.in_cluster(ACCOUNT, name) is None:
                 message = f"service account {name!r} not found"
-                found.append(report_at(CODE, model, obj, (*path, "serviceAccountName"), message, found=name))
+                found.append(report_at(CODE, model, obj, (*path, field), message, found=name))
     return tuple(dict.fromkeys(found))
 
 

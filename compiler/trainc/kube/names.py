@@ -19,6 +19,8 @@ QUALIFIED_NAME_MAX_LENGTH = 63
 LABEL_VALUE_MAX_LENGTH = 63
 PORT_NAME_MAX_LENGTH = 15
 TOTAL_ANNOTATION_SIZE_LIMIT = 256 * 1024
+STANDARD_FINALIZERS = ("foregroundDeletion", "kubernetes", "orphan")
+"""The finalizers without a domain that objects of Kubernetes' own kinds can have."""
 
 _DNS1123_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _DNS1123_LABEL_TEXT = (
@@ -63,6 +65,13 @@ def is_dns1123_label(value: str) -> Details:
 def is_dns1123_subdomain(value: str) -> Details:
     """Check a DNS subdomain of RFC 1123: the rule for the names of most kinds, custom resources included."""
     form = _form(value, _DNS1123_SUBDOMAIN_TEXT, _DNS1123_SUBDOMAIN, "example.com")
+    return (*_too_long(value, DNS1123_SUBDOMAIN_MAX_LENGTH), *form)
+
+
+def is_dns1123_subdomain_with_underscores(value: str) -> Details:
+    """Check a DNS subdomain of RFC 1123 that may contain underscores: the rule for search domains."""
+    text = _DNS1123_SUBDOMAIN_TEXT.replace("'-' or", "'_', '-' or")
+    form = _form(value, text, _DNS1123_SUBDOMAIN.replace("[a-z0-9]([-a", "_?[a-z0-9]([-_a"), "example.com")
     return (*_too_long(value, DNS1123_SUBDOMAIN_MAX_LENGTH), *form)
 
 

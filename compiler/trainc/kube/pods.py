@@ -8,10 +8,10 @@ Volume types that clusters no longer support are omitted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
 from trainc.kube.quantity import Quantity, from_json
 
 _MODE: Final = 0o644
@@ -74,15 +74,54 @@ def default_job(job: JsonObject) -> JsonObject:
 
 def default_template(spec: JsonObject) -> JsonObject:
     """Return the spec of a pod template with its defaults."""
-    filled = {**_SPEC, **spec}
-    if account := spec.get("serviceAccountName"):
-        filled.setdefault("serviceAccount", account)
+    filled = {**_SPEC, **_without_gated_fields(spec)}
+    if account := spec.get("serviceAccountName") or spec.get("serviceAccount"):
+        filled |= {"serviceAccountName": account, "serviceAccount": account}  # the second is its old name
     for field in _CONTAINERS:
         if field in filled:
             filled[field] = [_container(container) for container in objects(filled[field])]
     if "volumes" in filled:
         filled["volumes"] = [_volume(volume) for volume in objects(filled["volumes"])]
     return filled
+
+
+_GATES: Final[tuple[tuple[Path, str], ...]] = (
+    (("restartPolicyRules",), "ContainerRestartRules"),
+    (("lifecycle", "stopSignal"), "ContainerStopSignals"),
+)
+_POD_GATES: Final = (("hostnameOverride", "HostnameOverride"), ("schedulingGroup", ""))
+_PROJECTED_GATES: Final = (
+    ("clusterTrustBundle", "ClusterTrustBundleProjection"),
+    ("podCertificate", "PodCertificateRequest"),
+)
+
+
+def gated_fields(spec: JsonObject) -> Iterator[tuple[Path, str]]:
+    """Yield the path of each field that Kubernetes 1.34 drops from a pod's spec, and its feature gate.
+
+    The gates are off by default. The gate is empty for a field that 1.34 does not have.
+    """
+    yield from (((name,), gate) for name, gate in _POD_GATES if spec.get(name) is not None)
+    for kind in _CONTAINERS:
+        for index, container in enumerate(objects(spec.get(kind))):
+            yield from (((kind, index, *path), gate) for path, gate in _GATES if get(container, *path) is not None)
+            policy = container.get("restartPolicy")
+            if policy is not None and not (policy == "Always" and kind == "initContainers"):
+                yield (kind, index, "restartPolicy"), "ContainerRestartRules"
+    for index, volume in enumerate(objects(spec.get("volumes"))):
+        for number, source in enumerate(objects(get(volume, "projected", "sources"))):
+            root: Path = ("volumes", index, "projected", "sources", number)
+            yield from (((*root, kind), gate) for kind, gate in _PROJECTED_GATES if kind in source)
+
+
+def _without_gated_fields(spec: JsonObject) -> JsonObject:
+    for path, _ in tuple(gated_fields(spec)):
+        owner, name = path[:-1], path[-1]
+        if name == "stopSignal" and len(as_object(get(spec, *owner))) == 1:  # nothing is left of the lifecycle
+            owner, name = owner[:-1], owner[-1]
+        kept = {key: value for key, value in as_object(get(spec, *owner)).items() if key != name}
+        spec = put(spec, owner, kept)
+    return spec
 
 
 def default_pod(spec: JsonObject) -> JsonObject:

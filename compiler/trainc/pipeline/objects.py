@@ -41,7 +41,7 @@ def _build(model: Model) -> tuple[Objects, list[Finding]]:
     faithful = model.options.faithful
     objs = tuple(obj for _, obj in built(shaped(model)))
     objs = with_origins(model, objs if faithful else passes.shape(model, objs))
-    findings = [finding for obj in objs for finding in _too_large(model, obj)]
+    findings = [finding for obj in objs if obj.kind != "JobSet" for finding in _too_large(model, obj)]
     if has_errors(findings):
         return objs, findings
     if (jobset := jobset_of(objs)) is not None:
@@ -53,7 +53,7 @@ def _build(model: Model) -> tuple[Objects, list[Finding]]:
             # Without rules that are not checked, and with one of the names that the JobSet's name makes too long.
             too_long = [each for each in refusals if each.code == _NAME_TOO_LONG]
             refusals = tuple(each for each in refusals if each.code != UNCHECKED and each not in too_long[:-1])
-        findings += [_refusal(model, jobset, refusal) for refusal in refusals]
+        findings += [*_too_large(model, jobset), *(_refusal(model, jobset, refusal) for refusal in refusals)]
         findings += () if refusals else check_objects(model, jobset)
     if faithful or has_errors(findings):
         return objs, findings
@@ -65,12 +65,12 @@ def _build(model: Model) -> tuple[Objects, list[Finding]]:
 
 
 def _too_large(model: Model, obj: Object) -> Iterator[Finding]:
-    """Yield the finding on a ConfigMap that is too large for the API server; upstream's controller retries forever."""
+    """Yield the finding on an object that is too large for the API server; upstream's controller retries forever."""
     if (refused := oversized(obj.data)) is None:
         return
     document, where = source_of(model, obj, refused.path)
     hint = None
-    if get(model.job.data, *_NODES) is not None:
+    if obj.kind == "ConfigMap" and get(model.job.data, *_NODES) is not None:
         document, where, hint = model.job, _NODES, "reduce numNodes: the ConfigMap lists every node"
     message = f"{obj.name}: {refused.message}"
     yield report(refused.code, document, where, message, severity=model.severity, hint=hint, upstream=refused.upstream)

@@ -16,6 +16,7 @@ from trainc.schema.metadata import (
     NAME_RULES,
     SUBDOMAIN,
     embedded_violations,
+    finalizer_violations,
     known_fields,
     object_meta_violations,
     read_embedded,
@@ -92,6 +93,7 @@ def _violations(resource: Resource, stored: JsonObject, failures: Failures) -> t
     if resource.native:
         rules = NAME_RULES.get(resource.kind, SUBDOMAIN)
         found = object_meta_violations(metadata, namespaced=resource.namespaced, name_rules=rules)
+        found += tuple(finalizer_violations(resource.kind, metadata))
         return (*found, *(native_violation(failure) for failure in failures if failure.keyword != UNKNOWN))
     found = object_meta_violations(metadata, namespaced=resource.namespaced)
     if failures:

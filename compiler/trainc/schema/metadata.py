@@ -15,11 +15,12 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, get, put
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, dotted, get, put
 from trainc.kube.fielderror import go_value, invalid
 from trainc.kube.gojson import go_json
 from trainc.kube.gotypes import GoDecodeError, decode, fields, unknown_fields
 from trainc.kube.names import (
+    STANDARD_FINALIZERS,
     TOTAL_ANNOTATION_SIZE_LIMIT,
     is_dns1035_label,
     is_dns1123_label,
@@ -245,6 +246,20 @@ def _finalizer_violations(finalizers: Any, path: Path) -> Iterator[Violation]:
         detail = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
         upstream = f"{text}: Invalid value: {go_value(finalizers)}: {detail}"
         yield _violation(path, f"hold both {_ORPHAN} and {_FOREGROUND}", upstream, finalizers)
+
+
+_ANY_FINALIZER: Final = ("PodDisruptionBudget", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+"""The built-in kinds whose finalizers need no domain, as for custom resources."""
+
+
+def finalizer_violations(kind: str, metadata: JsonObject) -> Iterator[Violation]:
+    """Yield the violations of finalizers that only built-in kinds have (validateKubeFinalizerName)."""
+    for index, finalizer in enumerate(map(str, as_list(metadata.get("finalizers")))):
+        if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS and kind not in _ANY_FINALIZER:
+            path: Path = ("metadata", "finalizers", index)
+            detail = "name is neither a standard finalizer name nor is it fully qualified"
+            upstream = invalid(dotted(path), finalizer, detail)
+            yield _violation(path, "has no domain", upstream, finalizer, f"a form such as example.com/{finalizer}")
 
 
 _FIELDS: Final[dict[str, Callable[[Any, Path], Iterator[Violation]]]] = {

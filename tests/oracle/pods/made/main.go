@@ -64,7 +64,7 @@ func made(line []byte) (any, error) {
 		return nil, err
 	}
 	template := job.Spec.Template.DeepCopy()
-	template.Finalizers = []string{batchv1.JobTrackingFinalizer}
+	template.Finalizers = append(template.Finalizers, batchv1.JobTrackingFinalizer)
 	indexed := *job.Spec.CompletionMode == batchv1.IndexedCompletion
 	if indexed {
 		addEnv(template)
