@@ -186,3 +186,10 @@ def test_a_job_whose_layout_cannot_be_edited_does_not_keep_others_from_it() -> N
     assert ["labels" in dict(item.get("spec", {})) for item in items] == [False] * 5
     assert ["runtimePatches" in dict(item.get("spec", {})) for item in items] == [True, False, True, False, True]
     assert [(each.code, each.line) for each in result.findings if "layout" in each.message] == [("TC030", 9)]
+
+
+def test_a_namespace_that_is_no_text_is_refused() -> None:
+    runtime = "kind: TrainingRuntime\nmetadata: {name: r, namespace: [a]}\nspec: {}\n"
+    job = "kind: TrainJob\nmetadata: {name: a, namespace: {b: c}}\nspec: {runtimeRef: {name: r, kind: TrainingRuntime}}\n"
+    version = "apiVersion: trainer.kubeflow.org/v1alpha1\n"
+    assert files(f"{version}{runtime}---\n{version}{job}  podTemplateOverrides: []\n") == {}
