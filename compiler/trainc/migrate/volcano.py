@@ -26,6 +26,8 @@ _OF_PODS: Final = (
 )
 """Annotations that Volcano copies from a job to its pods."""
 _NUMA: Final = "volcano.sh/numa-topology-policy"
+_OF_EACH_TASK: Final = ("name", "replicas", "template", "policies", "minAvailable")
+"""The fields of a task that may differ between two tasks whose pods become those of one job."""
 
 
 class Task(msgspec.Struct, eq=False):
@@ -148,13 +150,15 @@ def _launcher(tasks: list[Task]) -> Task | None:
 
 
 def _merge(old: Old, master: Task, worker: Task, plugins: Plugins) -> None:
-    """Let RANK be an index: of the pods in one job if their templates are equal, else of jobs with one pod each."""
+    """Let RANK be an index: of the pods in one job if the tasks are alike, else of jobs with one pod each."""
     templates: list[Any] = []
     for task in (master, worker):
-        template: Any = {**as_object(old.get(*task.pods.template)), "metadata": None}
+        template = as_object(old.get(*task.pods.template))
         pod = {**as_object(template.get("spec"))}
         pod["containers"] = [{**each, "name": ""} for each in objects(pod.get("containers"))]
-        templates.append((pod, old.get(*task.pods.template, "metadata", "annotations")))
+        metadata = as_object(template.get("metadata"))
+        others = {key: value for key, value in as_object(old.get(*task.pods.path)).items() if key not in _OF_EACH_TASK}
+        templates.append((pod, others, *(as_object(metadata.get(key)) for key in ("labels", "annotations"))))
     if templates[0] != templates[1]:
         master.alone = worker.alone = True
         return
