@@ -119,6 +119,8 @@ def _arrange(old: Old, tasks: list[Task], plugins: Plugins) -> Task:
         main = master or main
         if master is not None and worker is not None:
             _merge(old, master, worker, plugins)
+        if "ssh" in plugins:
+            _refuse_keys(old, plugins)
     elif "ssh" in plugins:
         launcher = named.get(plugins.role("mpi", "master")) if "mpi" in plugins else _launcher(tasks)
         if launcher is not None and len(tasks) == 2 and launcher.pods.count == 1:
@@ -132,14 +134,18 @@ def _arrange(old: Old, tasks: list[Task], plugins: Plugins) -> Task:
             plugins.has_keys = True
             main = launcher
         else:
-            hint = "create a Secret with keys, and mount it in the templates"
-            old.refuse(plugins.path("ssh"), "Trainer makes ssh keys for a launcher and its workers only", hint)
+            _refuse_keys(old, plugins)
     if len(tasks) == 1:
         main.job = NODE
     for task in tasks:
         task.lifecycle.name = task.job
     main.is_main = True
     return main
+
+
+def _refuse_keys(old: Old, plugins: Plugins) -> None:
+    hint = "create a Secret with keys, and mount it in the templates"
+    old.refuse(plugins.path("ssh"), "Trainer makes ssh keys for a launcher and its workers only", hint)
 
 
 def _launcher(tasks: list[Task]) -> Task | None:
