@@ -14,16 +14,24 @@ from __future__ import annotations
 import math
 import re
 import time
+from collections.abc import Callable
 from json import dumps
 from pathlib import Path
 
 import pytest
+from growing_texts import numbered
 from growth import KINDS, made, measure, warm_up
 
 from effort import some
 from trainc.changes import compare, safeguards
+from trainc.documents.load import load
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Source
+from trainc.migrate import pytorch, volcano
+from trainc.migrate.documents import Old
+from trainc.migrate.jobs import new_runtime
+from trainc.migrate.runtimes import Runtimes
+from trainc.migrate.trees import mapping
 from trainc.project.files import OWNED
 
 PAGE = Path(__file__).parents[2] / "docs/trust.md"
@@ -124,3 +132,56 @@ def test_rules_and_labels_of_a_policy_in_another_order() -> None:
         return time.process_time() - start
 
     assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))
+
+
+TASK = "{name: tNUMBER, replicas: 1, template: {spec: {containers: [{name: a, image: b}]}}}"
+POLICY_OF_JOB = "{event: eNUMBER, action: RestartJob}"
+JOB_OF_VOLCANO = "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: x}\n"
+STATUS = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: x}
+spec: {pytorchReplicaSpecs: {Master: {template: {spec: {containers: [{name: pytorch, image: b, env: [ENV]}]}}}}}
+status:
+"""
+
+
+def unequal_policies(count: int) -> Callable[[], object]:
+    """Each task of a job could look for its policies among all findings."""
+    spec = f"spec: {{tasks: [{numbered(TASK, 50)}], policies: [{numbered(POLICY_OF_JOB, count)}]}}\n"
+    (document,), _ = load(Source("old.yaml", JOB_OF_VOLCANO + spec))
+    old = Old(document)
+    return lambda: volcano.convert(old)
+
+
+def lost_comments(count: int) -> Callable[[], object]:
+    """Each comment of a value that is not imported could be compared with all values that are."""
+    text = STATUS.replace("ENV", numbered("{name: aNUMBER}", count)) + numbered("  # c\n  kNUMBER: 1\n", count, "")
+    (document,), _ = load(Source("old.yaml", text))
+    old = Old(document)
+    job = pytorch.convert(old).job
+    assert job is not None
+    return lambda: old.comments([job])
+
+
+def own_runtimes(count: int) -> Callable[[], object]:
+    """Each new runtime could be compared with all others."""
+    known = Runtimes(())
+    runtimes = [
+        new_runtime(f"r{number}", "mpi", None, mapping(name="node", replicas=number)) for number in range(count)
+    ]
+    job = mapping(metadata=mapping(name="j"))
+    return lambda: [known.reference(runtime, job) for runtime in runtimes]
+
+
+@pytest.mark.parametrize(("kind", "size"), [(unequal_policies, 300), (lost_comments, 750), (own_runtimes, 1000)])
+def test_the_import_of_four_times_the_input_takes_about_four_times_the_work(
+    kind: Callable[[int], Callable[[], object]], size: int
+) -> None:
+    def seconds(size: int) -> float:
+        work = kind(size)
+        start = time.process_time()
+        work()
+        return time.process_time() - start
+
+    assert any(seconds(4 * size) <= MOST * max(seconds(size), LEAST) for _ in range(3))

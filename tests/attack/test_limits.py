@@ -142,7 +142,7 @@ LIMITS = {
     "cost of a CEL expression": Limit(codegen.LIMIT),
     "cost of all CEL expressions of a policy for an object": Limit(composition.MOST),
     "work of a CEL expression that its cost does not show": Limit(work.BUDGET),
-    "characters of a line of `trainc cel --jsonl`": Limit(files.LIMIT, jsonl, 2),
+    "bytes of a line of `trainc cel --jsonl`": Limit(files.LIMIT, jsonl, 2),
     "environments in trainc.yaml": Limit(
         settings.MAX_ENVIRONMENTS,
         lambda n: config("environments: {" + ", ".join(f"e{i}: {{}}" for i in range(n)) + "}\n"),

@@ -106,6 +106,9 @@ def test_a_pipe_that_is_closed(tmp_path: Path, process: Process) -> None:
     [
         ("build jobs >&-", 2, "trainc: error: <stdout>: Bad file descriptor\n"),
         ("build - <&-", 2, "trainc: error: <stdin>: Bad file descriptor\n"),
+        ("import - <&-", 2, "trainc: error: <stdin>: Bad file descriptor\n"),
+        ("cel --jsonl <&-", 2, "trainc: error: <stdin>: Bad file descriptor\n"),
+        ("cel 1 --object - <&-", 2, "trainc: error: <stdin>: Bad file descriptor\n"),
         ("build jobs/a/one.yaml 2>&-", 0, ""),
         ("validate >&-", 0, "3 TrainJobs are valid\n"),
     ],

@@ -196,6 +196,24 @@ def test_lock_and_verify(folder: Path, run: Run) -> None:
     )
 
 
+def test_two_images_of_one_name(folder: Path, run: Run) -> None:
+    """Whichever of them images.lock.yaml names, the other one may be what is pushed."""
+    locked = digest_in(run("image", "build").stdout)
+    assert run("image", "lock", "build/images/small").exit_code == 0
+    layout = Path("build/images/small")
+    other = json.dumps({**manifest_of(layout)[0], "annotations": {}}).encode()
+    digest = hashlib.sha256(other).hexdigest()
+    (layout / "blobs/sha256" / digest).write_bytes(other)
+    index = json.loads((layout / "index.json").read_text(encoding="utf-8"))
+    (descriptor,) = index["manifests"]
+    assert descriptor["digest"] == locked
+    index["manifests"].insert(0, {**descriptor, "digest": f"sha256:{digest}", "size": len(other)})
+    (layout / "index.json").write_text(json.dumps(index), encoding="utf-8")
+    result = run("image", "verify")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"index.json has two manifests named {ENTRY}" in result.stderr
+
+
 @pytest.mark.parametrize("which", ["manifest", "config", "system", "program"])
 @pytest.mark.parametrize("damage", ["flip", "longer", "remove"])
 def test_verify_reads_every_blob(folder: Path, run: Run, which: str, damage: str) -> None:

@@ -216,6 +216,16 @@ DIFFERENCES = (
         _added,
     ),
     Entry(
+        "gang-scheduler",
+        "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob",
+        r"schedulerName",
+        "`schedulerName` of jobs that name no scheduler but have `scheduleTimeoutSeconds`",
+        "The operator sets the name of the gang scheduler that it was started with, which no job says. Set it in the "
+        "runtime, unless the default scheduler has the plugin coscheduling.",
+        lambda difference: difference.new == "default-scheduler",
+        finding="the pods get no schedulerName",
+    ),
+    Entry(
         "tf-index",
         "TFJob",
         r"containers\[main\]\.env\[TF_INDEX\]",
@@ -547,7 +557,7 @@ DIFFERENCES = (
 
 BEHAVIOUR = (
     *("clean-pods", "time-to-live", "unlimited-restarts", "workers-restart", "no-always", "priority-of-pods"),
-    *("master-port", "rendezvous-of-workers", "processes-auto", "variables-of-sidecars"),
+    *("gang-scheduler", "master-port", "rendezvous-of-workers", "processes-auto", "variables-of-sidecars"),
     *("kubectl-delivery", "mpi-files", "last-host", "sleep-of-main"),
     *("volcano-minimum", "volcano-no-gang", "volcano-index", "volcano-claims"),
     *("newer-runtimes", "added-resources", "counted-processes"),

@@ -132,6 +132,13 @@ def test_a_host_of_the_old_job_is_reported_once() -> None:
     assert messages(VOLCANO).count(message) == 1
 
 
+@pytest.mark.parametrize("plugin", ["ssh", "mpi"])
+def test_keys_beside_the_plugin_pytorch_are_not_dropped(plugin: str) -> None:
+    plugins = f"  plugins: {{pytorch: [], {plugin}: []}}\n"
+    text = VOLCANO.replace("relay-worker-0", "a").replace("  tasks:", f"{plugins}  tasks:")
+    assert "Trainer makes ssh keys for a launcher and its workers only" in messages(text)
+
+
 @pytest.mark.parametrize("count", ['"3"', "-1", "1.5", "true", "100001", "1000000000000"])
 def test_a_number_of_pods_that_is_none_is_an_error(count: str) -> None:
     text = JOB.format(name="a", more="").replace("Master:", f"Master:\n      replicas: {count}")
@@ -186,3 +193,11 @@ def test_a_job_whose_layout_cannot_be_edited_does_not_keep_others_from_it() -> N
     assert ["labels" in dict(item.get("spec", {})) for item in items] == [False] * 5
     assert ["runtimePatches" in dict(item.get("spec", {})) for item in items] == [True, False, True, False, True]
     assert [(each.code, each.line) for each in result.findings if "layout" in each.message] == [("TC030", 9)]
+
+
+def test_a_namespace_that_is_no_text_is_refused() -> None:
+    runtime = "kind: TrainingRuntime\nmetadata: {name: r, namespace: [a]}\nspec: {}\n"
+    job = "kind: TrainJob\nmetadata: {name: a, namespace: {b: c}}\nspec:\n  podTemplateOverrides: []\n"
+    version = "apiVersion: trainer.kubeflow.org/v1alpha1\n"
+    reference = "  runtimeRef: {name: r, kind: TrainingRuntime}\n"
+    assert files(f"{version}{runtime}---\n{version}{job}{reference}") == {}

@@ -116,10 +116,12 @@ class Answer(Struct):
         return self
 
 
-def read_json(text: str) -> Json:
+def read_json(text: str | bytes) -> Json:
     """Return the value of a JSON text. Raises QuestionError."""
     try:
-        value: Json = json.loads(text)
+        value: Json = json.loads(text if isinstance(text, str) else text.decode())
+    except UnicodeDecodeError:
+        raise QuestionError("not UTF-8 text") from None
     except (ValueError, RecursionError) as error:
         raise QuestionError(f"not JSON: {error}") from error
     return value
@@ -139,6 +141,8 @@ def read_question(data: Json) -> Question:
         question = msgspec.convert(data, Question)
     except RecursionError:
         raise QuestionError(TOO_DEEP) from None
+    except UnicodeEncodeError:
+        raise QuestionError("not Unicode text: a surrogate without its pair") from None
     except msgspec.ValidationError as error:
         raise QuestionError(f"{error}") from error
     if question.env not in _ENVIRONMENTS:
@@ -475,4 +479,6 @@ def answer_with_celpy(question: Question) -> Answer:
         return Answer().stop("compile", str(error.args[0]).rstrip())
     except CELEvalError as error:
         return Answer().stop("eval", str(error.args[0]))
+    except Exception as error:  # noqa: BLE001 - celpy raises any, such as TypeError for a macro of a value without items
+        return Answer().stop("eval", f"{type(error).__name__}: {error}")
     return Answer(ok=True, value=plain(found), type=type_name(type_of(found)))

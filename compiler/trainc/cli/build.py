@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from trainc.cache.results import key_of, load_result, save_result
 from trainc.cache.store import open_store
-from trainc.cli.command import CLEAN, Command, echo
+from trainc.cli.command import CLEAN, OUTPUT, Command, echo, standard_input
 from trainc.cli.options import cache_option, crds_option, environment_option, findings_options, root_option
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Report, Reporter
@@ -68,9 +68,8 @@ def command(
     and policies/ are used as well, except with --faithful.
     """
     paths = tuple(dict.fromkeys(paths))  # standard input can be read only once
-    for name, stream, is_needed in (("<stdout>", sys.stdout, True), ("<stdin>", sys.stdin, STDIN in paths)):
-        if is_needed and stream is None:  # the caller closed it
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF), name)
+    if sys.stdout is None:  # the caller closed it
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), OUTPUT)
     folder = Path.cwd()
     is_given = click.get_current_context().get_parameter_source("root") is ParameterSource.COMMANDLINE
     home = None if faithful else root if is_given else folder
@@ -115,7 +114,7 @@ class Read(msgspec.Struct, frozen=True, eq=False):
 
 def _read_all(root: Path, folder: Path, paths: Iterable[str], crd_dirs: Iterable[str], home: Path | None) -> Read:
     """Read the documents named, and those of the repository at ``home``."""
-    named = merge(read_stdin(sys.stdin.buffer) if path == STDIN else read_given(root, folder, path) for path in paths)
+    named = merge(read_stdin(standard_input()) if path == STDIN else read_given(root, folder, path) for path in paths)
     folders = tuple((name, read_given(root, folder, name)) for name in crd_dirs)
     config = Inputs() if home is None else read_config(home)
     if home is None or config == Inputs():

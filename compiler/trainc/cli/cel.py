@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -26,7 +25,7 @@ from trainc.cel.questions import (
     read_question,
     unknown_keys,
 )
-from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, Command, echo, echo_line
+from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, Command, echo, echo_line, standard_input
 from trainc.cli.paths import Existing
 from trainc.documents.load import load
 from trainc.findings import has_errors
@@ -117,9 +116,9 @@ def command(
 
 def _answer_lines() -> int:
     status = CLEAN
-    for number, line in enumerate(iter(partial(sys.stdin.readline, LIMIT + 1), ""), 1):
+    for number, line in enumerate(iter(partial(standard_input().readline, LIMIT + 1), b""), 1):
         if len(line) > LIMIT:
-            echo_line(f"line {number}: more than {LIMIT:,} characters", err=True)
+            echo_line(f"line {number}: more than {LIMIT:,} bytes", err=True)
             return ENVIRONMENT
         if not line.strip():
             continue
@@ -173,7 +172,7 @@ def _questions(
 
 def _documents(path: str) -> list[Document]:
     folder = Path.cwd()
-    inputs = read_stdin(sys.stdin.buffer) if path == _STDIN else read_given(folder, folder, path)
+    inputs = read_stdin(standard_input()) if path == _STDIN else read_given(folder, folder, path)
     documents: list[Document] = []
     findings = list(inputs.findings)
     for source in inputs.sources:

@@ -6,8 +6,9 @@ All output of trainc except ``--help`` goes through here, so that text of an inp
 from __future__ import annotations
 
 import errno
+import os
 import sys
-from typing import Any, Final, TextIO
+from typing import Any, BinaryIO, Final, TextIO
 
 import click
 
@@ -81,6 +82,14 @@ def is_terminal(*streams: TextIO | None) -> bool:
 
 
 OUTPUT = "<stdout>"
+INPUT: Final = "<stdin>"
+
+
+def standard_input() -> BinaryIO:
+    """Return the bytes of standard input. Raises OSError if the caller closed it."""
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), INPUT)
+    return sys.stdin.buffer
 
 
 def echo_line(line: str, *, err: bool = False) -> None:

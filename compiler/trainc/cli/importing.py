@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from trainc.cli.command import Command, echo_yaml
+from trainc.cli.command import Command, echo_yaml, standard_input
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.paths import Existing, OutsideGit
 from trainc.cli.reporter import Reporter
@@ -78,7 +77,7 @@ def command(
 
     folder = Path.cwd()
     names = tuple(dict.fromkeys(paths))  # standard input can be read only once
-    read = {path: read_stdin(sys.stdin.buffer) if path == STDIN else read_given(root, folder, path) for path in names}
+    read = {path: read_stdin(standard_input()) if path == STDIN else read_given(root, folder, path) for path in names}
     given = merge(read.values())
     own = read_tree(root, RUNTIMES)
     inside = [path for path in names if output is None and path != STDIN and name_below(root, folder, path) is not None]

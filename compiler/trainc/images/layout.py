@@ -181,6 +181,10 @@ class LayoutError(Exception):
     """A folder is not a valid image layout."""
 
 
+class _NamelessError(LayoutError):
+    """A manifest in index.json has no full name."""
+
+
 def read_layout(folder: Path, name: str | None = None) -> Mapping[str, str]:
     """Return the digests of a layout by the full names of images, or with ``name`` the digest of that image.
 
@@ -191,17 +195,21 @@ def read_layout(folder: Path, name: str | None = None) -> Mapping[str, str]:
         return {name: _verified(folder, _chosen(manifests, name))}
     found: dict[str, str] = {}
     for manifest in manifests:
-        key, digest = _key(manifest), _verified(folder, manifest)
-        if found.setdefault(key, digest) != digest:
-            raise LayoutError(f"index.json has two manifests named {key}")
+        _add(found, _key(manifest), _verified(folder, manifest))
     return found
+
+
+def _add(digests: dict[str, str], name: str, digest: str) -> None:
+    """Add a digest. Raises LayoutError if there is another one of that name: no one could say which is meant."""
+    if digests.setdefault(name, digest) != digest:
+        raise LayoutError(f"index.json has two manifests named {name}")
 
 
 def verify_layout(folder: Path) -> tuple[Mapping[str, str], int]:
     """Verify all blobs of a layout. Return its digests by name, and the number of blobs.
 
     Names are those of the annotations, or the tag alone. Raises LayoutError for a blob that is missing, or has another
-    size or digest, and for layers that differ from the configuration's diff_ids.
+    size or digest, for layers that differ from the configuration's diff_ids, and for two manifests of one full name.
     """
     names: dict[str, str] = {}
     seen: set[str] = set()
@@ -209,10 +217,9 @@ def verify_layout(folder: Path) -> tuple[Mapping[str, str], int]:
         digest = _verified(folder, manifest)
         _verify_blobs(folder, digest, seen)
         try:
-            name = _key(manifest)
-        except LayoutError:
-            name = next(_references(manifest), digest)
-        names[name] = digest
+            _add(names, _key(manifest), digest)
+        except _NamelessError:
+            names[next(_references(manifest), digest)] = digest
     return names, len(seen)
 
 
@@ -309,13 +316,13 @@ def _references(manifest: JsonObject) -> Iterator[str]:
 
 
 def _key(manifest: JsonObject) -> str:
-    """Return the full name of a manifest, by its annotations."""
+    """Return the full name of a manifest, by its annotations. Raises _NamelessError."""
     references = list(_references(manifest))
     for reference in references:
         if "/" in reference and (key := key_of(reference)) is not None:
             return key
     known = f"index.json has only {references[0]!r} as the name" if references else "index.json has no name"
-    raise LayoutError(f"{known} of the image: pass NAME=FOLDER")
+    raise _NamelessError(f"{known} of the image: pass NAME=FOLDER")
 
 
 def _chosen(manifests: list[JsonObject], name: str) -> JsonObject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -48,6 +48,7 @@ class Old:
         self._same: dict[Path, Path] = {}
         self._anchors: dict[Path, tuple[Any, Any]] = {}
         self._done: set[Path] = set()
+        self._reported: set[Path] = set()
 
     @property
     def name(self) -> str:
@@ -159,6 +160,11 @@ class Old:
         """Report anything else about a value, and mark it."""
         self.done(*path)
         self.findings.append(report(code, self.document, path, message, severity=severity, hint=hint))
+        self._reported.update(path[:size] for size in range(len(path) + 1))
+
+    def is_reported(self, path: Path) -> bool:
+        """Return whether there is a finding about a value, or about a part of it."""
+        return path in self._reported
 
     @property
     def errors(self) -> list[Finding]:
@@ -195,8 +201,11 @@ class Old:
         there = {one for tree in trees for one in containers(tree)}
         table: dict[tuple[int, Any], Comment] = {}
         lost: list[str] = []
+        inside = {
+            moved[:size]: place for moved, place in reversed(self._moved.items()) for size in range(1, len(moved) + 1)
+        }
         for path, comment in self._comments.items():
-            target = self._target(self._original(path))
+            target = self._target(self._original(path), inside)
             if target is None or id(target[0][0]) not in there:
                 lost += [*comment.above, *([comment.beside] if comment.beside else ())]
                 continue
@@ -218,13 +227,16 @@ class Old:
         size = next((len(prefix) for prefix in self._same if path[: len(prefix)] == prefix), 0)
         return (*self._same[path[:size]], *path[size:]) if size else path
 
-    def _target(self, path: Path) -> tuple[tuple[Any, Any], bool] | None:
+    def _target(self, path: Path, inside: Mapping[Path, tuple[Any, Any]]) -> tuple[tuple[Any, Any], bool] | None:
+        """Return where a comment of a value belongs, and whether that is the new place of the value.
+
+        ``inside`` has the new place of the first part of each value of which parts were moved.
+        """
         if (place := self._moved.get(path) or self._anchors.get(path)) is not None:
             return place, True
         if any(path[:size] in self._moved for size in range(len(path))):
             return (self.node(*path[:-1]), path[-1]), True
-        inside = [place for moved, place in self._moved.items() if path and moved[: len(path)] == path]
-        return (inside[0], False) if inside else None
+        return (inside[path], False) if path in inside else None
 
 
 @lru_cache(maxsize=4)

@@ -63,7 +63,7 @@ def lifecycle_of(old: Old, path: Path, name: str, *, never: bool) -> Lifecycle:
 
 def _apply(old: Old, path: Path, policy: JsonObject, found: Lifecycle) -> None:
     """Take over one policy; earlier ones win. Findings about a policy of the job appear once."""
-    if any(finding.path[: len(path)] == path for finding in old.findings):
+    if old.is_reported(path):
         return
     action = str(policy.get("action") or "")
     events = [str(event) for event in (policy.get("event"), *as_list(policy.get("events"))) if event]

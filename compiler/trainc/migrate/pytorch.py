@@ -27,6 +27,7 @@ from trainc.migrate.pods import (
     PodSet,
     add_env,
     add_env_of_all,
+    completion_index,
     global_index,
     host,
     jobset_name,
@@ -162,15 +163,35 @@ def _elastic(old: Old, job: CommentedMap, sets: Mapping[str, Replicas]) -> tuple
         message = "metrics have no equal: nothing scales a TrainJob, which starts with numNodes pods"
         old.refuse((*path, "metrics"), message, "remove metrics, and set numNodes to the number of pods to start")
     add_env(job, *env)
+    names = ("PYTHONUNBUFFERED", *(str(one["name"]) for one in env), "PET_RDZV_ENDPOINT", "PET_RDZV_BACKEND")
+    master = sets.get("Master")
+    if master is not None:
+        total = sum(one.count for one in sets.values())
+        add_env_of_all(old, job, literal("WORLD_SIZE", _world_size(total, str(processes))))
+        names += (*_MASTER, "PET_NODE_RANK")
 
     def environment() -> list[CommentedMap]:
-        endpoint = literal("PET_RDZV_ENDPOINT", f"{where or host('node', 0)}:{port}")
+        first_worker = host("node", int(len(sets) > 1))  # after the master
+        endpoint = literal("PET_RDZV_ENDPOINT", f"{where or first_worker}:{port}")
         settings = [literal("PYTHONUNBUFFERED", 1), endpoint, literal("PET_RDZV_BACKEND", backend)]
+        if master is not None:
+            settings += _addresses(master, host("node", 0))
+            settings += [completion_index(name) for name in ("RANK", "PET_NODE_RANK")]
         return [jobset_name(), *settings]
 
-    names = ("PYTHONUNBUFFERED", *(str(one["name"]) for one in env), "PET_RDZV_ENDPOINT", "PET_RDZV_BACKEND")
     pods = PodSet(job=job, environment=environment, variables=names, port=_PORT_NAME)
     return pods, new_runtime("torch-elastic", "torch", mapping(numNodes=1))
+
+
+def _addresses(master: Replicas, name: str) -> list[CommentedMap]:
+    """Return the variables with the address of the master."""
+    port = master.port(_PORT_NAME, _PORT)
+    ports = (literal(variable, port) for variable in ("MASTER_PORT", "PET_MASTER_PORT"))
+    return [*ports, *(literal(variable, name) for variable in ("MASTER_ADDR", "PET_MASTER_ADDR"))]
+
+
+def _world_size(nodes: int, processes: str) -> int:
+    return nodes * (int(processes) if processes.isdecimal() else 1)
 
 
 def _separate(
@@ -179,18 +200,15 @@ def _separate(
     """Return a runtime with a replicated job of one master, and one with a Job per worker, so that all have a rank."""
     if old.get("spec", "elasticPolicy") is not None:
         old.refuse(("spec", "elasticPolicy"), "an elastic job whose master and workers differ has no equal")
-    port = sets["Master"].port(_PORT_NAME, _PORT)
     total = sum(one.count for one in sets.values())
     processes = str(old.read("spec", "nprocPerNode") or "auto")
-    world = total * (int(processes) if processes.isdecimal() else 1)
 
     def environment() -> list[CommentedMap]:
         return [
             jobset_name(),
             literal("PYTHONUNBUFFERED", 1),
-            *(literal(name, port) for name in ("MASTER_PORT", "PET_MASTER_PORT")),
-            *(literal(name, host("master", 0)) for name in ("MASTER_ADDR", "PET_MASTER_ADDR")),
-            literal("WORLD_SIZE", world),
+            *_addresses(sets["Master"], host("master", 0)),
+            literal("WORLD_SIZE", _world_size(total, processes)),
             *(global_index(name) for name in ("RANK", "PET_NODE_RANK")),
             literal("PET_NPROC_PER_NODE", processes),
             literal("PET_NNODES", total),

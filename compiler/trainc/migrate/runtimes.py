@@ -33,8 +33,16 @@ class Runtimes:
         given = [document.data for document in documents if document.data["kind"] in RUNTIMES]
         names = {_name(data) for data in given}
         built_in = [builtin_object(name) for name in builtin_names() if name not in names]
-        self._known = [(_name(data), *_split(data)) for data in (*given, *built_in) if data["kind"] == _CLUSTER_WIDE]
+        self._by_shape: dict[str, list[tuple[str, _Parts]]] = {}
+        self._shapes: dict[str, Json] = {}
+        for data in (*given, *built_in):
+            if data["kind"] == _CLUSTER_WIDE:
+                self._add(_name(data), *_split(data))
         self._taken = names | set(builtin_names())
+
+    def _add(self, name: str, shape: Json, parts: _Parts) -> None:
+        self._by_shape.setdefault(_key(shape), []).append((name, parts))
+        self._shapes.setdefault(name, shape)
 
     def reference(self, runtime: CommentedMap, job: CommentedMap) -> tuple[str, bool]:
         """Return the name of a runtime that fits, and whether it is this one, which then gets its name.
@@ -45,7 +53,7 @@ class Runtimes:
         shape, own = _split(plain(runtime))
         pod = _patched(job)
         wanted = own | _parts(pod)
-        fitting = [(name, parts) for name, known, parts in self._known if known == shape and own <= parts <= wanted]
+        fitting = [(name, parts) for name, parts in self._by_shape.get(_key(shape), ()) if own <= parts <= wanted]
         if fitting:
             name, parts = max(fitting, key=lambda one: len(one[1]))
             _remove(job, pod, {key for key, _ in parts - own})
@@ -54,7 +62,7 @@ class Runtimes:
         name = self._free(name if name.endswith(job_name) else name + _variant(shape), job_name)
         runtime["metadata"]["name"] = name
         self._taken.add(name)
-        self._known.append((name, shape, own))
+        self._add(name, shape, own)
         return name, True
 
     def too_long(self, name: str, job: str) -> str | None:
@@ -62,8 +70,7 @@ class Runtimes:
 
         JobSet's webhook adds 5 random characters and a dash to the longest name.
         """
-        shape = next(shape for known, shape, _ in self._known if known == name)
-        for replicated in objects(get(shape, *_JOBS)):
+        for replicated in objects(get(self._shapes[name], *_JOBS)):
             counts = get(replicated, "replicas"), get(replicated, "template", "spec", "completions")
             last = [str(max(count if isinstance(count, int) else 1, 1) - 1) for count in counts]
             pod = f"{job}-{replicated.get('name')}-{last[0]}-{last[1]}-abcde"
@@ -86,6 +93,10 @@ def plain(tree: Any) -> Any:
     return next(
         (kind(tree) for kind in (bool, int, float) if isinstance(tree, kind)), None if tree is None else str(tree)
     )
+
+
+def _key(shape: Json) -> str:
+    return json.dumps(shape, sort_keys=True)
 
 
 def _name(data: JsonObject) -> str:

@@ -93,8 +93,8 @@ def _runtime_of(old: Old) -> JsonObject:
     )
     for document in old.runtimes:
         data = document.data
-        namespaces = {get(each, "metadata", "namespace") or old.namespace for each in (data, old.data)}
-        is_visible = kind == CLUSTER_WIDE or len(namespaces) == 1 or old.get("metadata", "namespace") is None
+        is_near = (get(data, "metadata", "namespace") or old.namespace) == old.namespace
+        is_visible = kind == CLUSTER_WIDE or is_near or old.get("metadata", "namespace") is None
         if is_visible and data.get("kind") == kind and get(data, "metadata", "name") == name:
             return data
     built_in = kind == CLUSTER_WIDE and name in builtin_names()

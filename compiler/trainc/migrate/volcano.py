@@ -26,6 +26,8 @@ _OF_PODS: Final = (
 )
 """Annotations that Volcano copies from a job to its pods."""
 _NUMA: Final = "volcano.sh/numa-topology-policy"
+_OF_EACH_TASK: Final = ("name", "replicas", "template", "policies", "minAvailable")
+"""The fields of a task that may differ between two tasks whose pods become those of one job."""
 
 
 class Task(msgspec.Struct, eq=False):
@@ -117,6 +119,8 @@ def _arrange(old: Old, tasks: list[Task], plugins: Plugins) -> Task:
         main = master or main
         if master is not None and worker is not None:
             _merge(old, master, worker, plugins)
+        if "ssh" in plugins:
+            _refuse_keys(old, plugins)
     elif "ssh" in plugins:
         launcher = named.get(plugins.role("mpi", "master")) if "mpi" in plugins else _launcher(tasks)
         if launcher is not None and len(tasks) == 2 and launcher.pods.count == 1:
@@ -130,14 +134,18 @@ def _arrange(old: Old, tasks: list[Task], plugins: Plugins) -> Task:
             plugins.has_keys = True
             main = launcher
         else:
-            hint = "create a Secret with keys, and mount it in the templates"
-            old.refuse(plugins.path("ssh"), "Trainer makes ssh keys for a launcher and its workers only", hint)
+            _refuse_keys(old, plugins)
     if len(tasks) == 1:
         main.job = NODE
     for task in tasks:
         task.lifecycle.name = task.job
     main.is_main = True
     return main
+
+
+def _refuse_keys(old: Old, plugins: Plugins) -> None:
+    hint = "create a Secret with keys, and mount it in the templates"
+    old.refuse(plugins.path("ssh"), "Trainer makes ssh keys for a launcher and its workers only", hint)
 
 
 def _launcher(tasks: list[Task]) -> Task | None:
@@ -148,13 +156,15 @@ def _launcher(tasks: list[Task]) -> Task | None:
 
 
 def _merge(old: Old, master: Task, worker: Task, plugins: Plugins) -> None:
-    """Let RANK be an index: of the pods in one job if their templates are equal, else of jobs with one pod each."""
+    """Let RANK be an index: of the pods in one job if the tasks are alike, else of jobs with one pod each."""
     templates: list[Any] = []
     for task in (master, worker):
-        template: Any = {**as_object(old.get(*task.pods.template)), "metadata": None}
+        template = as_object(old.get(*task.pods.template))
         pod = {**as_object(template.get("spec"))}
         pod["containers"] = [{**each, "name": ""} for each in objects(pod.get("containers"))]
-        templates.append((pod, old.get(*task.pods.template, "metadata", "annotations")))
+        metadata = as_object(template.get("metadata"))
+        others = {key: value for key, value in as_object(old.get(*task.pods.path)).items() if key not in _OF_EACH_TASK}
+        templates.append((pod, others, *(as_object(metadata.get(key)) for key in ("labels", "annotations"))))
     if templates[0] != templates[1]:
         master.alone = worker.alone = True
         return
