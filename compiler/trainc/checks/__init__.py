@@ -27,7 +27,7 @@ def check_model(model: Model) -> list[Finding]:
 
 def check_objects(model: Model, jobset: Object) -> list[Finding]:
     """Return findings on the admitted JobSet, each at the line that caused it."""
-    refused = [*check_jobs(model, jobset), *check_images(model, jobset.data)]
+    refused = [*check_jobs(model, jobset), *check_images(model, jobset)]
     warnings = [*check_containers(model, jobset), *check_rendezvous(model, jobset)]
     warnings += [*check_gangs(model, jobset), *check_devices(model)]
     return [*refused, *dict.fromkeys(warnings)]
