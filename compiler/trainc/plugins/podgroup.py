@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects
-from trainc.findings import Finding
+from trainc.findings import Finding, report
 from trainc.inputs.source import Document
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.gojson import int32
@@ -91,6 +91,13 @@ def _exists(model: Model, api_version: str) -> bool:
     return found is not None and get(model.job.data, "spec", "suspend") is not True
 
 
+def _check_existing(model: Model, api_version: str) -> Iterator[Finding]:
+    """Warn if the PodGroup is not generated, since it exists."""
+    if _exists(model, api_version):
+        message = f"PodGroup {model.namespace}/{model.name} exists in the cluster, so no PodGroup is generated"
+        yield report("TC313", model.job, ("metadata", "name"), message)
+
+
 def _pod_group(model: Model, api_version: str, spec: JsonObject, *, after_another: bool = False) -> Objects:
     if _exists(model, api_version):
         return ()
@@ -158,6 +165,11 @@ def _waits(model: Model) -> tuple[Mapping[str, frozenset[str]], Mapping[str, fro
 # CoScheduling.
 
 
+def _check_coscheduling(model: Model) -> Iterator[Finding]:
+    yield from _check_existing(model, COSCHEDULING_API)
+    yield from check_members(model)
+
+
 def _shape_coscheduling(model: Model) -> Model:
     return _grouped(model, pod_labels={**model.pod_labels, POD_GROUP_LABEL: model.name})
 
@@ -194,6 +206,7 @@ def _queue_position(model: Model) -> tuple[Document, Path]:
 
 def _check_volcano(model: Model) -> Iterator[Finding]:
     """Refuse an empty queue and unknown priority classes (S3)."""
+    yield from _check_existing(model, VOLCANO_API)
     yield from check_members(model)
     if model.annotations.get(VOLCANO_QUEUE) == "":
         detail = "Volcano queue name must not be empty"
@@ -229,7 +242,7 @@ def _build_volcano(model: Model) -> Objects:
 COSCHEDULING = Plugin(
     "CoScheduling",
     ("podGroupPolicy", "coscheduling"),
-    check=check_members,
+    check=_check_coscheduling,
     shape=_shape_coscheduling,
     build=_build_coscheduling,
 )
