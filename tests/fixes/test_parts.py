@@ -128,6 +128,8 @@ def trainer(env: str, command: str = "[mpirun, python3, train.py]") -> str:
         ("{name: A B, value: '1'}", None, True),
         ("{name: A B, value: '1'}, {name: C, value: '1'}", "C=$(C)", True),
         ("{name: A.b-c, valueFrom: {fieldRef: {fieldPath: metadata.name}}}", "A.b-c=$(A.b-c)", False),
+        ("{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}", "A=$(A)", False),
+        ("{name: A, valueFrom: {secretKeyRef: {name: s, key: k, optional: true}}}", None, True),
         ("{name: OMPI_MCA_mca_base_env_list, value: A;B}", "A;B", False),
     ],
 )

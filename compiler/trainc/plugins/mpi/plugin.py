@@ -286,9 +286,10 @@ def _forwarded_entries(model: Model) -> tuple[str, ...]:
     entries = []
     for variable in objects(model.trainer_list("env")):
         # With NAME, mpirun uses its own variable, but the empty string for a value that contains =. With NAME=VALUE,
-        # the value ends at the first semicolon. Other names, and values with both characters, cannot be forwarded.
-        name, value = str(variable.get("name")), variable.get("value")
-        if not _PLAIN.fullmatch(name):
+        # the value ends at the first semicolon. Other names, and values with both characters, cannot be forwarded, nor
+        # optional ones: without a value, Kubernetes leaves $(NAME) as it is.
+        name, value, source = str(variable.get("name")), variable.get("value"), as_object(variable.get("valueFrom"))
+        if not _PLAIN.fullmatch(name) or any(get(reference, "optional") is True for reference in source.values()):
             continue
         if not isinstance(value, str) or SEPARATOR not in value:
             entries.append(f"{name}=$({name})")
