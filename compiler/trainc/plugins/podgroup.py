@@ -131,9 +131,13 @@ class Gang(NamedTuple):
 
 
 def gang(model: Model) -> Gang:
-    """Return the gang of a joined model, by the jobs' dependsOn and the startup policy."""
+    """Return the gang of a joined model, by the jobs' dependsOn and the startup policy.
+
+    Pod sets without pods are ready, and complete, as soon as they exist: no gang starts with them.
+    """
     ready, before = _waits(model)
-    trainer = model.trainer_set or (model.pod_sets[-1] if model.pod_sets else None)
+    with_pods = [pod_set for pod_set in model.pod_sets if pod_set.count > 0]
+    trainer = next((each for each in with_pods if each.ancestor == TRAINER), with_pods[-1] if with_pods else None)
     if trainer is None:
         return Gang(frozenset(), frozenset())
     start = trainer.name
@@ -146,19 +150,20 @@ def gang(model: Model) -> Gang:
 def _waits(model: Model) -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
     """Return for each job the jobs whose readiness it waits for, and all jobs that it waits for.
 
-    A job without pods is complete at once, so nothing waits for it.
+    In place of jobs without pods are those for which they wait themselves.
     """
+    empty = frozenset(pod_set.name for pod_set in model.pod_sets if pod_set.count < 1)
     ready: dict[str, frozenset[str]] = {}
     before: dict[str, frozenset[str]] = {}
     in_order = get(model.spec, "startupPolicy", "startupPolicyOrder") == IN_ORDER
-    empty = {pod_set.name for pod_set in model.pod_sets if pod_set.count == 0}
     for job in model.jobs:
         found = {str(wait.get("name")): str(wait.get("status")) for wait in objects(job.get("dependsOn"))}
         waits = {name: status for name, status in found.items() if name in before}
-        named = (frozenset(waits) | (frozenset(before) if in_order else frozenset())) - empty
+        named = frozenset(waits) | (frozenset(before) if in_order else frozenset())
         name = str(job.get("name"))
-        ready[name] = frozenset(other for other in named if waits.get(other, READY) == READY)
-        before[name] = named.union(*(before[other] for other in named))
+        awaited = frozenset(other for other in named if waits.get(other, READY) == READY)
+        ready[name] = (awaited - empty).union(*(ready[other] for other in awaited & empty))
+        before[name] = (named - empty).union(*(before[other] for other in named))
     return ready, before
 
 
