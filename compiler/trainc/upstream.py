@@ -35,6 +35,7 @@ KUEUE_LABELS: Final = (QUEUE_LABEL, PRIORITY_LABEL, MAX_TIME_LABEL)
 POD_GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"
 VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
 VOLCANO_QUEUE: Final = "scheduling.volcano.sh/queue-name"
+PROVISIONING_PREFIX: Final = "provreq.kueue.x-k8s.io/"
 MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
 
 SERVER_FIELDS: Final = (

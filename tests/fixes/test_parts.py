@@ -128,6 +128,8 @@ def trainer(env: str, command: str = "[mpirun, python3, train.py]") -> str:
         ("{name: A B, value: '1'}", None, True),
         ("{name: A B, value: '1'}, {name: C, value: '1'}", "C=$(C)", True),
         ("{name: A.b-c, valueFrom: {fieldRef: {fieldPath: metadata.name}}}", "A.b-c=$(A.b-c)", False),
+        ("{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}", "A=$(A)", False),
+        ("{name: A, valueFrom: {secretKeyRef: {name: s, key: k, optional: true}}}", None, True),
         ("{name: OMPI_MCA_mca_base_env_list, value: A;B}", "A;B", False),
     ],
 )
@@ -260,6 +262,20 @@ def test_nodes_without_pods_are_no_gang_of_their_own() -> None:
     made = built(text, "gang-min-member", "launcher-counts-as-node")
     (group,) = [one.data for one in made.objects if one.kind == "PodGroup"]
     assert get(group, "spec", "minMember") == 1
+
+
+@pytest.mark.parametrize("waits", ["", COMPLETE % "data"])
+def test_a_launcher_that_is_the_only_node_is_the_gang(waits: str) -> None:
+    """Job node has no pods, and who waits for it waits for what it waits for."""
+    text = example("launcher-counts-as-node").replace(
+        "  template:\n    spec:\n", "  podGroupPolicy: {coscheduling: {}}\n  template:\n    spec:\n", 1
+    )
+    for name, wait in (("node", waits), ("launcher", READY % "node")):
+        head = f"      - name: {name}\n        "
+        text = text.replace(f"{head}template", f"{head}dependsOn: [{wait}]\n        template")
+    made = built(text.replace("      - name: node\n", f"{one('data')}      - name: node\n", 1), "recommended")
+    (group,) = [one.data for one in made.objects if one.kind == "PodGroup"]
+    assert get(group, "spec", "minMember") == (1 if waits else 2)  # 0 is refused
 
 
 NO_JOBS = """\

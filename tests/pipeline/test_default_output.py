@@ -50,6 +50,12 @@ def test_kueues_labels_are_copied_and_no_others() -> None:
     assert get(jobset(faithful), "metadata", "labels") is None
 
 
+def test_parameters_of_provisioning_requests_are_copied() -> None:
+    key = "provreq.kueue.x-k8s.io/maxRunDurationSeconds"
+    metadata = f", annotations: {{{key}: '600', note: x}}"
+    assert get(jobset(made(job(metadata=metadata))), "metadata", "annotations") == {key: "600"}
+
+
 def test_a_suspended_job_in_a_queue_is_an_error_by_default_only() -> None:
     assert errors(made(job(metadata=QUEUE, spec=", suspend: true"))) == ["TC601"]
     faithful = made(job(metadata=QUEUE, spec=", suspend: true", runtime="rt"), runtime("rt", "i:1"), faithful=True)

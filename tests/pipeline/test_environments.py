@@ -90,6 +90,19 @@ def test_another_runtime() -> None:
     assert "'s' not found (the environment replaces 'r' with it)" in missing.message
 
 
+def test_torchtune_trains_the_model_of_the_other_runtime() -> None:
+    llama, qwen = "torchtune-llama3.2-1b", "torchtune-qwen2.5-1.5b"
+    commands = []
+    for name, options in ((qwen, {}), (llama, {"runtimes": {llama: qwen}})):
+        text = builders.trainjob(runtime=name, trainer="{command: [tune, run]}")
+        made = jobset(build(options, Source("j.yaml", text)))  # type: ignore[arg-type]
+        jobs: Any = get(made.data, "spec", "replicatedJobs")
+        (node,) = [job for job in jobs if job["name"] == "node"]
+        commands.append(node["template"]["spec"]["template"]["spec"]["containers"][0]["command"])
+    assert any(word.startswith("qwen2_5/1.5B") for word in commands[0])
+    assert commands[0] == commands[1]
+
+
 def test_pull_secrets_and_registries_reach_every_container() -> None:
     options: JsonObject = {
         "imagePullSecrets": ["pull", "own"],

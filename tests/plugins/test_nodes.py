@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from builders import STEP, role, runtime, the, trainjob
+from builders import STEP, of_kind, role, runtime, the, trainjob
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import JsonObject, as_object, get, objects
 
@@ -62,6 +62,25 @@ def test_only_an_mpi_launcher_is_not_counted(name: str, policy: str, others: tup
     nodes = runtime(role(name, trainer=True), *others, policy=f"{{numNodes: 2, {policy}}}")
     made = compile([Source("a.yaml", f"{nodes}---\n{trainjob()}")], Options(fixes=("mpi-num-nodes",)))
     assert get(the(made, "JobSet"), "spec", "replicatedJobs", 0, "template", "spec", "parallelism") == 2
+
+
+@pytest.mark.parametrize(
+    ("policy", "others", "nodes"),
+    [
+        ("numNodes: 0, mpi: {}", ("launcher",), 1),
+        ("numNodes: -1, mpi: {}", ("launcher",), 1),
+        ("mpi: {runLauncherAsNode: true}", (), 1),  # one pod is both
+        ("mpi: {runLauncherAsNode: true}", ("launcher",), 0),
+    ],
+)
+def test_a_fix_never_takes_away_the_last_node(policy: str, others: tuple[str, ...], nodes: int) -> None:
+    jobs = (role(), *(role(name, trainer=True) for name in others))
+    job = trainjob(trainer="{numNodes: 1}" if "AsNode" in policy else "{}")
+    sources = [Source("a.yaml", f"{runtime(*jobs, policy=f'{{{policy}}}')}---\n{job}")]
+    made = compile(sources, Options(fixes=("recommended",)))
+    assert get(the(made, "JobSet"), "spec", "replicatedJobs", 0, "template", "spec", "parallelism") == nodes
+    (hosts,) = [one.data["data"] for one in of_kind(made, "ConfigMap") if one.name == "job-mpi-hostfile"]
+    assert str(get(hosts, "hostfile")).count("\n") == 1
 
 
 def served(*roles: str, policy: str, patches: str = "") -> dict[str, tuple[bool, bool]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainc.checks.containers import check_containers, check_secrets
-from trainc.checks.devices import check_devices, check_gangs
+from trainc.checks.devices import check_devices, check_dropped, check_gangs
 from trainc.checks.functions import check_functions
 from trainc.checks.images import check_images, check_pullable
 from trainc.checks.jobs import check_jobs
@@ -27,9 +27,9 @@ def check_model(model: Model) -> list[Finding]:
 
 def check_objects(model: Model, jobset: Object) -> list[Finding]:
     """Return findings on the admitted JobSet, each at the line that caused it."""
-    refused = [*check_jobs(model, jobset), *check_images(model, jobset.data)]
+    refused = [*check_jobs(model, jobset), *check_images(model, jobset)]
     warnings = [*check_containers(model, jobset), *check_rendezvous(model, jobset)]
-    warnings += [*check_gangs(model, jobset), *check_devices(model)]
+    warnings += [*check_gangs(model, jobset), *check_devices(model), *check_dropped(model)]
     return [*refused, *dict.fromkeys(warnings)]
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from trainc.basics.jsonvalues import JsonObject, Path, get, objects
 from trainc.basics.regex import lazy
 from trainc.checks.containers import TEMPLATE, containers
-from trainc.findings import Finding, report
+from trainc.findings import Finding, Related, report
 from trainc.inputs.source import Document
 from trainc.plugins.base import gpu_count, node_resources, quantities
 from trainc.plugins.model import Model, Object
@@ -17,7 +17,7 @@ from trainc.plugins.podgroup import members
 from trainc.plugins.torch import processes
 from trainc.upstream import ANCESTOR_LABEL, FRAMEWORK_LABEL, NODE
 
-COUNT, LISTED = "TC833", "TC838"
+COUNT, LISTED, DROPPED = "TC833", "TC838", "TC839"
 NODE_RESOURCES: Final[Path] = ("spec", "trainer", "resourcesPerNode")
 UNCOUNTED: Final = lazy(
     r"google\.com/tpu|habana\.ai/gaudi|aws\.amazon\.com/neuron(?:core|device)?|nvidia\.com/mig-.+|huawei\.com/Ascend.+"
@@ -71,6 +71,27 @@ def _source(model: Model, name: str) -> tuple[Document, Path]:
             if container.get("name") == NODE and get(container, "resources", kind, name) is not None:
                 return model.runtime, (*path, "resources", kind, name)
     return model.job, ("spec", "runtimeRef")
+
+
+def check_dropped(model: Model) -> Iterator[Finding]:
+    """Yield a warning about resources that Trainer drops: claims, and without mlPolicy all of the TrainJob (V3)."""
+    resources = model.trainer_value("resourcesPerNode")
+    if not isinstance(resources, dict) or model.trainer_set is None:
+        return
+    if get(model.runtime.data, "spec", "mlPolicy") is None:
+        message = "the runtime has no mlPolicy, so Trainer drops resourcesPerNode"
+        yield report(DROPPED, model.job, NODE_RESOURCES, message, hint="add mlPolicy: {} to the runtime")
+        return
+    hint = "set all resources, with their claims, in the runtime, and leave out resourcesPerNode"
+    if resources.get("claims"):
+        message = "Trainer drops claims, so the container gets no device from them"
+        yield report(DROPPED, model.job, (*NODE_RESOURCES, "claims"), message, hint=hint)
+    for path, job, container in containers(model.runtime.data, TEMPLATE, ("containers",)):
+        is_node = job.get("name") == model.trainer_set.name and container.get("name") == NODE
+        if is_node and get(container, "resources", "claims"):
+            message = "with resourcesPerNode, Trainer drops the claims of the runtime"
+            related = (Related("written here", model.runtime, (*path, "resources", "claims")),)
+            yield report(DROPPED, model.job, NODE_RESOURCES, message, hint=hint, related=related)
 
 
 def check_listed(runtime: Document) -> Iterator[Finding]:

@@ -28,18 +28,28 @@ def is_unpinned(image: str) -> bool:
     return not colon or tag == "latest"
 
 
-def check_images(model: Model, jobset: JsonObject) -> Iterator[Finding]:
+def check_images(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield a warning for each image of the JobSet that is not pinned: the same commit may then run another program."""
-    lock = model.options.lock
-    for path, job, container in containers(jobset):
+    for path, job, container in containers(jobset.data):
         image = container.get("image")
-        if not isinstance(image, str) or not image.strip() or not is_unpinned(image):
-            continue
-        if not is_unpinned(lock.pinned(image)) or reference_error(image):
+        if not isinstance(image, str) or not _may_change(model, image):
             continue
         if (source := _source(model, job, str(path[-2]), container)) is not None:
-            message, expected = f"image {image} has no fixed version", "a tag other than latest, or a digest"
-            yield report(UNPINNED, *source, message, found=image, expected=expected)
+            yield _unpinned(image, *source)
+    for path, image in images(jobset.data):
+        if path[-1] == "reference" and _may_change(model, image):  # of a volume
+            yield _unpinned(image, *source_of(model, jobset, path))
+
+
+def _may_change(model: Model, image: str) -> bool:
+    if not image.strip() or not is_unpinned(image):
+        return False
+    return is_unpinned(model.options.lock.pinned(image)) and not reference_error(image)
+
+
+def _unpinned(image: str, document: Document, path: Path) -> Finding:
+    message, expected = f"image {image} has no fixed version", "a tag other than latest, or a digest"
+    return report(UNPINNED, document, path, message, found=image, expected=expected)
 
 
 def _source(model: Model, job: JsonObject, kind: str, container: JsonObject) -> tuple[Document, Path] | None:

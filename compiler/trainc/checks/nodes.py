@@ -118,6 +118,7 @@ def _starts_early(model: Model) -> Finding | None:
 
 
 NEVER: Final = "TC828"
+REPLICATED: Final[Path] = ("spec", "replicatedJobs")
 
 
 def check_order(model: Model, jobset: Object) -> Iterator[Finding]:
@@ -125,13 +126,19 @@ def check_order(model: Model, jobset: Object) -> Iterator[Finding]:
 
     JobSet evaluates the success policy before it creates the jobs whose dependencies have just completed.
     """
-    jobs = [job for job in objects(get(jobset.data, "spec", "replicatedJobs")) if job.get("replicas") != 0]
+    jobs = [job for job in objects(get(jobset.data, *REPLICATED)) if job.get("replicas") != 0]
     targets = as_list(get(jobset.data, "spec", "successPolicy", "targetReplicatedJobs"))
     any_of = get(jobset.data, "spec", "successPolicy", "operator") == "Any"
     counted = {job.get("name") for job in jobs if not targets or job.get("name") in targets}
+    empty = [job.get("name") for job in jobs if get(job, "template", "spec", "completions") == 0]
+    at_once = counted.intersection(empty)
+    if at_once and len(empty) < len(jobs) and (any_of or at_once == counted):
+        done = ", ".join(sorted(map(repr, at_once)))
+        message = f"the JobSet is complete before a pod has run: {done} has no pods, and is complete at once"
+        yield report_at(NEVER, model, jobset, ("spec", "successPolicy"), message, severity=model.severity)
     completed: dict[Json, set[Json]] = {}  # by job, the jobs that are complete before it starts
-    for index, job in enumerate(objects(get(jobset.data, "spec", "replicatedJobs"))):
-        name, path = job.get("name"), ("spec", "replicatedJobs", index, "dependsOn")
+    for index, job in enumerate(objects(get(jobset.data, *REPLICATED))):
+        name, path = job.get("name"), (*REPLICATED, index, "dependsOn")
         before = completed[name] = set()
         for dependency in objects(job.get("dependsOn")):
             before |= completed.get(other := dependency.get("name"), set())

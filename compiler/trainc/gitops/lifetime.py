@@ -22,7 +22,7 @@ from trainc.gitops.base import Pass, jobset_of, option_origin, with_jobset
 from trainc.kube.fielderror import quote
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 from trainc.plugins.origins import report_at, source_of
-from trainc.upstream import KUEUE_LABELS, MAX_TIME_LABEL, PRIORITY_LABEL, QUEUE_LABEL
+from trainc.upstream import KUEUE_LABELS, MAX_TIME_LABEL, PRIORITY_LABEL, PROVISIONING_PREFIX, QUEUE_LABEL
 
 FIELD: Final = "activeDeadlineSeconds"
 _DEADLINE: Path = ("spec", FIELD)
@@ -109,6 +109,7 @@ _PREBUILT_LABEL: Final = "kueue.x-k8s.io/prebuilt-workload-name"
 _INTEGER: Final = lazy("[+-]?[0-9]{1,18}")
 _SUSPEND: Path = ("spec", "suspend")
 _LABELS: Path = ("metadata", "labels")
+_ANNOTATIONS: Path = ("metadata", "annotations")
 
 
 def _check_queue(model: Model, objs: Objects) -> Iterator[Finding]:
@@ -147,18 +148,21 @@ def _kueue_faults(obj: Object) -> Iterator[Fault]:
 
 
 def _with_queue(model: Model, objects: Objects) -> Objects:
-    """Return the objects with Kueue's labels on the JobSet.
+    """Return the objects with Kueue's labels, and parameters of ProvisioningRequests, on the JobSet.
 
     Those of the TrainJob replace the runtime's: Kueue queues a TrainJob by its own labels, and never its JobSet.
     """
     jobset = jobset_of(objects)
-    queue, labels = model.options.settings.queue, as_object(get(model.job.data, "metadata", "labels"))
-    own: JsonObject = {key: value for key, value in labels.items() if key in KUEUE_LABELS}
-    if jobset is None or not (queue or own):
+    if jobset is None:
         return objects
-    existing = as_object(get(jobset.data, *_LABELS))
-    wanted = {**({QUEUE_LABEL: queue} if queue else {}), **existing, **own}
-    return objects if wanted == existing else with_jobset(objects, put(jobset.data, _LABELS, wanted))
+    queue, data = model.options.settings.queue, jobset.data
+    for path, default in ((_LABELS, {QUEUE_LABEL: queue} if queue else {}), (_ANNOTATIONS, {})):
+        found = as_object(get(model.job.data, *path))
+        own = {key: found[key] for key in found if key in KUEUE_LABELS or key.startswith(PROVISIONING_PREFIX)}
+        existing = as_object(get(data, *path))
+        wanted = {**default, **existing, **own}
+        data = data if wanted == existing else put(data, path, wanted)
+    return objects if data is jobset.data else with_jobset(objects, data)
 
 
 def _without_suspend(model: Model, objects: Objects) -> Objects:
@@ -171,8 +175,8 @@ def _without_suspend(model: Model, objects: Objects) -> Objects:
 
 
 def _cause_of_queue(model: Model, path: Path, root: Json) -> Origin:
-    """Return the origin of a label: the TrainJob's own, or the environment's queue."""
-    from_job = path == _LABELS or get(model.job.data, *path) is not None
+    """Return the origin of a label or an annotation: the TrainJob's own, or the environment's queue."""
+    from_job = path in (_LABELS, _ANNOTATIONS) or get(model.job.data, *path) is not None
     return Origin("input", model.job, path) if from_job else option_origin(model.options, "queue")
 
 

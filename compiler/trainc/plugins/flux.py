@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, existing, get, objects
 from trainc.data import load_text
-from trainc.findings import Finding
+from trainc.findings import Finding, report
 from trainc.kube.fielderror import invalid
 from trainc.kube.gojson import int32, trim_space
 from trainc.plugins.base import (
     Plugin,
+    ancestor,
     config_map,
     gpu_count,
     known_bug,
@@ -25,7 +26,7 @@ from trainc.plugins.base import (
     secret_must_exist,
 )
 from trainc.plugins.model import Container, Model, Objects, PodSet, replace_named
-from trainc.upstream import NODE, TRAINER_VERSION
+from trainc.upstream import NODE, TRAINER, TRAINER_VERSION
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -174,12 +175,23 @@ def check(model: Model) -> Iterator[Finding]:
         path: Path = ("spec",) if model.trainer is None else ("spec", "trainer")
         hint = "set spec.trainer.numNodes; mlPolicy.numNodes does not help"
         yield refused("TC405", model.job, path, PANIC, detail, stage="build", hint=hint)
+    yield from _without_scripts(model)
     yield from secret_must_exist(model, certificate_name(model), "it needs the key curve.cert, created by flux keygen")
     if not model.fixed(FIX) and any(container.get("args") for container in node_containers(model.replicated_job(NODE))):
         index = next(index for index, job in enumerate(model.jobs) if job.get("name") == NODE)
         path = ("spec", "template", "spec", "replicatedJobs", index)
         message = "Trainer replaces the command, but the runtime's args remain and are passed to Flux' entrypoint"
         yield known_bug(FIX, model.runtime, path, message)
+
+
+def _without_scripts(model: Model) -> Iterator[Finding]:
+    """Yield a finding on each job of the trainer with another name: Trainer wraps its command, and mounts nothing."""
+    for index, job in enumerate(model.jobs):
+        if ancestor(job) == TRAINER and job.get("name") != NODE and node_containers(job):
+            path = ("spec", "template", "spec", "replicatedJobs", index, "name")
+            message = f"job {job.get('name')!r} gets Flux' command, but only job {NODE!r} gets the scripts that it runs"
+            where, severity = existing(model.runtime.data, path), model.severity
+            yield report("TC405", model.runtime, where, message, severity=severity, hint=f"call the job {NODE}")
 
 
 def shape(model: Model) -> Model:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects
-from trainc.findings import Finding
+from trainc.findings import Finding, report
 from trainc.inputs.source import Document
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.gojson import int32
@@ -91,6 +91,13 @@ def _exists(model: Model, api_version: str) -> bool:
     return found is not None and get(model.job.data, "spec", "suspend") is not True
 
 
+def _check_existing(model: Model, api_version: str) -> Iterator[Finding]:
+    """Warn if the PodGroup is not generated, since it exists."""
+    if _exists(model, api_version):
+        message = f"PodGroup {model.namespace}/{model.name} exists in the cluster, so no PodGroup is generated"
+        yield report("TC313", model.job, ("metadata", "name"), message)
+
+
 def _pod_group(model: Model, api_version: str, spec: JsonObject, *, after_another: bool = False) -> Objects:
     if _exists(model, api_version):
         return ()
@@ -124,9 +131,13 @@ class Gang(NamedTuple):
 
 
 def gang(model: Model) -> Gang:
-    """Return the gang of a joined model, by the jobs' dependsOn and the startup policy."""
+    """Return the gang of a joined model, by the jobs' dependsOn and the startup policy.
+
+    Pod sets without pods are ready, and complete, as soon as they exist: no gang starts with them.
+    """
     ready, before = _waits(model)
-    trainer = model.trainer_set or (model.pod_sets[-1] if model.pod_sets else None)
+    with_pods = [pod_set for pod_set in model.pod_sets if pod_set.count > 0]
+    trainer = next((each for each in with_pods if each.ancestor == TRAINER), with_pods[-1] if with_pods else None)
     if trainer is None:
         return Gang(frozenset(), frozenset())
     start = trainer.name
@@ -139,23 +150,29 @@ def gang(model: Model) -> Gang:
 def _waits(model: Model) -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
     """Return for each job the jobs whose readiness it waits for, and all jobs that it waits for.
 
-    A job without pods is complete at once, so nothing waits for it.
+    In place of jobs without pods are those for which they wait themselves.
     """
+    empty = frozenset(pod_set.name for pod_set in model.pod_sets if pod_set.count < 1)
     ready: dict[str, frozenset[str]] = {}
     before: dict[str, frozenset[str]] = {}
     in_order = get(model.spec, "startupPolicy", "startupPolicyOrder") == IN_ORDER
-    empty = {pod_set.name for pod_set in model.pod_sets if pod_set.count == 0}
     for job in model.jobs:
         found = {str(wait.get("name")): str(wait.get("status")) for wait in objects(job.get("dependsOn"))}
         waits = {name: status for name, status in found.items() if name in before}
-        named = (frozenset(waits) | (frozenset(before) if in_order else frozenset())) - empty
+        named = frozenset(waits) | (frozenset(before) if in_order else frozenset())
         name = str(job.get("name"))
-        ready[name] = frozenset(other for other in named if waits.get(other, READY) == READY)
-        before[name] = named.union(*(before[other] for other in named))
+        awaited = frozenset(other for other in named if waits.get(other, READY) == READY)
+        ready[name] = (awaited - empty).union(*(ready[other] for other in awaited & empty))
+        before[name] = (named - empty).union(*(before[other] for other in named))
     return ready, before
 
 
 # CoScheduling.
+
+
+def _check_coscheduling(model: Model) -> Iterator[Finding]:
+    yield from _check_existing(model, COSCHEDULING_API)
+    yield from check_members(model)
 
 
 def _shape_coscheduling(model: Model) -> Model:
@@ -194,6 +211,7 @@ def _queue_position(model: Model) -> tuple[Document, Path]:
 
 def _check_volcano(model: Model) -> Iterator[Finding]:
     """Refuse an empty queue and unknown priority classes (S3)."""
+    yield from _check_existing(model, VOLCANO_API)
     yield from check_members(model)
     if model.annotations.get(VOLCANO_QUEUE) == "":
         detail = "Volcano queue name must not be empty"
@@ -229,7 +247,7 @@ def _build_volcano(model: Model) -> Objects:
 COSCHEDULING = Plugin(
     "CoScheduling",
     ("podGroupPolicy", "coscheduling"),
-    check=check_members,
+    check=_check_coscheduling,
     shape=_shape_coscheduling,
     build=_build_coscheduling,
 )

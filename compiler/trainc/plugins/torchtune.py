@@ -73,8 +73,8 @@ def recipe(model: Model, nodes: int, procs: int | str, gpus: int) -> tuple[str, 
 
 
 def runtime_name(model: Model) -> str:
-    """Return spec.runtimeRef.name."""
-    return str(get(model.job.data, *_RUNTIME))
+    """Return the name of the runtime: spec.runtimeRef.name, or the runtime that the environment uses instead."""
+    return str(get(model.runtime.data, "metadata", "name"))
 
 
 def command(model: Model, nodes: int, procs: int | str) -> tuple[str, ...]:

@@ -60,22 +60,23 @@ def counted(model: Model, policy: JsonObject) -> Model:
     if node is None or wanted is None:
         return model
     if policy.get("runLauncherAsNode") is True:
-        wanted = max(wanted - 1, 0 if model.fixed("launcher-counts-as-node") else 1)
+        is_counted = model.fixed("launcher-counts-as-node") and model.pod_set(LAUNCHER) is not None
+        wanted = max(wanted - 1, 0 if is_counted else 1)
     return model.with_pod_set(replace(node, count=wanted))
 
 
 def nodes(model: Model) -> int | None:
     """Return the number of nodes: spec.trainer.numNodes; None to keep that of job node.
 
-    With the fix, it defaults to the runtime's (M3). Since 1 is also the API server's default, a parallelism of job node
-    takes precedence over it.
+    With the fix, it defaults to the runtime's, at least 1 (M3). Since 1 is also the API server's default, a parallelism
+    of job node takes precedence over it.
     """
     if model.num_nodes is not None or not model.fixed("mpi-num-nodes") or not counts_launchers(model):
         return model.num_nodes
     count, node = model.policies.get("numNodes"), model.replicated_job(NODE)
     if not isinstance(count, int) or (count == 1 and get(node, "template", "spec", "parallelism") is not None):
         return None
-    return count
+    return max(count, 1)  # as Trainer does for the trainer's pod set
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -195,10 +196,11 @@ def _known_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
             " launcher's pod and the job still succeeds"
         )
         yield known_bug("openmpi5-variables", model.runtime, (*POLICY, "mpiImplementation"), message)
-    if as_node and model.num_nodes == 1 and not model.fixed("launcher-counts-as-node"):
+    has_launcher = model.pod_set(LAUNCHER) is not None
+    if as_node and has_launcher and model.num_nodes == 1 and not model.fixed("launcher-counts-as-node"):
         message = "with runLauncherAsNode one node becomes two hosts: the launcher and one worker"
         yield known_bug("launcher-counts-as-node", model.job, ("spec", "trainer", "numNodes"), message)
-    if nodes not in (None, 1) and counts_launchers(model) and not model.fixed("mpi-num-nodes"):
+    if isinstance(nodes, int) and nodes > 1 and counts_launchers(model) and not model.fixed("mpi-num-nodes"):
         message = f"mlPolicy.numNodes applies to the launcher, which gets {nodes} pods, not to job 'node'"
         yield known_bug("mpi-num-nodes", model.runtime, ("spec", "mlPolicy", "numNodes"), message)
     implementation = implementation_of(policy)
@@ -286,9 +288,10 @@ def _forwarded_entries(model: Model) -> tuple[str, ...]:
     entries = []
     for variable in objects(model.trainer_list("env")):
         # With NAME, mpirun uses its own variable, but the empty string for a value that contains =. With NAME=VALUE,
-        # the value ends at the first semicolon. Other names, and values with both characters, cannot be forwarded.
-        name, value = str(variable.get("name")), variable.get("value")
-        if not _PLAIN.fullmatch(name):
+        # the value ends at the first semicolon. Other names, and values with both characters, cannot be forwarded, nor
+        # optional ones: without a value, Kubernetes leaves $(NAME) as it is.
+        name, value, source = str(variable.get("name")), variable.get("value"), as_object(variable.get("valueFrom"))
+        if not _PLAIN.fullmatch(name) or any(get(reference, "optional") is True for reference in source.values()):
             continue
         if not isinstance(value, str) or SEPARATOR not in value:
             entries.append(f"{name}=$({name})")
