@@ -271,11 +271,10 @@ def _includes(pattern: str, other: str) -> bool:
 
 def _other_files(was: Settings, now: Settings) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield each option that takes what is applied from elsewhere. URLs are not shown: they may have passwords."""
-    tool = was.target
-    if tool == "argocd" and was.argocd.repo_url and now.target == tool:
-        old, new = was.argocd, now.argocd
-        if old.project != DEFAULT and new.project == DEFAULT:
-            yield (tool, "project"), f"argocd.project changed to {DEFAULT}, which allows everything"
+    tool, old, new = was.target, was.argocd, now.argocd
+    if now.target == tool == "argocd" and old.project != DEFAULT and new.project == DEFAULT:
+        yield (tool, "project"), f"argocd.project changed to {DEFAULT}, which allows everything"
+    if now.target == tool == "argocd" and old.repo_url and new.repo_url:
         if old.repo_url != new.repo_url:
             yield (tool, "repoURL"), "argocd.repoURL changed"
         if old.revision != new.revision:
