@@ -76,6 +76,19 @@ def test_render_does_not_remove_the_files_of_a_job_beside_another_file(base: Pat
         assert (found.exit_code, "out/prod/a/one/notes.md:1:1: error[TC903]" in found.stdout) == (1, True)
 
 
+@pytest.mark.parametrize(("options", "refused"), [("per: job", True), ("hydrator: {branch: synced}", False)])
+def test_one_application_deletes_no_jobset_of_another_job(base: Path, run: Run, options: str, refused: bool) -> None:
+    put(base, "trainc.yaml", f"environments: {{prod: {{argocd: {{{options}}}}}}}")
+    numbered = job("one").replace("metadata: {name: one}", 'metadata: {name: one, annotations: {trainc.dev/run: "%s"}}')
+    put(base, "jobs/a/one.yaml", numbered % 2)
+    assert run("render").exit_code == 0
+    commit(base)
+    put(base, "jobs/a/one.yaml", numbered % 3)
+    put(base, "jobs/a/one-2.yaml", job("one-2"))
+    found = run("validate", "--base", "HEAD")
+    assert (found.exit_code == 1, "TC602" in found.stdout) == (refused, refused)
+
+
 def test_a_submodule_below_out_is_an_error(base: Path, run: Run) -> None:
     (base / "out/prod/a/other").mkdir()
     assert run("render", "--check").exit_code == 0, "a folder that somebody emptied is nothing"

@@ -207,7 +207,7 @@ def application_folder(name: str, settings: Settings) -> str:
     if settings.target != "argocd" or settings.argocd.hydrator is not UNSET:
         return ""  # the hydrator syncs another branch
     above = parents(name)
-    level = 2 if settings.argocd.per == "namespace" else 3
+    level = 2 if settings.argocd.per_namespace else 3
     return above[level] if level < len(above) else ""
 
 

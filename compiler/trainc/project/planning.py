@@ -161,7 +161,7 @@ def in_another_folder(root: Path, config: Config) -> tuple[Finding, ...]:
     """Return a warning if trainc.yaml is not in the folder of the git repository that it names."""
     root, named = root.resolve(), config.data.get("folder", "")
     top = top_of(root)
-    actual = root.relative_to(top).as_posix().removeprefix(".") if top is not None else named
+    actual = "/".join(root.relative_to(top).parts) if top is not None else named
     if actual == named:
         return ()
     document = config.document or Document(Source(FILE, b""), {})

@@ -181,9 +181,7 @@ def apply(todo: Plan, advance: Callable[[], object] = lambda: None) -> None:
         _remove_empty(todo.root, folder, todo.tops)
 
 
-def foreign_files(
-    root: Path, there: Mapping[str, Kind], todo: Plan | None, config: JsonObject
-) -> tuple[Finding, ...]:
+def foreign_files(root: Path, there: Mapping[str, Kind], todo: Plan | None, config: JsonObject) -> tuple[Finding, ...]:
     """Return a finding (TC903) for each entry of out/ that trainc did not write and that is not in the plan.
 
     ``there`` is the result of ``look``; ``config`` is the parsed trainc.yaml.
@@ -208,7 +206,6 @@ def kept_applications(config: JsonObject, root: Path | None = None) -> Callable[
     Where git has files of out/, those that it does not have, such as .DS_Store, keep none. Without ``root``, the files
     are those of a revision.
     """
-
 
     @cache
     def index() -> Collection[str]:
