@@ -178,10 +178,10 @@ class Side(Struct, frozen=True, eq=False):
             findings = tuple(finding for finding in found.findings if has_errors((finding,)))
             inputs = merge([read_tree(root, JOBS), read_platform(root), read_config(root), read_lock(root)])
             sources, unread = inputs.sources, read_beside_policies(root).sources
-        config = next((parse(source)[0] for source in sources if source.name == CONFIG), Config())
+        config, wrong = parse(next((source for source in sources if source.name == CONFIG), None))
         settings = tuple(source for source in sources if source.name in (CONFIG, LOCK))
         others = tuple(source for source in sources if source.name not in (CONFIG, LOCK))
-        of_inputs = Revision(revision or "", others, config.data)
+        of_inputs = Revision(revision or "", others, config.data, is_valid=not has_errors(wrong))
         return cls(of_inputs, config.document, settings, unread, output, there, findings)
 
 
