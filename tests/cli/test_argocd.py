@@ -48,3 +48,6 @@ def test_a_folder_of_the_repository_has_to_be_named(repository: Path, run: Run) 
     assert f"path: {folder}/out/prod/*/*" in text
     put(repository, "trainc.yaml", f"folder: other\n{WRITING}")
     assert warning in run("render").output
+    hidden = repository.rename(repository.with_name(".hidden"))
+    put(hidden, "trainc.yaml", WRITING)
+    assert "in folder .hidden of the git repository" in run("render", "--root", str(hidden)).output

@@ -51,6 +51,44 @@ def test_one_change_of_a_runtime_is_one_group(base: Path, run: Run) -> None:
     assert len(json.loads(run("diff", "-o", "json").stdout)["jobs"]) == 46
 
 
+def test_files_keep_an_application_only_where_argo_cd_has_one(base: Path, run: Run) -> None:
+    put(base, "out/prod/a/old/.DS_Store", "")
+    assert "error[TC903]" not in run("render", "--check").stdout, "git does not have it"
+    commit(base)
+    for command in ("render", "validate", "diff"):
+        assert "out/prod/a/old/.DS_Store:1:1: error[TC903]" in run(command).stdout + run(command).stderr
+    for options in ("target: flux", "argocd: {per: namespace}", "argocd: {hydrator: {branch: synced}}"):
+        put(base, "trainc.yaml", f"environments: {{prod: {{{options}}}}}")
+        assert run("render").exit_code == 0, options
+    put(base, "out/prod/other/README.md", "notes")
+    commit(base)
+    assert run("render", "--check").exit_code == 0, "there is no Application for a namespace"
+    put(base, "trainc.yaml", "environments: {prod: {argocd: {per: namespace}}}")
+    assert run("render", "--check").exit_code == 1
+
+
+def test_render_does_not_remove_the_files_of_a_job_beside_another_file(base: Path, run: Run) -> None:
+    put(base, "out/prod/a/one/notes.md", "It ran.")
+    commit(base)
+    (base / "jobs/a/one.yaml").unlink()
+    for command in (["render"], ["render", "--check"], ["render", "--check", "--no-cache"]):
+        found = run(*command)
+        assert (found.exit_code, "out/prod/a/one/notes.md:1:1: error[TC903]" in found.stdout) == (1, True)
+
+
+@pytest.mark.parametrize(("options", "refused"), [("per: job", True), ("hydrator: {branch: synced}", False)])
+def test_one_application_deletes_no_jobset_of_another_job(base: Path, run: Run, options: str, refused: bool) -> None:
+    put(base, "trainc.yaml", f"environments: {{prod: {{argocd: {{{options}}}}}}}")
+    numbered = job("one").replace("metadata: {name: one}", 'metadata: {name: one, annotations: {trainc.dev/run: "%s"}}')
+    put(base, "jobs/a/one.yaml", numbered % 2)
+    assert run("render").exit_code == 0
+    commit(base)
+    put(base, "jobs/a/one.yaml", numbered % 3)
+    put(base, "jobs/a/one-2.yaml", job("one-2"))
+    found = run("validate", "--base", "HEAD")
+    assert (found.exit_code == 1, "TC602" in found.stdout) == (refused, refused)
+
+
 def test_a_submodule_below_out_is_an_error(base: Path, run: Run) -> None:
     (base / "out/prod/a/other").mkdir()
     assert run("render", "--check").exit_code == 0, "a folder that somebody emptied is nothing"

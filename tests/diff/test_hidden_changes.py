@@ -106,6 +106,7 @@ def test_blanks_at_the_end_of_a_line() -> None:
         ("run\r", "run", "- run\\r\n+ run\n"),
         ("run\u00a0x", "run x", "- run\\xa0x\n+ run x\n"),
         ("run \u3000", "run", "- run \\u3000\n+ run\n"),
+        ("run\tx", "run\\tx", "- run\\tx\n+ run\\\\tx\n"),
     ],
 )
 def test_blanks_of_other_kinds(old: str, new: str, shown: str) -> None:
@@ -136,6 +137,13 @@ def test_new_lines_behind_many_old_ones() -> None:
 def test_many_similar_lines_in_another_order_take_no_longer_than_other_texts() -> None:
     lines = [str(n * n % 110) for n in range(20_000)]
     before, after = (jobset("train", {}, "\n".join(each)) for each in (lines, sorted(lines)))
+    assert "more lines\n" in formats.as_text(compare(before, after))
+
+
+def test_few_lines_that_are_many_in_another_text_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trainc.changes.phrases.unified_diff", None)
+    texts = ["\n".join(f"same\n{word} {n}" for n in range(count)) for word, count in (("old", 10_000), ("new", 99))]
+    before, after = (jobset("train", {}, text) for text in texts)
     assert "more lines\n" in formats.as_text(compare(before, after))
 
 
@@ -294,6 +302,13 @@ def test_a_job_with_the_jobset_of_the_one_that_it_replaces() -> None:
     assert job.cluster[-1] == (
         "The two applications sync in no fixed order: both mean JobSet train-2, so it may be gone afterwards."
     )
+
+
+def test_the_hydrator_has_an_application_per_folder_of_jobs() -> None:
+    options = {"namespaces": {"vision": "team-b"}, "argocd": {"hydrator": {"branch": "synced"}}}
+    settings = read_settings({"environments": {"prod": options}}, "prod")
+    names = [application(Directory("prod", namespace, "train"), settings) for namespace in ("team-a", "team-b")]
+    assert names == ["prod.team-a", "prod.vision"]
 
 
 def test_the_name_of_a_long_kustomization() -> None:

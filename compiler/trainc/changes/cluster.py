@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
@@ -30,7 +31,10 @@ def application(directory: Directory, settings: Settings) -> str:
     """Return the name of the Application, or of Flux's Kustomization, that a directory of out/ belongs to."""
     if settings.target == FLUX:
         return kustomization_name(*directory)
-    return ".".join(directory[:2] if settings.argocd.per == "namespace" else directory)
+    if settings.argocd.hydrator is not UNSET:  # one per folder of jobs/
+        folders = (folder for folder, name in sorted(settings.namespaces.items()) if name == directory.namespace)
+        return f"{directory.environment}.{next(folders, directory.namespace)}"
+    return ".".join(directory[:2] if settings.argocd.per_namespace else directory)
 
 
 def beside(chosen: Collection[Directory], tree: Tree) -> Tree:

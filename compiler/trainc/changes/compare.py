@@ -39,7 +39,7 @@ from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
 from trainc.pipeline.update_rules import jobset_refusals
-from trainc.project.files import Kind, foreign
+from trainc.project.files import Kind, folder_of_job, foreign
 from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.upstream import RUN
 
@@ -56,14 +56,15 @@ def compare(
     exceptions: Collection[str] = (),
     *,
     shown: Collection[Directory] | None = None,
+    folder_of: Callable[[str], str] = folder_of_job,
 ) -> Difference:
     """Return the difference between two trees of out/, and what the cluster does about it.
 
     Names in a tree are paths from the project root (``out/prod/team-a/job/jobset-job.yaml``). Its bytes are read
     directory by directory, and not kept. ``settings`` are those of environments by name, with defaults for others.
     ``there`` has the kind of every entry of the later tree; ``exceptions`` are paths that others may write to. With
-    ``shown``, other directories only decide what happens to their applications and namespaces. A file that cannot be
-    read becomes a finding.
+    ``shown``, other directories only decide what happens to their applications and namespaces. ``folder_of`` is as in
+    ``foreign``. A file that cannot be read becomes a finding.
     """
     settings = settings or {}
     old, new = directories(before), directories(after)
@@ -103,7 +104,8 @@ def compare(
         for job in jobs
     ]
     jobs = [replace(job, cluster=sentences(job, settings_of[job.directory]), annotation=_next_run(job)) for job in jobs]
-    others = tuple(foreign(dict.fromkeys(after, Kind.FILE) if there is None else there, ours, exceptions))
+    there = dict.fromkeys(after, Kind.FILE) if there is None else there
+    others = tuple(foreign(there, ours, exceptions, folder_of=folder_of))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
     return Difference(tuple(jobs), len(demands) - len(jobs), totals(demands), (*others, *findings), foreign=is_read)
 

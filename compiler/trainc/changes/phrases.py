@@ -261,17 +261,28 @@ def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
                 yield f"  {line[1:]}".rstrip()
 
 
-_MOST_PAIRS: Final = 4_000_000
-"""The most pairs of lines of two texts that are compared one by one, which takes time for each pair that is equal."""
+_MOST_WORK: Final = 2_000
+"""The most pairs of equal lines that are looked at for each line of two texts."""
+
+
+def _is_much(old: list[str], new: list[str]) -> bool:
+    """Return whether difflib may have much work: for each line that is equal, it looks at all pairs of equal lines.
+
+    It leaves out lines that are frequent in a long text.
+    """
+    counts = Counter(new)
+    most = len(new) // 100 + 1 if len(new) >= 200 else len(new)
+    pairs = sum(counts[line] for line in old if counts[line] <= most)
+    return max(pairs, len(old)) * min(pairs, len(old), len(new)) > _MOST_WORK * (len(old) + len(new))
 
 
 def _unified(old: list[str], new: list[str]) -> list[str]:
     """Return two texts as a unified diff without its head; of long ones all from the first to the last difference."""
-    if len(old) * len(new) > _MOST_PAIRS:
+    if _is_much(old, new):
         start = max(common_start(old, new) - 1, 0)
         end = max(common_start(old[start:][::-1], new[start:][::-1]) - 1, 0)
         old, new = (text[start : len(text) - end] for text in (old, new))
-    if len(old) * len(new) > _MOST_PAIRS:
+    if _is_much(old, new):
         return [*(f"-{line}" for line in old), *(f"+{line}" for line in new)]
     return list(unified_diff(old, new, lineterm="", n=1))[2:]
 
@@ -302,6 +313,8 @@ def _differing(old: str, new: str) -> tuple[str, str]:
     """Return two lines: if one is long without what both begin and end with, and with blanks visible that differ."""
     if _BLANK.sub(" ", old).rstrip() == _BLANK.sub(" ", new).rstrip():
         old, new = map(_with_blanks, (old, new))
+    elif escaped(old) == escaped(new):  # one has a backslash where the other has an escaped character
+        old, new = (line.replace("\\", r"\\") for line in (old, new))
     if max(len(old), len(new)) <= _PIECE:
         return old, new
     start = max(common_start(old, new) - _AROUND, 0)

@@ -31,7 +31,9 @@ from trainc.findings.severities import IGNORE, KEY, locked, rank
 from trainc.findings.severities import read as read_levels
 from trainc.findings.suppression import WORD, Suppressions
 from trainc.gitops.argocd import DEFAULT, IN_CLUSTER, IN_CLUSTER_NAME
+from trainc.gitops.images import has_prefix
 from trainc.gitops.naming import MODE
+from trainc.inputs.imagelock import prefix_spelt_out
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Document, Source
@@ -58,6 +60,8 @@ def weakened(
     """
     config = config or Document(Source("trainc.yaml", b""), {})
     found = [*_weaker_documents(before, after, unread), *_new_comments(before, after)]
+    if not before.is_valid:
+        found.append(report(_SETTINGS, config, (), f"not compared: trainc.yaml of {before.name} is not valid"))
     for path, message in (*_severities(before.config.get(KEY), after.config.get(KEY)), *_settings(before, after)):
         found.append(report(_SETTINGS, config, existing(config.data, path), f"{message} since {before.name}"))
     found += _restarting(before, after, config)
@@ -208,9 +212,9 @@ def _severities(before: Json, after: Json) -> Weaker:
 def _settings(before: Revision, after: Revision) -> Weaker:
     if get(before.config, "policies", "pods") is True and get(after.config, "policies", "pods") is not True:
         yield ("policies", "pods"), "policies no longer evaluated on pods"
-    required = {str(prefix) for prefix in as_list(get(after.config, "lock", "required"))}
+    required = [str(prefix) for prefix in as_list(get(after.config, "lock", "required"))]
     for prefix in as_list(get(before.config, "lock", "required")):
-        if prefix not in required:
+        if not any(has_prefix(prefix_spelt_out(str(prefix)), each) for each in required):
             yield ("lock", "required"), f"images of {prefix} no longer have to be locked"
     known = {*unmanaged(before.config)}
     for path in unmanaged(after.config):
@@ -230,16 +234,22 @@ def _settings(before: Revision, after: Revision) -> Weaker:
 def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
     """Yield each option with which Argo CD or Flux applies more, or other files, than this repository's checks see."""
     environments = as_object(before.get("environments"))
-    shared = [_namespaces(read_settings(before, name)) for name in environments]
+    others = [read_settings(before, name) for name in environments]
+    shared = [*map(_namespaces, others)]
     everywhere = tuple(pattern for each in shared for pattern in each) if all(shared) else ()
     for name in as_object(after.get("environments")):
-        is_new, now = name not in environments, read_settings(after, name)
-        was = now if is_new else read_settings(before, name)
-        allowed = everywhere if is_new else _namespaces(was)
-        for path, message in (*_more_namespaces(allowed, _namespaces(now)), *_other_files(was, now)):
-            own = ("environments", name)
+        now, own = read_settings(after, name), ("environments", name)
+        if name in environments:
+            was = read_settings(before, name)
+            found = [*_more_namespaces(_namespaces(was), _namespaces(now)), *_other_files(was, now)]
+        else:
+            found = [*_more_namespaces(everywhere, _namespaces(now)), *_new_origin(others, now)]
+        for path, message in found:
             place = own if get(after, *own, path[0]) is not None else ("defaults",)
             yield (*place, *path), f"environment {name}: {message}"
+    folder, old_folder = after.get("folder") or "none", before.get("folder") or "none"
+    if folder != old_folder:
+        yield ("folder",), f"folder changed from {old_folder} to {folder}: Argo CD and Flux read another out/"
     for folder in sorted(_folders(before) - _folders(after)):
         yield ("defaults",), f"files of trainc in {folder} are no longer checked"
 
@@ -272,8 +282,9 @@ def _includes(pattern: str, other: str) -> bool:
 def _other_files(was: Settings, now: Settings) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield each option that takes what is applied from elsewhere. URLs are not shown: they may have passwords."""
     tool, old, new = was.target, was.argocd, now.argocd
-    if now.target == tool == "argocd" and old.project != DEFAULT and new.project == DEFAULT:
-        yield (tool, "project"), f"argocd.project changed to {DEFAULT}, which allows everything"
+    if now.target == tool == "argocd" and new.project not in ("", old.project):
+        reason = ", which allows everything" if new.project == DEFAULT else ", which may allow more"
+        yield (tool, "project"), f"argocd.project changed to {new.project}{reason}"
     if now.target == tool == "argocd" and old.repo_url and new.repo_url:
         if old.repo_url != new.repo_url:
             yield (tool, "repoURL"), "argocd.repoURL changed"
@@ -286,12 +297,32 @@ def _other_files(was: Settings, now: Settings) -> Iterator[tuple[tuple[str, ...]
         yield (tool, "source"), f"flux.source changed from {was.flux.source} to {now.flux.source}"
 
 
+def _new_origin(others: list[Settings], now: Settings) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield each option of a new environment with which it applies other files than all environments did before."""
+    known = [_origin(each) for each in others if each.target == now.target]
+    for path, value in _origin(now).items():
+        values = {each[path] for each in known if path in each}
+        if values and value not in values:
+            yield path, f"added with another {'.'.join(path)}"
+
+
+def _origin(settings: Settings) -> Mapping[tuple[str, ...], str]:
+    """Return the options that say what is applied, and what is allowed."""
+    argocd = settings.argocd
+    if settings.target == "flux":
+        return {("flux", "source"): settings.flux.source}
+    if not argocd.repo_url:
+        return {}
+    project = DEFAULT if argocd.project == DEFAULT else "its own"
+    values = {"repoURL": argocd.repo_url, "revision": argocd.revision, "project": project}
+    return {("argocd", key): value for key, value in values.items()}
+
+
 def _restarting(before: Revision, after: Revision, config: Document) -> Iterator[Finding]:
     """Yield a finding for each setting with which Argo CD or Flux deploys all jobs of an environment anew."""
     environments = as_object(before.config.get("environments"))
-    written = {_folder(read_settings(after.config, name)) for name in as_object(after.config.get("environments"))} - {
-        ""
-    }
+    current = (read_settings(after.config, name) for name in as_object(after.config.get("environments")))
+    written = {folder for folder in map(_folder, current) if folder}
     for name in (name for name in as_object(after.config.get("environments")) if name in environments):
         was, now = (read_settings(revision.config, name) for revision in (before, after))
         by_flux = was.target == "flux"

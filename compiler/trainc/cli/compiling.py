@@ -19,7 +19,6 @@ from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor
 from trainc.project.config import Config
 from trainc.project.environments import JOBS, Outcome, has_no_document, nothing, with_empty, with_nothing
-from trainc.project.files import unmanaged
 from trainc.project.planning import Request
 from trainc.project.read import CONFIG, POLICIES, RUNTIMES, Inputs, has_config, name_below, read_given, read_tree
 from trainc.project.write import OUT, foreign_files, look
@@ -85,7 +84,7 @@ def with_project(
         elif paths and has_no_document(inputs):
             findings = with_nothing(findings, (nothing(path, "no document found") for path in paths))
     if (has_config(root) or not paths) and not has_errors(of_config):
-        others = foreign_files(root, look(root, (OUT,)), None, unmanaged(config.data))
+        others = foreign_files(root, look(root, (OUT,)), None, config.data)
         findings = tuple(sorted((*findings, *others), key=sort_key))
     return findings
 

@@ -59,7 +59,7 @@ from trainc.project.read import (
     read_platform,
     read_tree,
 )
-from trainc.project.write import look
+from trainc.project.write import kept_applications, look
 
 FORMS: Final = ("text", "markdown", "json")
 WORKING_TREE: Final = "the working tree"
@@ -110,7 +110,7 @@ def command(
     new = Side.of(root, head, "'--head'")
     _require_paths(root, names, (old.output, new.output))
     config, of_config = load_config(root)
-    difference, of_head = _difference(old, new, names, config), new.findings
+    difference, of_head = _difference(old, new, names, config, root), new.findings
     del old, new  # with them, compiling would need more memory than in render
     if head is None and not has_errors(of_config):
         stale, broken = _staleness(root, config, names)
@@ -178,14 +178,14 @@ class Side(Struct, frozen=True, eq=False):
             findings = tuple(finding for finding in found.findings if has_errors((finding,)))
             inputs = merge([read_tree(root, JOBS), read_platform(root), read_config(root), read_lock(root)])
             sources, unread = inputs.sources, read_beside_policies(root).sources
-        config = next((parse(source)[0] for source in sources if source.name == CONFIG), Config())
+        config, wrong = parse(next((source for source in sources if source.name == CONFIG), None))
         settings = tuple(source for source in sources if source.name in (CONFIG, LOCK))
         others = tuple(source for source in sources if source.name not in (CONFIG, LOCK))
-        of_inputs = Revision(revision or "", others, config.data)
+        of_inputs = Revision(revision or "", others, config.data, is_valid=not has_errors(wrong))
         return cls(of_inputs, config.document, settings, unread, output, there, findings)
 
 
-def _difference(old: Side, new: Side, names: Collection[str], config: Config) -> Difference:
+def _difference(old: Side, new: Side, names: Collection[str], config: Config, root: Path) -> Difference:
     """Return the difference of two sides, or of the part that ``names`` select, without what is stale."""
     before, after = select(old.output, new.output, names)
     environments = {name.split("/")[1] for name in (*before, *after)}
@@ -194,7 +194,8 @@ def _difference(old: Side, new: Side, names: Collection[str], config: Config) ->
     shown = {*directories(before), *directories(after)} if names else None
     if shown is not None:  # what happens to them depends on what else is in their applications and namespaces
         before, after = {**beside(shown, old.output), **before}, {**beside(shown, new.output), **after}
-    difference = compare(before, after, settings, there, unmanaged(config.data), shown=shown)
+    kept = kept_applications(config.data, None if new.inputs.name else root)
+    difference = compare(before, after, settings, there, unmanaged(config.data), shown=shown, folder_of=kept)
     texts = [{source.name: source.text for source in side.inputs.sources} for side in (old, new)]
     same = {name for name in texts[0].keys() & texts[1].keys() if texts[0][name] == texts[1][name]}
     return replace(

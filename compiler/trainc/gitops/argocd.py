@@ -139,7 +139,7 @@ def _step(tree: Tree, index: int) -> str:
 def applicationset(tree: Tree) -> JsonObject:
     """Return the ApplicationSet of an environment. Raises ValueError without argocd.repoURL."""
     options, (key, cluster) = tree.settings.argocd, tree.cluster
-    per_namespace = options.per == "namespace"
+    per_namespace = options.per_namespace
     depth, job = ("*", "") if per_namespace else ("*/*", f".{{{{ {_step(tree, 3)} }}}}")
     sync_options: list[Json] = ["ServerSideApply=true"]
     if tree.settings.create_namespace:

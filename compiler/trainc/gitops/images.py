@@ -119,8 +119,12 @@ def _problem(model: Model, obj: Object, path: Path, image: str) -> Finding | Non
 
 
 def is_required(image: str, settings: Settings) -> bool:
-    """Return whether an image must have a digest, by its name before or after registries were rewritten."""
-    return any(has_prefix(name, start) for name in _names(image, settings) for start in settings.lock_required)
+    """Return whether an image must have a digest, by its name before or after registries were rewritten.
+
+    docker.io/python is the folder, and the image docker.io/library/python.
+    """
+    starts = {start for each in settings.lock_required for start in (each, spelt_out(each))}
+    return any(has_prefix(name, start) for name in _names(image, settings) for start in starts)
 
 
 def _names(image: str, settings: Settings) -> Iterator[str]:

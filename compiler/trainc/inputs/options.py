@@ -18,7 +18,8 @@ from trainc.upstream import FIXES
 class Revision(Struct, frozen=True, eq=False):
     """The inputs of a revision, and its ``output``, the files of out/. ``name`` is the name that the user gave.
 
-    ``config`` is its parsed trainc.yaml. ``settings`` are its trainc.yaml and images.lock.yaml, if they exist.
+    ``config`` is its parsed trainc.yaml, the default if that is missing or not valid. ``settings`` are its trainc.yaml
+    and images.lock.yaml, if they exist.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Revision(Struct, frozen=True, eq=False):
     config: JsonObject = field(default_factory=dict)
     settings: tuple[Document, ...] = ()
     output: tuple[Packed, ...] = ()
+    is_valid: bool = True
 
 
 class Options(Struct, frozen=True, dict=True):

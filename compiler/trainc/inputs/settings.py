@@ -82,7 +82,7 @@ RepositoryFolder = Annotated[
     str,
     form(
         "[-A-Za-z0-9_][-A-Za-z0-9._]*(/[-A-Za-z0-9_][-A-Za-z0-9._]*)*",
-        "a folder of the repository: a path without a slash at its ends, such as ml or teams/ml",
+        "a folder of the repository: a path such as ml or teams/ml; Argo CD skips names that begin with a dot",
     ),
 ]
 OutputPath = Annotated[
@@ -189,6 +189,11 @@ class ArgoCD(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
         tuple[NamespacePattern, ...],
         Meta(description="The namespaces that the AppProject allows; * is any text. Default: those with jobs."),
     ] = ()
+
+    @property
+    def per_namespace(self) -> bool:
+        """Whether there is one Application per namespace, as always with the hydrator."""
+        return self.per == "namespace" or self.hydrator is not UNSET
 
 
 class Flux(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):

@@ -143,7 +143,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         """Return an error if the JobSet was that of another job, whose Application or Kustomization deletes it."""
         *_, namespace, job, _ = old.source.name.split("/")
         settings = model.options.settings
-        together = settings.target == "argocd" and settings.argocd.per == "namespace"
+        together = settings.target == "argocd" and settings.argocd.per_namespace
         if together or (namespace, job) == (model.namespace, model.title):
             return ()
         message = f"JobSet {jobset.name} was that of job {job} at {self.base.revision}, whose sync deletes it"

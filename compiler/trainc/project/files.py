@@ -23,10 +23,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from trainc.basics.jsonvalues import Json, as_list, as_object
 from trainc.findings import Finding, Severity, report
+from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import HEADER, Content, digest_of
 
@@ -140,8 +141,6 @@ _TOP: Final = "out"
 _SUFFIXES: Final = (".yaml", ".yml", ".json", ".jsonnet", ".libsonnet")
 _STARTS: Final = ("kustomization", ".argocd-source", ".sourceignore")
 _ATTRIBUTES: Final = ".gitattributes"
-_APPLICATIONS: Final = slice(2, 4)
-"""The folders above a file that Argo CD may have an Application for: of the namespace, and of the job."""
 _STEPS: Final = 5
 """out, environment, namespace, job, file."""
 
@@ -203,15 +202,31 @@ def _is_file(path: str) -> bool:
     return "." in path.rpartition("/")[2]
 
 
+def application_folder(name: str, settings: Settings) -> str:
+    """Return the folder above a file of out/ that Argo CD has an Application for; empty if there is none."""
+    if settings.target != "argocd" or settings.argocd.hydrator is not UNSET:
+        return ""  # the hydrator syncs another branch
+    above = parents(name)
+    level = 2 if settings.argocd.per_namespace else 3
+    return above[level] if level < len(above) else ""
+
+
+def folder_of_job(name: str) -> str:
+    """Return ``application_folder`` with default settings."""
+    return application_folder(name, Settings())
+
+
 def foreign(
     there: Mapping[str, Kind],
     own: Collection[str],
     exceptions: Collection[str] = (),
     unread: Mapping[str, str] = MappingProxyType({}),
+    folder_of: Callable[[str], str] = folder_of_job,
 ) -> Iterator[Finding]:
     """Yield a finding for each entry below out/ that is not in ``own``, nor in or below ``exceptions``.
 
-    ``unread`` has the reason for each file that cannot be read, by name.
+    ``unread`` has the reason for each file that cannot be read, by name. ``folder_of`` returns the folder for which a
+    file keeps an Application, or nothing.
     """
     folders = {folder for name in own for folder in parents(name)}
     files = frozenset(path for path in exceptions if not path.endswith("/"))
@@ -234,7 +249,7 @@ def foreign(
             yield _finding(name, f"cannot be read: {unread[name]}")
         elif last == _ATTRIBUTES:
             yield _finding(name, "not written by trainc, and with it git may check out other content than is committed")
-        elif not read and not folders.issuperset(parents(name)[_APPLICATIONS]):
+        elif not read and (folder := folder_of(name)) and folder not in folders:
             message = "not written by trainc, in a folder without files of trainc, for which Argo CD has an Application"
             yield _finding(name, message)
         elif not read:

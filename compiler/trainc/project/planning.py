@@ -21,7 +21,7 @@ from trainc.pipeline.job import Executor
 from trainc.pipeline.layout import argocd_files, flux_files
 from trainc.project.config import CODE, FILE, Config
 from trainc.project.environments import JOBS, Outcome, Uncached, compile_for, with_empty
-from trainc.project.files import Kind, unmanaged
+from trainc.project.files import Kind
 from trainc.project.read import merge, read_platform, read_tree
 from trainc.project.revisions import top_of
 from trainc.project.write import OUT, Plan, foreign_files, look, plan
@@ -96,7 +96,7 @@ def plan_request(
         todo = plan(root, wanted, folders, folders, cache.is_same, there=there)
     elif not fails(found):
         todo = plan(root, outcome.files, tuple(dict.fromkeys(_scopes(request, outcome))), is_same=cache.is_same)
-    others = foreign_files(root, there, todo, unmanaged(config.data))
+    others = foreign_files(root, there, todo, config.data)
     beside = (document.source for document in (config.document, config.lock.document) if document is not None)
     sources = (*platform.sources, *beside)
     if todo is None:
@@ -161,7 +161,7 @@ def in_another_folder(root: Path, config: Config) -> tuple[Finding, ...]:
     """Return a warning if trainc.yaml is not in the folder of the git repository that it names."""
     root, named = root.resolve(), config.data.get("folder", "")
     top = top_of(root)
-    actual = root.relative_to(top).as_posix().removeprefix(".") if top is not None else named
+    actual = "/".join(root.relative_to(top).parts) if top is not None else named
     if actual == named:
         return ()
     document = config.document or Document(Source(FILE, b""), {})

@@ -17,10 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from trainc.findings import has_errors
 from trainc.findings.display import is_printable
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Packed, Source
-from trainc.project.config import Config, parse, read_document
+from trainc.project.config import parse, read_document
 from trainc.project.files import LIMIT, MAX_TOTAL, OWNED, Blob, Kind
 from trainc.project.links import LINK, Entry, TooManyLinksError, Tree
 from trainc.project.read import CONFIG, LOCK, OUT, SUFFIXES, is_given, is_input
@@ -62,14 +63,14 @@ def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revis
 
     entries = _entries(root, revision, *FOLDERS, *SETTINGS, *given)
     found = _sources(root, entries, is_wanted)
-    config = next((parse(source)[0] for source in found if source.name == CONFIG), Config())
+    config, wrong = parse(next((source for source in found if source.name == CONFIG), None))
     settings = tuple(read_document(source)[1] for source in found if source.name in SETTINGS)
     inputs = tuple(source for source in found if source.name not in SETTINGS)
     files = _files(entries, lambda name: name.startswith(OUT) and name.endswith(SUFFIXES[0]))
     with reader(root) as read:
         contents = zip(files, read([(entry.name, entry.content) for entry in files]), strict=True)
         output = tuple(Packed.of(entry.name, data) for entry, data in contents if data.startswith(OWNED))
-    return Revision(revision, inputs, config.data, settings, output)
+    return Revision(revision, inputs, config.data, settings, output, not has_errors(wrong))
 
 
 def read_inputs(root: Path, revision: str) -> tuple[tuple[Source, ...], tuple[Source, ...]]:

@@ -12,20 +12,23 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from unicodedata import normalize
 
 import msgspec
 
+from trainc.basics.jsonvalues import JsonObject
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
+from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import Content, bytes_of, writable
 from trainc.project.files import (
     OWNED,
     IrregularFileError,
     Kind,
+    application_folder,
     foreign,
     has_content,
     is_own,
@@ -33,6 +36,7 @@ from trainc.project.files import (
     leads_out,
     parents,
     read_start,
+    unmanaged,
 )
 from trainc.project.read import name_below
 
@@ -177,23 +181,43 @@ def apply(todo: Plan, advance: Callable[[], object] = lambda: None) -> None:
         _remove_empty(todo.root, folder, todo.tops)
 
 
-def foreign_files(
-    root: Path, there: Mapping[str, Kind], todo: Plan | None, exceptions: Collection[str]
-) -> tuple[Finding, ...]:
+def foreign_files(root: Path, there: Mapping[str, Kind], todo: Plan | None, config: JsonObject) -> tuple[Finding, ...]:
     """Return a finding (TC903) for each entry of out/ that trainc did not write and that is not in the plan.
 
-    ``there`` is the result of ``look``; ``exceptions`` are the ``unmanaged`` paths of trainc.yaml.
+    ``there`` is the result of ``look``; ``config`` is the parsed trainc.yaml.
     """
     own: set[str] = set()
     if todo is not None:
-        own.update(todo.unchanged, todo.remove, todo.leftovers, (finding.file for finding in todo.blocked))
+        gone = {*todo.remove, *todo.leftovers}
+        there = {name: kind for name, kind in there.items() if name not in gone}
+        own.update(todo.unchanged, (finding.file for finding in todo.blocked))
         own.update(file.name for file in (*todo.create, *todo.change))
     rest = (name for name, kind in there.items() if kind is Kind.FILE and name.startswith(f"{OUT}/"))
     unread = {} if todo is None else dict(todo.unread)
     others = [name for name in rest if name not in own and name not in unread]
     ours, more = _ours(os.fspath(root), filter(is_placed, others))
     own.update(ours, filter(is_temporary, others))
-    return tuple(foreign(there, own, exceptions, {**unread, **more}))
+    return tuple(foreign(there, own, unmanaged(config), {**unread, **more}, kept_applications(config, root)))
+
+
+def kept_applications(config: JsonObject, root: Path | None = None) -> Callable[[str], str]:
+    """Return a function for the folder of out/ for which a file that no tool reads keeps an Application, or nothing.
+
+    Where git has files of out/, those that it does not have, such as .DS_Store, keep none. Without ``root``, the files
+    are those of a revision.
+    """
+
+    @cache
+    def index() -> Collection[str]:
+        from trainc.project.revisions import index_of
+
+        return index_of(root, OUT) if root is not None else ()
+
+    def folder_of(name: str) -> str:
+        folder = application_folder(name, read_settings(config, name.split("/")[1]))
+        return folder if folder and (not index() or name in index()) else ""
+
+    return folder_of
 
 
 def _ours(base: str, names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
