@@ -168,7 +168,7 @@ def collisions(shared: Iterable[Shared], objects: Iterable[Summary]) -> tuple[Fi
 
 
 def overwritten_params(
-    stored: Mapping[Key, Document], shared: Iterable[Shared], objects: Iterable[Summary]
+    stored: Mapping[Key, Document], shared: Iterable[Shared], objects: Iterable[Summary], options: Options
 ) -> Iterator[Finding]:
     """Yield an error for each document of policies/ that out/ has with other content.
 
@@ -182,7 +182,9 @@ def overwritten_params(
         label = f"{kind} {namespace}/{name}"
         if key in generated:
             yield report("TC608", document, _NAME, f"{label} is also generated for a job")
-        elif (one := of_runtimes.get(key)) is not None and not same(one.obj.data, document.data):
+        elif (one := of_runtimes.get(key)) is not None and not same(
+            one.obj.data, _emitted(document, namespace, namespace, options).data
+        ):
             related = (Related("in policies/", document, _NAME),)
             message = f"{label} is also in policies/, with different content"
             yield report("TC608", one.document, _NAME, message, related=related)

@@ -170,7 +170,7 @@ def _runtime_resources(context: Context, jobs: tuple[Job, ...]) -> tuple[tuple[S
     findings += unread_resources(known.cluster.values(), known.runtimes, unknown, context.companions.registry.given)
     shared, found = share(context.cluster, context.unplaced, uses, options)
     generated = [obj for job in jobs for obj in job.summaries]
-    params = overwritten_params(context.cluster, shared, generated)
+    params = overwritten_params(context.cluster, shared, generated, options)
     return shared, (*findings, *found, *collisions(shared, generated), *params)
 
 
