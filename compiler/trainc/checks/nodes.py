@@ -188,7 +188,6 @@ UNRESOLVED: Final = "TC827"
 HOSTNAMES: Final[Path] = ("spec", "network", "enableDNSHostnames")
 REPLICAS: Final = "replicas"
 GANGS: Final = ("coscheduling", "volcano")
-_JOBS: Final[Path] = ("spec", "replicatedJobs")
 _PARALLELISM: Final[Path] = ("template", "spec", "parallelism")
 _NOT_BY_PATCH: Final = "change it in the TrainJob (spec.trainer.numNodes) or in the runtime, not by a patch"
 RANK_0: Final = {"torch": "torch", "jax": "JAX", "xgboost": "XGBoost"}
@@ -232,7 +231,7 @@ def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
     user = _user_of_hostnames(model) or next((each for each in GANGS if model.uses(each)), None)
     if user is None or not any(map(_changes_hosts, patches)):
         return
-    jobs = objects(get(jobset.data, *_JOBS))
+    jobs = objects(get(jobset.data, *REPLICATED))
     if all(0 in (get(job, REPLICAS), get(job, *_PARALLELISM)) for job in jobs):
         return  # TC410
     sets = {each.name: each for each in shaped(model).pod_sets}
@@ -242,8 +241,8 @@ def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
             for inside, was in (((REPLICAS,), replicas_in_jobset(before)), (_PARALLELISM, before.count)):
                 count = get(job, *inside)
                 what = f"{inside[-1]} of job {name!r}"
-                found.append(((*_JOBS, index, *inside), what, 1 if count is None else count, was))
-    found += ((_JOBS, f"the number of jobs called {name!r}", 0, 1) for name in sets)
+                found.append(((*REPLICATED, index, *inside), what, 1 if count is None else count, was))
+    found += ((REPLICATED, f"the number of jobs called {name!r}", 0, 1) for name in sets)
     network: Path = ("spec", "network", "subdomain")
     found.append((network, "the subdomain", get(jobset.data, *network) or jobset.name, model.subdomain))
     for path, what, now, intended in found:
@@ -254,7 +253,7 @@ def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
 
 def _changes_hosts(patch: JsonObject) -> bool:
     """Return whether a patch may change how many pods there are, or their host names."""
-    jobs = objects(get(patch, *_JOBS))
+    jobs = objects(get(patch, *REPLICATED))
     counts = ({*job, *as_object(get(job, *_PARALLELISM[:-1]))} for job in jobs)
     return get(patch, "spec", "network", "subdomain") is not None or any(
         keys & {REPLICAS, _PARALLELISM[-1], "$patch"} for keys in counts
