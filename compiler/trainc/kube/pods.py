@@ -138,8 +138,9 @@ def _volumes_and_mounts(spec: JsonObject, names: set[Json]) -> Iterator[Path]:
 def _without(value: Json, dropped: set[Path], path: Path = ()) -> Json:
     """Return a value without what is at the paths ``dropped``, and without fields that are empty then."""
     if isinstance(value, dict):
-        rest = {key: _without(item, dropped, (*path, key)) for key, item in value.items() if (*path, key) not in dropped}
-        return {key: item for key, item in rest.items() if item or not value[key]}
+        kept = {key: item for key, item in value.items() if (*path, key) not in dropped}
+        rest = {key: _without(item, dropped, (*path, key)) for key, item in kept.items()}
+        return {key: item for key, item in rest.items() if item or not kept[key]}
     if isinstance(value, list):
         return [_without(item, dropped, (*path, i)) for i, item in enumerate(value) if (*path, i) not in dropped]
     return value
