@@ -27,6 +27,7 @@ from trainc.changes import compare, safeguards
 from trainc.documents.load import load
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Source
+from trainc.kube.pods import default_template
 from trainc.migrate import pytorch, volcano
 from trainc.migrate.documents import Old
 from trainc.migrate.jobs import new_runtime
@@ -132,6 +133,18 @@ def test_rules_and_labels_of_a_policy_in_another_order() -> None:
         return time.process_time() - start
 
     assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))
+
+
+def test_containers_with_fields_that_a_server_drops() -> None:
+    """For each of them, all containers could be copied."""
+
+    def seconds(size: int) -> float:
+        containers = [{"name": f"c{n}", "image": "a:1", "restartPolicy": "Always"} for n in range(size)]
+        start = time.process_time()
+        assert "restartPolicy" not in default_template({"containers": [*containers]})["containers"][-1]
+        return time.process_time() - start
+
+    assert any(seconds(8000) <= MOST * max(seconds(2000), LEAST) for _ in range(3))
 
 
 TASK = "{name: tNUMBER, replicas: 1, template: {spec: {containers: [{name: a, image: b}]}}}"

@@ -14,7 +14,7 @@ from trainc.findings import Finding, Severity, report
 from trainc.findings.reporting import secrets_in_plain_text
 from trainc.findings.secrets import Hidden
 from trainc.inputs.source import Document
-from trainc.kube.pods import gated_fields
+from trainc.kube.pods import IMAGE, gated_fields
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import report_at, source_of
@@ -61,7 +61,8 @@ def _dropped(jobset: JsonObject) -> Iterator[tuple[Path, str]]:
     for index, job in enumerate(objects(get(jobset, "spec", "replicatedJobs"))):
         for path, gate in gated_fields(as_object(get(job, *POD))):
             reason = f"its feature gate {gate} is off by default" if gate else "it does not have the field"
-            yield ("spec", "replicatedJobs", index, *POD, *path), f"from the pods: {reason}"
+            what = "from the pods, with the volume and its mounts" if path[-1] == IMAGE else "from the pods"
+            yield ("spec", "replicatedJobs", index, *POD, *path), f"{what}: {reason}"
     for index, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
         for number, template in enumerate(objects(policy.get("templates"))):
             for key, reason in dropped_sources(as_object(template.get("spec"))):

@@ -33,7 +33,7 @@ from trainc.checks.pod_containers import (
 )
 from trainc.checks.pod_resources import validate_pod_resources, validate_resource_claims, validate_resources
 from trainc.checks.pod_volumes import validate_volumes
-from trainc.kube.names import STANDARD_FINALIZERS, is_dns1123_subdomain_with_underscores
+from trainc.kube.names import is_dns1123_subdomain_with_underscores, is_kube_finalizer
 
 METADATA, CONTAINERS, VOLUMES, RESOURCES = "TC804", "TC805", "TC806", "TC807"
 SCHEDULING, SECURITY, SPEC = "TC808", "TC809", "TC810"
@@ -95,8 +95,7 @@ def _finalizers(field: Field) -> None:
     """Check the finalizers of pods, which the Job controller copies from the template."""
     for item in field.items():
         qualified_name(item.named(field.name))
-        if "/" not in item.text() and item.text() not in STANDARD_FINALIZERS:
-            item.invalid("name is neither a standard finalizer name nor is it fully qualified")
+        item.invalid_each(is_kube_finalizer(item.text()))
     if {"foregroundDeletion", "orphan"} <= {item.text() for item in field.items()}:
         field.invalid("finalizer orphan and foregroundDeletion cannot be both set")
 

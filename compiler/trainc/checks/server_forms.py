@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from trainc.admission.jobset import default
-from trainc.admission.native import CLAIM_DEFAULTS
+from trainc.admission.native import CLAIM_DEFAULTS, without_dropped_sources
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects, put
 from trainc.checks.created_pods import CONTROLLER_UID, CONTROLLERS, controller_labels, only_in_clusters
+from trainc.documents.classify import CLAIM_SPEC
 from trainc.kube.gotypes import POD_SPEC, GoDecodeError, decode
 from trainc.kube.pods import default_job, default_pod, default_template
 from trainc.schema import admit, resource
@@ -65,12 +66,13 @@ _PROTECTION: Final = "kubernetes.io/pvc-protection"
 
 
 def _claim(data: JsonObject, created: bool) -> ServerForm:
-    spec = {**CLAIM_DEFAULTS, **as_object(decode(data.get("spec"), "v1.PersistentVolumeClaimSpec"))}
+    given = without_dropped_sources(as_object(decode(data.get("spec"), CLAIM_SPEC)))
+    spec = {**CLAIM_DEFAULTS, **given}
     source, reference = spec.get(_SOURCE), spec.get(_REFERENCE)
     if source is not None and reference is None:
         spec[_REFERENCE] = source
-    elif source is None and isinstance(reference, dict) and not reference.get("namespace"):
-        spec[_SOURCE] = reference
+    elif source is None and isinstance(reference, dict):
+        spec[_SOURCE] = {key: value for key, value in reference.items() if key != "namespace"}
     finalizers = as_list(get(data, "metadata", "finalizers"))
     if _PROTECTION not in finalizers:
         finalizers = [*finalizers, _PROTECTION]

@@ -19,8 +19,7 @@ QUALIFIED_NAME_MAX_LENGTH = 63
 LABEL_VALUE_MAX_LENGTH = 63
 PORT_NAME_MAX_LENGTH = 15
 TOTAL_ANNOTATION_SIZE_LIMIT = 256 * 1024
-STANDARD_FINALIZERS = ("foregroundDeletion", "kubernetes", "orphan")
-"""The finalizers without a domain that objects of Kubernetes' own kinds can have."""
+_STANDARD_FINALIZERS = ("foregroundDeletion", "kubernetes", "orphan")
 
 _DNS1123_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _DNS1123_LABEL_TEXT = (
@@ -73,6 +72,13 @@ def is_dns1123_subdomain_with_underscores(value: str) -> Details:
     text = _DNS1123_SUBDOMAIN_TEXT.replace("'-' or", "'_', '-' or")
     form = _form(value, text, _DNS1123_SUBDOMAIN.replace("[a-z0-9]([-a", "_?[a-z0-9]([-_a"), "example.com")
     return (*_too_long(value, DNS1123_SUBDOMAIN_MAX_LENGTH), *form)
+
+
+def is_kube_finalizer(value: str) -> Details:
+    """Check a finalizer of Kubernetes' own kinds, not of a custom resource: it has a domain, unless it is known."""
+    if "/" in value or value in _STANDARD_FINALIZERS:
+        return ()
+    return ("name is neither a standard finalizer name nor is it fully qualified",)
 
 
 def is_dns1035_label(value: str) -> Details:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.kube.quantity import Quantity, from_json
 
 _MODE: Final = 0o644
@@ -94,6 +94,8 @@ _PROJECTED_GATES: Final = (
     ("clusterTrustBundle", "ClusterTrustBundleProjection"),
     ("podCertificate", "PodCertificateRequest"),
 )
+IMAGE: Final = "image"
+"""The source of a volume that Kubernetes 1.34 drops with the volume and its mounts."""
 
 
 def gated_fields(spec: JsonObject) -> Iterator[tuple[Path, str]]:
@@ -109,19 +111,39 @@ def gated_fields(spec: JsonObject) -> Iterator[tuple[Path, str]]:
             if policy is not None and not (policy == "Always" and kind == "initContainers"):
                 yield (kind, index, "restartPolicy"), "ContainerRestartRules"
     for index, volume in enumerate(objects(spec.get("volumes"))):
+        if volume.get(IMAGE) is not None:
+            yield ("volumes", index, IMAGE), "ImageVolume"
         for number, source in enumerate(objects(get(volume, "projected", "sources"))):
             root: Path = ("volumes", index, "projected", "sources", number)
             yield from (((*root, kind), gate) for kind, gate in _PROJECTED_GATES if kind in source)
 
 
 def _without_gated_fields(spec: JsonObject) -> JsonObject:
-    for path, _ in tuple(gated_fields(spec)):
-        owner, name = path[:-1], path[-1]
-        if name == "stopSignal" and len(as_object(get(spec, *owner))) == 1:  # nothing is left of the lifecycle
-            owner, name = owner[:-1], owner[-1]
-        kept = {key: value for key, value in as_object(get(spec, *owner)).items() if key != name}
-        spec = put(spec, owner, kept)
-    return spec
+    dropped = {path for path, _ in gated_fields(spec)}
+    if not dropped:
+        return spec
+    names = {get(spec, *path[:-1], "name") for path in dropped if path[-1] == IMAGE}
+    return as_object(_without(spec, dropped.union(_volumes_and_mounts(spec, names))))
+
+
+def _volumes_and_mounts(spec: JsonObject, names: set[Json]) -> Iterator[Path]:
+    """Yield the paths of the volumes with these names, and of their mounts."""
+    lists: list[Path] = [("volumes",)]
+    for kind in _CONTAINERS:
+        lists += ((kind, index, "volumeMounts") for index in range(len(as_list(spec.get(kind)))))
+    for path in lists:
+        yield from ((*path, i) for i, item in enumerate(objects(get(spec, *path))) if item.get("name") in names)
+
+
+def _without(value: Json, dropped: set[Path], path: Path = ()) -> Json:
+    """Return a value without what is at the paths ``dropped``, and without fields that are empty then."""
+    if isinstance(value, dict):
+        kept = {key: item for key, item in value.items() if (*path, key) not in dropped}
+        rest = {key: _without(item, dropped, (*path, key)) for key, item in kept.items()}
+        return {key: item for key, item in rest.items() if item or not kept[key]}
+    if isinstance(value, list):
+        return [_without(item, dropped, (*path, i)) for i, item in enumerate(value) if (*path, i) not in dropped]
+    return value
 
 
 def default_pod(spec: JsonObject) -> JsonObject:

@@ -20,11 +20,11 @@ from trainc.kube.fielderror import go_value, invalid
 from trainc.kube.gojson import go_json
 from trainc.kube.gotypes import GoDecodeError, decode, fields, unknown_fields
 from trainc.kube.names import (
-    STANDARD_FINALIZERS,
     TOTAL_ANNOTATION_SIZE_LIMIT,
     is_dns1035_label,
     is_dns1123_label,
     is_dns1123_subdomain,
+    is_kube_finalizer,
     is_qualified_name,
     mask_trailing_dash,
     validate_annotations,
@@ -255,9 +255,8 @@ _ANY_FINALIZER: Final = ("PodDisruptionBudget", "ValidatingAdmissionPolicy", "Va
 def finalizer_violations(kind: str, metadata: JsonObject) -> Iterator[Violation]:
     """Yield the violations of finalizers that only built-in kinds have (validateKubeFinalizerName)."""
     for index, finalizer in enumerate(map(str, as_list(metadata.get("finalizers")))):
-        if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS and kind not in _ANY_FINALIZER:
+        for detail in () if kind in _ANY_FINALIZER else is_kube_finalizer(finalizer):
             path: Path = ("metadata", "finalizers", index)
-            detail = "name is neither a standard finalizer name nor is it fully qualified"
             upstream = invalid(dotted(path), finalizer, detail)
             yield _violation(path, "has no domain", upstream, finalizer, f"a form such as example.com/{finalizer}")
 
