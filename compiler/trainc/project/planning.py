@@ -21,9 +21,8 @@ from trainc.pipeline.job import Executor
 from trainc.pipeline.layout import argocd_files, flux_files
 from trainc.project.config import CODE, FILE, Config
 from trainc.project.environments import JOBS, Outcome, Uncached, compile_for, with_empty
-from trainc.project.files import Kind, unmanaged
+from trainc.project.files import Kind, top_of, unmanaged
 from trainc.project.read import merge, read_platform, read_tree
-from trainc.project.revisions import top_of
 from trainc.project.write import OUT, Plan, foreign_files, look, plan
 
 
