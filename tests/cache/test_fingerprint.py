@@ -28,6 +28,11 @@ def test_it_is_the_same_in_one_process() -> None:
     assert len(fingerprint()) == 32
 
 
+def test_names_of_files_depend_on_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.getfilesystemencoding", lambda: "iso8859-1")
+    assert fingerprint.__wrapped__() != fingerprint()
+
+
 def test_another_day_and_place_of_an_installation(tmp_path: Path) -> None:
     first, second = installed(tmp_path / "a"), installed(tmp_path / "b", when=9 * DAY)
     assert own_files(first) == own_files(second)
@@ -52,6 +57,12 @@ def test_a_file_that_came_after_the_installation(tmp_path: Path) -> None:
     path.write_text("", encoding="utf-8")
     os.utime(path, (DAY, DAY))
     assert own_files(home) != before
+
+
+def test_a_broken_link_as_editors_leave_it(tmp_path: Path) -> None:
+    home = installed(tmp_path)
+    (home / ".#two.py").symlink_to("someone@host.1")
+    assert len(own_files(home)) == 4
 
 
 @pytest.mark.parametrize("record", ["", "other/__init__.py,sha256=abc,3\n"])

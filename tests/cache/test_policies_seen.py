@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from smallrepository import JOB, Compiled, run
+from smallrepository import JOB, RUNTIME, Compiled, run
 
 from folders import put
 
@@ -97,6 +97,42 @@ def test_params_that_cannot_be_had(repository: Path, compiled: Compiled) -> None
     assert told.output == run("render", "--no-cache", status=1).output
 
 
+PARAMS = {
+    "trainer.kubeflow.org/v1alpha1 ClusterTrainingRuntime": RUNTIME.format(name="limit", image="example.com/img:1"),
+    "trainer.kubeflow.org/v1alpha1 TrainJob": JOB.format(name="limit", runtime="plain"),
+    "admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding": (
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\n"
+        "metadata: {name: limit}\nspec: {policyName: none, validationActions: [Deny]}\n"
+    ),
+    "example.com/v1 Limit": "apiVersion: example.com/v1\nkind: Limit\nmetadata: {name: limit}\n",
+}
+OLD = "metadata: {name: limit, labels: {last: z}}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "new", "status"),
+    [
+        *((kind, OLD.replace("z", "a"), 0) for kind in PARAMS),
+        ("example.com/v1 Limit", OLD.replace("}}", "}, namespace: default}"), 1),
+    ],
+)
+def test_params_of_any_kind(repository: Path, kind: str, new: str, status: int) -> None:
+    version, _, name = kind.partition(" ")
+    own = WHOLE + f"\n  paramKind: {{apiVersion: {version}, kind: {name}}}"
+    where = "namespace: default, " if name == "TrainJob" else ""
+    rule = policy("one", own=own, binding=f"paramRef: {{{where}name: limit, parameterNotFoundAction: Deny}}")
+    rule = rule.replace("object.metadata.name != 'one'", "object.metadata.name < params.metadata.labels.last")
+    put(repository, "policies/rule.yaml", rule)
+    text = PARAMS[kind].replace("metadata: {name: limit}", OLD)
+    put(repository, "policies/params.yaml", text)
+    run("render")
+    put(repository, "policies/params.yaml", text.replace(OLD, new))
+    told = run("validate", "--no-cache", status=status).stdout
+    assert ("error[TC501]: " if status else "jobs/a/one.yaml:3:12: warning[TC502]: ") in told
+    for command in ("validate", "render"):
+        assert run(command, status=status).stdout == told
+
+
 def test_what_came_to_see_a_namespace(two_namespaces: Path, compiled: Compiled) -> None:
     put(two_namespaces, "policies/rule.yaml", policy("one", binding=f"matchResources: {{{OF_B}}}"))
     assert "another name" not in run("render").output
@@ -110,7 +146,12 @@ def test_what_came_to_see_a_namespace(two_namespaces: Path, compiled: Compiled) 
     assert compiled() == sorted(["five", *JOBS]), "a namespace counts for all"
 
 
-@pytest.mark.parametrize("changes", [("'plain'", "'none'"), ("[Warn]", "[Deny]")], ids=["ends", "denies"])
+ELSEWHERE = ("object.metadata.name != 'plain'", "object.spec.template.spec.replicatedJobs.size() > 1")
+
+
+@pytest.mark.parametrize(
+    "changes", [("'plain'", "'none'"), ("[Warn]", "[Deny]"), ELSEWHERE], ids=["ends", "denies", "moves"]
+)
 def test_a_namespace_selector_does_not_keep_a_policy_from_the_runtime_of_the_cluster(
     two_namespaces: Path, compiled: Compiled, changes: tuple[str, str]
 ) -> None:
@@ -127,4 +168,4 @@ def test_a_namespace_selector_does_not_keep_a_policy_from_the_runtime_of_the_clu
     status = int(changes[1] == "[Deny]")
     told = run("render", status=status)
     assert told.output == run("render", "--no-cache", status=status).output
-    assert ("another name" in told.output) is bool(status)
+    assert ("another name" in told.output) is ("'none'" not in changes)

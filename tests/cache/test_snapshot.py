@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trainc.cache import snapshot
-from trainc.cache.snapshot import FINE, Look, Snapshot, complete, renewed, stamp
+from trainc.cache.snapshot import FINE, Look, Snapshot, complete, renewed, stamp, surroundings
 from trainc.pipeline.content import digest_of
 
 FILES = ("trainc.yaml", "jobs/a/one.yaml", "jobs/a/two.yaml", "runtimes/r.yaml", "out/prod/a/one/jobset-one.yaml")
@@ -29,9 +29,13 @@ def put(root: Path, name: str, text: str | bytes = "new") -> None:
     (root / name).write_bytes(text if isinstance(text, bytes) else text.encode())
 
 
-def taken(root: Path, names: tuple[str, ...] = FILES, foreign: tuple[str, ...] = (FOREIGN,)) -> Snapshot | None:
+def incomplete(root: Path, names: tuple[str, ...] = FILES, tops: tuple[str, ...] = ("out",)) -> Snapshot:
     looks = {name: Look(digest_of((root / name).read_bytes())) for name in names}
-    return complete(root, Snapshot(looks, tops=("out",), generated=1, texts={"how": ("what",)}), foreign)
+    return Snapshot(looks, tops=tops, generated=len(tops), texts={"how": ("what",)}, around=surroundings(root))
+
+
+def taken(root: Path, names: tuple[str, ...] = FILES, foreign: tuple[str, ...] = (FOREIGN,)) -> Snapshot | None:
+    return complete(root, incomplete(root, names), foreign)
 
 
 @pytest.fixture
@@ -53,7 +57,7 @@ def test_fresh_files_are_read_again(root: Path, monkeypatch: pytest.MonkeyPatch)
     }
     assert all(second.folders.values())
     monkeypatch.setattr(snapshot, "read_regular", None)  # nothing is read, or listed
-    monkeypatch.setattr("os.listdir", None)
+    monkeypatch.setattr(snapshot, "_same_names", None)
     assert renewed(root, second, by_bytes=False) is second
 
 
@@ -69,6 +73,9 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "a new hidden file in out/": lambda root: put(root, "out/prod/.x"),
     "a new folder in out/": lambda root: (root / "out/dev").mkdir(),
     "a lock": lambda root: put(root, "images.lock.yaml"),
+    "a lock of another name": lambda root: put(root, "images.lock.yml"),
+    "trainc.yaml with capitals": lambda root: put(root, "Trainc.YAML"),
+    "a git repository": lambda root: (root / ".git").mkdir(),
     "a job gone": lambda root: (root / FILES[2]).unlink(),
     "a file of out/ gone": lambda root: (root / FILES[4]).unlink(),
     "a file that becomes a folder": lambda root: ((root / FILES[2]).unlink(), (root / FILES[2]).mkdir()),
@@ -121,6 +128,7 @@ UNSEEN: dict[str, Callable[[Path], object]] = {
     "a job": lambda root: put(root, "jobs/a/three.yaml"),
     "a file in out/": lambda root: put(root, "out/prod/x.yaml"),
     "a lock": lambda root: put(root, "images.lock.yaml"),
+    "a lock of another name": lambda root: put(root, "images.lock.yml"),
     "an empty folder in out/": lambda root: (root / "out/empty").mkdir(),
     "a file gone": lambda root: (root / FILES[1]).unlink(),
     "trainc.yaml as a link": lambda root: ((root / FILES[0]).rename(root / "x"), (root / FILES[0]).symlink_to("x")),
@@ -132,17 +140,15 @@ UNSEEN: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("change", UNSEEN)
 def test_what_the_run_did_not_see(root: Path, change: str) -> None:
-    looks = {name: Look(digest_of((root / name).read_bytes())) for name in FILES}
+    new = incomplete(root)
     UNSEEN[change](root)
-    new = Snapshot(looks, tops=("out",), generated=1, texts={"how": ("what",)})
     assert complete(root, new, (FOREIGN,)) is None
 
 
 def test_what_is_written_elsewhere(root: Path) -> None:
     put(root, "deploy/argocd/prod/x.yaml")
     put(root, "deploy/other.yaml")
-    looks = {name: Look(digest_of((root / name).read_bytes())) for name in (*FILES, "deploy/argocd/prod/x.yaml")}
-    new = Snapshot(looks, tops=("out", "deploy/argocd/prod"), generated=2, texts={"how": ("what",)})
+    new = incomplete(root, (*FILES, "deploy/argocd/prod/x.yaml"), ("out", "deploy/argocd/prod"))
     before = complete(root, new, (FOREIGN,))
     assert before is not None
     put(root, "deploy/another.yaml")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from trainc.cache.checkpoint import Checkpoint
 from trainc.cache.store import Store, cache_folder, open_store
 
 TOOL = "0" * 32
@@ -147,7 +149,8 @@ def test_runs_beside_each_other_leave_one_or_the_other(store: Store, path: Path)
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
-def test_old_tools_are_forgotten_and_nothing_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize("use", [lambda store: store.save("jobs", STORED), Checkpoint.open], ids=["save", "open"])
+def test_old_tools_are_forgotten_and_nothing_else(tmp_path: Path, use: Callable[[Store], object]) -> None:
     tools = [f"{number:032x}" for number in range(6)]
     others = ["mine", "f" * 31, "g" * 32]
     theirs = {"mine", "x.tmp", "x.all", ".y.tmp", f"{'a' * 32}.jobs.bak", f"{'a' * 31}.jobs"}
@@ -159,7 +162,7 @@ def test_old_tools_are_forgotten_and_nothing_else(tmp_path: Path) -> None:
             for file in theirs:
                 (tmp_path / name / file).write_bytes(b"")
         os.utime(tmp_path / name, (time, time))
-    open_in(tmp_path, OTHER).save("jobs", STORED)
+    use(open_in(tmp_path, OTHER))
     assert {each.name for each in tmp_path.iterdir()} == {*others, tools[1], *tools[3:], OTHER}
     assert {each.name for each in (tmp_path / tools[1]).iterdir()} == theirs
     assert all(len(list((tmp_path / name).iterdir())) == 3 for name in (*others, *tools[3:]))

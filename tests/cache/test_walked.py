@@ -173,6 +173,28 @@ def test_what_others_put_into_out_is_seen_at_once(repository: Path, name: str) -
     assert run("render", "--check").output == ""
 
 
+def test_the_place_in_git_is_seen(repository: Path) -> None:
+    put(repository, "trainc.yaml", "environments:\n  prod: {argocd: {repoURL: 'https://example.com/r', write: deploy}}\n")
+    (repository / ".git").mkdir()
+    for _ in range(2):
+        assert "TC013" not in run("render").output
+    (repository / ".git").rename(repository.parent / ".git")
+    for command in (["render", "--check"], ["render"], ["render"]):
+        assert "trainc.yaml is in folder repository of the git repository" in run(*command).output
+
+
+def test_a_file_of_a_wrong_name_is_seen_in_every_format(repository: Path) -> None:
+    formats = ("text", "json")
+    for each in (*formats, *formats):
+        run("render", "--format", each)
+    put(repository, "Trainc.yml", "")
+    for each in (*formats, *formats):
+        assert "not read because of its name" in run("render", "--format", each).output
+    put(repository, "images.lock.yml", "images: {}\n")
+    for command in (["render"], ["render", "--check"]):
+        assert "images.lock.yml:1:1: error[TC011]: " in run(*command, status=1).output
+
+
 def test_notes_on_files_of_others_are_told_every_time(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(repository, "out/prod/README.md", "mine\n")
     pause()

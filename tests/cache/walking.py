@@ -278,7 +278,7 @@ WEIGHTS = {
 }
 
 POINTS: tuple[tuple[Any, str], ...] = (
-    (planning, "read_platform"),
+    (planning, "read_others"),
     (planning, "compile_for"),
     (planning, "look"),
     (planning, "plan"),

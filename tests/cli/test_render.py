@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from small import Process, Run
+from small import RUNTIME, Process, Run, job
 
 from folders import put, tree
 from trainc import Options, Source, compile
@@ -99,3 +99,26 @@ def test_as_a_process(repository: Path, process: Process) -> None:
     assert process("render", cwd=repository).returncode == 0
     done = process("render", "--check", cwd=repository / "jobs/b")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_file_alone_gets_the_runtimes_beside_it(repository: Path, run: Run) -> None:
+    """One of jobs/a, which only its jobs may use, replaces a built-in runtime."""
+    name = "torch-distributed"
+    own = RUNTIME.replace("name: plain", f"name: {name}")
+    put(repository, "jobs/a/own.yaml", f"{own}---\n{job('beside', runtime=name)}")
+    put(repository, "jobs/a/one.yaml", job("one", runtime=name))
+    run("render")
+    whole = written(repository)
+    for path in ("jobs/a/one.yaml", "jobs/b/three.yaml"):
+        for command in (["render"], ["render", "--check"], ["validate"], ["fix"]):
+            assert run(*command, path).exit_code == 0, command
+        assert written(repository) == whole
+    assert "own.yaml" in run("explain", "a/one", "spec").stdout
+    assert "own.yaml" not in run("explain", "b/three", "spec").stdout
+    (repository / "out/prod/a/beside/jobset-beside.yaml").unlink()
+    assert "1 unchanged" in run("render", "jobs/a/one.yaml").stderr, "no other job is written"
+
+
+def test_a_job_is_explained_by_its_name(repository: Path, run: Run) -> None:
+    put(repository, "jobs/a/one.yaml", f"{job('one')}---\n{job('other')}")
+    assert run("explain", "a/other", "metadata").stdout.startswith("JobSet a/other\n")

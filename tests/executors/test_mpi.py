@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 from test_forked import build, same
 
+from cache.walktexts import PLAIN, PLAIN_RUNTIME
 from effort import some
+from folders import put
 from trainc.inputs.source import Document
 from trainc.parallel import mpi
 from trainc.parallel.mpi import Ranks, Shipment, chunk
@@ -74,6 +76,51 @@ def test_ranks_give_what_one_process_gives(repository: Path, monkeypatch: pytest
 
 def test_so_they_do_where_jobs_are_wrong(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     same(build(broken, ranks(monkeypatch)), build(broken, in_order))
+
+
+BESIDE = """\
+---
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: PodGroup
+metadata: {name: one}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: trainer}
+"""
+POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: rule}
+spec:
+  paramKind: {apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob}
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [jobset.x-k8s.io], apiVersions: ["*"], resources: [jobsets], operations: ["*"]}
+  validations: [{expression: "object.metadata.name != params.metadata.name"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: rule}
+spec:
+  policyName: rule
+  validationActions: [Warn]
+  paramRef: {name: one, namespace: default, parameterNotFoundAction: Deny}
+"""
+
+
+def test_ranks_know_objects_beside_runtimes_and_params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = PLAIN_RUNTIME.format(name="plain", image="example.com/img:1")
+    runtime = runtime.replace("spec:\n", "spec:\n  podGroupPolicy: {coscheduling: {}}\n", 1)
+    account = "serviceAccountName: trainer, containers:"
+    put(tmp_path, "runtimes/plain.yaml", runtime.replace("containers:", account) + BESIDE)
+    put(tmp_path, "policies/rule.yaml", POLICY)
+    put(tmp_path, "policies/one.yaml", PLAIN.format(name="one", runtime="plain"))
+    for namespace in "ab":
+        put(tmp_path, f"jobs/{namespace}/one.yaml", PLAIN.format(name="one", runtime="plain"))
+    alone = build(tmp_path, in_order)
+    assert {"TC313", "TC502"} <= {finding.code for finding in alone.findings}
+    same(build(tmp_path, ranks(monkeypatch)), alone)
 
 
 def test_a_rank_that_fails(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

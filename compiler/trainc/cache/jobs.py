@@ -145,7 +145,10 @@ class Keys:
         return _digest([self.platform, runtime, self._policies(home), beside])
 
     def _policies(self, home: str) -> str:
-        """Return the digest of the policies that may match a TrainJob of a namespace, or its objects."""
+        """Return the digest of the policies that may match a TrainJob of a namespace, or its objects.
+
+        Their params may be of any kind, also runtimes or jobs in policies/.
+        """
         policies = self.context.policies
         if policies is None:
             return ""
@@ -154,8 +157,10 @@ class Keys:
             dict.fromkeys(bound for namespace in namespaces for bound in policies.policies.seeing(namespace))
         )
         if (found := self.digests.get(applying)) is None:
-            documents = (one.document for bound in applying for one in (bound.policy, *bound.bindings))
-            found = _digest([[*document_id(document), document.data] for document in documents]).hex()
+            rows: list[tuple[Document, bool | None]]
+            rows = [(one.document, None) for bound in applying for one in (bound.policy, *bound.bindings)]
+            rows += [row for bound in applying for row in policies.policies.params(bound)]
+            found = _digest([[*document_id(document), document.data, placed] for document, placed in rows]).hex()
             self.digests[applying] = found
         return found
 

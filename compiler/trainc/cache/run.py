@@ -288,19 +288,20 @@ class RunCache(Uncached):
         foreign: Collection[str],
         texts: dict[str, tuple[str, ...]],
         reported: Iterable[str],
+        around: tuple[str, ...],
     ) -> None:
         """Store the digests and stamps of files after a full run.
 
         ``platform`` are the inputs besides jobs/, ``todo`` is the plan carried out, if any, and ``foreign`` the files
         below out/ that are not trainc's. ``texts`` are the reports by reporting options, empty if out/ is not up to
-        date; ``reported`` are the files that findings name.
+        date; ``reported`` are the files that findings name, and ``around`` the surroundings before the run.
         """
         looks = {**self.looks, **{source.name: Look(_digest(source)) for source in platform}}
         new = None
         if todo is not None and texts:
             looks |= {file.name: Look(digest_of(file.data)) for file in (*todo.create, *todo.change)}
             generated = len(todo.create) + len(todo.change) + len(todo.unchanged)
-            new = Snapshot(looks, tops=todo.tops, generated=generated, texts=texts, reported=tuple(reported))
+            new = Snapshot(looks, tops=todo.tops, generated=generated, texts=texts, reported=tuple(reported), around=around)
             new = complete(self.root, new, foreign)
         if new is not None and new.is_of_same_files(self.old):  # only the options are new
             new = msgspec.structs.replace(new, texts={**self.old.texts, **texts})

@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from trainc.cache.store import Store
 from trainc.pipeline.content import digest_of
-from trainc.project.files import parents, read_regular
-from trainc.project.read import CONFIG, LOCK, is_input
+from trainc.project.files import parents, read_regular, top_of
+from trainc.project.read import CONFIG, LOCK, is_input, misnamed
 from trainc.project.write import is_ours, is_temporary
 
 INPUTS: Final = ("jobs", "runtimes", "policies")
@@ -47,7 +47,7 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     ``folders`` are those of inputs and of ``tops``, the folders written to; ``ignored`` are files in them that no run
     reads. ``missing`` are names that do not exist, ``parents`` the folders above ``tops``. ``generated`` counts the
     files that trainc wrote. ``texts`` are the reports by reporting options (empty unless out/ was up to date),
-    ``reported`` the files that findings name. ``changed``, which is never stored, are the files below jobs/ whose bytes
+    ``reported`` the files that findings name, ``around`` the ``surroundings`` before the run. ``changed``, which is never stored, are the files below jobs/ whose bytes
     changed since.
     """
 
@@ -60,13 +60,23 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     generated: int = 0
     texts: dict[str, tuple[str, ...]] = {}
     reported: tuple[str, ...] = ()
+    around: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
 
     def is_of_same_files(self, other: Snapshot) -> bool:
-        """Return whether two complete snapshots have the same folders, and files of the same bytes."""
+        """Return whether two complete snapshots have the same folders and surroundings, and files of the same bytes."""
         if self.files.keys() != other.files.keys() or self.folders.keys() != other.folders.keys():
             return False
+        if self.around != other.around:
+            return False
         return all(look.digest == other.files[name].digest for name, look in self.files.items())
+
+
+def surroundings(root: Path) -> tuple[str, ...]:
+    """Return what reports depend on besides files and folders: files that are misnamed, and the place in git."""
+    home = root.resolve()
+    top = top_of(home)
+    return ("" if top is None else ascii(os.fspath(home.relative_to(top))), *misnamed(root))
 
 
 def load_last(root: Path, store: Store, manner: str | None = None, *, by_bytes: bool = False) -> Snapshot | None:
@@ -88,7 +98,7 @@ def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
     base, start = f"{root}/", time.time_ns()
     if not old.texts or any(os.path.lexists(base + name) for name in old.missing):
         return None
-    if not all(map(stamp_of_folder, (base + name for name in old.parents))):
+    if not all(map(stamp_of_folder, (base + name for name in old.parents))) or surroundings(root) != old.around:
         return None
     moved = _moved(((name, look.stamp, stamp(base + name)) for name, look in old.files.items()))
     late = _moved(((name, seen, stamp_of_folder(base + name)) for name, seen in old.folders.items()))
@@ -166,6 +176,8 @@ def complete(root: Path, snapshot: Snapshot, foreign: Collection[str]) -> Snapsh
     except (_Unseen, OSError):
         return None
     if len(seen) < len(snapshot.files) or any(os.path.lexists(base + name) for name in missing):
+        return None
+    if surroundings(root) != snapshot.around:
         return None
     above = {folder for top in snapshot.tops for folder in parents(top)}
     new = replace(snapshot, files=files, folders=folders, ignored=tuple(ignored))

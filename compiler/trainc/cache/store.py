@@ -69,7 +69,6 @@ class Store(msgspec.Struct, frozen=True):
         """Replace a value. A failure is not reported: the next run has no cache."""
         with contextlib.suppress(OSError, UnicodeEncodeError):  # such as the name of a file that is not UTF-8
             data = msgspec.msgpack.encode(value)
-            is_new = not self.folder.is_dir()
             if not self.make_folder():
                 return
             _remove_leftovers(self.folder)
@@ -82,15 +81,16 @@ class Store(msgspec.Struct, frozen=True):
             except BaseException:
                 temporary.unlink(missing_ok=True)
                 raise
-            if is_new:
-                _remove_old_versions(self.folder.parent)
 
     def make_folder(self) -> bool:
-        """Create the folder, and return whether it is private. Raises OSError."""
+        """Create the folder, in place of those of the oldest versions; return whether it is private. Raises OSError."""
+        is_new = not self.folder.is_dir()
         for folder in (self.folder.parent, self.folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not _is_private(folder):
                 return False
+        if is_new:
+            _remove_old_versions(self.folder.parent)
         return True
 
 
@@ -160,10 +160,10 @@ _SIZE: Final = 16
 def fingerprint() -> str:
     """Return 32 hexadecimal digits that differ wherever the same input could give another output.
 
-    Other packages count by name and version.
+    Other packages count by name and version. In another locale, the names of files may be others, or none.
     """
     home = Path(__file__).resolve().parents[1]
-    whole = blake2b(f"{sys.version}\n{sys.platform}\n".encode(), digest_size=_SIZE)
+    whole = blake2b(f"{sys.version}\n{sys.platform}\n{sys.getfilesystemencoding()}\n".encode(), digest_size=_SIZE)
     for line in (*own_files(home), *sorted(_installed())):
         whole.update(line.encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
@@ -186,7 +186,7 @@ def own_files(home: Path) -> list[str]:
     for folder, folders, files in os.walk(home):
         folders[:] = [name for name in folders if name != "__pycache__"]
         for path in (f"{folder}/{name}" for name in files):
-            file = os.stat(path)
+            file = os.stat(path) if os.path.exists(path) else os.lstat(path)  # a broken link, as editors leave
             found.append(f"{path[start:]}\t{file.st_size}\t{file.st_mtime_ns if file.st_mtime_ns > since else 0}\n")
     return sorted(found)
 

@@ -18,8 +18,8 @@ from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.options import Options
 from trainc.pipeline.compile import compile  # noqa: A004 - its public name
 from trainc.plugins.model import Objects
-from trainc.project.environments import JOBS, load_config
-from trainc.project.read import Inputs, merge, read_platform, read_tree
+from trainc.project.environments import JOBS, load_config, read_others
+from trainc.project.read import Inputs, merge, read_tree
 from trainc.provenance.explain import Miss, Table, Unknown, as_json, as_text, field_name, find, table
 from trainc.provenance.explain import choose as choose_objects
 
@@ -34,11 +34,12 @@ def explain_job(root: Path, what: str, field: str, environment: str | None, outp
     if has_errors(findings):
         return _report_errors(findings)
     namespace, _, name = what.partition("/")
-    inputs = merge([_read(namespace, name, root), read_platform(root)])
+    own = _read(namespace, name, root)
+    inputs = merge([own, read_others(root, (source.name for source in own.sources))])
     for each in environments:
         options = config.options(each)
         build = compile(inputs.sources, options)
-        objects: Objects = build.jobs[0].objects if build.jobs else ()
+        objects: Objects = next((job.objects for job in build.jobs if job.name == name), ())
         if name == FOLDER:  # the objects that the jobs of a namespace share
             target = options.settings.namespaces.get(namespace, namespace)
             objects = tuple(one.obj for one in build.shared if one.namespace == target)

@@ -22,7 +22,7 @@ from trainc.findings.fixes import FIXABLE, NEW_RUN, Action, Fix, fix_of
 from trainc.findings.text import position
 from trainc.inputs.source import Source
 from trainc.pipeline.context import Keep
-from trainc.project.environments import JOBS, Outcome, compile_for, parse_config, read_crds
+from trainc.project.environments import JOBS, Outcome, compile_for, parse_config, read_crds, read_others
 from trainc.project.fixing import EditError, Files, Fixed, Result, check_editable, diff_text, fix_all, write_sources
 from trainc.project.read import (
     CONFIG,
@@ -32,7 +32,6 @@ from trainc.project.read import (
     name_below,
     read_config,
     read_lock,
-    read_platform,
     read_tree,
 )
 
@@ -85,7 +84,8 @@ def command(
     as validate prints them.
     """
     _check(root, codes, paths)
-    configuration, lock, platform = read_config(root), read_lock(root), read_platform(root)
+    configuration, lock = read_config(root), read_lock(root)
+    platform = read_others(root, (name_below(root, Path.cwd(), path) for path in paths))
     whole = [read_tree(root, JOBS), platform, *(Inputs(own.sources) for own in (configuration, lock))]
     inputs, crds = merge(read_paths(root, paths) or whole), read_crds(root, Path.cwd(), crd_dirs)
     before = revision_of(root, base, Path.cwd(), paths, "'--base'")

@@ -20,7 +20,7 @@ from trainc.findings.display import counted
 from trainc.kube.names import is_dns1123_label
 from trainc.project.files import parents, read_regular
 from trainc.project.read import CONFIG, has_config
-from trainc.project.revisions import remote_and_branch, top_of
+from trainc.project.revisions import remote_and_branch
 from trainc.project.scaffold import NewFile, Setup, init_files
 from trainc.project.write import create
 

@@ -120,11 +120,13 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
             return _report_last(last, (), mode)
 
     from trainc.cache.run import RunCache, with_cache
+    from trainc.cache.snapshot import surroundings
     from trainc.cli.compiling import executor_of, reading, request_of
     from trainc.project.environments import load_config
     from trainc.project.planning import plan_request
     from trainc.project.write import apply
 
+    around = () if store is None else surroundings(root)
     config, findings = load_config(root)
     if has_errors(findings):
         return reporter.report(findings)
@@ -150,7 +152,7 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
             document for each in planned.findings for document in (each.document, *(r.document for r in each.related))
         )
         reported = sorted({document.source.name for document in about})
-        used_cache.save_files(planned.platform, planned.plan, planned.foreign, texts, reported)
+        used_cache.save_files(planned.platform, planned.plan, planned.foreign, texts, reported, around)
         if status == CLEAN:
             used_cache.remove_checkpoint()
     return status

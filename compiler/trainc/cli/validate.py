@@ -33,12 +33,13 @@ from trainc.project.environments import (
     compile_for,
     load_config,
     read_crds,
+    read_others,
 )
 from trainc.project.read import (
     Inputs,
     merge,
+    name_below,
     read_beside_policies,
-    read_platform,
     read_tree,
 )
 
@@ -96,7 +97,7 @@ def command(
     store = open_store(root) if use_cache else None
 
     def compiled(cache: RunCache | None) -> Outcome:
-        platform = read_platform(root)
+        platform = read_others(root, (name_below(root, folder, path) for path in paths))
         merged = merge([*(inputs or [read_tree(root, JOBS, None if cache is None else cache.read)]), platform])
         return compile_for(
             merged,

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from trainc.documents.classify import classify, with_namespace
+from trainc.documents.classify import JOBS, classify, with_namespace
 from trainc.documents.load import load
 from trainc.findings.suppression import WORD
 from trainc.inputs.source import Document, Source
@@ -30,7 +30,10 @@ MISSING: Final = "mpi4py with an MPI library is needed: pip install 'trainc[mpi]
 
 
 class Shipment(msgspec.Struct, frozen=True):
-    """The sources from which a rank prepares an environment."""
+    """The sources from which a rank prepares an environment.
+
+    ``uses`` has the file of each job's runtime, and the job's namespace.
+    """
 
     environment: str
     keep: str
@@ -38,13 +41,17 @@ class Shipment(msgspec.Struct, frozen=True):
     lock: Source | None
     crds: tuple[Source, ...]
     sources: tuple[Source, ...]
+    uses: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(cls, context: Context) -> Shipment:
         """Return the sources that the ranks of a run need."""
         options = context.options
         config, lock = options.config_document, options.lock.document
-        sources = {document.source.name: document.source for document in context.documents.others}
+        jobs = context.documents.jobs
+        others = (*context.documents.others, *(job for job in jobs if not job.source.name.startswith(JOBS)))
+        sources = {document.source.name: document.source for document in others}
+        uses = {(source.name, namespace) for source, namespace in context.runtimes.uses(jobs)}
         return cls(
             options.environment,
             context.keep.value,
@@ -52,6 +59,7 @@ class Shipment(msgspec.Struct, frozen=True):
             lock.source if lock is not None else None,
             options.crds,
             tuple(source for _, source in sorted(sources.items())),
+            tuple(sorted(uses)),
         )
 
     def context(self) -> Context:
@@ -61,7 +69,9 @@ class Shipment(msgspec.Struct, frozen=True):
         options = replace(config, lock=lock).options(self.environment, self.crds)
         loaded = load_all(self.sources)
         classified, _ = classify(loaded.documents)
-        return Context.of(classified, loaded.documents, loaded.sources, options, Keep(self.keep))
+        by_name = {source.name: source for source in loaded.sources}
+        uses = [(by_name[name], namespace) for name, namespace in self.uses]
+        return Context.of(classified, loaded.documents, loaded.sources, options, Keep(self.keep), uses)
 
 
 class Ranks:

@@ -62,9 +62,18 @@ class Context(msgspec.Struct, frozen=True, eq=False):
 
     @classmethod
     def of(
-        cls, documents: Documents, loaded: Iterable[Document], sources: Iterable[Source], options: Options, keep: Keep
+        cls,
+        documents: Documents,
+        loaded: Iterable[Document],
+        sources: Iterable[Source],
+        options: Options,
+        keep: Keep,
+        uses: Iterable[tuple[Source, str]] | None = None,
     ) -> Context:
-        """Admit everything that is not a job. ``documents`` are those ``loaded`` from ``sources``, by kind."""
+        """Admit everything that is not a job. ``documents`` are those ``loaded`` from ``sources``, by kind.
+
+        ``uses`` has the source of each job's runtime, and the job's namespace; by default those of ``documents``.
+        """
         companions = admit_companions(documents.cluster.values(), options.crds, faithful=options.faithful)
         cluster = {**documents.cluster, **{identity(document): document for document in companions.documents}}
         base = Base.of(options.base, options.environment)
@@ -78,7 +87,7 @@ class Context(msgspec.Struct, frozen=True, eq=False):
         report_rules = ReportRules.of((*sources, *options.crds), loaded, options, comments)
         unplaced, placed, seen = frozenset[Key](), dict[Key, Document](), documents.cluster
         if not options.faithful and (unplaced := without_namespace(documents, loaded)):
-            placed = in_namespaces(seen, unplaced, runtimes.uses(documents.jobs))
+            placed = in_namespaces(seen, unplaced, runtimes.uses(documents.jobs) if uses is None else uses)
             seen = {key: document for key, document in seen.items() if key not in unplaced} | placed
         context = cls(
             *(documents, companions, cluster, base, policies, update_rules, runtimes, report_rules, options, keep),

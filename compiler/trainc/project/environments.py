@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from trainc.admission.companions import read_definitions
+from trainc.documents.classify import RUNTIMES
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, Silenced, has_errors, report, severities, sort_key
 from trainc.findings.settling import JobFindings, ReportRules, collapse
@@ -43,6 +44,7 @@ from trainc.project.read import (
     read_given,
     read_lock,
     read_platform,
+    read_tree,
 )
 
 JOBS = "jobs"
@@ -111,6 +113,21 @@ def parse_config(inputs: Inputs, locked: Inputs) -> tuple[Config, tuple[Finding,
     config, findings = parse(inputs.sources[0] if inputs.sources else None)
     lock, found = parse_lock(locked.sources[0] if locked.sources else None)
     return replace(config, lock=lock), (*inputs.findings, *findings, *locked.findings, *found)
+
+
+def read_others(root: Path, names: Iterable[str | None]) -> Inputs:
+    """Read what jobs depend on besides their own files: runtimes/, policies/, and runtimes beside them.
+
+    ``names`` are files and folders to compile. Of a file below jobs/, the others in its folder may have such runtimes.
+    """
+    files = {name for name in names if name is not None and name.startswith(f"{JOBS}/") and name.count("/") > 1}
+    folders = sorted({name.rpartition("/")[0] for name in files})
+    found = (source for folder in folders for source in read_tree(root, folder).sources if source.name not in files)
+    return merge([Inputs(tuple(filter(_has_runtime, found))), read_platform(root)])
+
+
+def _has_runtime(source: Source) -> bool:
+    return RUNTIMES[0] in source.decoded() and any(one.data.get("kind") in RUNTIMES for one in load(source)[0])
 
 
 def compile_for(
@@ -183,7 +200,7 @@ def check_file(
     root: Path, source: Source, config: Config, findings: Iterable[Finding] = (), base: Revision | None = None
 ) -> tuple[Finding, ...]:
     """Compile a file of jobs/ for all environments, and return the findings, as ``trainc validate FILE`` does."""
-    platform = read_platform(root)
+    platform = read_others(root, (source.name,))
     inputs, partly = merge([Inputs((source,)), platform]), platform.sources
     names, kept = config.environments, Keep.SUMMARIES
     return compile_for(inputs, config, names, findings, partly=partly, base=base, keep=kept).findings

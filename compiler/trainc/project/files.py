@@ -130,6 +130,11 @@ def is_outside(home: str, real: str) -> bool:
     return not real.startswith(start) or _GIT in real[len(start) :].lower().split(os.sep)
 
 
+def top_of(folder: Path) -> Path | None:
+    """Return the top of the git repository that a folder is in, or None."""
+    return next((each for each in (folder, *folder.parents) if (each / _GIT).exists()), None)
+
+
 OWNED: Final = f"# {HEADER}".encode()
 """The start of the first line of every file that trainc writes."""
 

@@ -20,10 +20,9 @@ from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor
 from trainc.pipeline.layout import argocd_files, flux_files
 from trainc.project.config import CODE, FILE, Config
-from trainc.project.environments import JOBS, Outcome, Uncached, compile_for, with_empty
-from trainc.project.files import Kind
-from trainc.project.read import merge, read_platform, read_tree
-from trainc.project.revisions import top_of
+from trainc.project.environments import JOBS, Outcome, Uncached, compile_for, read_others, with_empty
+from trainc.project.files import Kind, top_of
+from trainc.project.read import merge, read_tree
 from trainc.project.write import OUT, Plan, foreign_files, look, plan
 
 
@@ -76,7 +75,7 @@ def plan_request(
     """Read, compile and compare with out/; ``findings`` are those of trainc.yaml. Raises Changed."""
     root, config = request.root, request.config
     cache = cache or Compressing(root)
-    platform = read_platform(root)
+    platform = read_others(root, request.names)
     inputs = merge([*(read_tree(root, name, cache.read) for name in request.names), platform])
     partly = () if JOBS in request.names else platform.sources
     environments = request.environments
@@ -120,6 +119,7 @@ def _scopes(request: Request, outcome: Outcome) -> Iterator[str]:
         return
     # jobs/<namespace> covers its whole namespace, unless other folders map to it; a file covers its own jobs.
     homes = [name.partition("/")[2] for name in request.names if name.count("/") == 1]
+    below = tuple(f"{name}/" for name in request.names)
     for environment, jobs in outcome.jobs.items():
         namespaces = settings(request.config, environment).namespaces
         for home in homes:
@@ -132,7 +132,8 @@ def _scopes(request: Request, outcome: Outcome) -> Iterator[str]:
             for job in inside:
                 if job.name != FOLDER and job.is_dir() and not job.is_symlink():
                     yield f"{OUT}/{environment}/{namespace}/{job.name}"
-        yield from (f"{OUT}/{environment}/{job.namespace}/{job.name}" for job in jobs)
+        chosen = (job for job in jobs if f"{job.document.source.name}/".startswith(below))
+        yield from (f"{OUT}/{environment}/{job.namespace}/{job.name}" for job in chosen)
 
 
 def settings(config: Config, environment: str) -> Settings:

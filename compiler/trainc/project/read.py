@@ -128,11 +128,11 @@ def read_lock(root: Path) -> Inputs:
 
 
 def _read_own(root: Path, name: str) -> Inputs:
-    misnamed = tuple(_misnamed(root, name))
+    others = tuple(_misnamed(root, name))
     if not _exists(root / name):
-        return Inputs((), misnamed)
+        return Inputs((), others)
     inputs = _outside(name) if leads_out(root, root / name) else read_file(root / name, name)
-    return replace(inputs, findings=(*inputs.findings, *misnamed))
+    return replace(inputs, findings=(*inputs.findings, *others))
 
 
 def _misnamed(root: Path, name: str) -> Iterator[Finding]:
@@ -148,6 +148,11 @@ def _misnamed(root: Path, name: str) -> Iterator[Finding]:
             document, severity = Document(Source(other, b""), {}), Severity.WARNING if exists else None
             message = "not read because of its name"
             yield report("TC011", document, (), message, severity=severity, found=other, expected=name, hint=hint)
+
+
+def misnamed(root: Path) -> tuple[str, ...]:
+    """Return the names of the files that someone may take for trainc.yaml or images.lock.yaml."""
+    return tuple(finding.file for name in (CONFIG, LOCK) for finding in _misnamed(root, name))
 
 
 def read_platform(root: Path) -> Inputs:

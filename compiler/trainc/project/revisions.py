@@ -22,7 +22,7 @@ from trainc.findings.display import is_printable
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Packed, Source
 from trainc.project.config import parse, read_document
-from trainc.project.files import LIMIT, MAX_TOTAL, OWNED, Blob, Kind
+from trainc.project.files import LIMIT, MAX_TOTAL, OWNED, Blob, Kind, top_of
 from trainc.project.links import LINK, Entry, TooManyLinksError, Tree
 from trainc.project.read import CONFIG, LOCK, OUT, SUFFIXES, is_given, is_input
 
@@ -110,11 +110,6 @@ def index_of(root: Path, folder: str) -> dict[str, Kind]:
     entries = (line.partition(b"\t") for line in filter(None, listing.split(b"\0")))
     kinds = {os.fsdecode(name)[len(prefix) :]: head.partition(b" ")[0].decode("ascii") for head, _, name in entries}
     return {name: _KINDS.get(mode, Kind.OTHER) for name, mode in kinds.items()}
-
-
-def top_of(folder: Path) -> Path | None:
-    """Return the top of the git repository that a folder is in, or None."""
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
 
 
 def remote_and_branch(root: Path) -> tuple[str, str]:

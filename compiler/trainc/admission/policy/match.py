@@ -215,7 +215,12 @@ def scope(policy: Stored, cluster: Cluster) -> bool | None:
     if not objects:
         missing = f"{group}/{version}, Kind={kind}"
         raise ConfigurationError(f"failed to find resource referenced by paramKind: '{missing}'")
-    return True if any(_NAMESPACE in document.marks() for _, _, document in objects) else None
+    return True if any(is_placed(document) for _, _, document in objects) else None
+
+
+def is_placed(document: Document) -> bool:
+    """Return whether a document is written with a namespace, which its data has in any case."""
+    return _NAMESPACE in document.marks()
 
 
 def collect(policy: Stored, binding: Stored, namespace: str, cluster: Cluster) -> tuple[Document | None, ...]:

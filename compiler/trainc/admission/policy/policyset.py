@@ -37,6 +37,7 @@ from trainc.admission.policy.match import (
     Cluster,
     apply,
     depends_on_object,
+    is_placed,
     lacks_params,
     lacks_scope,
     own,
@@ -55,7 +56,7 @@ from trainc.findings import Finding, has_errors
 from trainc.findings.redaction import MASK, masked_object
 from trainc.inputs.source import Document
 from trainc.kube.gojson import go_json, trim_space
-from trainc.schema.kinds import BUILT_IN, Registry
+from trainc.schema.kinds import BUILT_IN, Registry, split_version
 
 _EXEMPT = frozenset(
     f"{mode}{kind}"
@@ -112,6 +113,13 @@ class PolicySet(Struct, frozen=True, eq=False):
             return own and (bound.policy.has_params or any(others))
 
         return tuple(filter(sees_it, self.bound))
+
+    def params(self, bound: Bound) -> Iterator[tuple[Document, bool]]:
+        """Yield the objects of the kind of a policy's params, and whether each is written with a namespace."""
+        if bound.policy.has_params:
+            api_version, kind = param_kind(bound.policy)
+            for _, _, document in self.cluster.of_kind(split_version(api_version)[0], kind):
+                yield document, is_placed(document)
 
     def without_params(self) -> Iterator[tuple[Document, Document]]:
         """Yield policies and Deny bindings with params that admit everything because no params were found."""
