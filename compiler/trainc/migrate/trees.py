@@ -7,6 +7,7 @@ the trees have no comments; they are read from the text, and inserted into the n
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,13 +20,19 @@ import msgspec
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import ReusedAnchorWarning
+from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.representer import RoundTripRepresenter
+from ruamel.yaml.scalarstring import PlainScalarString, SingleQuotedScalarString
 
 from trainc.basics.jsonvalues import Path
 from trainc.documents.load import comments, load
+from trainc.documents.scalars import kubernetes
 from trainc.inputs.source import Document, Mark, Source
 
-_WIDTH: Final = 1 << 16
+_WIDTH: Final = 1 << 30
 """Lines are not folded."""
+_BREAK: Final = re.compile("[\r\u0085\u2028\u2029]")
+"""The line breaks of YAML besides the line feed: they end a comment, too."""
 
 
 class Comment(msgspec.Struct):
@@ -37,6 +44,35 @@ class Comment(msgspec.Struct):
 
 Comments = Mapping[tuple[int, Any], Comment]
 """Comments by the identity of a mapping or list, and the key or index in it; None is its end."""
+
+
+class _Representer(RoundTripRepresenter):
+    """Writes a string in quotes if Kubernetes, which reads YAML 1.1, would take it for something else.
+
+    A quoted string has one line: a comment that is added to its first line must not become a part of it.
+    """
+
+    def represent_text(self, text: str) -> ScalarNode:
+        """Represent a string without quotes of its own, or in single quotes."""
+        if "\n" in text:
+            return self.represent_scalar(_TEXT, text, style='"')
+        return self.represent_scalar(_TEXT, text, style=None if type(text) is str and _is_string(text) else "'")
+
+
+_TEXT: Final = "tag:yaml.org,2002:str"
+_Representer.add_representer(str, _Representer.represent_text)
+_Representer.add_representer(SingleQuotedScalarString, _Representer.represent_text)
+
+
+def _is_string(text: str) -> bool:
+    """Return whether an unquoted text is a string for Kubernetes and other readers."""
+    reading = kubernetes(text)
+    return isinstance(reading.value, str) and reading.agrees
+
+
+def _as_written(scalar: Any) -> Any:
+    """Return a scalar of a document so that it is written as it was, such as ``yes``, which ruamel.yaml reads as text."""
+    return PlainScalarString(scalar) if type(scalar) is str and not _is_string(scalar) else scalar
 
 
 def mapping(**values: Any) -> CommentedMap:
@@ -59,6 +95,7 @@ def ordered(tree: CommentedMap, *keys: str) -> CommentedMap:
 
 def _yaml() -> YAML:
     yaml = YAML(typ="rt")
+    yaml.Representer = _Representer
     yaml.preserve_quotes = True
     yaml.allow_duplicate_keys = True
     yaml.width = _WIDTH
@@ -77,12 +114,12 @@ def read_tree(text: str) -> Any:
 def _plain(tree: Any, *, is_json: bool) -> Any:
     """Return a tree without comments, anchors and merge keys, and without the braces of a document in JSON."""
     if not isinstance(tree, CommentedMap | CommentedSeq):
-        return tree
+        return _as_written(tree)
     new: Any = CommentedMap() if isinstance(tree, CommentedMap) else CommentedSeq()
     for key, value in tree.items() if isinstance(tree, CommentedMap) else enumerate(tree):
         child = _plain(value, is_json=is_json)
         if isinstance(new, CommentedMap):
-            new[str(key) if is_json else key] = child
+            new[str(key) if is_json else _as_written(key)] = child
         else:
             new.append(child)
     if not is_json and tree.fa.flow_style():
@@ -152,7 +189,7 @@ def comments_of(document: Document, first: int, last: int) -> tuple[dict[Path, C
     end: list[str] = []
     for mark in found:
         line = lines[mark.line - 1]
-        text = line[mark.column - 1 :].rstrip()
+        text = _BREAK.split(line[mark.column - 1 :], maxsplit=1)[0].rstrip()
         if line[: mark.column - 1].strip():
             if before := bisect_left(nodes, mark, key=itemgetter(0)):
                 entry = table.setdefault(nodes[before - 1][2], Comment())
