@@ -238,3 +238,17 @@ def test_a_comment_ends_at_every_line_break_of_yaml(line_break: str) -> None:
     (job,) = files(text).values()
     (again,), findings = load(Source("", job))
     assert (again.data["metadata"], findings) == ({"name": "a", "labels": {"x": "z"}}, ())
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [("args: ['a\nb c', \"d\n e\"]", None), ("args: &x [a]\n    command: *x", ["a"]), ("args: *outside", None)],
+)
+def test_a_copied_item_of_a_list_has_the_same_values(item: str, words: list[str] | None) -> None:
+    job = "apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  metadata: {name: a}\n  spec:\n"
+    job += f"    labels: {{a: b}}\n    trainer:\n      {item}\n".replace("\n    command", "\n      command")
+    text = f"apiVersion: v1\nkind: List\nmetadata: {{finalizers: &outside [a]}}\nitems:\n- {job}"
+    result = import_documents([Source("a.yaml", text)])
+    copies = [document.data for file in result.files for document in load(Source("", file.text))[0]]
+    assert [get(copy, "spec", "trainer", "args") for copy in copies] == ([words] if words else [])
+    assert [one.code for one in result.findings if "layout" in one.message] == ([] if words else ["TC030"])
