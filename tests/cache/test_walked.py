@@ -174,7 +174,11 @@ def test_what_others_put_into_out_is_seen_at_once(repository: Path, name: str) -
 
 
 def test_the_place_in_git_is_seen(repository: Path) -> None:
-    put(repository, "trainc.yaml", "environments:\n  prod: {argocd: {repoURL: 'https://example.com/r', write: deploy}}\n")
+    put(
+        repository,
+        "trainc.yaml",
+        "environments:\n  prod: {argocd: {repoURL: 'https://example.com/r', write: deploy}}\n",
+    )
     (repository / ".git").mkdir()
     for _ in range(2):
         assert "TC013" not in run("render").output

@@ -20,6 +20,7 @@ from trainc.documents.edit import Edit, apply
 from trainc.documents.load import load
 from trainc.findings import CODES
 from trainc.findings.fixes import FIXABLE, NEW_RUN, Action, Fix
+from trainc.inputs.source import Document
 from trainc.pipeline.compile import compile as compiled
 from trainc.project.environments import Outcome
 from trainc.project.fixing import fix_all, read_documents
@@ -227,3 +228,35 @@ def test_the_page_decides_for_every_code_with_a_hint() -> None:
     assert codes_of(fixes) == {*FIXABLE, *NEW_RUN}
     assert codes_of(fixes) & codes_of(reasons) == set()
     assert hinted() - codes_of(fixes) == codes_of(reasons)
+
+
+def test_impossible_edits_of_many_documents_cost_few_reads() -> None:
+    reads = 0
+
+    def read(source: Source) -> tuple[tuple[Document, ...], int]:
+        nonlocal reads
+        reads += 1
+        return load(source)[0], 0
+
+    one = "apiVersion: v1\nkind: X\nmetadata: {name: n%d}\nspec:\n  a: &a {b: 1}\n  c: %s\n"
+    text = "---\n".join(one % (number, "*a" if number % 3 else "{}") for number in range(300))
+    edits = [Edit(number, Fix(Action.RENAME, ("spec", "a", "b"), "z")) for number in range(300)]
+    edited, done = apply(Source("a.yaml", text), edits, read)
+    assert [edit.index for edit in done] == [*range(0, 300, 3)]
+    assert str(edited.text).count("{z: 1}") == 100
+    assert reads < 5
+
+
+def test_many_impossible_edits_of_one_document_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trainc.documents.edit._MOST_READ", 0)
+    fields = "".join(f"  a{number}: &a{number} {{b: 1}}\n  c{number}: *a{number}\n" for number in range(100))
+    source = Source("a.yaml", f"apiVersion: v1\nkind: X\nmetadata: {{name: x}}\nspec:\n  last: {{b: 1}}\n{fields}")
+    reads: list[Source] = []
+
+    def read(each: Source) -> tuple[tuple[Document, ...], int]:
+        reads.append(each)
+        return load(each)[0], 0
+
+    edits = [Edit(0, Fix(Action.RENAME, ("spec", f"a{number}", "b"), "z")) for number in range(100)]
+    assert apply(source, edits, read) == (source, ())
+    assert len(reads) == 3

@@ -183,3 +183,17 @@ def test_a_very_long_line() -> None:
 def test_a_kind_that_is_a_list() -> None:
     _, findings = read("apiVersion: v1\nkind: [a]\nmetadata: {}\n")
     assert [finding.message for finding in findings] == ["kind is not a string", "metadata.name is missing"]
+
+
+@pytest.mark.parametrize(("blanks", "count"), [(4095, 2), (4096, 0)])
+def test_kubectl_looks_for_json_in_the_first_bytes_only(blanks: int, count: int) -> None:
+    value = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}\n'
+    documents, findings = load(Source("a.yaml", "\n" * blanks + value + value))
+    assert (len(documents), [finding.code for finding in findings]) == (count, [] if count else ["TC002"])
+
+
+@pytest.mark.parametrize(("text", "is_blank"), [("\u3000", True), ("\x1c", False), ("\x1f", False)])
+def test_what_is_blank_after_a_separator_is_so_for_go(text: str, is_blank: bool) -> None:
+    value = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
+    documents, findings = load(Source("a.yaml", f"{value}---{text}\n{value}"))
+    assert (len(documents), [finding.code for finding in findings]) == ((2, []) if is_blank else (1, ["TC002"]))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 
 import pytest
 
 from trainc import Source
+from trainc.basics.jsonvalues import get
 from trainc.documents.load import load
 from trainc.migrate import import_documents
-from trainc.migrate.trees import read_tree, write_tree
+from trainc.migrate.trees import mapping, read_tree, sequence, write_tree
 
 JOB = """\
 apiVersion: kubeflow.org/v1
@@ -201,3 +203,54 @@ def test_a_namespace_that_is_no_text_is_refused() -> None:
     version = "apiVersion: trainer.kubeflow.org/v1alpha1\n"
     reference = "  runtimeRef: {name: r, kind: TrainingRuntime}\n"
     assert files(f"{version}{runtime}---\n{version}{job}{reference}") == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["on", "y", "No", "OFF", "0b1", "1_000", "012", "12:30", "=", "<<", "a\nb", "1e3", "null"]
+)
+def test_a_string_that_a_converter_adds_stays_a_string(text: str) -> None:
+    tree = mapping(apiVersion="v1", kind="X", metadata=mapping(name=text))
+    tree["spec"] = mapping(**{text: text}, items=sequence(text))
+    (document,), findings = load(Source("", write_tree(tree)))
+    assert (document.data["metadata"], findings) == ({"name": text}, ())
+    assert document.data["spec"] == {text: text, "items": [text]}
+
+
+def test_keys_of_json_stay_strings() -> None:
+    text = JOB.format(name="a", more="").replace("metadata: {", "metadata: {labels: {'on': 'yes'}, ")
+    (document,), _ = load(Source("", text))
+    (job,) = files(json.dumps(document.data)).values()
+    (again,), findings = load(Source("", job))
+    assert (get(again.data, "metadata", "labels"), findings) == ({"on": "yes"}, ())
+
+
+def test_a_comment_does_not_become_a_part_of_a_string() -> None:
+    more = ", 'a\n\n              b', # Beside.\n              \"c\n\n              d\" # Also beside.\n              "
+    (job,) = files(JOB.format(name="a", more=more)).values()
+    (again,), _ = load(Source("", job))
+    assert get(again.data, "spec", "trainer", "command") == ["torchrun", "--nproc-per-node=1", "a\nb", "c\nd"]
+    assert "# Beside." in job
+    assert "# Also beside." in job
+
+
+@pytest.mark.parametrize("line_break", ["\r", "\u0085", "\u2028", "\u2029"])
+def test_a_comment_ends_at_every_line_break_of_yaml(line_break: str) -> None:
+    labels = f"metadata: # One.{line_break}  labels: # Two.{line_break}    x: z{line_break}  "
+    text = JOB.format(name="a", more="").replace("metadata: {name: a}", f"{labels}name: a")
+    (job,) = files(text).values()
+    (again,), findings = load(Source("", job))
+    assert (again.data["metadata"], findings) == ({"name": "a", "labels": {"x": "z"}}, ())
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [("args: ['a\nb c', \"d\n e\"]", None), ("args: &x [a]\n    command: *x", ["a"]), ("args: *outside", None)],
+)
+def test_a_copied_item_of_a_list_has_the_same_values(item: str, words: list[str] | None) -> None:
+    job = "apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  metadata: {name: a}\n  spec:\n"
+    job += f"    labels: {{a: b}}\n    trainer:\n      {item}\n".replace("\n    command", "\n      command")
+    text = f"apiVersion: v1\nkind: List\nmetadata: {{finalizers: &outside [a]}}\nitems:\n- {job}"
+    result = import_documents([Source("a.yaml", text)])
+    copies = [document.data for file in result.files for document in load(Source("", file.text))[0]]
+    assert [get(copy, "spec", "trainer", "args") for copy in copies] == ([words] if words else [])
+    assert [one.code for one in result.findings if "layout" in one.message] == ([] if words else ["TC030"])

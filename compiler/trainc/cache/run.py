@@ -301,7 +301,9 @@ class RunCache(Uncached):
         if todo is not None and texts:
             looks |= {file.name: Look(digest_of(file.data)) for file in (*todo.create, *todo.change)}
             generated = len(todo.create) + len(todo.change) + len(todo.unchanged)
-            new = Snapshot(looks, tops=todo.tops, generated=generated, texts=texts, reported=tuple(reported), around=around)
+            new = Snapshot(
+                looks, tops=todo.tops, generated=generated, texts=texts, reported=tuple(reported), around=around
+            )
             new = complete(self.root, new, foreign)
         if new is not None and new.is_of_same_files(self.old):  # only the options are new
             new = msgspec.structs.replace(new, texts={**self.old.texts, **texts})

@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -44,6 +45,9 @@ class _Span(NamedTuple):
     text: str
 
 
+_MOST_READ: Final = 5_000_000
+"""The most characters that the trials of edits read together, besides the first two."""
+
 _PLAIN = lazy(r"[A-Za-z0-9](?:[A-Za-z0-9_./@-]|:(?=[A-Za-z0-9_]))*")
 _EMPTY_VALUE = lazy(r":[ \t]*(\{\s*\}|null|~|)[ \t]*(?:#[^\n]*|\r?\n|\Z|[,}])")
 _FLOW = re.compile(r"\s*:\s*\{")
@@ -74,20 +78,52 @@ def apply(source: Source, edits: Sequence[Edit], read: Read) -> tuple[Source, tu
             possible.append(edit)
     if not possible:
         return source, ()
-    new = _replace(source, spans)
-    after, remaining = read(new)
-    expected = _expected(numbered, possible)
-    is_expected = [document.index for document in after] == [*expected] and all(
-        same(document.data, expected[document.index]) for document in after
-    )
-    if remaining <= problems and is_expected:
-        return new, tuple(possible)
-    if len(possible) == 1:
-        return source, ()
-    half = len(possible) // 2
-    first, done = apply(source, possible[:half], read)
-    second, more = apply(first, possible[half:], read)
-    return second, (*done, *more)
+    kept = _verified(source, list(zip(spans, possible, strict=True)), numbered, problems, read)
+    return _replace(source, [span for span, _ in kept]), tuple(edit for _, edit in kept)
+
+
+_Placed: TypeAlias = list[tuple[_Span, Edit]]
+"""Edits in order, with their spans."""
+
+
+def _verified(source: Source, placed: _Placed, numbered: dict[int, Document], problems: int, read: Read) -> _Placed:
+    """Return the edits after which each document has the expected data.
+
+    The edits of documents that have not are tried again in halves, those of all documents at once. What is untried
+    when ``_MOST_READ`` characters are read is left out.
+    """
+    verified: _Placed = []
+    of_documents: dict[int, _Placed] = {}
+    for each in placed:
+        of_documents.setdefault(each[1].index, []).append(each)
+    trials = [[*of_documents.values()]]
+    left = _MOST_READ + 2 * len(source.text)
+    while trials and left > 0:
+        left -= len(source.text)
+        groups = trials.pop()
+        edits = sorted((each for group in (verified, *groups) for each in group), key=itemgetter(0))
+        after, remaining = read(_replace(source, [span for span, _ in edits]))
+        data = {document.index: document.data for document in after}
+        expected = _expected(numbered, [edit for _, edit in edits])
+        spoiled = {index for index, each in expected.items() if index not in data or not same(data[index], each)}
+        if remaining <= problems and data.keys() == expected.keys() and not spoiled:
+            verified = edits
+            continue
+        if spoiled:
+            trials += _halves(group for group in groups if group[0][1].index in spoiled)
+            trials.append([group for group in groups if group[0][1].index not in spoiled])
+        elif len(groups) > 1:  # one of them has an effect on other documents
+            trials += groups[: len(groups) // 2], groups[len(groups) // 2 :]
+        else:
+            trials += _halves(groups)
+        trials = [trial for trial in trials if trial]
+    return verified
+
+
+def _halves(groups: Iterable[_Placed]) -> list[list[_Placed]]:
+    """Return the first halves of the groups and the second ones; groups of one edit have none."""
+    parts = [(group[: len(group) // 2], group[len(group) // 2 :]) for group in groups if len(group) > 1]
+    return [list(half) for half in zip(*parts, strict=True)]
 
 
 def _span(source: Source, document: Document | None, edit: Edit) -> _Span | None:

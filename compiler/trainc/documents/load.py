@@ -21,11 +21,14 @@ from trainc.documents.yaml import offsets, read_yaml
 from trainc.findings import Finding
 from trainc.findings.reporting import report_fault
 from trainc.inputs.source import Document, Mark, Source
+from trainc.kube.gojson import trim_space
 from trainc.schema.inputs import INPUTS
 from trainc.schema.wording import QUOTE_IT, show_unquoted
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
 _BLANKS = re.compile(r"[^\S\n]*")
+_PEEKED = 4096
+"""The bytes at the start of a text in which kubectl and Argo CD look for the ``{`` of JSON."""
 
 NAMELESS = {row.kind: row.stage for row in INPUTS if row.stage}
 """The stage at which an API server rejects custom resources without a name."""
@@ -202,7 +205,8 @@ def _units(source: Source) -> Iterator[_Unit]:
 
 def _json_units(text: str, lines: Lines) -> tuple[list[_Unit], int]:
     """Return the JSON values at the start of a text, and the offset where YAML starts."""
-    if not text.lstrip().startswith("{"):
+    blanks = text[: len(text) - len(text.lstrip())]
+    if not text.startswith("{", len(blanks)) or len(blanks.encode()) >= _PEEKED:
         return [], 0
     from trainc.documents.json import read_json, skip_space
 
@@ -244,7 +248,7 @@ def _chunks(text: str, start: int) -> Iterator[tuple[int, int, str]]:
     """Cut text at its ``---`` lines: begin, end, and the text after a ``---`` if that makes the document invalid."""
     begin, junk = start, ""
     for match in _SEPARATOR.finditer(text[start:] if start else text):
-        rest = match[1].strip()
+        rest = trim_space(match[1])
         at = start + match.start()
         if at > begin or junk:
             yield begin, at, junk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Set
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cache
 
 import msgspec
@@ -118,21 +118,24 @@ def _edits(pairs: Iterable[tuple[Old, Converted]]) -> Mapping[str, Wanted]:
     return edits
 
 
-def _edited(old: Old, texts: Mapping[str, tuple[str, Set[int]]], own: Container[str]) -> Iterator[NewFile]:
+def _edited(
+    old: Old, texts: Mapping[str, tuple[str, Mapping[int, JsonObject]]], own: Container[str]
+) -> Iterator[NewFile]:
     """Yield the source of a document after all edits, or a copy of the document.
 
-    ``texts`` are the sources by name, with the numbers of the documents that could be edited.
+    ``texts`` are the sources by name, with the new data of the documents that could be edited.
     """
     document = old.document
-    text, numbers = texts[document.source.name]
-    if document.index not in numbers:
+    text, edited_data = texts[document.source.name]
+    data = edited_data.get(document.index)
+    if data is not None and document.source.name in own:
+        yield NewFile(document.source.name, text, not old.errors, replaces=True)
+    elif data is None or (copy := text_of(text, document.index, data)) is None:
         hint = "write it in block style with spaces, without anchors, and import again"
         old.refuse((), "the document has fields of an earlier release, but its layout cannot be edited", hint)
-    elif document.source.name in own:
-        yield NewFile(document.source.name, text, not old.errors, replaces=True)
     elif _can_be_files(old):
         folder = f"jobs/{old.namespace}" if old.kind == "TrainJob" else "runtimes"
-        yield NewFile(f"{folder}/{old.name}.yaml", text_of(text, document.index), not old.errors)
+        yield NewFile(f"{folder}/{old.name}.yaml", copy, not old.errors)
 
 
 def _can_be_files(old: Old) -> bool:

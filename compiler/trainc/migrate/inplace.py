@@ -73,8 +73,8 @@ _Spans = dict[int, list[_Span]]
 """The spans of documents, by their number."""
 
 
-def edited(text: str, wanted: Wanted) -> tuple[str, frozenset[int]]:
-    """Return the text of a source after edits of its documents, and the numbers of those that are edited.
+def edited(text: str, wanted: Wanted) -> tuple[str, dict[int, JsonObject]]:
+    """Return the text of a source after edits of its documents, and the new data of those that are edited, by number.
 
     A document is not edited if it would not have exactly the new values, as with tabs or some anchors.
     """
@@ -88,7 +88,9 @@ def edited(text: str, wanted: Wanted) -> tuple[str, frozenset[int]]:
     values = {index: _applied(*wanted[index]) for index in spans}
     spans = _correct(new, spans, values, _data(new).keys())
     new = _replaced(new, spans)
-    return BOM * text.startswith(BOM) + (new.replace("\n", "\r\n") if "\r\n" in text else new), frozenset(spans)
+    return BOM * text.startswith(BOM) + (new.replace("\n", "\r\n") if "\r\n" in text else new), {
+        index: values[index] for index in spans
+    }
 
 
 def _correct(text: str, spans: _Spans, values: Mapping[int, JsonObject], numbers: Set[int]) -> _Spans:
@@ -144,9 +146,17 @@ def _applied(data: JsonObject, edits: Iterable[Edit | Addition]) -> JsonObject:
     return as_object(new)
 
 
-def text_of(text: str, index: int) -> str:
+def text_of(text: str, index: int, data: JsonObject) -> str | None:
     """Return the text of document number ``index`` of a source, with the comments around it; of an item of a List
-    alone, without its indentation."""
+    alone, without its indentation.
+
+    Returns None if that is not exactly ``data``, as with an alias of something outside the item.
+    """
+    copy = _text_of(text, index)
+    return copy if [document.data for document in load(Source("", copy))[0]] == [data] else None
+
+
+def _text_of(text: str, index: int) -> str:
     layout = _layout(text.removeprefix(BOM))
     node, text = layout.objects[index], layout.text
     if layout.objects == [node] and not layout.is_item(node):
