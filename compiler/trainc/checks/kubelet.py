@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.basics.regex import lazy
-from trainc.checks.containers import KINDS, POD
-from trainc.findings import Finding
+from trainc.checks.containers import KINDS, POD, containers
+from trainc.findings import Finding, Severity
 from trainc.kube.names import is_config_map_key, is_dns1123_subdomain
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import report_at
@@ -25,9 +25,11 @@ _NAMES: Final = (("persistentVolumeClaim", "claimName"), ("secret", "secretName"
 _PROJECTED: Final = (("secret", "name"), ("configMap", "name"))
 _MEDIUMS: Final = ("", "Memory")
 _HUGE_PAGES: Final = "HugePages"
-_REFERENCE = lazy(r"(\$\$)+|\$\(([^)]*)\)")
-_BY_CLUSTER = lazy(r"JOB_COMPLETION_INDEX|.*_(?:SERVICE|PORT)(?:_.*)?")
+_REFERENCE: Final = lazy(r"(\$\$)+|\$\(([^)]*)\)")
+_BY_CLUSTER: Final = lazy(r"JOB_COMPLETION_INDEX|.*_(?:SERVICE|PORT)(?:_.*)?")
 """Variables that the Job controller adds, and those that the kubelet adds for Services of the namespace."""
+
+_ADDED_LAST: Final = "JOB_COMPLETION_INDEX"
 
 Problem = tuple[str, Path, str, dict[str, Any]]
 """A code, the path of a value in a pod, what is wrong with it, and details of the finding."""
@@ -124,3 +126,26 @@ def _expressions(container: JsonObject, path: Path) -> Iterator[Problem]:
             if name is not None and name not in known and not _BY_CLUSTER.fullmatch(name):
                 details = {"found": found[0], "hint": f"add the variable {name} to env of the container"}
                 yield VOLUME, (*path, "volumeMounts", index, "subPathExpr"), f"there is no variable {name!r}", details
+
+
+def check_references(model: Model, jobset: Object) -> Iterator[Finding]:
+    """Yield a warning for each variable whose value refers to a later one: the kubelet leaves the reference as it is.
+
+    The Job controller adds the index of the pod as the last variable (pkg/controller/job/indexed_job_utils.go).
+    """
+    for path, _, container in containers(jobset.data):
+        variables = objects(container.get("env"))
+        positions = {str(variable.get("name")): number for number, variable in enumerate(variables)}
+        for number, variable in enumerate(variables):
+            value = variable.get("value")
+            if not isinstance(value, str) or "$(" not in value:
+                continue
+            names = dict.fromkeys(found[2] for found in _REFERENCE.finditer(value))
+            for name in names:
+                if positions.get(name, len(variables) if name == _ADDED_LAST else -1) > number:
+                    message = f"variable {variable.get('name')} keeps the text $({name}): {name} comes later"
+                    details = {"severity": Severity.WARNING, "found": f"$({name})"}
+                    hint = f"put {name} before it, or write $({name}) in command or args"
+                    yield report_at(
+                        VARIABLE, model, jobset, (*path, "env", number, "value"), message, hint=hint, **details
+                    )
