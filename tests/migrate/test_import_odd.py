@@ -254,3 +254,31 @@ def test_a_copied_item_of_a_list_has_the_same_values(item: str, words: list[str]
     copies = [document.data for file in result.files for document in load(Source("", file.text))[0]]
     assert [get(copy, "spec", "trainer", "args") for copy in copies] == ([words] if words else [])
     assert [one.code for one in result.findings if "layout" in one.message] == ([] if words else ["TC030"])
+
+
+PYTORCH = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: a}
+spec:
+  SETTING
+  pytorchReplicaSpecs:
+    Master: {template: {spec: {containers: [{name: pytorch, image: "a:1", command: [torchrun, train.py], resources: {limits: {nvidia.com/gpu: 8}}}]}}}
+"""  # noqa: E501
+
+
+def test_a_number_of_processes_needs_no_quotes() -> None:
+    file = files(PYTORCH.replace("SETTING", "nprocPerNode: 4"))["jobs/default/a.yaml"]
+    assert "numProcPerNode: 4\n" in file
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("nprocPerNode: four", "nprocPerNode must be a number, auto, cpu or gpu"),
+        ('runPolicy: {suspend: "true"}', "suspend must be true or false"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_not_lost(setting: str, message: str) -> None:
+    result = import_documents([Source("old.yaml", PYTORCH.replace("SETTING", setting))])
+    assert [(each.code, each.message) for each in result.findings] == [("TC030", message)]

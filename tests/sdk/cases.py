@@ -695,6 +695,23 @@ def test_the_notebook_does_what_it_shows(root: Path, update: bool) -> None:
     assert (root / "jobs" / "team-a" / "mnist.yaml").is_file()
 
 
+@pytest.mark.parametrize(
+    ("code", "file"),
+    [
+        ("def train():\n    import json\n    print(json)\n", "train.py"),
+        ("def tokenize():\n    print(1)\n", "tokenize_function.py"),
+        ("def torch():\n    print(1)\n", "torch_function.py"),
+        ("def datasets():\n    from datasets.arrow import load\n    load()\n", "datasets_function.py"),
+    ],
+)
+def test_the_file_of_a_cell_is_no_module(client: GitTrainerClient, code: str, file: str) -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    execute(code, f"<cell {file}>", names)
+    function = next(value for name, value in names.items() if code.startswith(f"def {name}("))
+    job = written(client, name="cell", runtime="torch-distributed", trainer=CustomTrainer(func=function))
+    assert job["spec"]["trainer"]["command"][-1].endswith(f'torchrun "{file}"')
+
+
 NOT_RUN = ("pip install ", "git ")
 
 

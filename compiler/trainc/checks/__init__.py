@@ -7,6 +7,7 @@ from trainc.checks.devices import check_devices, check_dropped, check_gangs
 from trainc.checks.functions import check_functions
 from trainc.checks.images import check_images, check_pullable
 from trainc.checks.jobs import check_jobs
+from trainc.checks.kubelet import check_kubelet, check_references
 from trainc.checks.nodes import (
     check_hostnames,
     check_launching,
@@ -27,8 +28,8 @@ def check_model(model: Model) -> list[Finding]:
 
 def check_objects(model: Model, jobset: Object) -> list[Finding]:
     """Return findings on the admitted JobSet, each at the line that caused it."""
-    refused = [*check_jobs(model, jobset), *check_images(model, jobset)]
-    warnings = [*check_containers(model, jobset), *check_rendezvous(model, jobset)]
+    refused = [*check_jobs(model, jobset), *check_kubelet(model, jobset), *check_images(model, jobset)]
+    warnings = [*check_containers(model, jobset), *check_references(model, jobset), *check_rendezvous(model, jobset)]
     warnings += [*check_gangs(model, jobset), *check_devices(model), *check_dropped(model)]
     return [*refused, *dict.fromkeys(warnings)]
 

@@ -26,6 +26,13 @@ POD: Final[Path] = ("template", "spec", "template", "spec")
 TEMPLATE: Final[Path] = ("spec", "template")
 """The path of the JobSet template in a runtime."""
 
+_SHELLS: Final = ("sh", "bash", "dash", "ash", "ksh", "zsh")
+_NAMES: Final = [[name] for name in (*_SHELLS, "-", "--", "_", "")]
+"""The parameters after a script that only set the name that the shell shows in errors."""
+
+_PARAMETERS = lazy(r"\$\{?[#!]?[0-9@*#]|\b(?:shift|getopts|source)\b|\bfor\s+\w+\s*(?:;|\bdo\b)|\beval\b")
+"""How a script of a shell reads its parameters."""
+
 _BYTE: Final = parse("1")
 _MEBIBYTE: Final = parse("1Mi")
 _PARTS: Final = ("m", "u", "n")
@@ -71,7 +78,7 @@ def _dropped(jobset: JsonObject) -> Iterator[tuple[Path, str]]:
 
 
 def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Yield findings about dropped fields, memory in fractions of bytes, root, and command lines in one word."""
+    """Yield findings about dropped fields, memory in fractions of bytes, root, and the words of command lines."""
     for path, reason in _dropped(jobset.data):
         found, hint = str(path[-1]), "remove it, unless your cluster supports it"
         message = f"Kubernetes 1.34 drops {found} {reason}"
@@ -79,14 +86,48 @@ def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:
     for path, _, container in containers(jobset.data):
         yield from _memory(model, jobset, path, container)
         yield from _root(model, jobset, path, container)
-        first = next(iter(as_list(container.get("command"))), None)
-        if isinstance(first, str) and len(first.split()) > 1:
-            source = source_of(model, jobset, (*path, "command", 0))
-            line = " ".join(first.split())
-            line, name = line if len(line) <= 60 else f"{line[:57]}...", line.partition(" ")[0]
-            message = f"container {container.get('name')!r} looks for a program called {line!r}, not {name!r}"
-            hint = "write one list item per word, or command: [sh, -c, '...'] for a shell"
-            yield report(COMMAND, *source, message, found=line, hint=hint)
+        yield from _command(model, jobset, path, container)
+
+
+def _command(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
+    """Yield a warning for a command that is one word or none, and for words that its shell does not run."""
+    named, line = f"container {container.get('name')!r}", [*words(container)]
+    if not container.get("command"):
+        return  # the image has the program
+    where, first = line[0]
+    if not first:
+        message, hint = f"{named} has no program: the first word of command is empty", "remove it, or write the program"
+        yield report(COMMAND, *source_of(model, jobset, (*path, *where)), message, found='""', hint=hint)
+    elif len(first.split()) > 1:
+        found = _short(first)
+        message = f"{named} looks for a program called {found!r}, not {found.partition(' ')[0]!r}"
+        hint = "write one list item per word, or command: [sh, -c, '...'] for a shell"
+        yield report(COMMAND, *source_of(model, jobset, (*path, *where)), message, found=found, hint=hint)
+    elif first.rpartition("/")[2] in _SHELLS:
+        for where, message, hint in _shell(line[1:]):
+            found = _short(str(get(container, *where)))
+            source = source_of(model, jobset, (*path, *where))
+            yield report(COMMAND, *source, f"the shell of {named} {message}", found=found, hint=hint)
+
+
+def _short(line: str) -> str:
+    line = " ".join(line.split())
+    return line if len(line) <= 60 else f"{line[:57]}..."
+
+
+def _shell(line: list[tuple[Path, str]]) -> Iterator[tuple[Path, str, str]]:
+    """Yield the path of a word after ``sh`` that the shell does not run as intended, a message and a hint."""
+    has_script, index = False, 0
+    while index < len(line) and line[index][1][:1] in ("-", "+"):
+        option = line[index][1]
+        has_script = has_script or (option[:2] != "--" and "c" in option)
+        index += 2 if option in ("-o", "+o", "-O", "+O") else 1
+    (where, text), *more = line[index:] or [((), "")]
+    if not has_script and len(text.split()) > 1:
+        yield where, f"looks for a script called {_short(text)!r}", "write -c before it"
+    elif has_script and more and not _PARAMETERS.search(text) and [word for _, word in more] not in _NAMES:
+        hint = "write the whole command line in one word after -c"
+        yield more[0][0], f"runs only {_short(text)!r}: the words after it are parameters, which it does not use", hint
 
 
 def _memory(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:

@@ -29,10 +29,17 @@ MIG: Final = "nvidia.com/mig-"
 
 
 def check_devices(model: Model) -> Iterator[Finding]:
-    """Yield a warning if numProcPerNode is not set and the processes per node are not as many as the devices."""
-    if model.num_proc_per_node is not None:
-        return
+    """Yield a warning if numProcPerNode exceeds the GPUs of a node, or if Trainer does not derive it from devices."""
     resources = node_resources(model)
+    if (number := model.num_proc_per_node) is not None:
+        gpus = gpu_count(resources)
+        if model.policy("torch") is not None and 0 < gpus < number:
+            message = (
+                f"{number} processes per node for {gpus} GPU{'s' * (gpus > 1)}: each process of torchrun needs its own"
+            )
+            hint = f"set it to {gpus}, or leave it out"
+            yield report(COUNT, model.job, ("spec", "trainer", "numProcPerNode"), message, found=str(number), hint=hint)
+        return
     amounts = {**quantities(resources, "limits"), **quantities(resources, "requests")}
     devices = {name: amount.value() for name, amount in amounts.items() if UNCOUNTED.fullmatch(name)}
     counted = [(name, count) for name, count in devices.items() if count > 0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -18,6 +18,9 @@ from trainc.basics.regex import lazy
 from trainc.documents.positions import within
 from trainc.findings import Finding, report
 from trainc.plugins.model import Model
+
+if TYPE_CHECKING:
+    import ast
 
 SHELL, NAMES, SYNTAX, TOO_LONG = "TC060", "TC061", "TC062", "TC063"
 COMMAND: Path = ("spec", "trainer", "command")
@@ -109,6 +112,24 @@ def mistakes(script: Script) -> tuple[Mistake, ...]:
     return tuple(sorted(found, key=lambda mistake: mistake.offset))
 
 
+def imported(code: str) -> set[str]:
+    """Return the modules, without submodules, that code imports; none if it is not valid Python, or too long."""
+    import ast
+    import warnings
+
+    if len(code) > MAX_ARGUMENT:
+        return set()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            nodes = [*ast.walk(ast.parse(code))]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    names = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
+    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    return {name.partition(".")[0] for name in names}
+
+
 def check_functions(model: Model) -> Iterator[Finding]:
     """Yield a warning for each mistake in the scripts of the SDK in a TrainJob."""
     for index, word in enumerate(as_list(get(model.job.data, *COMMAND))):
@@ -135,7 +156,7 @@ def _changed(script: Script) -> Iterator[Mistake]:
 
 
 def _invalid(code: str) -> Iterator[Mistake]:
-    """Yield a mistake if the code is not valid Python, or one for each name that nothing in it defines."""
+    """Yield a mistake if the code is not valid Python or does not run, or one for each name that nothing defines."""
     import ast  # here, since few jobs have such a script
     import warnings
 
@@ -152,6 +173,7 @@ def _invalid(code: str) -> Iterator[Mistake]:
                     if isinstance(node, ast.AnnAssign):  # Python does not evaluate annotations of local variables
                         node.annotation = ast.Constant(None)
             names = _undefined(ast.unparse(tree))
+            calls = [*_miscalled(tree)]
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         number = min(getattr(error, "lineno", None) or 1, len(lines)) - 1
         reason = getattr(error, "msg", None) or str(error)
@@ -159,6 +181,8 @@ def _invalid(code: str) -> Iterator[Mistake]:
         start = starts[number] + len(line) - len(line.lstrip())
         yield Mistake(SYNTAX, start, f"the script is not valid Python: {reason}", line.strip())
         return
+    for number, message, found in calls:
+        yield Mistake(SYNTAX, starts[min(number, len(starts) - 1)], message, found)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in names:
             names.discard(node.id)
@@ -166,6 +190,66 @@ def _invalid(code: str) -> Iterator[Mistake]:
             column = len(lines[number].encode()[: node.col_offset].decode(errors="ignore"))  # ast counts bytes
             message = f"the function does not define {node.id!r}: only its own source reaches the pod"
             yield Mistake(NAMES, starts[number] + column, message, node.id)
+
+
+def _miscalled(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    """Yield the line of a function that the SDK's call at the end does not run, with a message and what was found.
+
+    The call is ``name()``, or ``name(**{...})`` with func_args. Decorators may change what it does.
+    """
+    import ast
+
+    call = getattr(tree.body[-1], "value", None) if tree.body else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return
+    for function in tree.body:
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or function.name != call.func.id:
+            continue
+        line, found = function.lineno - 1, f"def {function.name}({ast.unparse(function.args)})"
+        if function.decorator_list:
+            continue
+        if isinstance(function, ast.AsyncFunctionDef):
+            yield line, "the function is async: a call makes a coroutine, and runs nothing", f"async {found}"
+        elif _is_generator(function):
+            yield line, "the function has yield: a call makes a generator, and runs nothing", found
+        if (problem := _does_not_fit(call, function.args)) is not None:
+            yield line, problem, found
+
+
+def _is_generator(function: ast.FunctionDef) -> bool:
+    import ast
+
+    nodes: list[ast.AST] = [*function.body]
+    for node in nodes:  # grows
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            nodes += ast.iter_child_nodes(node)
+    return False
+
+
+def _does_not_fit(call: ast.Call, parameters: ast.arguments) -> str | None:
+    """Return which arguments of a call the function lacks or still needs; None if they fit, or are not known."""
+    import ast
+
+    given: set[str] = set()
+    for keyword in call.keywords:
+        if keyword.arg is not None or not isinstance(keyword.value, ast.Dict):
+            return None
+        for key in keyword.value.keys:
+            if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+                return None
+            given.add(key.value)
+    plain = [each.arg for each in (*parameters.posonlyargs, *parameters.args)]
+    required = {*plain[: len(plain) - len(parameters.defaults)]}
+    defaults = zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
+    required |= {each.arg for each, default in defaults if default is None}
+    named = {each.arg for each in (*parameters.args, *parameters.kwonlyargs)}
+    if missing := sorted(required - (given & named)):
+        return f"func_args has no value for {', '.join(missing)}"
+    if unknown := sorted(given - named) if parameters.kwarg is None else []:
+        return f"the function has no parameter {', '.join(unknown)}, which func_args has"
+    return None
 
 
 def _undefined(code: str) -> set[str]:

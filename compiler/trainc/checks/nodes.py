@@ -287,6 +287,13 @@ NUM_NODES: Final[Path] = ("spec", "trainer", "numNodes")
 _OPTION: Final = lazy(r"--rdzv[-_]endpoint")
 _ENDPOINT: Final = lazy(r"--rdzv[-_]endpoint[=\s]+[\"']?(?:localhost|127\.0\.0\.1|\[::1\])(?=[:\s\"']|$)")
 _ONE_NODE: Final = lazy(r"--(?:standalone\b|nnodes[=\s]+[\"']?1(?![0-9:]))")
+_STANDALONE: Final = lazy(r"(?<!\S)--standalone\b")
+"""An option with which torchrun meets at localhost. The number of nodes is still that of the variable PET_NNODES.
+
+Source: PyTorch 2.13 torch/distributed/run.py, run().
+"""
+
+_NODES: Final = lazy(r"--nnodes\b")
 _DISCOVERY: Final = f"{HOSTFILE_DIRECTORY}/{DISCOVER}"
 
 
@@ -296,7 +303,9 @@ def check_rendezvous(model: Model, jobset: Object) -> Iterator[Finding]:
     for path, _, container in containers(jobset.data):
         text = command_line(container)
         if "rdzv" in text and _ENDPOINT.search(text) and not _ONE_NODE.search(text):
-            yield from _at_localhost(model, jobset, path, container)
+            yield from _at_localhost(model, jobset, path, container, _OPTION)
+        elif _is_standalone(text) and any(each.get("name") == "PET_NNODES" for each in objects(container.get("env"))):
+            yield from _at_localhost(model, jobset, path, container, _STANDALONE)
         if by_ssh and DISCOVER in text and get(jobset.data, *path[:3], "name") == LAUNCHER:
             mounts = [mount.get("mountPath") for mount in objects(container.get("volumeMounts"))]
             message = f"{_DISCOVERY} does not exist: Trainer mounts only the hostfile there"
@@ -305,12 +314,19 @@ def check_rendezvous(model: Model, jobset: Object) -> Iterator[Finding]:
                     yield report_at(SCRIPT, model, jobset, (*path, *at), message)
 
 
-def _at_localhost(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
+def _is_standalone(line: str) -> bool:
+    return "torchrun" in line and bool(_STANDALONE.search(line)) and not _NODES.search(line)
+
+
+def _at_localhost(
+    model: Model, jobset: Object, path: Path, container: JsonObject, pattern: re.Pattern[str]
+) -> Iterator[Finding]:
     nodes = get(jobset.data, *path[:3], "template", "spec", "parallelism")
     if isinstance(nodes, int) and nodes > 1:
-        option = next(at for at, word in words(container) if _OPTION.search(word))
+        option = next(at for at, word in words(container) if pattern.search(word))
         document, source = source_of(model, jobset, (*path, *option))
         if document is not model.job and model.num_nodes is not None:
             document, source = model.job, NUM_NODES
         message = f"{nodes} nodes, but the rendezvous endpoint in the command is localhost: they never find each other"
-        yield report(LOCALHOST, document, source, message)
+        hint = "remove --standalone, or use one node" if pattern is _STANDALONE else None
+        yield report(LOCALHOST, document, source, message, hint=hint)

@@ -8,6 +8,7 @@ Job starts with the JobSet and none is restarted; otherwise there is no static e
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,6 +20,7 @@ from trainc.basics.regex import lazy
 from trainc.findings import Finding, Severity, report
 from trainc.findings.reporting import Fault, report_fault
 from trainc.gitops.base import Pass, jobset_of, option_origin, with_jobset
+from trainc.inputs.source import Document
 from trainc.kube.fielderror import quote
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 from trainc.plugins.origins import report_at, source_of
@@ -107,6 +109,7 @@ TTL: Final = Pass("ttl", check_objects=_check_ttl)
 
 _PREBUILT_LABEL: Final = "kueue.x-k8s.io/prebuilt-workload-name"
 _INTEGER: Final = lazy("[+-]?[0-9]{1,18}")
+_QUEUE: Final = lazy(r"kueue\.x-k8s\.io/(?:local|cluster)?[-_]?queues?[-_]?(?:names?)?", re.I)
 _SUSPEND: Path = ("spec", "suspend")
 _LABELS: Path = ("metadata", "labels")
 _ANNOTATIONS: Path = ("metadata", "annotations")
@@ -117,12 +120,28 @@ def _check_queue(model: Model, objs: Objects) -> Iterator[Finding]:
     for obj in objs:
         for fault in _kueue_faults(obj):
             yield report_fault(fault, *source_of(model, obj, fault.path))
+    yield from _misplaced_queues(model)
     jobset = jobset_of(objs)
     if jobset is None or get(jobset.data, *_SUSPEND) is not True:
         return
     if get(jobset.data, "metadata", "labels", QUEUE_LABEL) is not None:
         message = "suspend: true with a queue: Argo CD would stop the job whenever Kueue admits it"
         yield report_at("TC601", model, jobset, _SUSPEND, message, found="suspend: true")
+
+
+def _misplaced_queues(model: Model) -> Iterator[Finding]:
+    """Yield a warning for each name of a queue that Kueue does not read: in an annotation, or in a misspelt label."""
+    places: tuple[tuple[Document, Path], ...] = ((model.job, ()), (model.runtime, ("spec", "template")))
+    for document, root in places:
+        for kind in (_LABELS, _ANNOTATIONS):
+            for key, value in as_object(get(document.data, *root, *kind)).items():
+                if not _QUEUE.fullmatch(key) or (kind, key) == (_LABELS, QUEUE_LABEL):
+                    continue
+                message = f"Kueue does not read {str(kind[-1])[:-1]} {key}: it does not queue the job"
+                hint = f"write it as the label {QUEUE_LABEL}"
+                path = (*root, *kind, key)
+                severity = Severity.WARNING
+                yield report("TC108", document, path, message, severity=severity, found=str(value), hint=hint)
 
 
 def _kueue_faults(obj: Object) -> Iterator[Fault]:

@@ -74,6 +74,11 @@ def check(model: Model) -> Iterator[Finding]:
         elif key.startswith(TRAINC) and key != RUN:
             hint = suggest(key, (RUN,))
             yield report("TC609", model.job, path, f"unknown annotation {key!r}", expected=RUN, hint=hint)
+    for key, value in as_object(get(model.job.data, "metadata", "labels")).items():
+        if key.startswith(TRAINC):
+            message = f"label {key} has no effect: trainc reads annotations only"
+            hint = f"write {RUN} in metadata.annotations"
+            yield report("TC609", model.job, ("metadata", "labels", key), message, found=str(value), hint=hint)
     environment, config = model.options.environment, model.options.config_document
     names: tuple[tuple[Document | None, Path, str], ...] = (
         (model.job, ("metadata", "namespace"), model.namespace),

@@ -249,8 +249,9 @@ class Environment(Struct, frozen=True, forbid_unknown_fields=True, rename="camel
     jobs: Annotated[
         tuple[Text, ...],
         Meta(
+            min_length=1,  # an empty list would be read as none, and does the same as the default
             description="The TrainJobs of the environment: patterns of <namespace>/<name> as in jobs/. * is any text"
-            " without /, and ! excludes what the pattern matches. Default: all."
+            " without /, and ! excludes what the pattern matches. Default: all.",
         ),
     ] = ()
     destination: Destination = Destination()
@@ -395,7 +396,7 @@ def options_of(config: JsonObject, environment: str) -> JsonObject:
 def of_every_job(config: JsonObject, environment: str) -> JsonObject:
     """Return a parsed trainc.yaml with an environment that includes every job, to compile single jobs."""
     environments = as_object(config.get("environments"))
-    options = {**as_object(environments.get(environment)), "jobs": []}
+    options: JsonObject = {**as_object(environments.get(environment)), "jobs": ["*"]}
     return {**config, "environments": {**environments, environment: options}}
 
 

@@ -177,8 +177,10 @@ class RunPolicy:
             self.old.note(path, "suspend is left out: Kueue suspends a job of its queue itself")
         elif self.old.get(*path) is True:
             self.old.put(self._spec, "suspend", *path)
-        else:
+        elif self.old.get(*path) in (None, False):
             self.old.done(*path)
+        else:
+            self.old.refuse(path, "suspend must be true or false")
 
     def _ttl(self, path: Path) -> None:
         report_ttl(self.old, path)

@@ -116,11 +116,13 @@ def _processes(old: Old, job: CommentedMap, replicas: Replicas) -> int:
     """Set numProcPerNode, and return the number by which the operator multiplies WORLD_SIZE."""
     path: Path = ("spec", "nprocPerNode")
     value = old.read(*path)
-    if isinstance(value, str) and value.isdecimal():
+    if str(value).isdecimal():
         trainer = job["spec"]["trainer"]
-        trainer["numProcPerNode"] = int(value)
+        trainer["numProcPerNode"] = int(str(value))
         old.moved(trainer, "numProcPerNode", *path)
-        return int(value)
+        return int(str(value))
+    if value not in (None, "auto", "cpu", "gpu"):
+        old.refuse(path, "nprocPerNode must be a number, auto, cpu or gpu")
     has_gpu = "gpu" in str(old.get(*replicas.container, "resources")).lower()
     if (value == "cpu" or not has_gpu) and _TORCHRUN.search(replicas.text) and not _PROCESSES.search(replicas.text):
         unit = "GPU" if has_gpu else "CPU that the pod requests, or one"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -11,22 +12,29 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from trainc.checks.functions import SHELL, Script, mistakes, quoted
+from trainc.checks.functions import SHELL, Script, imported, mistakes, quoted
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document, Mark, Source
 
 NOTEBOOK = "<notebook>"
 """The name, in findings, of a source that is not a file: a cell, or a text that was executed."""
 
+_LIBRARIES = ("deepspeed", "jax", "mpi4py", "numpy", "torch", "xgboost", "yaml")
+"""Modules that the programs of Trainer's runtimes import, besides those of the standard library."""
+
 
 def adapted(script: Script, function: Callable[..., Any]) -> Script:
     """Return the script of a function as it is written to the repository.
 
     The here-document is quoted where bash would change the function. Notebooks name the source of a cell differently in
-    each session or at each run, so its file gets the name of the function.
+    each session or at each run, so its file gets the name of the function. Python looks for modules in the folder of
+    that file first, so it must not have the name of a module.
     """
     if _file(function) == NOTEBOOK:
-        script = replace(script, file=str(PurePosixPath(script.file).with_name(f"{function.__name__}.py")))
+        name = function.__name__
+        if name in {*sys.stdlib_module_names, *_LIBRARIES} or name in imported(script.code):
+            name += "_function"
+        script = replace(script, file=str(PurePosixPath(script.file).with_name(f"{name}.py")))
     return quoted(script) if any(mistake.code == SHELL for mistake in mistakes(script)) else script
 
 
