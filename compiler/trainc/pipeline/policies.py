@@ -146,8 +146,18 @@ class Policies(Struct, frozen=True, eq=False):
         """Evaluate the policies for an input, as a cluster stores it."""
         if is_policy(document):
             return ()
-        old = self.previous.input(document.data)
         data = with_cluster_namespace(document.data, self.namespaces)
+        return self._of_document(document, data, self.previous.input(document.data))
+
+    def of_companion(self, document: Document) -> tuple[Finding, ...]:
+        """Evaluate the policies for a companion as it is emitted, with its namespace in the cluster."""
+        old = self.previous.emitted(document.data) or self.previous.input(document.data)
+        return self._of_document(document, document.data, old)
+
+    def _of_document(
+        self, document: Document, data: JsonObject, old: JsonObject | Finding | None
+    ) -> tuple[Finding, ...]:
+        """Evaluate the policies for a document with the given data in the cluster."""
         if create_request(data, self.registry) is None:
             return tuple(self._unevaluated(document, data))
         return self._decided(data, old, lambda path: (document, existing(document.data, path) or _NAME))
