@@ -19,7 +19,7 @@ import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.kube.gotypes import POD_SPEC, decode
-from trainc.kube.pods import default_job, default_pod
+from trainc.kube.pods import default_job, default_pod, prepared_pod
 from trainc.upstream import JOBSET_API
 
 JOBSET_LABELS: Final = "jobset.sigs.k8s.io/"
@@ -271,7 +271,7 @@ def _pod(job: JsonObject) -> JsonObject:
     metadata["finalizers"] = [*as_list(metadata.get("finalizers")), "batch.kubernetes.io/job-tracking"]
     metadata["ownerReferences"] = [_owner("batch/v1", "Job", name)]
     metadata = {"generateName": prefix, "namespace": get(job, "metadata", "namespace"), **metadata}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": default_pod(spec)}
+    return prepared_pod({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": default_pod(spec)})
 
 
 def _with_index(container: JsonObject) -> JsonObject:
