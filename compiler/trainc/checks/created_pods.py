@@ -6,7 +6,7 @@ the volume with the service account's token, the defaults of a LimitRange. Claim
 
 Sources: JobSet v0.12.0 pkg/controllers/jobset_controller.go (constructJob, createHeadlessSvcIfNecessary) and
 volume_claim_policy.go (createPVCsIfNecessary), k8s.io/kubernetes v1.34
-pkg/controller/job and pkg/registry/batch/job/strategy.go.
+pkg/controller/job, pkg/controller/volume/ephemeral and pkg/registry/batch/job/strategy.go.
 """
 
 from __future__ import annotations
@@ -131,6 +131,23 @@ def created_claims(jobset: JsonObject) -> Iterator[CreatedObject]:
             claim["spec"] = template.get("spec")
             path: Path = ("spec", "volumeClaimPolicies", i, "templates", j)
             yield CreatedObject(claim, path, (_OWNER_UID,) if owned else ())
+
+
+def ephemeral_claims(child: CreatedObject) -> Iterator[CreatedObject]:
+    """Yield the claims of a pod's ephemeral volumes, as the controller sends them. Their names begin with the pod's."""
+    for index, volume in enumerate(objects(get(child.data, "spec", "volumes"))):
+        template = get(volume, "ephemeral", "volumeClaimTemplate")
+        if child.data["kind"] != "Pod" or not isinstance(template, dict):
+            continue
+        given = as_object(template.get("metadata"))
+        metadata: JsonObject = {key: given[key] for key in ("labels", "annotations") if given.get(key)}
+        metadata["namespace"] = get(child.data, "metadata", "namespace")
+        metadata["ownerReferences"] = [_owner("v1", "Pod", None)]
+        claim: JsonObject = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata}
+        claim["spec"] = template.get("spec")
+        path: Path = (*child.template, "spec", "volumes", index, "ephemeral", "volumeClaimTemplate")
+        owner: Path = ("metadata", "ownerReferences", 0, "name")
+        yield CreatedObject(claim, path, (("metadata", "name"), owner, _OWNER_UID))
 
 
 def only_in_clusters(pod: JsonObject) -> tuple[Path, ...]:
