@@ -68,11 +68,12 @@ class CreatedObject(msgspec.Struct, frozen=True, eq=False):
 
 def created_objects(jobset: JsonObject) -> Iterator[CreatedObject]:
     """Yield the first Job and the first pod of every replicated job that has one."""
+    counts = _counts(jobset)
     for index, replicated in enumerate(objects(get(jobset, "spec", "replicatedJobs"))):
         if replicated.get("replicas", 1) == 0:
             continue
         template: Path = ("spec", "replicatedJobs", index, "template")
-        job = _job(jobset, replicated)
+        job = _job(jobset, replicated, counts[replicated.get("name")])
         yield CreatedObject(job, template, _JOB_UNKNOWN)
         yield from created_pod(job, template, _METADATA)
 
@@ -171,12 +172,12 @@ def controller_labels(job: str) -> dict[str, str]:
     return {**dict.fromkeys(JOB_NAMES, job), **dict.fromkeys(CONTROLLERS, ANY_UID)}
 
 
-def _job(jobset: JsonObject, replicated: JsonObject) -> JsonObject:
+def _job(jobset: JsonObject, replicated: JsonObject, counts: JsonObject) -> JsonObject:
     jobset_name, namespace = get(jobset, "metadata", "name"), get(jobset, "metadata", "namespace")
     name = first_job(str(jobset_name), replicated)
     created = created_job(jobset, replicated)
     spec = {**as_object(created["spec"]), "suspend": get(jobset, "spec", "suspend") is True}
-    labels, annotations = _jobset_labels(jobset, replicated, name), _exclusive_topology(jobset, replicated)
+    labels, annotations = _jobset_labels(jobset, replicated, name, counts), _exclusive_topology(jobset, replicated)
     pod = as_object(spec["template"])
     metadata = _with_metadata(as_object(created["metadata"]), labels, annotations)
     pod_spec = _exclusive_pod_spec(as_object(pod.get("spec")), metadata, f"{namespace}_{name}")
@@ -197,25 +198,19 @@ def _with_metadata(metadata: JsonObject, labels: JsonObject, annotations: JsonOb
     }
 
 
-def _jobset_labels(jobset: JsonObject, replicated: JsonObject, job: str) -> JsonObject:
+def _jobset_labels(jobset: JsonObject, replicated: JsonObject, job: str, counts: JsonObject) -> JsonObject:
     """Return the labels, and annotations, by which a Job and its pods name their JobSet and replicated job."""
     jobset_name, spec, name = get(jobset, "metadata", "name"), as_object(jobset["spec"]), replicated.get("name")
-    jobs = objects(spec.get("replicatedJobs"))
-    group = [each for each in jobs if each.get("groupName") == replicated.get("groupName")]
     key = f"{get(jobset, 'metadata', 'namespace')}/{job}"
     values: JsonObject = {
         "jobset-name": jobset_name,
         "jobset-uid": ANY_UID,
         "replicatedjob-name": name,
         "restart-attempt": "0",
-        "replicatedjob-replicas": str(_replicas([replicated])),
-        "global-replicas": str(_replicas(jobs)),
         "job-index": "0",
         "job-key": hashlib.sha1(key.encode(), usedforsecurity=False).hexdigest(),
-        "job-global-index": _first_index(jobs, name),
         "group-name": replicated.get("groupName") or "",
-        "group-replicas": str(_replicas(group)),
-        "job-group-index": _first_index(group, name),
+        **counts,
     }
     if isinstance(coordinator := spec.get("coordinator"), dict):
         pod = "-".join(str(coordinator.get(field) or 0) for field in ("replicatedJob", "jobIndex", "podIndex"))
@@ -227,16 +222,29 @@ def added_annotations(jobset: JsonObject, replicated: str, job: str) -> JsonObje
     """Return the annotations that JobSet adds to a Job of a replicated job, and to its pods."""
     jobs = objects(get(jobset, "spec", "replicatedJobs"))
     each = next(each for each in jobs if each.get("name") == replicated)
-    return {**_jobset_labels(jobset, each, job), **_exclusive_topology(jobset, each)}
+    return {**_jobset_labels(jobset, each, job, _counts(jobset)[replicated]), **_exclusive_topology(jobset, each)}
 
 
-def _replicas(jobs: list[JsonObject]) -> int:
-    return sum(count for job in jobs if isinstance(count := job.get("replicas", 1), int))
-
-
-def _first_index(jobs: list[JsonObject], name: Json) -> str:
-    """Return the index of the first Job of a replicated job among all."""
-    return str(_replicas(jobs[: [job.get("name") for job in jobs].index(name)]))
+def _counts(jobset: JsonObject) -> dict[Json, JsonObject]:
+    """Return the labels that count the Jobs of a JobSet, by the name of the replicated job."""
+    jobs = objects(get(jobset, "spec", "replicatedJobs"))
+    groups: dict[Json, int] = {}
+    total, before = 0, []
+    for job in jobs:
+        group, replicas = job.get("groupName"), job.get("replicas", 1)
+        in_group, count = groups.get(group, 0), replicas if isinstance(replicas, int) else 0
+        before.append((job, count, total, in_group))
+        total, groups[group] = total + count, in_group + count
+    return {
+        job.get("name"): {
+            "replicatedjob-replicas": str(count),
+            "global-replicas": str(total),
+            "job-global-index": str(index),
+            "group-replicas": str(groups[job.get("groupName")]),
+            "job-group-index": str(in_group),
+        }
+        for job, count, index, in_group in before
+    }
 
 
 def _exclusive_topology(jobset: JsonObject, replicated: JsonObject) -> JsonObject:
