@@ -24,6 +24,7 @@ from growth import KINDS, made, measure, warm_up
 
 from effort import some
 from trainc.changes import compare, safeguards
+from trainc.checks.created_pods import created_objects
 from trainc.documents.load import load
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Source
@@ -111,6 +112,20 @@ def test_the_difference_of_four_times_the_fields_takes_about_four_times_the_work
         return time.process_time() - start
 
     assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))
+
+
+def test_the_pods_of_many_replicated_jobs() -> None:
+    """The labels of each one count the others."""
+
+    def seconds(size: int) -> float:
+        pod = {"template": {"spec": {"containers": [{"name": "a", "image": "b"}]}}}
+        jobs = [{"name": f"n{number}", "template": {"spec": pod}} for number in range(size)]
+        start = time.process_time()
+        made = list(created_objects({"metadata": {"name": "j", "namespace": "a"}, "spec": {"replicatedJobs": jobs}}))
+        assert len(made) == 2 * size
+        return time.process_time() - start
+
+    assert any(seconds(4000) <= MOST * max(seconds(1000), LEAST) for _ in range(3))
 
 
 def test_rules_and_labels_of_a_policy_in_another_order() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from oracle import celrunner, childgoldens
 from trainc.basics.jsonvalues import Path
-from trainc.checks.created_pods import created_claims, created_objects, created_service
+from trainc.checks.created_pods import created_claims, created_objects, created_service, ephemeral_claims
 from trainc.kube.pods import default_pod
 
 CASES = childgoldens.read()
@@ -95,6 +95,22 @@ def test_claims() -> None:
     assert kept.data["spec"] == template["spec"]
     assert owned.template == ("spec", "volumeClaimPolicies", 1, "templates", 0)
     assert owned.unknown == (("metadata", "ownerReferences", 0, "uid"),)
+
+
+def test_claims_of_ephemeral_volumes() -> None:
+    jobset = copy.deepcopy(CASES[0][0])
+    pod = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    volume = next(each for each in pod["spec"]["volumes"] if "ephemeral" in each)
+    volume["ephemeral"]["volumeClaimTemplate"]["metadata"] = {"labels": {"a": "b"}, "annotations": {}}
+    (claim,) = (claim for child in created_objects(jobset) for claim in ephemeral_claims(child))
+    metadata: Any = claim.data["metadata"]
+    assert metadata["namespace"] == "team"
+    assert metadata["labels"] == {"a": "b"}
+    assert metadata["ownerReferences"][0]["kind"] == "Pod"
+    assert not {"name", "annotations"} & metadata.keys()
+    assert claim.data["spec"]["volumeMode"] == "Filesystem"  # type: ignore[index, call-overload]
+    assert claim.template[-3:] == (pod["spec"]["volumes"].index(volume), "ephemeral", "volumeClaimTemplate")
+    assert ("metadata", "name") in claim.unknown
 
 
 def test_what_admission_plugins_add() -> None:

@@ -6,7 +6,7 @@ the volume with the service account's token, the defaults of a LimitRange. Claim
 
 Sources: JobSet v0.12.0 pkg/controllers/jobset_controller.go (constructJob, createHeadlessSvcIfNecessary) and
 volume_claim_policy.go (createPVCsIfNecessary), k8s.io/kubernetes v1.34
-pkg/controller/job and pkg/registry/batch/job/strategy.go.
+pkg/controller/job, pkg/controller/volume/ephemeral and pkg/registry/batch/job/strategy.go.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import msgspec
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.kube.gotypes import POD_SPEC, decode
-from trainc.kube.pods import default_job, default_pod
+from trainc.kube.pods import default_job, default_pod, prepared_pod
 from trainc.upstream import JOBSET_API
 
 JOBSET_LABELS: Final = "jobset.sigs.k8s.io/"
@@ -68,11 +68,12 @@ class CreatedObject(msgspec.Struct, frozen=True, eq=False):
 
 def created_objects(jobset: JsonObject) -> Iterator[CreatedObject]:
     """Yield the first Job and the first pod of every replicated job that has one."""
+    counts = _counts(jobset)
     for index, replicated in enumerate(objects(get(jobset, "spec", "replicatedJobs"))):
         if replicated.get("replicas", 1) == 0:
             continue
         template: Path = ("spec", "replicatedJobs", index, "template")
-        job = _job(jobset, replicated)
+        job = _job(jobset, replicated, counts[replicated.get("name")])
         yield CreatedObject(job, template, _JOB_UNKNOWN)
         yield from created_pod(job, template, _METADATA)
 
@@ -133,6 +134,23 @@ def created_claims(jobset: JsonObject) -> Iterator[CreatedObject]:
             yield CreatedObject(claim, path, (_OWNER_UID,) if owned else ())
 
 
+def ephemeral_claims(child: CreatedObject) -> Iterator[CreatedObject]:
+    """Yield the claims of a pod's ephemeral volumes, as the controller sends them. Their names begin with the pod's."""
+    for index, volume in enumerate(objects(get(child.data, "spec", "volumes"))):
+        template = get(volume, "ephemeral", "volumeClaimTemplate")
+        if child.data["kind"] != "Pod" or not isinstance(template, dict):
+            continue
+        given = as_object(template.get("metadata"))
+        metadata: JsonObject = {key: given[key] for key in ("labels", "annotations") if given.get(key)}
+        metadata["namespace"] = get(child.data, "metadata", "namespace")
+        metadata["ownerReferences"] = [_owner("v1", "Pod", None)]
+        claim: JsonObject = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata}
+        claim["spec"] = template.get("spec")
+        path: Path = (*child.template, "spec", "volumes", index, "ephemeral", "volumeClaimTemplate")
+        owner: Path = ("metadata", "ownerReferences", 0, "name")
+        yield CreatedObject(claim, path, (("metadata", "name"), owner, _OWNER_UID))
+
+
 def only_in_clusters(pod: JsonObject) -> tuple[Path, ...]:
     """Return the paths of what a pod gets only in a cluster.
 
@@ -154,12 +172,12 @@ def controller_labels(job: str) -> dict[str, str]:
     return {**dict.fromkeys(JOB_NAMES, job), **dict.fromkeys(CONTROLLERS, ANY_UID)}
 
 
-def _job(jobset: JsonObject, replicated: JsonObject) -> JsonObject:
+def _job(jobset: JsonObject, replicated: JsonObject, counts: JsonObject) -> JsonObject:
     jobset_name, namespace = get(jobset, "metadata", "name"), get(jobset, "metadata", "namespace")
     name = first_job(str(jobset_name), replicated)
     created = created_job(jobset, replicated)
     spec = {**as_object(created["spec"]), "suspend": get(jobset, "spec", "suspend") is True}
-    labels, annotations = _jobset_labels(jobset, replicated, name), _exclusive_topology(jobset, replicated)
+    labels, annotations = _jobset_labels(jobset, replicated, name, counts), _exclusive_topology(jobset, replicated)
     pod = as_object(spec["template"])
     metadata = _with_metadata(as_object(created["metadata"]), labels, annotations)
     pod_spec = _exclusive_pod_spec(as_object(pod.get("spec")), metadata, f"{namespace}_{name}")
@@ -180,25 +198,19 @@ def _with_metadata(metadata: JsonObject, labels: JsonObject, annotations: JsonOb
     }
 
 
-def _jobset_labels(jobset: JsonObject, replicated: JsonObject, job: str) -> JsonObject:
+def _jobset_labels(jobset: JsonObject, replicated: JsonObject, job: str, counts: JsonObject) -> JsonObject:
     """Return the labels, and annotations, by which a Job and its pods name their JobSet and replicated job."""
     jobset_name, spec, name = get(jobset, "metadata", "name"), as_object(jobset["spec"]), replicated.get("name")
-    jobs = objects(spec.get("replicatedJobs"))
-    group = [each for each in jobs if each.get("groupName") == replicated.get("groupName")]
     key = f"{get(jobset, 'metadata', 'namespace')}/{job}"
     values: JsonObject = {
         "jobset-name": jobset_name,
         "jobset-uid": ANY_UID,
         "replicatedjob-name": name,
         "restart-attempt": "0",
-        "replicatedjob-replicas": str(_replicas([replicated])),
-        "global-replicas": str(_replicas(jobs)),
         "job-index": "0",
         "job-key": hashlib.sha1(key.encode(), usedforsecurity=False).hexdigest(),
-        "job-global-index": _first_index(jobs, name),
         "group-name": replicated.get("groupName") or "",
-        "group-replicas": str(_replicas(group)),
-        "job-group-index": _first_index(group, name),
+        **counts,
     }
     if isinstance(coordinator := spec.get("coordinator"), dict):
         pod = "-".join(str(coordinator.get(field) or 0) for field in ("replicatedJob", "jobIndex", "podIndex"))
@@ -210,16 +222,29 @@ def added_annotations(jobset: JsonObject, replicated: str, job: str) -> JsonObje
     """Return the annotations that JobSet adds to a Job of a replicated job, and to its pods."""
     jobs = objects(get(jobset, "spec", "replicatedJobs"))
     each = next(each for each in jobs if each.get("name") == replicated)
-    return {**_jobset_labels(jobset, each, job), **_exclusive_topology(jobset, each)}
+    return {**_jobset_labels(jobset, each, job, _counts(jobset)[replicated]), **_exclusive_topology(jobset, each)}
 
 
-def _replicas(jobs: list[JsonObject]) -> int:
-    return sum(count for job in jobs if isinstance(count := job.get("replicas", 1), int))
-
-
-def _first_index(jobs: list[JsonObject], name: Json) -> str:
-    """Return the index of the first Job of a replicated job among all."""
-    return str(_replicas(jobs[: [job.get("name") for job in jobs].index(name)]))
+def _counts(jobset: JsonObject) -> dict[Json, JsonObject]:
+    """Return the labels that count the Jobs of a JobSet, by the name of the replicated job."""
+    jobs = objects(get(jobset, "spec", "replicatedJobs"))
+    groups: dict[Json, int] = {}
+    total, before = 0, []
+    for job in jobs:
+        group, replicas = job.get("groupName"), job.get("replicas", 1)
+        in_group, count = groups.get(group, 0), replicas if isinstance(replicas, int) else 0
+        before.append((job, count, total, in_group))
+        total, groups[group] = total + count, in_group + count
+    return {
+        job.get("name"): {
+            "replicatedjob-replicas": str(count),
+            "global-replicas": str(total),
+            "job-global-index": str(index),
+            "group-replicas": str(groups[job.get("groupName")]),
+            "job-group-index": str(in_group),
+        }
+        for job, count, index, in_group in before
+    }
 
 
 def _exclusive_topology(jobset: JsonObject, replicated: JsonObject) -> JsonObject:
@@ -271,7 +296,7 @@ def _pod(job: JsonObject) -> JsonObject:
     metadata["finalizers"] = [*as_list(metadata.get("finalizers")), "batch.kubernetes.io/job-tracking"]
     metadata["ownerReferences"] = [_owner("batch/v1", "Job", name)]
     metadata = {"generateName": prefix, "namespace": get(job, "metadata", "namespace"), **metadata}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": default_pod(spec)}
+    return prepared_pod({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": default_pod(spec)})
 
 
 def _with_index(container: JsonObject) -> JsonObject:

@@ -19,7 +19,7 @@ from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, 
 from trainc.checks.created_pods import CONTROLLER_UID, CONTROLLERS, controller_labels, only_in_clusters
 from trainc.documents.classify import CLAIM_SPEC
 from trainc.kube.gotypes import POD_SPEC, GoDecodeError, decode
-from trainc.kube.pods import default_job, default_pod, default_template
+from trainc.kube.pods import default_job, default_pod, default_template, prepared_pod
 from trainc.schema import admit, resource
 from trainc.upstream import JOBSET_API, RBAC_GROUP
 
@@ -140,6 +140,7 @@ def _job(data: JsonObject, created: bool) -> ServerForm:
 def _pod(data: JsonObject, created: bool) -> ServerForm:
     spec = default_pod(default_template(as_object(decode(data.get("spec"), POD_SPEC))))
     pod = {**data, "spec": spec}
+    pod = prepared_pod(pod) if created else pod
     return ServerForm(pod, only_in_clusters(pod))
 
 

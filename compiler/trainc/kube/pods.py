@@ -1,9 +1,10 @@
 """Pods: the defaults of the Jobs and pods that controllers create, and the requests of a pod.
 
 Sources: k8s.io/kubernetes v1.34 pkg/apis/core/v1/defaults.go, pkg/apis/batch/v1/defaults.go (and the code generated
-from the defaults in their types), the admission plugins DefaultTolerationSeconds and ServiceAccount, and PodRequests of
-k8s.io/component-helpers v0.36.2 (resource) without any option. Objects must be as Go writes them (kube/gotypes.py).
-Volume types that clusters no longer support are omitted.
+from the defaults in their types), pkg/apis/core/v1/conversion.go, pkg/registry/core/pod/strategy.go (PrepareForCreate),
+the admission plugins DefaultTolerationSeconds and ServiceAccount, and PodRequests of k8s.io/component-helpers v0.36.2
+(resource) without any option. Objects must be as Go writes them (kube/gotypes.py). Volume types that clusters no longer
+support are omitted.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
+from trainc.kube.gojson import trim_space
 from trainc.kube.quantity import Quantity, from_json
 
 _MODE: Final = 0o644
@@ -51,7 +53,7 @@ def default_job(job: JsonObject) -> JsonObject:
     counts: JsonObject = {"parallelism": 1}
     if "parallelism" not in spec:
         counts["completions"] = 1
-    template = as_object(spec.get("template"))
+    template = _without_old_annotations(as_object(spec.get("template")))
     filled: JsonObject = {
         **counts,
         "backoffLimit": _MAX_INT32 if "backoffLimitPerIndex" in spec else 6,
@@ -159,6 +161,108 @@ def default_pod(spec: JsonObject) -> JsonObject:
     rule: JsonObject = {"operator": "Exists", "effect": _NO_EXECUTE, "tolerationSeconds": 300}
     filled["tolerations"] = [*existing, *({"key": taint, **rule} for taint in missing)]
     return filled
+
+
+_PROFILE: Final = "container.apparmor.security.beta.kubernetes.io/"
+"""The prefix of the annotation that was a container's AppArmor profile, before it became a field."""
+_LOCAL: Final = "localhost/"
+_LONGEST_PROFILE: Final = 4095
+_OLD_ANNOTATIONS: Final = frozenset(
+    f"pod.{stage}.kubernetes.io/{name}"
+    for stage in ("alpha", "beta")
+    for name in ("init-containers", "init-container-statuses")
+)
+
+
+def prepared_pod(pod: JsonObject) -> JsonObject:
+    """Return a pod with what the registry changes before policies see it.
+
+    These are the AppArmor profiles that annotations name, the values of the labels whose keys a selector names, and a
+    grace period of one second for a negative one.
+    """
+    pod = _without_old_annotations(pod)
+    spec = as_object(pod.get("spec"))
+    labels, annotations = (as_object(get(pod, "metadata", field)) for field in ("labels", "annotations"))
+    if get(spec, "os", "name") != "windows":
+        default = get(spec, "securityContext", "appArmorProfile")
+        for field in _CONTAINERS:
+            if field in spec:
+                named: list[Json] = [
+                    _with_profile(container, annotations, default) for container in objects(spec[field])
+                ]
+                spec = {**spec, field: named}
+    if isinstance(seconds := spec.get("terminationGracePeriodSeconds"), int) and seconds < 0:
+        spec = {**spec, "terminationGracePeriodSeconds": 1}
+    for path in _SELECTING:
+        spec = _with_label_keys(spec, path, labels)
+    return {**pod, "spec": spec}
+
+
+def _without_old_annotations(data: JsonObject) -> JsonObject:
+    """Return a pod, or its template, without the annotations that were its init containers."""
+    metadata = as_object(data.get("metadata"))
+    annotations = as_object(metadata.get("annotations"))
+    if _OLD_ANNOTATIONS.isdisjoint(annotations):
+        return data
+    kept: JsonObject = {key: value for key, value in annotations.items() if key not in _OLD_ANNOTATIONS}
+    rest = {key: value for key, value in metadata.items() if key != "annotations"}
+    return {**data, "metadata": {**rest, "annotations": kept} if kept else rest}
+
+
+def _with_profile(container: JsonObject, annotations: JsonObject, default: Json) -> JsonObject:
+    """Return a container with the AppArmor profile of its annotation, if it has none and differs from the pod's."""
+    profile = _profile(str(annotations.get(f"{_PROFILE}{container.get('name')}") or ""))
+    context = as_object(container.get("securityContext"))
+    if profile is None or profile == default or context.get("appArmorProfile") is not None:
+        return container
+    return {**container, "securityContext": {**context, "appArmorProfile": profile}}
+
+
+def _profile(annotation: str) -> JsonObject | None:
+    """Return the AppArmor profile that an annotation names; None if it names none that is valid."""
+    if annotation in ("unconfined", "runtime/default"):
+        return {"type": "Unconfined" if annotation == "unconfined" else "RuntimeDefault"}
+    name = annotation.removeprefix(_LOCAL)
+    valid = name != annotation and name and trim_space(name) == name and len(name.encode()) <= _LONGEST_PROFILE
+    return {"type": "Localhost", "localhostProfile": name} if valid else None
+
+
+_SELECTING: Final[tuple[Path, ...]] = (
+    ("topologySpreadConstraints",),
+    *(
+        ("affinity", kind, f"{how}DuringSchedulingIgnoredDuringExecution")
+        for kind in ("podAffinity", "podAntiAffinity")
+        for how in ("required", "preferred")
+    ),
+)
+"""The lists of terms that select pods by their labels."""
+
+
+def _with_label_keys(spec: JsonObject, path: Path, labels: JsonObject) -> JsonObject:
+    """Return the spec of a pod with its labels in the selectors of a list, for the keys that its terms name."""
+    terms = objects(get(spec, *path))
+    found: list[Json] = []
+    for term in terms:
+        inner = term.get("podAffinityTerm")
+        merged = _with_requirements(as_object(inner) if inner is not None else term, labels)
+        found.append(merged if inner is None else {**term, "podAffinityTerm": merged})
+    return spec if found == terms else put(spec, path, found)
+
+
+def _with_requirements(term: JsonObject, labels: JsonObject) -> JsonObject:
+    added: list[Json] = [
+        {"key": key, "operator": operator, "values": [labels[str(key)]]}
+        for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
+        for key in as_list(term.get(field))
+        if key in labels
+    ]
+    selector = term.get("labelSelector")
+    if not added or not isinstance(selector, dict):
+        return term
+    return {
+        **term,
+        "labelSelector": {**selector, "matchExpressions": [*as_list(selector.get("matchExpressions")), *added]},
+    }
 
 
 def _container(container: JsonObject) -> JsonObject:

@@ -106,6 +106,12 @@ class Context(msgspec.Struct, frozen=True, eq=False):
         """Check an input, as a cluster stores it, against the policies and the base revision."""
         return tuple(dict.fromkeys(finding for rules in self.rules for finding in rules.of_input(document)))
 
+    def check_companion(self, document: Document) -> tuple[Finding, ...]:
+        """Check a companion as it is emitted, against the policies and the base revision."""
+        found = self.policies.of_companion(document) if self.policies is not None else ()
+        of_updates = self.update_rules.of_input(document) if self.update_rules is not None else ()
+        return tuple(dict.fromkeys((*found, *of_updates)))
+
     def check_objects(self, model: Model, objects: Objects) -> tuple[Finding, ...]:
         """Check the objects of a job against the policies and the base revision."""
         return tuple(dict.fromkeys(finding for rules in self.rules for finding in rules.of_objects(model, objects)))

@@ -146,8 +146,18 @@ class Policies(Struct, frozen=True, eq=False):
         """Evaluate the policies for an input, as a cluster stores it."""
         if is_policy(document):
             return ()
-        old = self.previous.input(document.data)
         data = with_cluster_namespace(document.data, self.namespaces)
+        return self._of_document(document, data, self.previous.input(document.data))
+
+    def of_companion(self, document: Document) -> tuple[Finding, ...]:
+        """Evaluate the policies for a companion as it is emitted, with its namespace in the cluster."""
+        old = self.previous.emitted(document.data) or self.previous.input(document.data)
+        return self._of_document(document, document.data, old)
+
+    def _of_document(
+        self, document: Document, data: JsonObject, old: JsonObject | Finding | None
+    ) -> tuple[Finding, ...]:
+        """Evaluate the policies for a document with the given data in the cluster."""
         if create_request(data, self.registry) is None:
             return tuple(self._unevaluated(document, data))
         return self._decided(data, old, lambda path: (document, existing(document.data, path) or _NAME))
@@ -269,17 +279,22 @@ def _locate(model: Model, obj: Object, template: Path, path: Path) -> tuple[Docu
 
 
 def _children(data: JsonObject) -> Iterator[CreatedObject]:
-    """Yield what controllers create for a JobSet, and the first pod of a Job."""
-    from trainc.checks.created_pods import created_claims, created_objects, created_pod, created_service
+    """Yield what controllers create for a JobSet, and the first pod of a Job with its claims."""
+    from trainc.checks import created_pods
     from trainc.checks.server_forms import server_form
 
+    made: list[CreatedObject] = []
+    sent: list[CreatedObject] = []
     if data["kind"] == "JobSet":
-        yield from created_objects(data)
-        for child in (*created_claims(data), *created_service(data)):
-            form = server_form(child.data)
-            yield replace(child, data=form.data, unknown=(*child.unknown, *form.unknown))
+        made += created_pods.created_objects(data)
+        sent += (*created_pods.created_claims(data), *created_pods.created_service(data))
     elif data["kind"] == "Job":
-        yield from created_pod(server_form(data).data)
+        made += created_pods.created_pod(server_form(data).data)
+    yield from made
+    sent += (claim for child in made for claim in created_pods.ephemeral_claims(child))
+    for child in sent:
+        form = server_form(child.data)
+        yield replace(child, data=form.data, unknown=(*child.unknown, *form.unknown))
 
 
 def with_cluster_namespace(data: JsonObject, namespaces: Mapping[str, str]) -> JsonObject:

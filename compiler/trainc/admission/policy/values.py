@@ -23,6 +23,8 @@ from trainc.inputs.source import Document
 from trainc.schema.kinds import split_version
 
 _NOTHING = object()
+_NAME: Final[Path] = ("metadata", "name")
+_GENERATED: Final[Path] = ("metadata", "generateName")
 
 
 def hiding(name: str, data: Json, paths: tuple[Path, ...]) -> Value:
@@ -167,8 +169,10 @@ def request_value(request: Request, matched: Match) -> Value:
     }
     known.update((name, text) for name, text in texts.items() if text)
     hidden = ["uid", "object", "oldObject"]
-    if not request.name and get(request.object, "metadata", "generateName"):
-        hidden.append("name")  # the server generates it before it asks policies
+    if not request.name and (get(request.object, *_GENERATED) or _NAME in request.unknown):
+        hidden.append(
+            "name"
+        )  # the server generates it before it asks policies, or it begins with one that it generates
     return Partial("request", known, frozenset(hidden))
 
 

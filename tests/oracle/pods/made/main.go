@@ -1,6 +1,6 @@
 // Command made says what becomes of a Job: one Job a line in (batch/v1, JSON), {"job", "pod"} a line out. The Job has
 // the server's defaults and the selector that it generates; the pod is the first one that the Job controller makes, with
-// the defaults of pods.
+// the defaults of pods and what the registry prepares, but without a status.
 package main
 
 import (
@@ -17,10 +17,12 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/apis/batch"
 	jobdefaults "k8s.io/kubernetes/pkg/apis/batch/v1"
+	"k8s.io/kubernetes/pkg/apis/core"
 	coredefaults "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/controller"
 	_ "k8s.io/kubernetes/pkg/controller/job"
 	strategy "k8s.io/kubernetes/pkg/registry/batch/job"
+	podstrategy "k8s.io/kubernetes/pkg/registry/core/pod"
 )
 
 //go:linkname addEnv k8s.io/kubernetes/pkg/controller/job.addCompletionIndexEnvVariables
@@ -84,8 +86,22 @@ func made(line []byte) (any, error) {
 		pod.GenerateName = generateName(job.Name, 0)
 	}
 	pod.Namespace = job.Namespace
-	coredefaults.SetObjectDefaults_Pod(pod)
+	if err := prepare(pod); err != nil {
+		return nil, err
+	}
 	return map[string]any{"job": job, "pod": pod}, nil
+}
+
+// prepare fills in what the server does of a new pod: defaults, and fields that follow from others.
+func prepare(pod *corev1.Pod) error {
+	coredefaults.SetObjectDefaults_Pod(pod)
+	var internal core.Pod
+	if err := coredefaults.Convert_v1_Pod_To_core_Pod(pod, &internal, nil); err != nil {
+		return err
+	}
+	podstrategy.Strategy.PrepareForCreate(context.Background(), &internal)
+	internal.Status, internal.Generation = core.PodStatus{}, 0
+	return coredefaults.Convert_core_Pod_To_v1_Pod(&internal, pod, nil)
 }
 
 // admit fills in what the server does of a new Job: defaults, and the selector that it generates.
