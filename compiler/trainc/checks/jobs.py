@@ -85,7 +85,7 @@ def validate_job_spec(spec: Field) -> None:
     mode.one_of(("NonIndexed", "Indexed"), pointer=True)
     if mode.text() == "Indexed":
         _indexed(spec)
-    if mode.text() in ("NonIndexed", ""):
+    if mode.value in (None, "NonIndexed"):
         for field in (per_index, failed):
             if field.value is not None:
                 field.invalid("requires indexed completion mode")
