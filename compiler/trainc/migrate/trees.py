@@ -22,7 +22,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import ReusedAnchorWarning
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import RoundTripRepresenter
-from ruamel.yaml.scalarstring import SingleQuotedScalarString
+from ruamel.yaml.scalarstring import PlainScalarString, SingleQuotedScalarString
 
 from trainc.basics.jsonvalues import Path
 from trainc.documents.load import comments, load
@@ -56,14 +56,23 @@ class _Representer(RoundTripRepresenter):
         """Represent a string without quotes of its own, or in single quotes."""
         if "\n" in text:
             return self.represent_scalar(_TEXT, text, style='"')
-        reading = kubernetes(text)
-        is_plain = type(text) is str and isinstance(reading.value, str) and reading.agrees
-        return self.represent_scalar(_TEXT, text, style=None if is_plain else "'")
+        return self.represent_scalar(_TEXT, text, style=None if type(text) is str and _is_string(text) else "'")
 
 
 _TEXT: Final = "tag:yaml.org,2002:str"
 _Representer.add_representer(str, _Representer.represent_text)
 _Representer.add_representer(SingleQuotedScalarString, _Representer.represent_text)
+
+
+def _is_string(text: str) -> bool:
+    """Return whether an unquoted text is a string for Kubernetes and other readers."""
+    reading = kubernetes(text)
+    return isinstance(reading.value, str) and reading.agrees
+
+
+def _as_written(scalar: Any) -> Any:
+    """Return a scalar of a document so that it is written as it was, such as ``yes``, which ruamel.yaml reads as text."""
+    return PlainScalarString(scalar) if type(scalar) is str and not _is_string(scalar) else scalar
 
 
 def mapping(**values: Any) -> CommentedMap:
@@ -105,12 +114,12 @@ def read_tree(text: str) -> Any:
 def _plain(tree: Any, *, is_json: bool) -> Any:
     """Return a tree without comments, anchors and merge keys, and without the braces of a document in JSON."""
     if not isinstance(tree, CommentedMap | CommentedSeq):
-        return tree
+        return _as_written(tree)
     new: Any = CommentedMap() if isinstance(tree, CommentedMap) else CommentedSeq()
     for key, value in tree.items() if isinstance(tree, CommentedMap) else enumerate(tree):
         child = _plain(value, is_json=is_json)
         if isinstance(new, CommentedMap):
-            new[str(key) if is_json else key] = child
+            new[str(key) if is_json else _as_written(key)] = child
         else:
             new.append(child)
     if not is_json and tree.fa.flow_style():
