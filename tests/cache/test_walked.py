@@ -174,11 +174,8 @@ def test_what_others_put_into_out_is_seen_at_once(repository: Path, name: str) -
 
 
 def test_the_place_in_git_is_seen(repository: Path) -> None:
-    put(
-        repository,
-        "trainc.yaml",
-        "environments:\n  prod: {argocd: {repoURL: 'https://example.com/r', write: deploy}}\n",
-    )
+    argocd = "{repoURL: 'https://example.com/r', write: deploy}"
+    put(repository, "trainc.yaml", f"environments:\n  prod: {{argocd: {argocd}}}\n")
     (repository / ".git").mkdir()
     for _ in range(2):
         assert "TC013" not in run("render").output

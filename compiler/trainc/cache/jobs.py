@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from trainc.admission.policy.expressions import Bound
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
@@ -135,10 +135,7 @@ class Keys:
             # The user's document, as findings may name fields that admission drops.
             wanted = document_id(found.document)
             # A policy for one namespace may match a ClusterTrainingRuntime, which jobs of all namespaces use.
-            findings = [
-                (one.code, one.severity, one.message, [(*document_id(r.document), r.path) for r in one.related])
-                for one in found.findings
-            ]
+            findings = list(map(_plain, found.findings))
             runtime = _digest([wanted, self.runtimes.get(wanted, found.document.data), findings]).hex()
             self.digests[found.document] = runtime
         beside = self.beside.get(self.namespaces.get(home, home))
@@ -186,6 +183,13 @@ def is_current(stored: StoredJob, document: Document, keys: Keys) -> bool:
     """Return whether compiling the document now would give the stored result."""
     lock = keys.context.options.lock.digests
     return stored.key == keys.of(document) and all(lock.get(image, "") == pin for image, pin in stored.pins.items())
+
+
+def _plain(finding: Finding) -> list[Any]:
+    """Return a finding as plain data, with references to its documents."""
+    related = [[one.message, *document_id(one.document), one.path] for one in finding.related]
+    fields = {**asdict(finding), "document": document_id(finding.document), "related": related}
+    return list(fields.values())
 
 
 def _platform(context: Context) -> str:

@@ -288,6 +288,7 @@ class RunCache(Uncached):
         foreign: Collection[str],
         texts: dict[str, tuple[str, ...]],
         reported: Iterable[str],
+        *,
         around: tuple[str, ...],
     ) -> None:
         """Store the digests and stamps of files after a full run.
@@ -301,10 +302,8 @@ class RunCache(Uncached):
         if todo is not None and texts:
             looks |= {file.name: Look(digest_of(file.data)) for file in (*todo.create, *todo.change)}
             generated = len(todo.create) + len(todo.change) + len(todo.unchanged)
-            new = Snapshot(
-                looks, tops=todo.tops, generated=generated, texts=texts, reported=tuple(reported), around=around
-            )
-            new = complete(self.root, new, foreign)
+            new = Snapshot(looks, tops=todo.tops, generated=generated, texts=texts, reported=tuple(reported))
+            new = complete(self.root, replace(new, around=around), foreign)
         if new is not None and new.is_of_same_files(self.old):  # only the options are new
             new = msgspec.structs.replace(new, texts={**self.old.texts, **texts})
         self.store.save(snapshot.NAME, new or Snapshot({**self.old_files, **looks}))

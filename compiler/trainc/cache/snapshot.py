@@ -47,8 +47,8 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     ``folders`` are those of inputs and of ``tops``, the folders written to; ``ignored`` are files in them that no run
     reads. ``missing`` are names that do not exist, ``parents`` the folders above ``tops``. ``generated`` counts the
     files that trainc wrote. ``texts`` are the reports by reporting options (empty unless out/ was up to date),
-    ``reported`` the files that findings name, ``around`` the ``surroundings`` before the run. ``changed``, which is never stored, are the files below jobs/ whose bytes
-    changed since.
+    ``reported`` the files that findings name, ``around`` the ``surroundings`` before the run. ``changed``, which is
+    never stored, are the files below jobs/ whose bytes changed since.
     """
 
     files: dict[str, Look] = {}

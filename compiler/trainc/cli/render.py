@@ -152,7 +152,7 @@ def _render(root: Path, paths: tuple[str, ...], environment: str | None, mode: M
             document for each in planned.findings for document in (each.document, *(r.document for r in each.related))
         )
         reported = sorted({document.source.name for document in about})
-        used_cache.save_files(planned.platform, planned.plan, planned.foreign, texts, reported, around)
+        used_cache.save_files(planned.platform, planned.plan, planned.foreign, texts, reported, around=around)
         if status == CLEAN:
             used_cache.remove_checkpoint()
     return status

@@ -71,7 +71,7 @@ class Shipment(msgspec.Struct, frozen=True):
         classified, _ = classify(loaded.documents)
         by_name = {source.name: source for source in loaded.sources}
         uses = [(by_name[name], namespace) for name, namespace in self.uses]
-        return Context.of(classified, loaded.documents, loaded.sources, options, Keep(self.keep), uses)
+        return Context.of(classified, loaded.documents, loaded.sources, options, Keep(self.keep), uses=uses)
 
 
 class Ranks:

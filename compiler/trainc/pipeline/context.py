@@ -68,6 +68,7 @@ class Context(msgspec.Struct, frozen=True, eq=False):
         sources: Iterable[Source],
         options: Options,
         keep: Keep,
+        *,
         uses: Iterable[tuple[Source, str]] | None = None,
     ) -> Context:
         """Admit everything that is not a job. ``documents`` are those ``loaded`` from ``sources``, by kind.
