@@ -205,7 +205,9 @@ def test_a_namespace_that_is_no_text_is_refused() -> None:
     assert files(f"{version}{runtime}---\n{version}{job}{reference}") == {}
 
 
-@pytest.mark.parametrize("text", ["on", "y", "No", "OFF", "0b1", "1_000", "012", "12:30", "=", "<<", "a\nb", "1e3", "null"])
+@pytest.mark.parametrize(
+    "text", ["on", "y", "No", "OFF", "0b1", "1_000", "012", "12:30", "=", "<<", "a\nb", "1e3", "null"]
+)
 def test_a_string_that_a_converter_adds_stays_a_string(text: str) -> None:
     tree = mapping(apiVersion="v1", kind="X", metadata=mapping(name=text))
     tree["spec"] = mapping(**{text: text}, items=sequence(text))

@@ -86,9 +86,7 @@ _Placed: TypeAlias = list[tuple[_Span, Edit]]
 """Edits in order, with their spans."""
 
 
-def _verified(
-    source: Source, placed: _Placed, numbered: dict[int, Document], problems: int, read: Read
-) -> _Placed:
+def _verified(source: Source, placed: _Placed, numbered: dict[int, Document], problems: int, read: Read) -> _Placed:
     """Return the edits after which each document has the expected data.
 
     The edits of documents that have not are tried again in halves, those of all documents at once. What is untried

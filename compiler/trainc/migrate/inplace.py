@@ -88,7 +88,9 @@ def edited(text: str, wanted: Wanted) -> tuple[str, dict[int, JsonObject]]:
     values = {index: _applied(*wanted[index]) for index in spans}
     spans = _correct(new, spans, values, _data(new).keys())
     new = _replaced(new, spans)
-    return BOM * text.startswith(BOM) + (new.replace("\n", "\r\n") if "\r\n" in text else new), {index: values[index] for index in spans}
+    return BOM * text.startswith(BOM) + (new.replace("\n", "\r\n") if "\r\n" in text else new), {
+        index: values[index] for index in spans
+    }
 
 
 def _correct(text: str, spans: _Spans, values: Mapping[int, JsonObject], numbers: Set[int]) -> _Spans:
