@@ -164,6 +164,10 @@ _REPLACED: Final = frozenset(("Replace=true", "Force=true"))
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
 _IGNORED: Final = ((f"{_FLUX}reconcile", "disabled"), (f"{_FLUX}ssa", "ignore"))
 _LOCAL: Final = "config.kubernetes.io/local-config"
+_UNREADABLE: Final = lazy("[\x7f-\x9f\ufffe\uffff]")
+"""Characters that kustomize refuses, or replaces (kyaml writes and reads YAML between its steps)."""
+_ESCAPED: Final = lazy(r"\\x(?:7f|[89])|\\uff(?:fe|ff)")
+"""What ``repr`` writes for these characters."""
 _STATEFUL: Final = (JOBSET, "Job", "PersistentVolumeClaim")
 """Kinds whose objects lose their progress or their data if they are created again."""
 
@@ -187,6 +191,17 @@ def sync_obstacles(data: JsonObject, settings: Settings, names: Iterable[str]) -
         yield (), f"{message}, and its first line names its sources"
     elif not by_flux and _SKIPPED in repr(data):  # faster than a walk, and hardly ever true
         yield [path for path in paths(data) if path and _SKIPPED in f"{path[-1]} {get(data, *path)}"][-1], message
+    if by_flux and _ESCAPED.search(repr(data)):
+        yield from _unreadable(data)
+
+
+def _unreadable(data: JsonObject) -> Iterator[tuple[Path, str]]:
+    """Yield path and message of each key and text that kustomize, with which Flux reads files, changes or refuses."""
+    for path in paths(data):
+        value = get(data, *path) if path else None
+        if found := _UNREADABLE.search(f"{path[-1] if path else ''}{value if isinstance(value, str) else ''}"):
+            effect = "replaces it by a blank" if found[0] == "\x85" else "cannot read the file"
+            yield path, f"with the character U+{ord(found[0]):04X}, Flux {effect}"
 
 
 def _argocd_effect(key: str, value: str, stateful: bool) -> str | None:

@@ -71,7 +71,7 @@ def _is_string(text: str) -> bool:
 
 
 def _as_written(scalar: Any) -> Any:
-    """Return a scalar of a document so that it is written as it was, such as ``yes``, which ruamel.yaml reads as text."""
+    """Return a scalar of a document so that it is written as it was: ruamel.yaml reads ``yes`` as a text."""
     return PlainScalarString(scalar) if type(scalar) is str and not _is_string(scalar) else scalar
 
 
