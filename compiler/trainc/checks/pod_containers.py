@@ -270,7 +270,7 @@ def validate_started_containers(spec: Field) -> None:
     """
     for container in (*spec.items("initContainers"), *spec.items("containers")):
         folder = container.coded(CONTAINER).child("workingDir")
-        if folder.text() and not folder.text().startswith("/"):
+        if folder.text() and not folder.text().startswith("/") and spec.text("os", "name") != "windows":
             folder.refused("Cwd must be an absolute path", "must be an absolute path", f"write /{folder.text()}")
         _long_arguments(container)
 
