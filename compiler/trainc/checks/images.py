@@ -11,6 +11,7 @@ from trainc.basics.regex import lazy
 from trainc.checks.containers import TEMPLATE, containers
 from trainc.findings import Finding, Severity, report
 from trainc.gitops.pods import images
+from trainc.inputs.imagelock import is_registry
 from trainc.inputs.source import Document
 from trainc.plugins.model import Model, Object, Objects
 from trainc.plugins.origins import nearest, source_of
@@ -180,7 +181,7 @@ def _split(image: str) -> tuple[str, str]:
     first, slash, rest = image.partition("/")
     if not slash:
         return "", LIBRARY + image
-    if first != "localhost" and "." not in first and ":" not in first and first == first.lower():
+    if not is_registry(first) and first == first.lower():
         return "", image
     hub = first in ("docker.io", "index.docker.io")
     return first, LIBRARY + rest if hub and "/" not in rest else rest

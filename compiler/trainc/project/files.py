@@ -213,7 +213,7 @@ def application_folder(name: str, settings: Settings) -> str:
         return ""  # the hydrator syncs another branch
     above = parents(name)
     level = 2 if settings.argocd.per_namespace else 3
-    return above[level] if level < len(above) else ""
+    return above[level] if level < len(above) and above[0] == _TOP else ""
 
 
 def folder_of_job(name: str) -> str:
@@ -233,7 +233,7 @@ def foreign(
     ``unread`` has the reason for each file that cannot be read, by name. ``folder_of`` returns the folder for which a
     file keeps an Application, or nothing.
     """
-    folders = {folder for name in own for folder in parents(name)}
+    folders = {"", *(folder for name in own for folder in parents(name))}
     files = frozenset(path for path in exceptions if not path.endswith("/"))
     trees = frozenset(path.rstrip("/") for path in exceptions if path.endswith("/") or not _is_file(path))
     for name, kind in sorted(there.items()):
@@ -254,7 +254,7 @@ def foreign(
             yield _finding(name, f"cannot be read: {unread[name]}")
         elif last == _ATTRIBUTES:
             yield _finding(name, "not written by trainc, and with it git may check out other content than is committed")
-        elif not read and (folder := folder_of(name)) and folder not in folders:
+        elif not read and folder_of(name) not in folders:
             message = "not written by trainc, in a folder without files of trainc, for which Argo CD has an Application"
             yield _finding(name, message)
         elif not read:

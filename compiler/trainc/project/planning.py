@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -21,9 +21,9 @@ from trainc.pipeline.job import Executor
 from trainc.pipeline.layout import argocd_files, flux_files
 from trainc.project.config import CODE, FILE, Config
 from trainc.project.environments import JOBS, Outcome, Uncached, compile_for, read_others, with_empty
-from trainc.project.files import Kind, top_of
+from trainc.project.files import Kind, parents, top_of
 from trainc.project.read import merge, read_tree
-from trainc.project.write import OUT, Plan, foreign_files, look, plan
+from trainc.project.write import OUT, Plan, foreign_files, kept_applications, look, plan
 
 
 class Request(msgspec.Struct, frozen=True, eq=False):
@@ -103,9 +103,17 @@ def plan_request(
     errors = [finding for finding in others if has_errors((finding,))]  # they keep anything from being written
     notes = [finding for finding in others if not has_errors((finding,))]
     todo = msgspec.structs.replace(todo, blocked=_sorted((*todo.blocked, *errors)))
-    ours = {*todo.unchanged, *todo.remove, *todo.leftovers, *(file.name for file in (*todo.create, *todo.change))}
-    foreign = frozenset(name for name, kind in there.items() if kind is Kind.FILE and name not in ours)
-    return Planned(_sorted((*found, *notes)), todo, sources, outcome.silenced, foreign)
+    return Planned(_sorted((*found, *notes)), todo, sources, outcome.silenced, _foreign(there, todo, config))
+
+
+def _foreign(there: Mapping[str, Kind], todo: Plan, config: Config) -> frozenset[str]:
+    """Return the other files, without those that git's index decides on, so that the cache has no result with one."""
+    written = {*todo.unchanged, *(file.name for file in (*todo.create, *todo.change))}
+    ours = written.union(todo.remove, todo.leftovers)
+    found = [name for name, kind in there.items() if kind is Kind.FILE and name not in ours]
+    folders = {"", *(folder for name in written for folder in parents(name))} if found else set()
+    folder_of = kept_applications(config.data)
+    return frozenset(name for name in found if folder_of(name) in folders)
 
 
 def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:

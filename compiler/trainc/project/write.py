@@ -214,7 +214,8 @@ def kept_applications(config: JsonObject, root: Path | None = None) -> Callable[
         return index_of(root, OUT) if root is not None else ()
 
     def folder_of(name: str) -> str:
-        folder = application_folder(name, read_settings(config, name.split("/")[1]))
+        environment = name.partition("/")[2].partition("/")[0]
+        folder = application_folder(name, read_settings(config, environment))
         return folder if folder and (not index() or name in index()) else ""
 
     return folder_of
