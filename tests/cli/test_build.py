@@ -24,17 +24,6 @@ def test_the_objects_are_those_of_render(repository: Path, run: Run) -> None:
     assert run("build", "jobs/a/one.yaml").stdout == body
 
 
-def test_a_folder_of_the_project_gives_the_same_objects(
-    repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(repository, "trainc.yaml", "environments: {prod: {queue: research}}\n")
-    expected = run("build", "jobs/a/one.yaml").stdout
-    assert "kueue.x-k8s.io/queue-name: research\n" in expected
-    monkeypatch.chdir(repository / "jobs" / "a")
-    assert run("build", "one.yaml").stdout == expected
-    assert run("build", "one.yaml", "--env", "nope").exit_code == 2
-
-
 def test_one_list_as_json(repository: Path, run: Run) -> None:
     stream = list(yaml.safe_load_all(run("build", "jobs").stdout))
     result = run("build", "jobs", "-o", "json")
