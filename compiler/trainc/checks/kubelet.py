@@ -106,8 +106,10 @@ def _containers(pod: JsonObject) -> Iterator[Problem]:
 def _container_of(pod: JsonObject, source: JsonObject, path: Path, code: str) -> Iterator[Problem]:
     """Yield a reference to the resources of a container that the pod does not have."""
     name = get(source, "resourceFieldRef", "containerName")
+    if not name:
+        return
     names = [container.get("name") for kind in KINDS for container in objects(pod.get(kind))]
-    if name and name not in names:
+    if name not in names:
         details = {"found": str(name), "expected": ", ".join(map(str, names))}
         yield code, (*path, "resourceFieldRef", "containerName"), "the pod has no such container", details
 
@@ -129,23 +131,27 @@ def _expressions(container: JsonObject, path: Path) -> Iterator[Problem]:
 
 
 def check_references(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Yield a warning for each variable whose value refers to a later one: the kubelet leaves the reference as it is.
+    """Yield a warning for each variable that refers to itself or to a later one: the kubelet leaves the text as it is.
 
     The Job controller adds the index of the pod as the last variable (pkg/controller/job/indexed_job_utils.go).
     """
     for path, _, container in containers(jobset.data):
-        variables = objects(container.get("env"))
-        positions = {str(variable.get("name")): number for number, variable in enumerate(variables)}
-        for number, variable in enumerate(variables):
-            value = variable.get("value")
-            if not isinstance(value, str) or "$(" not in value:
-                continue
-            names = dict.fromkeys(found[2] for found in _REFERENCE.finditer(value))
-            for name in names:
-                if positions.get(name, len(variables) if name == _ADDED_LAST else -1) > number:
-                    message = f"variable {variable.get('name')} keeps the text $({name}): {name} comes later"
-                    details = {"severity": Severity.WARNING, "found": f"$({name})"}
-                    hint = f"put {name} before it, or write $({name}) in command or args"
-                    yield report_at(
-                        VARIABLE, model, jobset, (*path, "env", number, "value"), message, hint=hint, **details
+        variables = [] if container.get("envFrom") else objects(container.get("env"))  # which has unknown values
+        values = [
+            (number, str(each["value"])) for number, each in enumerate(variables) if "$(" in str(each.get("value"))
+        ]
+        positions = {each.get("name"): number for number, each in enumerate(variables)} if values else {}
+        for number, value in values:
+            own = variables[number].get("name")
+            for name in dict.fromkeys(found[2] for found in _REFERENCE.finditer(value)):
+                if positions.get(name, len(variables) if name == _ADDED_LAST else -1) < number:
+                    continue
+                reason, hint = f"{name} comes later", f"put {name} before it, or write $({name}) in command or args"
+                if name == own:
+                    reason, hint = (
+                        "it has no earlier value, and that of the image is not known",
+                        "write the whole value",
                     )
+                message = f"variable {own} keeps the text $({name}): {reason}"
+                where, details = (*path, "env", number, "value"), {"found": f"$({name})", "hint": hint}
+                yield report_at(VARIABLE, model, jobset, where, message, severity=Severity.WARNING, **details)
