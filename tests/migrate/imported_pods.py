@@ -222,7 +222,7 @@ def _fields(metadata: Json, spec: Json, cluster: Cluster, own: re.Pattern[str]) 
 
     A volume counts where it is mounted, whatever its name; others count by name.
     """
-    complete = as_object(decode(default_pod(default_template(as_object(decode(spec, POD_SPEC)))), POD_SPEC))
+    complete = as_object(decode(default_pod(default_template(as_object(decode(spec, POD_SPEC))), {}), POD_SPEC))
     found: dict[str, Json] = {}
     for kind in ("labels", "annotations"):
         for key, value in as_object(metadata.get(kind)).items():

@@ -98,7 +98,7 @@ def test_claims() -> None:
 
 
 def test_what_admission_plugins_add() -> None:
-    spec = default_pod({"containers": []})
+    spec = default_pod({"containers": []}, {})
     assert spec["serviceAccountName"] == spec["serviceAccount"] == "default"
     assert [rule["key"] for rule in spec["tolerations"]] == [  # type: ignore[union-attr, index, call-overload]
         "node.kubernetes.io/not-ready",
@@ -106,7 +106,7 @@ def test_what_admission_plugins_add() -> None:
     ]
     tolerant = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}
     for given, count in ((tolerant, 2), ({"operator": "Exists"}, 1), ({**tolerant, "effect": "NoSchedule"}, 3)):
-        assert len(default_pod({"tolerations": [given]})["tolerations"]) == count  # type: ignore[arg-type]
+        assert len(default_pod({"tolerations": [given]}, {})["tolerations"]) == count  # type: ignore[arg-type]
 
 
 @pytest.mark.go

@@ -271,7 +271,12 @@ def _pod(job: JsonObject) -> JsonObject:
     metadata["finalizers"] = [*as_list(metadata.get("finalizers")), "batch.kubernetes.io/job-tracking"]
     metadata["ownerReferences"] = [_owner("batch/v1", "Job", name)]
     metadata = {"generateName": prefix, "namespace": get(job, "metadata", "namespace"), **metadata}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": default_pod(spec)}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": default_pod(spec, as_object(metadata.get("labels"))),
+    }
 
 
 def _with_index(container: JsonObject) -> JsonObject:

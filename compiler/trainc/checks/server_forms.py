@@ -136,8 +136,8 @@ def _job(data: JsonObject, created: bool) -> ServerForm:
 
 
 def _pod(data: JsonObject, created: bool) -> ServerForm:
-    spec = default_pod(default_template(as_object(decode(data.get("spec"), POD_SPEC))))
-    pod = {**data, "spec": spec}
+    spec = default_template(as_object(decode(data.get("spec"), POD_SPEC)))
+    pod = {**data, "spec": default_pod(spec, as_object(get(data, "metadata", "labels")))}
     return ServerForm(pod, only_in_clusters(pod))
 
 

@@ -19,6 +19,9 @@ _NO_EXECUTE: Final = "NoExecute"
 _CONTAINERS: Final = ("initContainers", "containers")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_AFFINITIES: Final = ("podAffinity", "podAntiAffinity")
+_TERM: Final = "podAffinityTerm"
+_EXPRESSIONS: Final = "matchExpressions"
 _MAX_INT32: Final = 2**31 - 1
 
 _SPEC: Final[JsonObject] = {
@@ -82,7 +85,24 @@ def default_template(spec: JsonObject) -> JsonObject:
             filled[field] = [_container(container) for container in objects(filled[field])]
     if "volumes" in filled:
         filled["volumes"] = [_volume(volume) for volume in objects(filled["volumes"])]
-    return filled
+    if overhead := as_object(spec.get("overhead")):
+        filled["overhead"] = rounded(overhead)
+    return with_rounded(filled, "resources")
+
+
+def with_rounded(owner: JsonObject, field: str) -> JsonObject:
+    """Return an object with the requests and limits of a field in thousandths, as a server stores them."""
+    if not (resources := as_object(owner.get(field))):
+        return owner
+    lists: JsonObject = {
+        kind: rounded(as_object(resources[kind])) for kind in ("requests", "limits") if kind in resources
+    }
+    return {**owner, field: {**resources, **lists}}
+
+
+def rounded(amounts: JsonObject) -> JsonObject:
+    """Return a list of resources in thousandths, rounded away from zero. Raises QuantityError."""
+    return {name: from_json(amount).in_thousandths().canonical() for name, amount in amounts.items()}
 
 
 _GATES: Final[tuple[tuple[Path, str], ...]] = (
@@ -124,19 +144,55 @@ def _without_gated_fields(spec: JsonObject) -> JsonObject:
     return spec
 
 
-def default_pod(spec: JsonObject) -> JsonObject:
-    """Return the spec of a pod from a template with defaults, with the defaults that only pods get."""
+def default_pod(spec: JsonObject, labels: JsonObject) -> JsonObject:
+    """Return the spec of a pod from a template with defaults, with what a server fills in only of pods.
+
+    ``labels`` are the pod's.
+    """
     filled: JsonObject = {"enableServiceLinks": True, "serviceAccountName": "default", **spec}
     filled.setdefault("serviceAccount", filled["serviceAccountName"])
+    if isinstance(seconds := filled.get("terminationGracePeriodSeconds"), int) and seconds < 0:
+        filled["terminationGracePeriodSeconds"] = 1
     for field in _CONTAINERS:
         if field in filled:
             on_host = filled.get("hostNetwork") is True
             filled[field] = [_pod_container(container, on_host) for container in objects(filled[field])]
+    for field in _AFFINITIES:
+        filled = _with_terms(filled, field, labels)
+    if constraints := objects(filled.get("topologySpreadConstraints")):
+        filled["topologySpreadConstraints"] = [_with_label_keys(each, labels) for each in constraints]
     existing = objects(filled.get("tolerations"))
     missing = (taint for taint in _TAINTS if not any(_tolerates(each, taint) for each in existing))
     rule: JsonObject = {"operator": "Exists", "effect": _NO_EXECUTE, "tolerationSeconds": 300}
     filled["tolerations"] = [*existing, *({"key": taint, **rule} for taint in missing)]
     return filled
+
+
+def _with_terms(spec: JsonObject, field: str, labels: JsonObject) -> JsonObject:
+    """Return the spec of a pod with complete label selectors in one of its affinities to pods."""
+    required, preferred = (f"{how}DuringSchedulingIgnoredDuringExecution" for how in ("required", "preferred"))
+    affinity = as_object(get(spec, "affinity", field))
+    if terms := objects(affinity.get(required)):
+        affinity = {**affinity, required: [_with_label_keys(term, labels) for term in terms]}
+    if weighted := objects(affinity.get(preferred)):
+        terms = [_with_label_keys(as_object(each.get(_TERM)), labels) for each in weighted]
+        affinity = {**affinity, preferred: [{**each, _TERM: term} for each, term in zip(weighted, terms, strict=True)]}
+    return put(spec, ("affinity", field), affinity) if affinity else spec
+
+
+def _with_label_keys(term: JsonObject, labels: JsonObject) -> JsonObject:
+    """Return what selects pods, with the pod's own values of the labels that it names in its selector."""
+    selector = term.get("labelSelector")
+    kinds = (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
+    found: list[Json] = [
+        {"key": key, "operator": operator, "values": [labels[key]]}
+        for field, operator in kinds
+        for key in as_list(term.get(field))
+        if isinstance(key, str) and key in labels
+    ]
+    if not isinstance(selector, dict) or not found:
+        return term
+    return {**term, "labelSelector": {**selector, _EXPRESSIONS: [*as_list(selector.get(_EXPRESSIONS)), *found]}}
 
 
 def _container(container: JsonObject) -> JsonObject:
@@ -155,7 +211,7 @@ def _container(container: JsonObject) -> JsonObject:
             filled[field] = _within(_within({**_PROBE, **probe}, "httpGet", _HTTP), "grpc", {"service": ""})
     if isinstance(hooks := filled.get("lifecycle"), dict):
         filled["lifecycle"] = {name: _within(as_object(hook), "httpGet", _HTTP) for name, hook in hooks.items()}
-    return filled
+    return with_rounded(filled, "resources")
 
 
 def _variable(variable: JsonObject) -> JsonObject:
@@ -184,7 +240,11 @@ def _volume(volume: JsonObject) -> JsonObject:
         ]
         filled = {**filled, "projected": {**projected, "sources": sources}}
     claim = as_object(as_object(filled.get("ephemeral")).get("volumeClaimTemplate"))
-    return {**filled, "ephemeral": {"volumeClaimTemplate": _within(claim, "spec", _CLAIM)}} if claim else filled
+    if not claim:
+        return filled
+    claim = _within(claim, "spec", _CLAIM)
+    claim = {**claim, "spec": with_rounded(as_object(claim.get("spec")), "resources")}
+    return {**filled, "ephemeral": {"volumeClaimTemplate": claim}}
 
 
 def _downward_items(volume: JsonObject) -> JsonObject:

@@ -84,7 +84,7 @@ def test_a_server_takes_them_and_adds_nothing(case: str) -> None:
         admitted = admit(resource, one.data)
         assert (admitted.violations, admitted.dropped, admitted.data) == ((), (), one.data), one.kind
     for name in ("launcher", "node"):
-        pod = default_pod(pod_of(made, name))
+        pod = default_pod(pod_of(made, name), {})
         template: JsonObject = {"spec": pod}
         assert faults_in(validate_pod, pod) == []
         assert faults_in(validate_pod_template, template) == []
