@@ -233,7 +233,7 @@ def _volume(volume: JsonObject) -> JsonObject:
     for field, values in _VOLUMES.items():
         filled = _within(filled, field, values)
     filled = _downward_items(filled)
-    if isinstance(projected := filled.get("projected"), dict) and "sources" in projected:
+    if isinstance(projected := filled.get("projected"), dict) and projected.get("sources"):
         sources: list[Json] = [
             _within(_downward_items(source), "serviceAccountToken", {"expirationSeconds": 3600})
             for source in objects(projected["sources"])
