@@ -18,7 +18,7 @@ N ?= 2000
 SEED ?= 7
 ARGS ?=
 
-.PHONY: help setup render test check e2e image containerfiles schemas goldens fuzz fuzz-coverage mutants bench lock clean
+.PHONY: help setup render test check e2e image containerfiles schemas goldens fuzz fuzz-apiserver fuzz-coverage mutants bench lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -71,6 +71,9 @@ goldens: $(READY) ## run the real Trainer, JobSet and CEL on the cases and write
 
 fuzz: $(READY) ## compare trainc with the real Trainer and JobSet on N generated cases from SEED (needs Go)
 	$(BIN)/python tests/oracle/fuzz.py --n $(N) --seed $(SEED) $(ARGS)
+
+fuzz-apiserver: $(READY) ## compare trainc with Kubernetes' API server on N generated cases of each part from SEED (needs Go)
+	$(BIN)/python tests/oracle/apiserver.py --n $(N) --seed $(SEED) $(ARGS)
 
 fuzz-coverage: $(READY) ## fuzz parts of trainc, guided by coverage, against Go (needs Go; tests/fuzz/README.md says more)
 	$(PIP) install --require-hashes --no-deps -r tests/fuzz/requirements.txt

@@ -48,6 +48,15 @@ def oracle() -> None:
     gotools.build(pods_oracle.ORACLE)
 
 
+@pytest.mark.parametrize(("hook", "count"), [("stopSignal", 0), ("preStop", 1)])
+def test_the_server_drops_a_lifecycle_with_only_a_stop_signal(hook: str, count: int) -> None:
+    spec = fine()
+    spec["template"]["spec"]["initContainers"] = [{"name": "first", "image": "a:1", "lifecycle": {hook: "SIGTERM"}}]
+    if hook == "preStop":
+        spec["template"]["spec"]["initContainers"][0]["lifecycle"] = {hook: {"sleep": {"seconds": 1}}}
+    assert len(said(spec)) == count
+
+
 def test_answers_are_the_servers() -> None:
     answers: list[Answer] = json.loads(ANSWERS.read_text(encoding="utf-8"))
     specs = pods_oracle.recorded_specs()

@@ -86,12 +86,18 @@ subjects: [{kind: ServiceAccount, name: train}, {kind: Group, name: all}]
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: wrapped}
+data: {}
 binaryData: {a: "YWJj\\nZGVm\\n"}
 ---
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: data}
 spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1024Gi}}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: small}
+spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 500u}, limits: {storage: 1.5m}}}
 """
 
 JOB = """
@@ -204,6 +210,9 @@ def test_companions_are_patched_and_know_it() -> None:
 def test_companions_are_as_the_server_stores_them() -> None:
     build, binding = built("patched"), {"apiGroup": "rbac.authorization.k8s.io"}
     assert of(build, "ConfigMap", "wrapped").data["binaryData"] == {"a": "YWJjZGVm"}
+    assert "data" not in of(build, "ConfigMap", "wrapped").data
+    small = of(built("plain"), "PersistentVolumeClaim", "small").data
+    assert get(small, "spec", "resources") == {"requests": {"storage": "1m"}, "limits": {"storage": "2m"}}
     assert of(build, "ServiceAccount", "train").data["secrets"] == [{"name": "token"}]
     assert of(build, "RoleBinding", "train").data["subjects"] == [
         {"kind": "ServiceAccount", "name": "other", "namespace": "science"},

@@ -27,6 +27,7 @@ TARGETS = [
     "schemas",
     "goldens",
     "fuzz",
+    "fuzz-apiserver",
     "fuzz-coverage",
     "mutants",
     "bench",

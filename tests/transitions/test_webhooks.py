@@ -144,6 +144,7 @@ SOURCES: tuple[tuple[JsonObject, JsonObject, list[str]], ...] = (
     ({"dataSource": CLONE}, {}, ["spec.dataSource"]),
     ({"dataSource": CLONE}, {"dataSourceRef": CLONE}, []),  # the server fills both fields
     ({"dataSource": CLONE}, {"dataSource": {**CLONE, "name": "b"}}, ["spec.dataSource"]),
+    ({"dataSource": CLONE}, {"dataSource": {**CLONE, "apiGroup": ""}}, ["spec.dataSource"]),
     ({"dataSource": FILLED}, {}, []),  # the server has dropped it
     ({"dataSourceRef": FILLED}, {}, ["spec.dataSourceRef"]),
     ({"dataSourceRef": {**FILLED, "namespace": "b"}}, {}, []),

@@ -143,9 +143,9 @@ def _changed_source(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChang
 
 
 def _source(spec: JsonObject) -> list[Json]:
-    """Return group, kind and name of a claim's data source; nulls without one."""
+    """Return group, kind and name of a claim's data source; nulls without one. An empty group differs from none."""
     source = spec.get("dataSourceRef") or spec.get("dataSource")
-    return [get(source, key) or None for key in ("apiGroup", "kind", "name")]
+    return [get(source, key) for key in ("apiGroup", "kind", "name")]
 
 
 def rewritten(job: JsonObject, before: JsonObject | None = None) -> JsonObject:

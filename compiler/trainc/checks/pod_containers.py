@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from trainc.admission.fields import MAX_ID, Field, dns_label, internal, local_descending_path, unique
-from trainc.basics.jsonvalues import as_list
+from trainc.basics.jsonvalues import as_list, as_object
 from trainc.checks.functions import MAX_ARGUMENT, read_script
 from trainc.checks.pod_environment import validate_env, validate_env_from
 from trainc.checks.pod_resources import validate_resource_claims, validate_resources
@@ -34,7 +34,8 @@ def validate_containers(spec: Field, volumes: Volumes) -> None:
             _probes_and_hooks(container, spec)
         else:
             for field in map(container.child, ("lifecycle", *_PROBES)):
-                if field.value is not None:
+                # The server drops stopSignal, and with it a lifecycle that has no other field.
+                if field.value is not None and {*as_object(field.value)} != {"stopSignal"}:
                     field.forbidden("may not be set for init containers without restartPolicy=Always")
         # Init containers run one by one, so in this error the server gives each of them index 0.
         for port, key in host_port_conflicts([container.named(f"{spec.name}.initContainers[0]")]):

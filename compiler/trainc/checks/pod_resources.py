@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec.structs import replace
-
 from trainc.admission.fields import NOT_NEGATIVE, Field, dns_label, qualified_name
 from trainc.basics.jsonvalues import Json, JsonObject, as_object
 from trainc.kube.names import is_qualified_name
 from trainc.kube.pods import pod_requests
-from trainc.kube.quantity import MILLI, Quantity, QuantityError, from_json, parse
+from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
 
 QUOTA_PREFIX = "requests."
 HUGE_PAGES = "hugepages-"
@@ -137,16 +135,7 @@ def validate_pod_resources(field: Field, spec: Field) -> None:
 
 def _quantities(value: Json) -> dict[str, Quantity]:
     """Return amounts by name, sorted; they are rounded to thousandths, away from zero, as on creation."""
-    return {name: in_thousandths(from_json(amount)) for name, amount in sorted(as_object(value).items())}
-
-
-def in_thousandths(amount: Quantity) -> Quantity:
-    """Return an amount rounded to thousandths, away from zero: a default of resource lists."""
-    if amount.scale >= MILLI:
-        return replace(amount, text="") if amount.wide else amount
-    step = 10 ** (MILLI - amount.scale)
-    rounded = -(-abs(amount.unscaled) // step)
-    return replace(amount, unscaled=rounded * amount.sign(), scale=MILLI, text="")
+    return {name: from_json(amount).in_thousandths() for name, amount in sorted(as_object(value).items())}
 
 
 def validate_resource_claims(container: Field, pod_claims: list[str]) -> None:

@@ -16,6 +16,7 @@ from trainc.admission.fields import (
     no_backsteps,
 )
 from trainc.admission.native import validate_claim
+from trainc.basics.jsonvalues import as_object
 from trainc.basics.regex import lazy
 from trainc.checks.pod_environment import VOLUME_FIELDS, validate_field_ref, validate_resource_ref
 from trainc.findings import suggest
@@ -214,6 +215,14 @@ def _projected(source: Field) -> None:
             projection.forbidden("may not specify more than 1 volume type per source")
 
 
+def _flex(source: Field) -> None:
+    options = source.child("options")
+    for name in as_object(options.value):
+        namespace = f".{name.partition('/')[0].lower()}"
+        if namespace.endswith((".kubernetes.io", ".k8s.io")):
+            options.key(name).invalid("kubernetes.io and k8s.io namespaces are reserved", name)
+
+
 def _token(token: Field, volume: str) -> None:
     seconds, path = token.child("expirationSeconds"), token.child("path").named(f"{volume}.path")
     count = seconds.number()
@@ -243,7 +252,7 @@ SOURCES: dict[str, tuple[tuple[str, ...], Callable[[Field], None] | None]] = {
     "quobyte": ((), None),
     "downwardAPI": ((), _downward_api),
     "fc": ((), _fibre_channel),
-    "flexVolume": (("driver",), None),
+    "flexVolume": (("driver",), _flex),
     "configMap": (("name",), _files),
     "azureFile": (("secretName", "shareName"), None),
     "vsphereVolume": (("volumePath",), None),

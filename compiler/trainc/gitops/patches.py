@@ -24,6 +24,7 @@ from trainc.inputs.settings import Patch
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import JOB_SET_SPEC, VOLCANO_POD_GROUP_SPEC, GoDecodeError, decode, unknown_fields
 from trainc.kube.merge import MergeError, merge
+from trainc.kube.pods import with_rounded
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 from trainc.plugins.origins import nearest
 from trainc.schema import admit
@@ -261,11 +262,14 @@ def _was_merged_into(item: Json, merged: Json) -> bool:
 def go_encoded(data: JsonObject) -> JsonObject:
     """Return the object as Go encodes it: with canonical quantities, and zero values that Go's types do not omit.
 
-    A server, or a webhook that writes the whole object, then changes nothing. Other kinds, and a spec that Go cannot
-    decode, are not changed. The nulls of Go's encoding, which mean the same as no field, are left out.
+    A server, or a webhook that writes the whole object, then changes nothing. It stores no empty map of a ConfigMap,
+    and refuses to update an immutable one that has it. Other kinds, and a spec that Go cannot decode, are not changed.
+    The nulls of Go's encoding, which mean the same as no field, are left out.
     """
-    if data.get("kind") == "ConfigMap" and isinstance(bag := data.get("binaryData"), dict):
-        return {**data, "binaryData": {key: _base64(value) for key, value in bag.items()}}
+    if data.get("kind") == "ConfigMap":
+        data = {key: value for key, value in data.items() if key not in ("data", "binaryData") or value}
+        bag = as_object(data.get("binaryData"))
+        return {**data, "binaryData": {key: _base64(value) for key, value in bag.items()}} if bag else data
     if data.get("kind") == "ServiceAccount" and isinstance(secrets := data.get("secrets"), list):
         # The create strategy keeps only the names.
         return {**data, "secrets": [{"name": get(each, "name")} if get(each, "name") else {} for each in secrets]}
@@ -273,9 +277,10 @@ def go_encoded(data: JsonObject) -> JsonObject:
     if kind is None or not isinstance(spec, dict):
         return data
     try:
-        return {**data, "spec": without_nulls(overlay(spec, decode(spec, kind)))}
+        encoded = as_object(without_nulls(overlay(spec, decode(spec, kind))))
     except GoDecodeError:  # admission reports the error
         return data
+    return {**data, "spec": with_rounded(encoded, "resources") if kind == CLAIM_SPEC else encoded}
 
 
 def _base64(value: Json) -> Json:

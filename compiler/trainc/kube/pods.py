@@ -84,7 +84,24 @@ def default_template(spec: JsonObject) -> JsonObject:
             filled[field] = [_container(container) for container in objects(filled[field])]
     if "volumes" in filled:
         filled["volumes"] = [_volume(volume) for volume in objects(filled["volumes"])]
-    return filled
+    if overhead := as_object(spec.get("overhead")):
+        filled["overhead"] = rounded(overhead)
+    return with_rounded(filled, "resources")
+
+
+def with_rounded(owner: JsonObject, field: str) -> JsonObject:
+    """Return an object with the requests and limits of a field in thousandths, as a server stores them."""
+    if not (resources := as_object(owner.get(field))):
+        return owner
+    lists: JsonObject = {
+        kind: rounded(as_object(resources[kind])) for kind in ("requests", "limits") if kind in resources
+    }
+    return {**owner, field: {**resources, **lists}}
+
+
+def rounded(amounts: JsonObject) -> JsonObject:
+    """Return a list of resources in thousandths, rounded away from zero. Raises QuantityError."""
+    return {name: from_json(amount).in_thousandths().canonical() for name, amount in amounts.items()}
 
 
 _GATES: Final[tuple[tuple[Path, str], ...]] = (
@@ -281,7 +298,7 @@ def _container(container: JsonObject) -> JsonObject:
             filled[field] = _within(_within({**_PROBE, **probe}, "httpGet", _HTTP), "grpc", {"service": ""})
     if isinstance(hooks := filled.get("lifecycle"), dict):
         filled["lifecycle"] = {name: _within(as_object(hook), "httpGet", _HTTP) for name, hook in hooks.items()}
-    return filled
+    return with_rounded(filled, "resources")
 
 
 def _variable(variable: JsonObject) -> JsonObject:
@@ -303,14 +320,18 @@ def _volume(volume: JsonObject) -> JsonObject:
     for field, values in _VOLUMES.items():
         filled = _within(filled, field, values)
     filled = _downward_items(filled)
-    if isinstance(projected := filled.get("projected"), dict) and "sources" in projected:
+    if isinstance(projected := filled.get("projected"), dict) and projected.get("sources"):
         sources: list[Json] = [
             _within(_downward_items(source), "serviceAccountToken", {"expirationSeconds": 3600})
             for source in objects(projected["sources"])
         ]
         filled = {**filled, "projected": {**projected, "sources": sources}}
     claim = as_object(as_object(filled.get("ephemeral")).get("volumeClaimTemplate"))
-    return {**filled, "ephemeral": {"volumeClaimTemplate": _within(claim, "spec", _CLAIM)}} if claim else filled
+    if not claim:
+        return filled
+    claim = _within(claim, "spec", _CLAIM)
+    claim = {**claim, "spec": with_rounded(as_object(claim.get("spec")), "resources")}
+    return {**filled, "ephemeral": {"volumeClaimTemplate": claim}}
 
 
 def _downward_items(volume: JsonObject) -> JsonObject:

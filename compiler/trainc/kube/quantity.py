@@ -145,6 +145,14 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
         """Return Go's MilliValue(): thousandths, rounded and overflowing as value does."""
         return _scaled(self, MILLI)
 
+    def in_thousandths(self) -> Quantity:
+        """Return the amount rounded to thousandths, away from zero: a default of resource lists."""
+        if self.scale >= MILLI:
+            return replace(self, text="") if self.wide else self
+        step = 10 ** (MILLI - self.scale)
+        rounded = -(-abs(self.unscaled) // step)
+        return replace(self, unscaled=rounded * self.sign(), scale=MILLI, text="")
+
 
 def parse(text: str) -> Quantity:
     """Read a quantity as ParseQuantity does.

@@ -1,19 +1,23 @@
 // Command kinds says what the API server says of objects of its own kinds: one
 // object a line on standard input (JSON), one {"undecodable", "unknown",
-// "errors"} a line on standard output: why it cannot be decoded, what strict
-// decoding says beside that, and what its validation says. It runs Kubernetes'
-// own decoders, defaults and strategies. The namespace and the uid, which the
-// request and the server give, are filled in.
+// "errors", "stored"} a line on standard output: why it cannot be decoded, what
+// strict decoding says beside that, what its validation says, and what is
+// stored if nothing is wrong. A line {"object", "old"} is an update of what was
+// stored. It runs Kubernetes' own decoders, defaults and strategies. The
+// namespace and the uid, which the request and the server give, are filled in.
 package main
 
 import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -28,6 +32,7 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/policy/install"
 	_ "k8s.io/kubernetes/pkg/apis/rbac/install"
 	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
+	"k8s.io/kubernetes/pkg/capabilities"
 	"k8s.io/kubernetes/pkg/registry/batch/cronjob"
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	"k8s.io/kubernetes/pkg/registry/core/configmap"
@@ -49,7 +54,14 @@ import (
 	"k8s.io/kubernetes/pkg/registry/scheduling/priorityclass"
 )
 
-var strategies = map[string]rest.RESTCreateStrategy{
+const uid = "00000000-0000-0000-0000-000000000000"
+
+type strategy interface {
+	rest.RESTCreateStrategy
+	rest.RESTUpdateStrategy
+}
+
+var strategies = map[string]strategy{
 	"ClusterRole":           clusterrole.Strategy,
 	"ClusterRoleBinding":    clusterrolebinding.Strategy,
 	"ConfigMap":             configmap.Strategy,
@@ -71,16 +83,26 @@ var strategies = map[string]rest.RESTCreateStrategy{
 	"ServiceAccount":        serviceaccount.Strategy,
 }
 
-type answer struct {
-	Undecodable string   `json:"undecodable,omitempty"`
-	Unknown     []string `json:"unknown,omitempty"`
-	Errors      []string `json:"errors,omitempty"`
+type question struct {
+	Object json.RawMessage `json:"object"`
+	Old    json.RawMessage `json:"old"`
 }
 
-func judge(text []byte) answer {
+type answer struct {
+	Undecodable string          `json:"undecodable,omitempty"`
+	Unknown     []string        `json:"unknown,omitempty"`
+	Errors      []string        `json:"errors,omitempty"`
+	Stored      json.RawMessage `json:"stored,omitempty"`
+}
+
+func judge(line []byte) answer {
 	var found answer
+	var asked question
+	if err := json.Unmarshal(line, &asked); err != nil || asked.Object == nil {
+		asked.Object = line
+	}
 	media, _ := runtime.SerializerInfoForMediaType(legacyscheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
-	if _, _, err := media.StrictSerializer.Decode(text, nil, nil); err != nil {
+	if _, _, err := media.StrictSerializer.Decode(asked.Object, nil, nil); err != nil {
 		strict, lenient := runtime.AsStrictDecodingError(err)
 		if !lenient {
 			return answer{Undecodable: err.Error()}
@@ -89,28 +111,35 @@ func judge(text []byte) answer {
 			found.Unknown = append(found.Unknown, e.Error())
 		}
 	}
-	object, kind, err := legacyscheme.Codecs.UniversalDecoder().Decode(text, nil, nil)
+	object, kind, err := legacyscheme.Codecs.UniversalDecoder().Decode(asked.Object, nil, nil)
 	if err != nil {
 		return answer{Undecodable: err.Error()}
 	}
-	for _, e := range validate(kind.Kind, object) {
+	var old runtime.Object
+	if asked.Old != nil {
+		if old, _, err = legacyscheme.Codecs.UniversalDecoder().Decode(asked.Old, nil, nil); err != nil {
+			panic(err)
+		}
+	}
+	for _, e := range validate(kind.Kind, object, old) {
 		found.Errors = append(found.Errors, e.Error())
+	}
+	if found.Errors == nil {
+		if found.Stored, err = runtime.Encode(legacyscheme.Codecs.LegacyCodec(kind.GroupVersion()), object); err != nil {
+			panic(err)
+		}
 	}
 	return found
 }
 
 // validate returns the errors of a kind's validation; a panic, which the server answers with status 500, is one.
-func validate(kind string, object runtime.Object) (found field.ErrorList) {
+func validate(kind string, object, old runtime.Object) (found field.ErrorList) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			found = append(found, field.InternalError(nil, fmt.Errorf("%v", reason)))
 		}
 	}()
-	metadata, err := meta.Accessor(object)
-	if err != nil {
-		panic(err)
-	}
-	metadata.SetUID("00000000-0000-0000-0000-000000000000")
+	metadata := filled(object)
 	switch made := object.(type) {
 	case *admissionregistration.ValidatingAdmissionPolicy:
 		return admission.ValidateValidatingAdmissionPolicy(made)
@@ -123,11 +152,48 @@ func validate(kind string, object runtime.Object) (found field.ErrorList) {
 		ctx = request.WithNamespace(ctx, "default")
 		metadata.SetNamespace("default")
 	}
-	strategy.PrepareForCreate(ctx, object)
-	return strategy.Validate(ctx, object)
+	if old == nil {
+		strategy.PrepareForCreate(ctx, object)
+		found = strategy.Validate(ctx, object)
+		strategy.Canonicalize(object)
+		return found
+	}
+	was := filled(old)
+	was.SetNamespace(metadata.GetNamespace())
+	for _, each := range []metav1.Object{metadata, was} {
+		each.SetResourceVersion("1")
+		each.SetCreationTimestamp(metav1.Unix(1, 0))
+	}
+	return causes(rest.BeforeUpdate(strategy, ctx, object, old))
+}
+
+func filled(object runtime.Object) metav1.Object {
+	metadata, err := meta.Accessor(object)
+	if err != nil {
+		panic(err)
+	}
+	metadata.SetUID(uid)
+	return metadata
+}
+
+// causes returns the fields that the server's answer names.
+func causes(refused error) (found field.ErrorList) {
+	if refused == nil {
+		return nil
+	}
+	if status := (apierrors.APIStatus)(nil); errors.As(refused, &status) && status.Status().Details != nil {
+		for _, cause := range status.Status().Details.Causes {
+			found = append(found, &field.Error{Type: field.ErrorTypeForbidden, Field: cause.Field, Detail: cause.Message})
+		}
+	}
+	if found == nil {
+		found = append(found, field.InternalError(nil, refused))
+	}
+	return found
 }
 
 func main() {
+	capabilities.Setup(true, 0) // as kubeadm and the managed offers start their API servers
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<26)
 	out := bufio.NewWriter(os.Stdout)
