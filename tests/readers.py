@@ -39,6 +39,7 @@ def terminal(text: str, *, colour: bool = False) -> list[str]:
 
     The screen shows exactly the characters of the text, and is afterwards in the state in which it was.
     """
+    text = "".join(char for char in text if not _stops_pyte(char))
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text) if colour else text
     wanted = [_expanded(line) for line in plain.split("\n")]
     columns = max(map(_width, wanted)) + 1
@@ -58,6 +59,12 @@ def terminal(text: str, *, colour: bool = False) -> list[str]:
     normal = [[unicodedata.normalize("NFC", line) for line in each] for each in (lines, wanted)]
     assert normal[0] == normal[1]
     return lines
+
+
+def _stops_pyte(char: str) -> bool:
+    """Return whether pyte draws nothing from a character on: a mark without columns that Python does not combine."""
+    is_mark = unicodedata.category(char) in ("Mn", "Mc", "Me", "Cn")
+    return is_mark and wcwidth(char) == 0 and not unicodedata.combining(char)
 
 
 def _width(text: str) -> int:
