@@ -74,6 +74,7 @@ EXCEPTIONS = {
     "make test": "runs these tests",
     "make setup": "measures for hours",
     "make fuzz-coverage": "takes minutes, and needs Go and atheris; tests/fuzz/test_corpus.py runs its targets",
+    "make fuzz-apiserver": "takes minutes, and needs Go; tests/test_apiserver.py runs a sample",
     "make bench": "measures for hours",
     "make mutants": "tests for hours; tests/mutation/test_mutation.py",
     "make e2e": "needs Linux and root; CI runs it",
