@@ -178,7 +178,7 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
         if old is None:
             return None
         if same(old.data, data):
-            return data
+            return data  # as a cluster stores it, so nothing is left to admit
         resource = self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
         # Of a kind without a schema it is as committed.
         return as_stored(resource, old, created=created) if resource is not None else old.data

@@ -225,10 +225,15 @@ def _settings(before: Revision, after: Revision) -> Weaker:
     for name in (name for name in as_object(after.config.get("environments")) if name in environments):
         was, now = (_most_reruns(revision.config, name) for revision in (before, after))
         if was is not None and (now is None or now > was):
-            own = ("environments", name)
-            below = own if get(after.config, *own, "naming") is not None else ("defaults",)
             change = f"raised from {was} to {now}" if now is not None else f"of {was} removed"
-            yield (*below, "naming", "maxReruns"), f"environment {name}: maxReruns {change}"
+            where = _option(after.config, name, ("naming", "maxReruns"))
+            yield where, f"environment {name}: maxReruns {change}"
+
+
+def _option(config: JsonObject, environment: str, path: Path) -> Path:
+    """Return the path of an option of an environment: in its own section if it has one, else in that of defaults."""
+    own = ("environments", environment)
+    return (*own, *path) if get(config, *own, path[0]) is not None else ("defaults", *path)
 
 
 def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
@@ -238,15 +243,14 @@ def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
     shared = [*map(_namespaces, others)]
     everywhere = tuple(pattern for each in shared for pattern in each) if all(shared) else ()
     for name in as_object(after.get("environments")):
-        now, own = read_settings(after, name), ("environments", name)
+        now = read_settings(after, name)
         if name in environments:
             was = read_settings(before, name)
             found = [*_more_namespaces(_namespaces(was), _namespaces(now)), *_other_files(was, now)]
         else:
             found = [*_more_namespaces(everywhere, _namespaces(now)), *_new_origin(others, now)]
         for path, message in found:
-            place = own if get(after, *own, path[0]) is not None else ("defaults",)
-            yield (*place, *path), f"environment {name}: {message}"
+            yield _option(after, name, path), f"environment {name}: {message}"
     folder, old_folder = after.get("folder") or "none", before.get("folder") or "none"
     if folder != old_folder:
         yield ("folder",), f"folder changed from {old_folder} to {folder}: Argo CD and Flux read another out/"
@@ -265,7 +269,7 @@ def _namespaces(settings: Settings) -> tuple[str, ...]:
     return settings.argocd.namespaces if settings.target == "argocd" else ()
 
 
-def _more_namespaces(was: tuple[str, ...], now: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _more_namespaces(was: tuple[str, ...], now: tuple[str, ...]) -> Weaker:
     path = ("argocd", "namespaces")
     if was and not now:
         yield path, "the namespaces of jobs are no longer limited"
@@ -279,7 +283,7 @@ def _includes(pattern: str, other: str) -> bool:
     return pattern == other or (not {*"?["} & {*pattern} and fnmatchcase(other, pattern))
 
 
-def _other_files(was: Settings, now: Settings) -> Iterator[tuple[tuple[str, ...], str]]:
+def _other_files(was: Settings, now: Settings) -> Weaker:
     """Yield each option that takes what is applied from elsewhere. URLs are not shown: they may have passwords."""
     tool, old, new = was.target, was.argocd, now.argocd
     if now.target == tool == "argocd" and new.project not in ("", old.project):
@@ -297,7 +301,7 @@ def _other_files(was: Settings, now: Settings) -> Iterator[tuple[tuple[str, ...]
         yield (tool, "source"), f"flux.source changed from {was.flux.source} to {now.flux.source}"
 
 
-def _new_origin(others: list[Settings], now: Settings) -> Iterator[tuple[tuple[str, ...], str]]:
+def _new_origin(others: list[Settings], now: Settings) -> Weaker:
     """Yield each option of a new environment with which it applies other files than all environments did before."""
     known = [_origin(each) for each in others if each.target == now.target]
     for path, value in _origin(now).items():
