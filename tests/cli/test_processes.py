@@ -132,6 +132,24 @@ def test_a_signal_cleans_up(repository: Path, name: str, status: int) -> None:
     assert left == ["jobset-one.yaml"], "one file is there, and nothing half done"
 
 
+LOADS = """\
+import os, signal, sys
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == "trainc.cli.root":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupts())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from trainc.cli import main
+main()
+"""
+
+
+def test_an_interrupt_while_modules_are_loaded() -> None:
+    done = subprocess.run([sys.executable, "-c", LOADS], capture_output=True, check=False, env=surroundings())
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 COMMANDS = [
     ("validate",),
     ("render", "--check"),

@@ -27,6 +27,8 @@ def main() -> None:
         os._exit(end.code if isinstance(end.code, int) else 1)
     except SystemExit as end:
         _leave(end)
+    except KeyboardInterrupt:  # while modules are loaded; later, click catches it
+        os._exit(130)
     except OSError:  # of standard error: nothing can be reported
         os._exit(2)
 

@@ -170,9 +170,8 @@ def request_value(request: Request, matched: Match) -> Value:
     known.update((name, text) for name, text in texts.items() if text)
     hidden = ["uid", "object", "oldObject"]
     if not request.name and (get(request.object, *_GENERATED) or _NAME in request.unknown):
-        hidden.append(
-            "name"
-        )  # the server generates it before it asks policies, or it begins with one that it generates
+        # The server generates it before it asks policies, or it begins with a name that the server generates.
+        hidden.append("name")
     return Partial("request", known, frozenset(hidden))
 
 
