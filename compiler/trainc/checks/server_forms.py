@@ -63,7 +63,9 @@ def _secret(data: JsonObject, created: bool) -> ServerForm:
 
 def _service_account(data: JsonObject, created: bool) -> ServerForm:
     lists = ("secrets", "imagePullSecrets")
-    references: JsonObject = {name: [*(_without_empty(each, *each) for each in objects(data.get(name)))] for name in lists}
+    references: JsonObject = {
+        name: [*(_without_empty(each, *each) for each in objects(data.get(name)))] for name in lists
+    }
     return ServerForm(_without_empty({**data, **references}, *lists))
 
 
