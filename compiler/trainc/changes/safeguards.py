@@ -297,6 +297,10 @@ def _other_files(was: Settings, now: Settings) -> Weaker:
         if old.hydrator and new.hydrator and old.hydrator.branch != new.hydrator.branch:
             branches = f"{old.hydrator.branch} to {new.hydrator.branch}"
             yield (tool, "hydrator", "branch"), f"argocd.hydrator.branch changed from {branches}"
+        if old.hydrator and new.hydrator and old.hydrator.staging and not new.hydrator.staging:
+            yield (tool, "hydrator"), "argocd.hydrator.staging removed, so nobody merges what Argo CD syncs"
+        if new.automated and not old.automated:
+            yield (tool, "automated"), "argocd.automated changed from false to true"
     if tool == "flux" and now.target == tool and was.flux.source != now.flux.source:
         yield (tool, "source"), f"flux.source changed from {was.flux.source} to {now.flux.source}"
 

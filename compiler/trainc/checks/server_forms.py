@@ -61,6 +61,14 @@ def _secret(data: JsonObject, created: bool) -> ServerForm:
     return ServerForm(_without_empty({**rest, "data": {**values}, "type": data.get("type") or "Opaque"}, "data"))
 
 
+def _service_account(data: JsonObject, created: bool) -> ServerForm:
+    lists = ("secrets", "imagePullSecrets")
+    references: JsonObject = {
+        name: [*(_without_empty(each, *each) for each in objects(data.get(name)))] for name in lists
+    }
+    return ServerForm(_without_empty({**data, **references}, *lists))
+
+
 _SOURCE, _REFERENCE = "dataSource", "dataSourceRef"
 _PROTECTION: Final = "kubernetes.io/pvc-protection"
 
@@ -86,7 +94,10 @@ def _claim(data: JsonObject, created: bool) -> ServerForm:
 _ALLOCATED: Final = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort")
 """What a Service gets from the API server if it is absent."""
 
-_OMITTED: Final = ("selector", "publishNotReadyAddresses", "ports", "externalIPs", "clusterIP")
+_OMITTED: Final = (
+    *("selector", "publishNotReadyAddresses", "ports", "externalIPs", "externalName", "externalTrafficPolicy"),
+    *("loadBalancerIP", "loadBalancerSourceRanges", "clusterIP", "clusterIPs", "ipFamilies", "healthCheckNodePort"),
+)
 """Fields of a Service that Go omits if they are empty."""
 
 _AFFINITY: Final = "sessionAffinityConfig"
@@ -110,7 +121,7 @@ def _service(data: JsonObject, created: bool) -> ServerForm:
         spec.setdefault("internalTrafficPolicy", "Cluster")
     ports = [
         {**port, "protocol": port.get("protocol") or "TCP", "targetPort": port.get("targetPort") or port.get("port")}
-        for port in objects(spec.get("ports"))
+        for port in (_without_empty(port, "name", "nodePort") for port in objects(spec.get("ports")))
     ]
     spec |= {"ports": [*ports]} if ports else {}
     allocated: list[Path] = [("spec", name) for name in _ALLOCATED if name not in spec]
@@ -188,6 +199,7 @@ _RBAC: Final = f"{RBAC_GROUP}/v1"
 _FORMS: Final[Mapping[tuple[str, str], Callable[[JsonObject, bool], ServerForm]]] = {
     ("v1", "ConfigMap"): _config_map,
     ("v1", "Secret"): _secret,
+    ("v1", "ServiceAccount"): _service_account,
     ("v1", "PersistentVolumeClaim"): _claim,
     ("v1", "Pod"): _pod,
     ("v1", "Service"): _service,

@@ -264,14 +264,14 @@ class Earlier(Struct, frozen=True, eq=False):
         return cls(revision.name, PolicySet.load(policies, {**others, **resources}, stored.registry), pods)
 
     def decide(self, request: Request, current: Iterable[Decision]) -> tuple[Decision, ...]:
-        """Return the failures of these policies that are not among the ``current`` decisions."""
-        reported = {(_name(each.policy), each.message, each.action) for each in current}
-        return tuple(
-            each
-            for each in self.policies.decide(request)
-            if each.outcome in _FAILED
-            and reported.isdisjoint((_name(each.policy), each.message, action) for action in ("Deny", each.action))
-        )
+        """Return the decisions of these policies that are not among the ``current`` ones."""
+        reported = {(_name(each.policy), each.outcome, each.message, each.action) for each in current}
+
+        def is_reported(each: Decision) -> bool:
+            names = _name(each.policy), each.outcome, each.message
+            return not reported.isdisjoint((*names, action) for action in ("Deny", each.action))
+
+        return tuple(each for each in self.policies.decide(request) if not is_reported(each))
 
 
 def _locate(model: Model, obj: Object, template: Path, path: Path) -> tuple[Document, Path]:
@@ -362,6 +362,7 @@ def _findings(decision: Decision, kind: str, locate: Locate, faithful: bool, rev
     ``revision`` is that of the policy, if it is not a current one.
     """
     refused = decision.action == "Deny"
+    origin = f" of {revision}" if revision else ""
     if decision.outcome == "undecided":
         # At the policy, so that it is the same for every object; an error if a missing document would decide a Deny.
         hint = _VERSION_HINT if decision.message.startswith(_OF_PARAMS) else None
@@ -369,14 +370,13 @@ def _findings(decision: Decision, kind: str, locate: Locate, faithful: bool, rev
             hint = _HINT
         code = LACKING if hint and refused else UNDECIDED
         severity = None if code == LACKING and not faithful else Severity.WARNING if refused else Severity.NOTE
-        message = f"{_policy_names(decision)} is undecided: {decision.message}"
+        message = f"{_policy_names(decision)}{origin} is undecided: {decision.message}"
         return (report(code, *_position(decision), message, hint=hint, severity=severity),)
     if decision.outcome not in _FAILED:
         return ()  # an annotation that a server would record: nothing to fix
     code, verb = _CODES[decision.action]
     misconfigured = decision.at_binding or decision.path == _PARAM_KIND
     position = _position(decision) if misconfigured else locate(decision.object_path)
-    origin = f" of {revision}" if revision else ""
     message = f"policy {_name(decision.policy)!r}{origin} {verb} the {kind}: {decision.message}"
     related = () if misconfigured else (Related(_policy_names(decision), *_position(decision)),)
     stage, upstream = STAGE if refused else None, decision.upstream or None

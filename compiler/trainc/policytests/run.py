@@ -305,20 +305,26 @@ def read(source: Source) -> tuple[tuple[Case, ...], tuple[Finding, ...]]:
                 problems.append(
                     report(_INVALID, document, path, f"{operation} {'needs an' if needs else 'must not have an'} {key}")
                 )
-        if all(given) and (differing := _differing(as_object(raw))):
-            message = f"object and oldObject must have the same {differing}: no request changes it"
-            problems.append(report(_INVALID, document, (*path, "oldObject"), message))
+        if (differing := _differing(as_object(raw))) is not None:
+            problems.append(report(_INVALID, document, (*path, differing[0]), differing[1]))
         elif test.name not in names and given == needed:
             cases.append(_case(document, path, test, operation, as_object(raw)))
         names.add(test.name)
     return tuple(cases), (*findings, *problems)
 
 
-def _differing(test: JsonObject) -> str:
-    """Return in which part of their identity the objects of a test differ; empty if they do not."""
-    parts = ("group", "kind", "namespace", "name")
-    new, old = (identify(as_object(test[key])) for key in ("object", "oldObject"))
-    return next((part for part, one, other in zip(parts, new, old, strict=True) if one != other), "")
+def _differing(test: JsonObject) -> tuple[str, str] | None:
+    """Return which of the objects of a test cannot be in a request together with the others, and why."""
+    found = {key: identify(as_object(test[key])) for key in ("object", "oldObject", "namespace") if test.get(key)}
+    new, old, space = map(found.get, ("object", "oldObject", "namespace"))
+    if new and old:
+        for part, one, other in zip(("group", "kind", "namespace", "name"), new, old, strict=True):
+            if one != other:
+                return "oldObject", f"object and oldObject must have the same {part}: no request changes it"
+    current = new or old
+    if space and current and current[2] and space != ("", "Namespace", "", current[2]):
+        return "namespace", f"namespace must be that of the object: Namespace {current[2]}"
+    return None
 
 
 def _case(document: Document, path: Path, test: Test, operation: str, raw: JsonObject) -> Case:
