@@ -85,9 +85,12 @@ def command(
     """
     _check(root, codes, paths)
     configuration, lock = read_config(root), read_lock(root)
-    platform = read_others(root, (name_below(root, Path.cwd(), path) for path in paths))
+    # What is wrong in trainc.yaml and images.lock.yaml depends on all jobs.
+    given = [path for path in paths if name_below(root, Path.cwd(), path) not in (CONFIG, LOCK)]
+    platform = read_others(root, (name_below(root, Path.cwd(), path) for path in given))
     whole = [read_tree(root, JOBS), platform, *(Inputs(own.sources) for own in (configuration, lock))]
-    inputs, crds = merge(read_paths(root, paths) or whole), read_crds(root, Path.cwd(), crd_dirs)
+    chosen = read_paths(root, paths)
+    inputs, crds = merge(chosen if given else whole), read_crds(root, Path.cwd(), crd_dirs)
     before = revision_of(root, base, Path.cwd(), paths, "'--base'")
 
     def compiled(files: Files) -> Outcome:
@@ -97,7 +100,7 @@ def command(
             config,
             config.environments,
             findings,
-            partly=platform.sources if paths else (),
+            partly=platform.sources if given else None,
             crds=crds,
             base=before,
             keep=Keep.SUMMARIES,
@@ -108,7 +111,7 @@ def command(
     def is_wanted(finding: Finding, fix: Fix) -> bool:
         return (unsafe or fix.safe) and (not codes or finding.code in codes)
 
-    editable, protected = _editable(root, inputs.sources)
+    editable, protected = _editable(root, merge(chosen or whole).sources)
     result = fix_all(editable, compiled, is_wanted)
     changed = sum(editable[name] != result.files[name] for name in editable)
     if diff:
@@ -118,7 +121,6 @@ def command(
     reporter = replace(reporter, aside=diff, advises=False)
     _show(reporter, result, protected)
     config, of_config = parse_config(_with(configuration, result.files), _with(lock, result.files))
-    given = [path for path in paths if Path(path).name not in (CONFIG, LOCK)]
     findings = with_project(result.outcome, root, config, of_config, paths=given, inputs=_documents(inputs))
     status = reporter.report(findings, result.outcome.silenced)
     reporter.remark(_summary(result, changed, dry=diff or check, unsafe=unsafe))

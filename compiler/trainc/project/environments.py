@@ -136,7 +136,7 @@ def compile_for(
     environments: Iterable[str],
     findings: Iterable[Finding],
     *,
-    partly: Iterable[Source] = (),
+    partly: Iterable[Source] | None = None,
     crds: Inputs | None = None,
     base: Revision | None = None,
     standard: Standard | None = None,
@@ -147,10 +147,10 @@ def compile_for(
 ) -> Outcome:
     """Compile the sources for each environment.
 
-    ``findings`` are those of trainc.yaml; after an error among them nothing is compiled. ``partly`` are sources of
-    which only the part that the jobs need is used. ``crds`` come from ``read_crds``, ``base`` from ``read_base``; the
-    policies of ``standard`` apply as well. ``execute`` compiles the jobs that are not in the ``cache``. ``watch`` shows
-    how many sources have been read. Raises Changed.
+    ``findings`` are those of trainc.yaml; after an error among them nothing is compiled. ``partly`` is None if the
+    sources have all jobs; else it has those of which only the part that the jobs need is used. ``crds`` come from
+    ``read_crds``, ``base`` from ``read_base``; the policies of ``standard`` apply as well. ``execute`` compiles the jobs
+    that are not in the ``cache``. ``watch`` shows how many sources have been read. Raises Changed.
     """
     crds = crds or Inputs()
     findings = tuple(findings)
@@ -169,7 +169,7 @@ def compile_for(
     floor = None if standard is None else severities.read(standard.revision.config.get(severities.KEY))
     rules = ReportRules(severities=severities.read(config.data.get(severities.KEY)), floor=floor)
     if set(config.environments) == set(builds):
-        found += rules.settle(_of_the_whole(tuple(builds.values()), partly=bool(partly)))
+        found += rules.settle(_of_the_whole(tuple(builds.values()), partly=partly is not None))
     found += rules.settle(standard.weakened if standard is not None else ())
     found += without_idle([build.input_findings for build in made], partly)
     found = list(cache.with_documents(found))
@@ -219,12 +219,12 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
         yield from lock_notes((options, build.summaries) for options, build in builds)
 
 
-def without_idle(builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source]) -> Iterator[Finding]:
+def without_idle(builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source] | None) -> Iterator[Finding]:
     """Yield the findings of builds; unused comments and companions only if they are unused in every build.
 
     Those in ``partly`` are left out, as a full run may use them. Errors are kept.
     """
-    partly = frozenset(partly)
+    in_part = frozenset(partly or ())
     idle = [{sort_key(finding) for finding in findings if _is_idle(finding)} for findings in builds]
     everywhere = set.intersection(*idle) if idle else set()
     without_target = [{each.path for each in findings if each.code == WITHOUT_TARGET} for findings in builds]
@@ -235,9 +235,9 @@ def without_idle(builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source]
                 has_target = finding.path[:1] == ("defaults",) and any(
                     finding.path not in paths for paths in without_target
                 )
-                if partly or has_target:
+                if partly is not None or has_target:
                     continue
-            if not _is_idle(finding) or (sort_key(finding) in everywhere and finding.document.source not in partly):
+            if not _is_idle(finding) or (sort_key(finding) in everywhere and finding.document.source not in in_part):
                 yield finding
 
 
