@@ -171,7 +171,8 @@ def compile_for(
     if set(config.environments) == set(builds):
         found += rules.settle(_of_the_whole(tuple(builds.values()), partly=partly is not None))
     found += rules.settle(standard.weakened if standard is not None else ())
-    found += without_idle([build.input_findings for build in made], partly)
+    not_compiled = (each.document.source for each in jobs_without_environment([build.excluded for build in made]))
+    found += without_idle([build.input_findings for build in made], partly, not_compiled)
     found = list(cache.with_documents(found))
     # A finding is about the input, so environments repeat it.
     once = {(sort_key(finding), finding.path, finding.hint): finding for finding in reversed(found)}
@@ -219,12 +220,15 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
         yield from lock_notes((options, build.summaries) for options, build in builds)
 
 
-def without_idle(builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source] | None) -> Iterator[Finding]:
+def without_idle(
+    builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source] | None, not_compiled: Iterable[Source] = ()
+) -> Iterator[Finding]:
     """Yield the findings of builds; unused comments and companions only if they are unused in every build.
 
-    Those in ``partly`` are left out, as a full run may use them. Errors are kept.
+    Those in ``partly`` are left out, as a full run may use them, and those in ``not_compiled``, which have jobs that no
+    build has compiled. Errors are kept.
     """
-    in_part = frozenset(partly or ())
+    unseen = {source.name for source in (*(partly or ()), *not_compiled)}
     idle = [{sort_key(finding) for finding in findings if _is_idle(finding)} for findings in builds]
     everywhere = set.intersection(*idle) if idle else set()
     without_target = [{each.path for each in findings if each.code == WITHOUT_TARGET} for findings in builds]
@@ -237,7 +241,7 @@ def without_idle(builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source]
                 )
                 if partly is not None or has_target:
                     continue
-            if not _is_idle(finding) or (sort_key(finding) in everywhere and finding.document.source not in in_part):
+            if not _is_idle(finding) or (sort_key(finding) in everywhere and finding.document.source.name not in unseen):
                 yield finding
 
 
