@@ -149,8 +149,8 @@ def compile_for(
 
     ``findings`` are those of trainc.yaml; after an error among them nothing is compiled. ``partly`` is None if the
     sources have all jobs; else it has those of which only the part that the jobs need is used. ``crds`` come from
-    ``read_crds``, ``base`` from ``read_base``; the policies of ``standard`` apply as well. ``execute`` compiles the jobs
-    that are not in the ``cache``. ``watch`` shows how many sources have been read. Raises Changed.
+    ``read_crds``, ``base`` from ``read_base``; the policies of ``standard`` apply as well. ``execute`` compiles the
+    jobs that are not in the ``cache``. ``watch`` shows how many sources have been read. Raises Changed.
     """
     crds = crds or Inputs()
     findings = tuple(findings)
@@ -241,7 +241,8 @@ def without_idle(
                 )
                 if partly is not None or has_target:
                     continue
-            if not _is_idle(finding) or (sort_key(finding) in everywhere and finding.document.source.name not in unseen):
+            is_seen = finding.document.source.name not in unseen
+            if not _is_idle(finding) or (sort_key(finding) in everywhere and is_seen):
                 yield finding
 
 
