@@ -158,7 +158,7 @@ def suggest_by_words(name: str, candidates: Iterable[str]) -> str | None:
 
 
 def has_similar_words(name: str, other: str) -> bool:
-    """Return whether each word of a name is similar to a word of another one, as numNods and numNodes, but not maxNodes.
+    """Return whether each word of a name is similar to one of another name: of numNods to numNodes, not of maxNodes.
 
     Words with a digit, such as versions and sizes, may differ.
     """
