@@ -79,6 +79,15 @@ def test_a_copy_of_a_runtime_differs_in_its_name_only(name: str) -> None:
     assert Runtime(copy).description == original.description
 
 
+@pytest.mark.parametrize("name", ["no", "y", "null", "1e3", "0b1", "1.10", "2020-01-01", "my-torch"])
+def test_a_copy_of_a_runtime_has_the_name_as_text(name: str) -> None:
+    text = runtime_text(BUILT_IN["torch-distributed"], name)
+    (copy,), findings = load(Source("runtimes/copy.yaml", text))
+    assert not findings
+    assert get(copy.data, "metadata", "name") == name
+    assert (f"name: {name}\n" in text) == (name == "my-torch")
+
+
 @pytest.mark.parametrize("place", ["    # {}\n", "    metadata: {{annotations: {{a: {}}}}}\n"])
 def test_a_private_key_is_not_copied(place: str, tmp_path: Path) -> None:
     key = place.format(f"MC4CAQAwBQYDK2VwBCIEI{'a1' * 20}")

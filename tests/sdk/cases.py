@@ -193,6 +193,7 @@ EQUAL: dict[str, dict[str, Any]] = {
     "ActiveDeadlineSeconds": {"trainer": CONTAINER, "options": [options.ActiveDeadlineSeconds(3600)]},
     "function": {"trainer": CustomTrainer(train_mnist, {"epochs": 2}, IMAGE, ["tqdm>4"], num_nodes=2, env={"A": ""})},
     "no trainer": {"runtime": "xgboost-distributed"},
+    "large amounts": {"trainer": CustomTrainerContainer(IMAGE, resources_per_node={"memory": 1e22, "cpu": 1.1})},
     "mpi": {"runtime": "mlx-distributed", "trainer": CustomTrainer(train_mnist)},
     "torchtune": {"runtime": "torchtune-llama3.2-1b", "initializer": HUGGING_FACE, "trainer": BuiltinTrainer(TUNE)},
     "S3": {"runtime": "torchtune-llama3.2-1b", "initializer": S3, "trainer": BuiltinTrainer(TorchTuneConfig())},
@@ -469,6 +470,13 @@ def test_warnings_are_python_warnings(client: GitTrainerClient) -> None:
 
 
 # Names and files.
+
+
+@pytest.mark.parametrize("amount", [float("inf"), float("nan")])
+def test_an_amount_is_a_number(amount: float, client: GitTrainerClient) -> None:
+    trainer = CustomTrainerContainer(IMAGE, resources_per_node={"cpu": amount})
+    with pytest.raises(ValueError, match=rf"^resources_per_node: cpu must be a finite number, not {amount}$"):
+        client.train(name="mnist", trainer=trainer)
 
 
 def test_a_name_is_needed_that_a_jobset_can_have(client: GitTrainerClient) -> None:

@@ -57,7 +57,7 @@ def command(*, reporter: Reporter) -> int:
     (environment,) = choose(config, chosen.get(ENV))
     inputs, platform = read_tree(root, name), read_platform(root)
     outcome = compile_for(
-        merge([inputs, platform]), config, (environment,), findings, partly=() if name == JOBS else platform.sources
+        merge([inputs, platform]), config, (environment,), findings, partly=None if name == JOBS else platform.sources
     )
     job = chosen.get(JOB)
     files = [bytes_of(data) for path, data in outcome.files.items() if job is None or path.split("/")[3] == job]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -22,6 +23,7 @@ from trainc.findings.fixes import FIXABLE, NEW_RUN, Action, Fix, fix_of
 from trainc.findings.text import position
 from trainc.inputs.source import Source
 from trainc.pipeline.context import Keep
+from trainc.pipeline.jobresults import DocumentId, document_id
 from trainc.project.environments import JOBS, Outcome, compile_for, parse_config, read_crds, read_others
 from trainc.project.fixing import EditError, Files, Fixed, Result, check_editable, diff_text, fix_all, write_sources
 from trainc.project.read import (
@@ -85,9 +87,12 @@ def command(
     """
     _check(root, codes, paths)
     configuration, lock = read_config(root), read_lock(root)
-    platform = read_others(root, (name_below(root, Path.cwd(), path) for path in paths))
+    # What is wrong in trainc.yaml and images.lock.yaml depends on all jobs.
+    given = [path for path in paths if name_below(root, Path.cwd(), path) not in (CONFIG, LOCK)]
+    platform = read_others(root, (name_below(root, Path.cwd(), path) for path in given))
     whole = [read_tree(root, JOBS), platform, *(Inputs(own.sources) for own in (configuration, lock))]
-    inputs, crds = merge(read_paths(root, paths) or whole), read_crds(root, Path.cwd(), crd_dirs)
+    chosen = read_paths(root, paths)
+    inputs, crds = merge(chosen if given else whole), read_crds(root, Path.cwd(), crd_dirs)
     before = revision_of(root, base, Path.cwd(), paths, "'--base'")
 
     def compiled(files: Files) -> Outcome:
@@ -97,7 +102,7 @@ def command(
             config,
             config.environments,
             findings,
-            partly=platform.sources if paths else (),
+            partly=platform.sources if given else None,
             crds=crds,
             base=before,
             keep=Keep.SUMMARIES,
@@ -108,7 +113,7 @@ def command(
     def is_wanted(finding: Finding, fix: Fix) -> bool:
         return (unsafe or fix.safe) and (not codes or finding.code in codes)
 
-    editable, protected = _editable(root, inputs.sources)
+    editable, protected = _editable(root, merge(chosen or whole).sources)
     result = fix_all(editable, compiled, is_wanted)
     changed = sum(editable[name] != result.files[name] for name in editable)
     if diff:
@@ -118,7 +123,6 @@ def command(
     reporter = replace(reporter, aside=diff, advises=False)
     _show(reporter, result, protected)
     config, of_config = parse_config(_with(configuration, result.files), _with(lock, result.files))
-    given = [path for path in paths if Path(path).name not in (CONFIG, LOCK)]
     findings = with_project(result.outcome, root, config, of_config, paths=given, inputs=_documents(inputs))
     status = reporter.report(findings, result.outcome.silenced)
     reporter.remark(_summary(result, changed, dry=diff or check, unsafe=unsafe))
@@ -171,19 +175,27 @@ _DONE = {
 }
 
 
-def _line(fixed: Fixed) -> str:
+def _line(fixed: Fixed, environments: Sequence[str]) -> str:
+    """Return the line of a fix; ``environments`` are those of its document, all of which have a new run number."""
     finding, document, fix = fixed
     is_item = bool(fix.path) and isinstance(fix.path[-1], int)
     name = dotted(fix.path[-2:] if is_item else fix.path[-1:])
     text = _DONE[fix.action].format(name=one_line(name), value=one_line(fix.value or ""))
-    path = ("metadata",) if fix.action is Action.SET_RUN else finding.path
+    path = finding.path
+    if fix.action is Action.SET_RUN:
+        path = ("metadata",)
+        text += f" in environments {', '.join(environments)}" * (len(environments) > 1)
     return f"{position(document, path)}: fixed[{finding.code}]: {text}"
 
 
 def _show(reporter: Reporter, result: Result, protected: Mapping[str, str]) -> None:
     """Write a line for each fix, each finding whose fix is not possible, and each file that is not edited."""
+    environments = defaultdict[DocumentId, list[str]](list)
+    for name, jobs in result.outcome.jobs.items():
+        for job in jobs:
+            environments[document_id(job.document)].append(name)
     for each in result.fixed:
-        reporter.remark(_line(each))
+        reporter.remark(_line(each, environments[document_id(each.document)]))
     for finding in result.refused:
         reporter.remark(f"{position(finding.document, finding.path)}: not fixed[{finding.code}]: needs an edit by hand")
     fixable = {each.file for each in result.outcome.findings if fix_of(each) is not None}

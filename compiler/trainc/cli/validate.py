@@ -104,7 +104,7 @@ def command(
             config,
             config.environments,
             of_config,
-            partly=platform.sources if paths else (),
+            partly=platform.sources if paths else None,
             crds=crds,
             base=before,
             standard=_standard(root, policies_from, before, merged, config),

@@ -20,6 +20,7 @@ from trainc.basics.regex import lazy
 from trainc.findings.display import invisible, is_in_file
 from trainc.findings.finding import Finding
 from trainc.findings.redaction import MASK
+from trainc.findings.reporting import has_similar_words
 from trainc.upstream import RUN, RUN_PATH
 
 
@@ -94,11 +95,12 @@ def _value_of(finding: Finding) -> str | None:
 
 
 def _similar_field(finding: Finding) -> Fix | None:
+    """Return the fix of a misspelt key. It is safe if each word of the key is similar to one of the right key."""
     if not finding.path or isinstance(finding.path[-1], int):
         return None
     name = finding.path[-1]
     if found := _NAME.match(finding.hint or ""):
-        return Fix(Action.RENAME, finding.path, found[1])
+        return Fix(Action.RENAME, finding.path, found[1], _is_misspelt(str(name), found[1]))
     clean = str(name)
     while hidden := invisible(clean):
         clean = clean[: hidden[1]] + clean[hidden[1] + 1 :]
@@ -112,6 +114,10 @@ def _similar_value(finding: Finding) -> Fix | None:
     if found is None or value is None or "/" in value:
         return None
     return Fix(Action.REPLACE, finding.path, found[1], _letters(value) == _letters(found[1]))
+
+
+def _is_misspelt(name: str, right: str) -> bool:
+    return _letters(name) == _letters(right) or has_similar_words(name, right)
 
 
 def _letters(text: str) -> str:
@@ -131,7 +137,9 @@ def _other_type(finding: Finding) -> Fix | None:
 
 def _required(finding: Finding) -> Fix | None:
     found = _RENAMED.match(finding.hint or "")
-    return Fix(Action.RENAME, (*finding.path, found[1]), found[2]) if found else None
+    if found is None:
+        return None
+    return Fix(Action.RENAME, (*finding.path, found[1]), found[2], _is_misspelt(found[1], found[2]))
 
 
 def _ambiguous(finding: Finding) -> Fix | None:

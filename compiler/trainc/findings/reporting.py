@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Path, existing, get
+from trainc.basics.regex import lazy
 from trainc.findings.codes import CODES
 from trainc.findings.display import ELLIPSIS, VALUE_WIDTH, invisible
 from trainc.findings.finding import Finding, Related, Severity
@@ -25,6 +26,8 @@ _MOST: Final = 400
 
 _PAIRS: Final = 125
 """The pairs of letters that a hint may compare per name, about 20 microseconds."""
+
+_BETWEEN_WORDS = lazy(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 
 PLAIN_TEXT, PRIVATE_KEY = "TC411", "TC414"
 
@@ -146,21 +149,27 @@ def suggest(name: str, candidates: Iterable[str], most: int = _MOST) -> str | No
 def suggest_by_words(name: str, candidates: Iterable[str]) -> str | None:
     """Return a hint like ``suggest``, from candidates with a similar word for each word of the name.
 
-    For names that end alike but mean different things, such as mlx-distributed and flux-distributed. Words with a
-    digit, such as versions and sizes, may differ.
+    For names that end alike but mean different things, such as mlx-distributed and flux-distributed.
     """
-    from difflib import get_close_matches
-
-    words = [word for word in _words(name) if word.isalpha()]
     few = list(islice(candidates, _MOST + 1))
     if len(few) > _MOST:
         return None
-    alike = (each for each in few if all(get_close_matches(word, _words(each), 1, _NEAR) for word in words))
-    return suggest(name, alike)
+    return suggest(name, (each for each in few if len(name) <= 3 * len(each) and has_similar_words(name, each)))
+
+
+def has_similar_words(name: str, other: str) -> bool:
+    """Return whether each word of a name is similar to one of another name: of numNods to numNodes, not of maxNodes.
+
+    Words with a digit, such as versions and sizes, may differ.
+    """
+    from difflib import get_close_matches
+
+    others = _words(other)
+    return all(get_close_matches(word, others, 1, _NEAR) for word in _words(name) if word.isalpha())
 
 
 def _words(name: str) -> list[str]:
-    return name.lower().replace("_", "-").split("-")
+    return [word.lower() for word in _BETWEEN_WORDS.split(name) if word]
 
 
 def secrets_in_plain_text(

@@ -136,7 +136,7 @@ def compile_for(
     environments: Iterable[str],
     findings: Iterable[Finding],
     *,
-    partly: Iterable[Source] = (),
+    partly: Iterable[Source] | None = None,
     crds: Inputs | None = None,
     base: Revision | None = None,
     standard: Standard | None = None,
@@ -147,10 +147,10 @@ def compile_for(
 ) -> Outcome:
     """Compile the sources for each environment.
 
-    ``findings`` are those of trainc.yaml; after an error among them nothing is compiled. ``partly`` are sources of
-    which only the part that the jobs need is used. ``crds`` come from ``read_crds``, ``base`` from ``read_base``; the
-    policies of ``standard`` apply as well. ``execute`` compiles the jobs that are not in the ``cache``. ``watch`` shows
-    how many sources have been read. Raises Changed.
+    ``findings`` are those of trainc.yaml; after an error among them nothing is compiled. ``partly`` is None if the
+    sources have all jobs; else it has those of which only the part that the jobs need is used. ``crds`` come from
+    ``read_crds``, ``base`` from ``read_base``; the policies of ``standard`` apply as well. ``execute`` compiles the
+    jobs that are not in the ``cache``. ``watch`` shows how many sources have been read. Raises Changed.
     """
     crds = crds or Inputs()
     findings = tuple(findings)
@@ -169,9 +169,10 @@ def compile_for(
     floor = None if standard is None else severities.read(standard.revision.config.get(severities.KEY))
     rules = ReportRules(severities=severities.read(config.data.get(severities.KEY)), floor=floor)
     if set(config.environments) == set(builds):
-        found += rules.settle(_of_the_whole(tuple(builds.values()), partly=bool(partly)))
+        found += rules.settle(_of_the_whole(tuple(builds.values()), partly=partly is not None))
     found += rules.settle(standard.weakened if standard is not None else ())
-    found += without_idle([build.input_findings for build in made], partly)
+    not_compiled = (each.document.source for each in jobs_without_environment([build.excluded for build in made]))
+    found += without_idle([build.input_findings for build in made], partly, not_compiled)
     found = list(cache.with_documents(found))
     # A finding is about the input, so environments repeat it.
     once = {(sort_key(finding), finding.path, finding.hint): finding for finding in reversed(found)}
@@ -219,12 +220,15 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
         yield from lock_notes((options, build.summaries) for options, build in builds)
 
 
-def without_idle(builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source]) -> Iterator[Finding]:
+def without_idle(
+    builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source] | None, not_compiled: Iterable[Source] = ()
+) -> Iterator[Finding]:
     """Yield the findings of builds; unused comments and companions only if they are unused in every build.
 
-    Those in ``partly`` are left out, as a full run may use them. Errors are kept.
+    Those in ``partly`` are left out, as a full run may use them, and those in ``not_compiled``, which have jobs that no
+    build has compiled. Errors are kept.
     """
-    partly = frozenset(partly)
+    unseen = {source.name for source in (*(partly or ()), *not_compiled)}
     idle = [{sort_key(finding) for finding in findings if _is_idle(finding)} for findings in builds]
     everywhere = set.intersection(*idle) if idle else set()
     without_target = [{each.path for each in findings if each.code == WITHOUT_TARGET} for findings in builds]
@@ -235,9 +239,10 @@ def without_idle(builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source]
                 has_target = finding.path[:1] == ("defaults",) and any(
                     finding.path not in paths for paths in without_target
                 )
-                if partly or has_target:
+                if partly is not None or has_target:
                     continue
-            if not _is_idle(finding) or (sort_key(finding) in everywhere and finding.document.source not in partly):
+            is_seen = finding.document.source.name not in unseen
+            if not _is_idle(finding) or (sort_key(finding) in everywhere and is_seen):
                 yield finding
 
 

@@ -77,7 +77,7 @@ def plan_request(
     cache = cache or Compressing(root)
     platform = read_others(root, request.names)
     inputs = merge([*(read_tree(root, name, cache.read) for name in request.names), platform])
-    partly = () if JOBS in request.names else platform.sources
+    partly = None if JOBS in request.names else platform.sources
     environments = request.environments
     if request.is_whole and deployment_folders(config, environments):
         findings = (*findings, *in_another_folder(root, config))

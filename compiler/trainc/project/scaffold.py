@@ -97,6 +97,7 @@ def runtime_text(runtime: Runtime, name: str) -> str:
     """Return a copy of a runtime under another name, with the comments inside it."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
     yaml = YAML()
     yaml.preserve_quotes, yaml.width = True, 4096
@@ -105,7 +106,7 @@ def runtime_text(runtime: Runtime, name: str) -> str:
     except YAMLError:  # JSON that is indented with tabs, for example
         found = []
     data = found[0] if found else yaml.load(emit(as_object(without_nulls(runtime.data))))
-    data["metadata"]["name"] = name
+    data["metadata"]["name"] = name if _scalar(name) == name else DoubleQuotedScalarString(name)
     (data["metadata"].get("labels") or {}).pop(VALIDATION_LABEL, None)  # with it, no cluster would check the copy
     about = [f"{runtime.description}."] if runtime.description else []
     data.yaml_set_start_comment("\n".join([*about, f"A copy of {runtime.name}."]))

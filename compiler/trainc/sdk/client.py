@@ -6,6 +6,7 @@ Source: kubeflow 0.5.0, kubeflow/trainer/backends/kubernetes/backend.py and util
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import warnings
@@ -342,12 +343,17 @@ def _checked_name(name: str, trainer: Trainer | None) -> str:
 
 
 def _normalize(data: dict[str, Any]) -> None:
-    """Write quantities as people do (the SDK makes floats: 4.0), and leave out empty lists of variables."""
+    """Write quantities as people do (the SDK makes floats: 4.0), and leave out empty lists of variables.
+
+    Raises ValueError for an amount that is not a number.
+    """
     spec = data["spec"]
     for amounts in spec.get("trainer", {}).get("resourcesPerNode", {}).values():
         for resource, amount in (amounts or {}).items():
             if isinstance(amount, int | float):
-                amounts[resource] = from_json(int(amount) if amount == int(amount) else amount).canonical()
+                if not math.isfinite(amount):
+                    raise ValueError(f"resources_per_node: {resource} must be a finite number, not {amount}")
+                amounts[resource] = from_json(float(amount)).canonical()
     for initializer in spec.get("initializer", {}).values():
         if not initializer.get("env", True):
             del initializer["env"]
