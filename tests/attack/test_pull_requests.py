@@ -136,6 +136,7 @@ ATTACKS = {
     ),
     "reads-the-machine": Attack({"jobs/a/two.yaml": "-> /etc/passwd"}, "jobs/a/two.yaml:1:1: error[TC011]: "),
     "reads-the-token": Attack({"jobs/a/two.yaml": "-> ../../../.git/config"}, "jobs/a/two.yaml:1:1: error[TC011]: "),
+    "brings-its-own-project": Attack({"jobs/a/trainc.yaml": trainjob("two")}, "jobs/a/trainc.yaml:1:1: error[TC011]: "),
     "grants-roles": Attack({"runtimes/rt.yaml": COMPANION}, "error[TC501]: policy 'no-roles' denies the RoleBinding"),
     "moves-a-tag": Attack(
         {"images.lock.yaml": f"images:\n  example.com/img:1: sha256:{'1' * 64}\n"},
@@ -154,6 +155,17 @@ def test_a_pull_request_fails(name: str, root: Path) -> None:
     status, output = run("validate", "--base", "HEAD")
     assert status == 1, output
     assert ATTACKS[name].error in output
+
+
+@pytest.mark.parametrize("name", ["notes.txt", ".two.yaml", ".hidden/two"])
+@pytest.mark.parametrize("target", ["/etc/passwd", "../../../../passwd", "../../../top/../../top/LICENSE"])
+def test_a_link_with_which_argo_cd_reads_nothing_is_an_error(target: str, name: str, root: Path) -> None:
+    target = f"../{target}" if "/" in name and target.startswith("..") else target
+    write(root, {f"jobs/a/{name}": f"-> {target}"})
+    commit(root.parent)
+    status, output = run("validate", "--base", "HEAD^")
+    assert status == 1, output
+    assert f"jobs/a/{name}:1:1: error[TC011]: symbolic link that leads out of the project" in output
 
 
 def linked(root: Path) -> None:

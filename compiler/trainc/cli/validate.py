@@ -39,9 +39,11 @@ from trainc.project.read import (
     Inputs,
     merge,
     name_below,
+    not_followed,
     read_beside_policies,
     read_tree,
 )
+from trainc.project.revisions import links_leading_out
 
 EPILOG = """\b
 Examples:
@@ -96,9 +98,11 @@ def command(
     use_cache = cache and not special and not has_errors(of_config) and not reporter.lists_silenced
     store = open_store(root) if use_cache else None
 
+    linked = [] if before is None else [not_followed(name) for name in links_leading_out(root)]
+
     def compiled(cache: RunCache | None) -> Outcome:
         platform = read_others(root, (name_below(root, folder, path) for path in paths))
-        merged = merge([*(inputs or [read_tree(root, JOBS, None if cache is None else cache.read)]), platform])
+        merged = merge([*(inputs or [read_tree(root, JOBS, None if cache is None else cache.read)]), platform, *linked])
         return compile_for(
             merged,
             config,

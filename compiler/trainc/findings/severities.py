@@ -30,6 +30,9 @@ REFUSED = frozenset(
 )
 """The codes whose errors always mean that a cluster refuses. Other codes may, if the finding has a stage."""
 
+OF_OTHER_FILES = frozenset(("TC602", "TC608", "TC612"))
+"""The codes of errors that are about another file, too: a comment in one file must not decide about the other."""
+
 _PRIVATE_KEY = "TC414"
 _REFUSAL = "the cluster refuses it, too"
 

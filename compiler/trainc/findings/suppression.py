@@ -13,9 +13,9 @@ from msgspec import Struct, field
 from trainc.basics.jsonvalues import Path
 from trainc.basics.regex import lazy
 from trainc.findings.codes import CODES
-from trainc.findings.finding import Finding, Related
+from trainc.findings.finding import Finding, Related, Severity
 from trainc.findings.reporting import report, suggest
-from trainc.findings.severities import immovable, is_fixed
+from trainc.findings.severities import OF_OTHER_FILES, immovable, is_fixed
 from trainc.inputs.source import Document, Mark, Source
 
 WORD = "trainc:"
@@ -168,19 +168,26 @@ class Suppressions(Struct, frozen=True):
 
     def suppresses(self, finding: Finding) -> bool:
         """Return whether a comment suppresses the finding."""
-        return bool(self.covered) and not self._is_locked(finding) and self.covering(finding) is not None
+        return bool(self.covered) and self._lock(finding) is None and self.covering(finding) is not None
 
-    def _is_locked(self, finding: Finding) -> bool:
-        return is_fixed(finding) or finding.code in self.locked
+    def _lock(self, finding: Finding) -> str | None:
+        """Return why no comment can suppress a finding, or None if one can."""
+        if is_fixed(finding):
+            return "the cluster refuses it, too"
+        if finding.code in self.locked:
+            return "trainc.yaml locks it"
+        if finding.severity is Severity.ERROR and finding.code in OF_OTHER_FILES:
+            return "it is about another file, too"
+        return None
 
     def powerless(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Yield a warning for each comment that applies to a finding that no comment can suppress."""
         reported: set[tuple[Ignore, str]] = set()
         for finding in findings if self.covered else ():
-            ignore = self.covering(finding) if self._is_locked(finding) else None
+            reason = self._lock(finding)
+            ignore = self.covering(finding) if reason is not None else None
             if ignore is not None and (ignore, finding.code) not in reported:
                 reported.add((ignore, finding.code))
-                reason = "the cluster refuses it, too" if is_fixed(finding) else "trainc.yaml locks it"
                 message = f"{finding.code} cannot be silenced here: {reason}"
                 related = (Related("the finding", finding.document, finding.path),)
                 yield report(POWERLESS, ignore.codes[finding.code], (), message, related=related)

@@ -154,7 +154,8 @@ def not_allowed(document: Document, path: Path, namespace: str, options: Options
 #
 # Sources: Argo CD v3.5.1 reposerver/repository/repository.go (getPotentiallyValidManifestFile), gitops-engine/pkg/sync
 # (hook/hook.go, sync_context.go); kustomize-controller internal/controller/kustomization_controller.go (apply) and
-# fluxcd/pkg/ssa (AnyInMetadata); kustomize api/resource/factory.go (DropLocalNodes).
+# fluxcd/pkg/ssa (AnyInMetadata); kustomize api/resource/factory.go (DropLocalNodes) and resource.go (NeedHashSuffix,
+# PrevIds).
 
 NOT_APPLIED: Final = "TC615"
 _SKIPPED: Final = "+argocd:skip-file-rendering"
@@ -163,6 +164,8 @@ _SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _REPLACED: Final = frozenset(("Replace=true", "Force=true"))
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
 _IGNORED: Final = ((f"{_FLUX}reconcile", "disabled"), (f"{_FLUX}ssa", "ignore"))
+_KUSTOMIZE: Final = "internal.config.kubernetes.io/"
+"""The prefix of kustomize's own annotations: with needsHashSuffix it renames an object, with others it may panic."""
 _LOCAL: Final = "config.kubernetes.io/local-config"
 _UNREADABLE: Final = lazy("[\x7f-\x9f\ufffe\uffff]")
 """Characters that kustomize refuses, or replaces (kyaml writes and reads YAML between its steps)."""
@@ -173,6 +176,8 @@ _STATEFUL: Final = (JOBSET, "Job", "PersistentVolumeClaim")
 
 _NOT: Final = "does not apply it"
 _AGAIN: Final = "may delete it and create it again"
+_RENAMED: Final = "may apply it under another name, or not at all"
+_ONCE: Final = "creates it and never changes it"
 
 
 def sync_obstacles(data: JsonObject, settings: Settings, names: Iterable[str]) -> Iterator[tuple[Path, str]]:
@@ -180,11 +185,11 @@ def sync_obstacles(data: JsonObject, settings: Settings, names: Iterable[str]) -
 
     ``names`` are those of its sources, with which its file begins.
     """
-    by_flux, stateful = settings.target == "flux", data["kind"] in _STATEFUL
+    by_flux, kind = settings.target == "flux", str(data["kind"])
     tool, effect = ("Flux", _flux_effect) if by_flux else ("Argo CD", _argocd_effect)
     for field in ("annotations", "labels") if by_flux else ("annotations",):
         for key, value in as_object(get(data, "metadata", field)).items():
-            if found := effect(key, str(value), stateful):
+            if found := effect(key, str(value), kind):
                 yield ("metadata", field, key), f"with {key}: {value}, {tool} {found}"
     message = f"Argo CD ignores every file that contains {_SKIPPED}"
     if not by_flux and any(_SKIPPED in name for name in (*names, settings.render_command)):
@@ -204,14 +209,20 @@ def _unreadable(data: JsonObject) -> Iterator[tuple[Path, str]]:
             yield path, f"with the character U+{ord(found[0]):04X}, Flux {effect}"
 
 
-def _argocd_effect(key: str, value: str, stateful: bool) -> str | None:
+def _argocd_effect(key: str, value: str, kind: str) -> str | None:
     if key in _HOOKS and value != "crd-install":  # which Helm takes for a hook, and Argo CD does not
         return f"{_NOT}, or deletes it and creates it again at each sync"
     options = {option.strip() for option in value.split(",")}
-    return f"{_AGAIN} at each sync" if stateful and key == _SYNC_OPTIONS and options & _REPLACED else None
+    again = kind in _STATEFUL and key == _SYNC_OPTIONS and options & _REPLACED
+    return f"{_AGAIN} at each sync" if again else None
 
 
-def _flux_effect(key: str, value: str, stateful: bool) -> str | None:
-    if (key, value.lower()) in _IGNORED or (key == _LOCAL and value != "false"):
+def _flux_effect(key: str, value: str, kind: str) -> str | None:
+    pair = key, value.lower()
+    if pair in _IGNORED or (key == _LOCAL and value != "false"):
         return _NOT
-    return _AGAIN if stateful and (key, value.lower()) == (f"{_FLUX}force", "enabled") else None
+    if key.startswith(_KUSTOMIZE):
+        return _RENAMED
+    if kind == JOBSET and pair == (f"{_FLUX}ssa", "ifnotpresent"):
+        return _ONCE
+    return _AGAIN if kind in _STATEFUL and pair == (f"{_FLUX}force", "enabled") else None

@@ -48,7 +48,7 @@ def name_collisions(jobs: Iterable[DeployedJob], options: Options) -> tuple[Find
         # The first, since jobs with the same name also have the same JobSet, and all that it creates.
         for what, name in names:
             other = first.setdefault((what, job.namespace, name), document)
-            if other is document or (job.namespace, name) in services:
+            if other is document or (what == _SERVICE and (job.namespace, name) in services):
                 continue
             path, position = (_NAME if what == "name" else job_name_path(each) for each in (document, other))
             message = f"another job of environment {options.environment} has the same {what} {job.namespace}/{name}"

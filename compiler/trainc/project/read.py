@@ -131,7 +131,7 @@ def _read_own(root: Path, name: str) -> Inputs:
     others = tuple(_misnamed(root, name))
     if not _exists(root / name):
         return Inputs((), others)
-    inputs = _outside(name) if leads_out(root, root / name) else read_file(root / name, name)
+    inputs = not_followed(name) if leads_out(root, root / name) else read_file(root / name, name)
     return replace(inputs, findings=(*inputs.findings, *others))
 
 
@@ -185,9 +185,13 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
     depths = [depth - 1 for depth in _DEPTHS[top]]
 
     def read_placed(path: str, found: str) -> Inputs:
+        document = Document(Source(found, b""), {})
+        if found.rpartition("/")[2] == CONFIG:
+            message, hint = "not read because of its name", "rename it: its folder would be a project of its own"
+            return Inputs((), (report("TC011", document, (), message, found=found, hint=hint),))
         if found.count("/") in depths:
             return read(path, found)
-        document, message = Document(Source(found, b""), {}), "file at the wrong depth"
+        message = "file at the wrong depth"
         return Inputs((), (report("TC011", document, (), message, found=found, expected=_PLACES[top]),))
 
     return merge([Inputs((), tuple(findings)), *_read_all(base, "", names, read_placed)])
@@ -212,7 +216,7 @@ def _wrong_link(root: Path, name: str) -> Inputs | None:
     if not path.is_symlink():
         return None
     if leads_out(root, path):
-        return _outside(name)
+        return not_followed(name)
     try:
         os.stat(path)
     except OSError as error:
@@ -241,7 +245,7 @@ def is_input(name: str) -> bool:
     """Return whether read_tree reads a regular file of this name."""
     steps = name.split("/")
     hidden = any(step.startswith(".") for step in steps)
-    placed = len(steps) in _DEPTHS.get(steps[0], ()) and not _is_test(name)
+    placed = len(steps) in _DEPTHS.get(steps[0], ()) and steps[-1] != CONFIG and not _is_test(name)
     return placed and not hidden and name.lower().endswith(SUFFIXES)
 
 
@@ -272,7 +276,7 @@ def read_given(
     if not is_text(name):
         return Inputs((), (_unnamable(name),))
     if inside is not None and leads_out(root, place):
-        return _outside(name)
+        return not_followed(name)
     if not place.is_dir():
         return _read(place, name)
     # trainc creates no links in out/.
@@ -350,8 +354,10 @@ def _unnamable(name: str) -> Finding:
         return _about("TC011", data.decode("utf-8", "backslashreplace"), "the name is not UTF-8")
 
 
-def _outside(name: str) -> Inputs:
+def not_followed(name: str) -> Inputs:
     """Return the finding of a link that leads out of the project; it does not show the target."""
+    if not is_text(name):
+        return Inputs((), (_unnamable(name),))
     document = Document(Source(name, b""), {})
     hint = "copy the file into the project, or pass its path on the command line"
     return Inputs((), (report("TC011", document, (), _OUTSIDE, hint=hint),))
@@ -423,7 +429,7 @@ class _Listing:
         if not self.follow or (self.home is not None and is_outside(self.home, real)):
             if readable or os.path.isdir(real):
                 message = "symbolic link, not followed"
-                outside = _outside(shown).findings[0]
+                outside = not_followed(shown).findings[0]
                 self.findings.append(outside if self.follow else _about("TC011", shown, message, Severity.WARNING))
             return
         try:

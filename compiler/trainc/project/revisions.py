@@ -13,7 +13,7 @@ import os
 import posixpath
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -110,6 +110,31 @@ def index_of(root: Path, folder: str) -> dict[str, Kind]:
     entries = (line.partition(b"\t") for line in filter(None, listing.split(b"\0")))
     kinds = {os.fsdecode(name)[len(prefix) :]: head.partition(b" ")[0].decode("ascii") for head, _, name in entries}
     return {name: _KINDS.get(mode, Kind.OTHER) for name, mode in kinds.items()}
+
+
+def links_leading_out(root: Path) -> Iterator[str]:
+    """Yield the links in git's index, below the folders of inputs, that are absolute or lead out of the repository.
+
+    With one of any name, Argo CD reads nothing of the repository (util/app/path, CheckOutOfBoundsSymlinks).
+    """
+    home = _prefix(root).split("/")[:-1]
+    for folder in FOLDERS[:-1]:
+        for name, kind in index_of(root, folder).items():
+            with suppress(OSError):  # it may be deleted, or git writes links as files
+                if kind is Kind.LINK and _leaves([*home, *name.split("/")[:-1]], os.readlink(root / name)):
+                    yield name
+
+
+def _leaves(folder: list[str], text: str) -> bool:
+    """Return whether the text of a link is absolute, or leaves the repository on its way."""
+    for step in text.split("/"):
+        if step == "..":
+            if not folder:
+                return True
+            folder.pop()
+        elif step not in ("", "."):
+            folder.append(step)
+    return text.startswith("/")
 
 
 def remote_and_branch(root: Path) -> tuple[str, str]:
