@@ -55,6 +55,7 @@ def compare(
     there: Mapping[str, Kind] | None = None,
     exceptions: Collection[str] = (),
     *,
+    deployed: Mapping[str, Settings] | None = None,
     shown: Collection[Directory] | None = None,
     folder_of: Callable[[str], str] = folder_of_job,
 ) -> Difference:
@@ -62,17 +63,21 @@ def compare(
 
     Names in a tree are paths from the project root (``out/prod/team-a/job/jobset-job.yaml``). Its bytes are read
     directory by directory, and not kept. ``settings`` are those of environments by name, with defaults for others.
+    ``deployed`` are those of the earlier tree, by default the same: they decide what happens to a removed directory.
     ``there`` has the kind of every entry of the later tree; ``exceptions`` are paths that others may write to. With
     ``shown``, other directories only decide what happens to their applications and namespaces. ``folder_of`` is as in
     ``foreign``. A file that cannot be read becomes a finding.
     """
     settings = settings or {}
+    deployed = {**settings, **(deployed or {})}
     old, new = directories(before), directories(after)
     jobs: list[JobChange] = []
     findings: list[Finding] = []
     demands: list[tuple[Directory, Demand, Demand]] = []
     ours: set[str] = set()
-    settings_of = {each: settings.get(each.environment, Settings()) for each in {*old, *new}}
+    settings_of = {
+        each: (settings if each in new else deployed).get(each.environment, Settings()) for each in {*old, *new}
+    }
     remaining = {application(directory, settings_of[directory]) for directory in new}
     namespaces = {directory[:2] for directory in new}
     unshown = {*old, *new} - {*shown} if shown is not None else set()
@@ -103,7 +108,9 @@ def compare(
         replace(job, effect=Effect.HELD) if job.application in stopped and job.effect is not Effect.REFUSED else job
         for job in jobs
     ]
-    jobs = [replace(job, cluster=sentences(job, settings_of[job.directory]), annotation=_next_run(job)) for job in jobs]
+    for index, job in enumerate(jobs):
+        current, origin = settings.get(job.directory.environment), job.renamed_from or job.directory
+        jobs[index] = replace(job, cluster=sentences(job, current, settings_of[origin]), annotation=_next_run(job))
     there = dict.fromkeys(after, Kind.FILE) if there is None else there
     others = tuple(foreign(there, ours, exceptions, folder_of=folder_of))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
