@@ -68,16 +68,14 @@ def compare(
     ``shown``, other directories only decide what happens to their applications and namespaces. ``folder_of`` is as in
     ``foreign``. A file that cannot be read becomes a finding.
     """
-    settings = settings or {}
-    deployed = {**settings, **(deployed or {})}
-    old, new = directories(before), directories(after)
+    settings, old, new = settings or {}, directories(before), directories(after)
+    of_old = {**settings, **(deployed or {})}
     jobs: list[JobChange] = []
     findings: list[Finding] = []
     demands: list[tuple[Directory, Demand, Demand]] = []
     ours: set[str] = set()
-    settings_of = {
-        each: (settings if each in new else deployed).get(each.environment, Settings()) for each in {*old, *new}
-    }
+    settings_of = {each: of_old.get(each.environment, Settings()) for each in old}
+    settings_of |= {each: settings.get(each.environment, Settings()) for each in new}
     remaining = {application(directory, settings_of[directory]) for directory in new}
     namespaces = {directory[:2] for directory in new}
     unshown = {*old, *new} - {*shown} if shown is not None else set()
@@ -99,22 +97,31 @@ def compare(
             jobs.append(replace(job, last=last, last_of_namespace=directory[:2] not in namespaces))
             findings += found
     jobs = _with_renamed(jobs, old, new)
-    # A refused change keeps the other jobs of its application from being applied.
-    stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}
     synced = {job.application for job in jobs}
     beside = {each: application(each, settings_of[each]) for each in unshown}
-    stopped |= {name for each, name in beside.items() if name in synced and _is_refused(each, old, new)}
-    jobs = [
-        replace(job, effect=Effect.HELD) if job.application in stopped and job.effect is not Effect.REFUSED else job
-        for job in jobs
-    ]
-    for index, job in enumerate(jobs):
-        current, origin = settings.get(job.directory.environment), job.renamed_from or job.directory
-        jobs[index] = replace(job, cluster=sentences(job, current, settings_of[origin]), annotation=_next_run(job))
+    jobs = _with_held(jobs, (name for each, name in beside.items() if name in synced and _is_refused(each, old, new)))
+    jobs = [_with_reaction(job, settings, settings_of) for job in jobs]
     there = dict.fromkeys(after, Kind.FILE) if there is None else there
     others = tuple(foreign(there, ours, exceptions, folder_of=folder_of))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
     return Difference(tuple(jobs), len(demands) - len(jobs), totals(demands), (*others, *findings), foreign=is_read)
+
+
+def _with_held(jobs: list[JobChange], beside: Iterable[str]) -> list[JobChange]:
+    """Return the changes, held back in applications with a refused change, and in those of ``beside``."""
+    stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}.union(beside)
+    return [
+        replace(job, effect=Effect.HELD) if job.application in stopped and job.effect is not Effect.REFUSED else job
+        for job in jobs
+    ]
+
+
+def _with_reaction(
+    job: JobChange, settings: Mapping[str, Settings], settings_of: Mapping[Directory, Settings]
+) -> JobChange:
+    """Return a change with what the cluster does about it."""
+    now, was = settings.get(job.directory.environment), settings_of[job.renamed_from or job.directory]
+    return replace(job, cluster=sentences(job, now, was), annotation=_next_run(job))
 
 
 def _is_refused(directory: Directory, old: _Directories, new: _Directories) -> bool:
