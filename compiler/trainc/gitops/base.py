@@ -154,7 +154,8 @@ def not_allowed(document: Document, path: Path, namespace: str, options: Options
 #
 # Sources: Argo CD v3.5.1 reposerver/repository/repository.go (getPotentiallyValidManifestFile), gitops-engine/pkg/sync
 # (hook/hook.go, sync_context.go); kustomize-controller internal/controller/kustomization_controller.go (apply) and
-# fluxcd/pkg/ssa (AnyInMetadata); kustomize api/resource/factory.go (DropLocalNodes).
+# fluxcd/pkg/ssa (AnyInMetadata); kustomize api/resource/factory.go (DropLocalNodes),
+# api/internal/utils/annotations.go.
 
 NOT_APPLIED: Final = "TC615"
 _SKIPPED: Final = "+argocd:skip-file-rendering"
@@ -164,6 +165,8 @@ _REPLACED: Final = frozenset(("Replace=true", "Force=true"))
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
 _IGNORED: Final = ((f"{_FLUX}reconcile", "disabled"), (f"{_FLUX}ssa", "ignore"))
 _LOCAL: Final = "config.kubernetes.io/local-config"
+_OF_KUSTOMIZE: Final = "internal.config.kubernetes.io/"
+"""The prefix of annotations that kustomize sets between its steps, such as needsHashSuffix, and removes at the end."""
 _UNREADABLE: Final = lazy("[\x7f-\x9f\ufffe\uffff]")
 """Characters that kustomize refuses, or replaces (kyaml writes and reads YAML between its steps)."""
 _ESCAPED: Final = lazy(r"\\x(?:7f|[89])|\\uff(?:fe|ff)")
@@ -214,4 +217,6 @@ def _argocd_effect(key: str, value: str, stateful: bool) -> str | None:
 def _flux_effect(key: str, value: str, stateful: bool) -> str | None:
     if (key, value.lower()) in _IGNORED or (key == _LOCAL and value != "false"):
         return _NOT
+    if key.startswith(_OF_KUSTOMIZE):
+        return "may give it another name, or cannot read the file"
     return _AGAIN if stateful and (key, value.lower()) == (f"{_FLUX}force", "enabled") else None
