@@ -34,6 +34,7 @@ from trainc.changes.usage import Demand, demand_of, property_changes, replicated
 from trainc.findings import Finding, Severity
 from trainc.findings.redaction import LEAST, MASK
 from trainc.findings.secrets import hidden
+from trainc.gitops.keys import operator_secret
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
@@ -153,7 +154,7 @@ def _compare_directory(
     differing = [file for file in _jobsets_first({*before, *after}) if before.get(file) != after.get(file)]
     for file in differing:
         name = f"out/{directory}/{file}"
-        old, of_old = read(name, before[file], old=True) if file in before else (None, ())
+        old, of_old = read(name, before[file], old=True) if file in before else _stored_by_operator(name, before)
         new, of_new = read(name, after[file], old=False) if file in after else (None, ())
         findings += (*of_old, *of_new)
         if (file in before and old is None) or (file in after and new is None):
@@ -191,6 +192,16 @@ def _compare_directory(
         replicated_jobs=replicated_jobs(new.data) if new is not None else (),
     )
     return job, findings
+
+
+def _stored_by_operator(name: str, before: Files) -> tuple[Document | None, tuple[Finding, ...]]:
+    """Return the Secret that the External Secrets Operator has stored with the name of a new one, and findings."""
+    folder, _, file = name.rpartition("/")
+    other = f"external{file}"
+    if not file.startswith("secret-") or other not in before:
+        return None, ()
+    external, findings = read(f"{folder}/{other}", before[other], old=True)
+    return (None if external is None else replace(external, data=operator_secret(external.data))), findings
 
 
 def _jobsets_first(files: Iterable[str]) -> list[str]:
