@@ -255,7 +255,7 @@ def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
     if folder != old_folder:
         yield ("folder",), f"folder changed from {old_folder} to {folder}: Argo CD and Flux read another out/"
     for folder in sorted(_folders(before) - _folders(after)):
-        yield ("defaults",), f"files of trainc in {folder} are no longer checked"
+        yield ("defaults",), f"files of trainc in {folder} are no longer checked, nor removed with their jobs"
 
 
 def _folders(config: JsonObject) -> set[str]:
