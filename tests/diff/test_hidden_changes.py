@@ -320,6 +320,23 @@ def test_a_removed_job_is_deleted_as_it_was_deployed(
     assert job.effect.value == "renamed" and job.cluster[1] == expected
 
 
+@pytest.mark.parametrize(("old", "new", "again"), [(60, None, True), (60, 90, True), (None, 60, False)])
+def test_a_finished_job_that_its_ttl_may_have_deleted(old: int | None, new: int | None, again: bool) -> None:
+    before, after = (
+        {
+            file: data.replace(
+                b'"spec": {', b'"spec": {"ttlSecondsAfterFinished": %d, ' % ttl if ttl else b'"spec": {', 1
+            )
+            for file, data in jobset("train", {}).items()
+        }
+        for ttl in (old, new)
+    )
+    (job,) = compare(before, after).jobs
+    assert job.effect.value == "updated"
+    ends = job.cluster[0].endswith("If its TTL has deleted it, it is created again, and the job runs again.")
+    assert ends is again
+
+
 def test_a_group_names_a_job_of_each_environment() -> None:
     before, after = (
         {

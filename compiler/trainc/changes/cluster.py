@@ -22,6 +22,7 @@ FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
 _CLAIM: Final = "PersistentVolumeClaim"
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
+_TTL: Final = "spec.ttlSecondsAfterFinished"
 _SYNC: Final = "argocd.argoproj.io/sync-options"
 _SAFEGUARDS: Final = frozenset((f"{_SYNC} Prune=false", f"{_SYNC} Delete=false", f"{_FLUX}prune disabled"))
 
@@ -170,7 +171,9 @@ def _updated(job: JobChange) -> str:
         added = frozenset[str]().union(*(_changed_options(change)[1] for change in jobsets))
         if any(option.startswith("argocd.argoproj.io/") for option in added - _SAFEGUARDS):
             pods = "its new annotations for Argo CD, such as Force=true, may delete it and create it again"
-        return f"JobSet {job.name} is updated in place ({', '.join(sorted(fields))}); {pods}."
+        text = f"JobSet {job.name} is updated in place ({', '.join(sorted(fields))}); {pods}."
+        had_ttl = any(field.path == _TTL and field.old is not None for each in jobsets for field in each.fields)
+        return f"{text} If its TTL has deleted it, it is created again, and the job runs again." if had_ttl else text
     if job.directory.job == FOLDER:
         in_place = any(change.effect is Effect.UPDATED for change in job.objects)
         return f"Objects shared by the jobs of the namespace change{' in place' * in_place}."

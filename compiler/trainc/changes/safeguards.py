@@ -348,8 +348,18 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
             where = next((place for place in places if get(after.config, *place, path[0]) is not None), places[0])
             message = f"environment {name}: {'.'.join(path)} changed from {old} to {new} since {before.name}: {effect}"
             yield report(RESTARTING, config, existing(config.data, (*where, *path)), message, hint=hint)
+        if not by_flux and now.target == was.target and now.argocd.automated and not was.argocd.automated:
+            yield _automated(name, before, after, config)
         if not kept and (folder := _folder(was)) in written and _folder(now) != folder and now.target == was.target:
             yield _unwritten(name, folder, before, was.target, config)
+
+
+def _automated(name: str, before: Revision, after: Revision, config: Document) -> Finding:
+    """Return the finding of an environment that Argo CD now syncs by itself."""
+    effect = "Argo CD creates each JobSet that is missing, such as one that its TTL has deleted, and its job runs again"
+    message = f"environment {name}: argocd.automated changed from false to true since {before.name}: {effect}"
+    path = existing(config.data, _option(after.config, name, ("argocd", "automated")))
+    return report(RESTARTING, config, path, message, hint="remove finished jobs in an earlier commit")
 
 
 def _unwritten(name: str, folder: str, before: Revision, target: str, config: Document) -> Finding:
