@@ -51,3 +51,11 @@ def test_a_folder_of_the_repository_has_to_be_named(repository: Path, run: Run) 
     hidden = repository.rename(repository.with_name(".hidden"))
     put(hidden, "trainc.yaml", WRITING)
     assert "in folder .hidden of the git repository" in run("render", "--root", str(hidden)).output
+
+
+def test_one_environment_has_the_whole_project_that_it_shares(repository: Path, run: Run) -> None:
+    put(repository, "trainc.yaml", WRITING.replace("write: deploy/argocd", "project: jobs"))
+    everything, of_prod = (run("argocd", *options).stdout.split("---\n") for options in ((), ("--env", "prod")))
+    assert "kind: AppProject" in everything[0]
+    assert everything[0] == of_prod[0]
+    assert [text.count("kind: ApplicationSet") for text in ("".join(everything), "".join(of_prod))] == [2, 1]

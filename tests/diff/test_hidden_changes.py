@@ -17,7 +17,7 @@ from trainc.changes.trees import select
 from trainc.documents.emit import visible
 from trainc.findings import report
 from trainc.gitops.flux import kustomization
-from trainc.inputs.settings import read_settings
+from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import HEADER
 from trainc.project.files import OWNED
@@ -279,6 +279,62 @@ def test_the_last_job_of_a_namespace_that_the_project_forgets(
     assert (
         any(line.startswith("AppProject trainc-prod no longer allows namespace a:") for line in job.cluster) is may_stay
     )
+
+
+def settings_with(**argocd: Any) -> dict[str, Settings]:
+    config = {"environments": {"prod": {"argocd": {"repoURL": "https://example.com/x.git", **argocd}}}}
+    return {"prod": read_settings(config, "prod")}
+
+
+@pytest.mark.parametrize("project", [None, "jobs"])
+def test_the_last_job_of_a_namespace_that_trainc_yaml_no_longer_lists(project: str | None) -> None:
+    options = {"write": "deploy", **({"project": project} if project else {})}
+    was, now = settings_with(namespaces=["a", "b"], **options), settings_with(namespaces=["b*"], **options)
+    (job,) = compare(jobset("train", {}), {}, now, deployed=was).jobs
+    assert job.cluster[1].startswith(f"AppProject {project or 'trainc-prod'} no longer allows namespace a:")
+
+
+STOPPED = "The application and JobSet train are deleted, which stops the job if it is still running."
+KEPT = "With onDelete: keep, JobSet train stays in the cluster; if it is running, it continues."
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "expected"),
+    [
+        (settings_with(), settings_with(onDelete="keep"), STOPPED),
+        (settings_with(onDelete="keep"), settings_with(), KEPT),
+        (settings_with(onDelete="keep"), {}, KEPT),
+        (
+            {"prod": read_settings({"environments": {"prod": {"target": "flux"}}}, "prod")},
+            {},
+            STOPPED.replace("application", "Kustomization"),
+        ),
+    ],
+)
+def test_a_removed_job_is_deleted_as_it_was_deployed(
+    was: dict[str, Settings], now: dict[str, Settings], expected: str
+) -> None:
+    (job,) = compare(jobset("train", {}), {}, now, deployed=was).jobs
+    assert job.cluster == (expected,)
+    (job,) = compare(jobset("train", {"args": ["train"]}), jobset("other", {"args": ["other"]}), now, deployed=was).jobs
+    assert job.effect.value == "renamed" and job.cluster[1] == expected
+
+
+@pytest.mark.parametrize(("old", "new", "again"), [(60, None, True), (60, 90, True), (None, 60, False)])
+def test_a_finished_job_that_its_ttl_may_have_deleted(old: int | None, new: int | None, again: bool) -> None:
+    before, after = (
+        {
+            file: data.replace(
+                b'"spec": {', b'"spec": {"ttlSecondsAfterFinished": %d, ' % ttl if ttl else b'"spec": {', 1
+            )
+            for file, data in jobset("train", {}).items()
+        }
+        for ttl in (old, new)
+    )
+    (job,) = compare(before, after).jobs
+    assert job.effect.value == "updated"
+    ends = job.cluster[0].endswith("If its TTL has deleted it, it is created again, and the job runs again.")
+    assert ends is again
 
 
 def test_a_group_names_a_job_of_each_environment() -> None:

@@ -206,3 +206,19 @@ def test_nobody_is_told_to_delete_a_claim() -> None:
         (job,) = compare(before, after).jobs
         advice = [line for line in job.cluster if line.startswith(("Give", "Revert"))]
         assert [line[: len(word)] for line, word in zip(advice, words, strict=True)] == words
+
+
+def test_a_secret_in_place_of_the_one_that_the_operator_stored() -> None:
+    external = {
+        "apiVersion": "external-secrets.io/v1",
+        "kind": "ExternalSecret",
+        "metadata": {"name": "keys", "namespace": "a"},
+        "spec": {"target": {"name": "keys", "template": {"type": "kubernetes.io/ssh-auth"}}},
+    }
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys", "namespace": "a"}, "type": "Opaque"}
+    start = OWNED + b"jobs/a/train.yaml\n"
+    before = {"out/prod/a/train/externalsecret-keys.yaml": start + yaml.safe_dump(external).encode()}
+    after = {"out/prod/a/train/secret-keys.yaml": start + yaml.safe_dump(secret).encode()}
+    (job,) = compare(before, after).jobs
+    assert [(each.kind, each.name, each.field) for each in job.refusals] == [("Secret", "keys", "type")]
+    assert job.effect.value == "refused"

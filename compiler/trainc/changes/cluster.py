@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from fnmatch import fnmatchcase
 from typing import Final
 
 from msgspec import UNSET
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
 from trainc.changes.model import Difference, Directory, Effect, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
+from trainc.gitops.argocd import DEFAULT
 from trainc.gitops.flux import kustomization_name
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
@@ -20,6 +22,7 @@ FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
 _CLAIM: Final = "PersistentVolumeClaim"
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
+_TTL: Final = "spec.ttlSecondsAfterFinished"
 _SYNC: Final = "argocd.argoproj.io/sync-options"
 _SAFEGUARDS: Final = frozenset((f"{_SYNC} Prune=false", f"{_SYNC} Delete=false", f"{_FLUX}prune disabled"))
 
@@ -60,13 +63,19 @@ def keeping(settings: Settings, *, last: bool) -> frozenset[str]:
     return frozenset((f"{option}=false", f"{option}=confirm", "helm.sh/resource-policy keep"))
 
 
-def sentences(job: JobChange, settings: Settings) -> tuple[str, ...]:
-    """Return sentences about the reaction of the cluster to a change, the most important first."""
-    found = [*_of_effect(job, settings), *_of_objects(job)]
-    if _may_stay(job, settings):
+def sentences(job: JobChange, now: Settings | None, was: Settings) -> tuple[str, ...]:
+    """Return sentences about the reaction of the cluster to a change, the most important first.
+
+    ``now`` are the settings of the job's environment, None without one. ``was`` are those with which a removed job was
+    deployed: Argo CD and Flux delete it as they created it.
+    """
+    settings = now or was
+    found = [*_of_effect(job, settings, was), *_of_objects(job)]
+    if _may_stay(job, now, was):
         home = job.renamed_from or job.directory
+        project = was.argocd.project or f"trainc-{home.environment}"
         found.append(
-            f"AppProject trainc-{home.environment} no longer allows namespace {home.namespace}: if Argo CD applies it"
+            f"AppProject {project} no longer allows namespace {home.namespace}: if Argo CD applies it"
             " before it deletes the application, the JobSet stays, and a running job continues."
         )
     is_automatic = settings.target == FLUX or settings.argocd.automated
@@ -77,20 +86,23 @@ def sentences(job: JobChange, settings: Settings) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _may_stay(job: JobChange, settings: Settings) -> bool:
+def _may_stay(job: JobChange, now: Settings | None, was: Settings) -> bool:
     """Return whether the same commit makes the AppProject forget the namespace of a removed job.
 
     Argo CD deletes nothing that the AppProject does not allow. trainc.yaml may name the namespaces, or a project that
     environments share.
     """
-    argocd = settings.argocd
     is_removed = job.effect in (Effect.DELETED, Effect.RENAMED) and bool(job.old_name) and not _keeps_jobset(job)
-    is_listed = bool(argocd.namespaces or argocd.project)
-    follows_jobs = settings.target != FLUX and argocd.on_delete == "stop" and bool(argocd.write) and not is_listed
-    return job.last_of_namespace and is_removed and follows_jobs
+    is_stopped = was.target != FLUX and was.argocd.on_delete == "stop" and bool(was.argocd.write)
+    if not (job.last_of_namespace and is_removed and is_stopped):
+        return False
+    listed = now.argocd.namespaces if now is not None else ()
+    if listed and was.argocd.project != DEFAULT:
+        return not any(fnmatchcase((job.renamed_from or job.directory).namespace, pattern) for pattern in listed)
+    return not was.argocd.project
 
 
-def _of_effect(job: JobChange, settings: Settings) -> Iterator[str]:
+def _of_effect(job: JobChange, settings: Settings, was: Settings) -> Iterator[str]:
     match job.effect:
         case Effect.CREATED:
             yield f"JobSet {job.name} is created{_start(job)}." if job.name else "The objects are created."
@@ -100,15 +112,15 @@ def _of_effect(job: JobChange, settings: Settings) -> Iterator[str]:
             yield from _rerun(job, settings)
         case Effect.RENAMED:
             yield f"JobSet {job.name} is created{_start(job)}."
-            yield _removed(job, settings)
+            yield _removed(job, was)
             origin = job.renamed_from or job.directory
-            if job.application != application(origin, settings):
+            if job.application != application(origin, was):
                 is_one = job.name == job.old_name and origin.namespace == job.directory.namespace
                 both = "both jobs may run, and need resources, at once"
                 both = f"both mean JobSet {job.name}, so it may be gone afterwards" if is_one else both
                 yield f"The two applications sync in no fixed order: {both}."
         case Effect.DELETED:
-            yield _removed(job, settings)
+            yield _removed(job, was)
         case Effect.REFUSED:
             yield from _refused(job, settings)
         case Effect.HELD:
@@ -159,7 +171,9 @@ def _updated(job: JobChange) -> str:
         added = frozenset[str]().union(*(_changed_options(change)[1] for change in jobsets))
         if any(option.startswith("argocd.argoproj.io/") for option in added - _SAFEGUARDS):
             pods = "its new annotations for Argo CD, such as Force=true, may delete it and create it again"
-        return f"JobSet {job.name} is updated in place ({', '.join(sorted(fields))}); {pods}."
+        text = f"JobSet {job.name} is updated in place ({', '.join(sorted(fields))}); {pods}."
+        had_ttl = any(field.path == _TTL and field.old is not None for each in jobsets for field in each.fields)
+        return f"{text} If its TTL has deleted it, it is created again, and the job runs again." if had_ttl else text
     if job.directory.job == FOLDER:
         in_place = any(change.effect is Effect.UPDATED for change in job.objects)
         return f"Objects shared by the jobs of the namespace change{' in place' * in_place}."

@@ -34,6 +34,7 @@ from trainc.changes.usage import Demand, demand_of, property_changes, replicated
 from trainc.findings import Finding, Severity
 from trainc.findings.redaction import LEAST, MASK
 from trainc.findings.secrets import hidden
+from trainc.gitops.keys import operator_secret
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
@@ -55,6 +56,7 @@ def compare(
     there: Mapping[str, Kind] | None = None,
     exceptions: Collection[str] = (),
     *,
+    deployed: Mapping[str, Settings] | None = None,
     shown: Collection[Directory] | None = None,
     folder_of: Callable[[str], str] = folder_of_job,
 ) -> Difference:
@@ -62,17 +64,19 @@ def compare(
 
     Names in a tree are paths from the project root (``out/prod/team-a/job/jobset-job.yaml``). Its bytes are read
     directory by directory, and not kept. ``settings`` are those of environments by name, with defaults for others.
+    ``deployed`` are those of the earlier tree, by default the same: they decide what happens to a removed directory.
     ``there`` has the kind of every entry of the later tree; ``exceptions`` are paths that others may write to. With
     ``shown``, other directories only decide what happens to their applications and namespaces. ``folder_of`` is as in
     ``foreign``. A file that cannot be read becomes a finding.
     """
-    settings = settings or {}
-    old, new = directories(before), directories(after)
+    settings, old, new = settings or {}, directories(before), directories(after)
+    of_old = {**settings, **(deployed or {})}
     jobs: list[JobChange] = []
     findings: list[Finding] = []
     demands: list[tuple[Directory, Demand, Demand]] = []
     ours: set[str] = set()
-    settings_of = {each: settings.get(each.environment, Settings()) for each in {*old, *new}}
+    settings_of = {each: of_old.get(each.environment, Settings()) for each in old}
+    settings_of |= {each: settings.get(each.environment, Settings()) for each in new}
     remaining = {application(directory, settings_of[directory]) for directory in new}
     namespaces = {directory[:2] for directory in new}
     unshown = {*old, *new} - {*shown} if shown is not None else set()
@@ -94,20 +98,31 @@ def compare(
             jobs.append(replace(job, last=last, last_of_namespace=directory[:2] not in namespaces))
             findings += found
     jobs = _with_renamed(jobs, old, new)
-    # A refused change keeps the other jobs of its application from being applied.
-    stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}
     synced = {job.application for job in jobs}
     beside = {each: application(each, settings_of[each]) for each in unshown}
-    stopped |= {name for each, name in beside.items() if name in synced and _is_refused(each, old, new)}
-    jobs = [
-        replace(job, effect=Effect.HELD) if job.application in stopped and job.effect is not Effect.REFUSED else job
-        for job in jobs
-    ]
-    jobs = [replace(job, cluster=sentences(job, settings_of[job.directory]), annotation=_next_run(job)) for job in jobs]
+    jobs = _with_held(jobs, (name for each, name in beside.items() if name in synced and _is_refused(each, old, new)))
+    jobs = [_with_reaction(job, settings, settings_of) for job in jobs]
     there = dict.fromkeys(after, Kind.FILE) if there is None else there
     others = tuple(foreign(there, ours, exceptions, folder_of=folder_of))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
     return Difference(tuple(jobs), len(demands) - len(jobs), totals(demands), (*others, *findings), foreign=is_read)
+
+
+def _with_held(jobs: list[JobChange], beside: Iterable[str]) -> list[JobChange]:
+    """Return the changes, held back in applications with a refused change, and in those of ``beside``."""
+    stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}.union(beside)
+    return [
+        replace(job, effect=Effect.HELD) if job.application in stopped and job.effect is not Effect.REFUSED else job
+        for job in jobs
+    ]
+
+
+def _with_reaction(
+    job: JobChange, settings: Mapping[str, Settings], settings_of: Mapping[Directory, Settings]
+) -> JobChange:
+    """Return a change with what the cluster does about it."""
+    now, was = settings.get(job.directory.environment), settings_of[job.renamed_from or job.directory]
+    return replace(job, cluster=sentences(job, now, was), annotation=_next_run(job))
 
 
 def _is_refused(directory: Directory, old: _Directories, new: _Directories) -> bool:
@@ -139,7 +154,7 @@ def _compare_directory(
     differing = [file for file in _jobsets_first({*before, *after}) if before.get(file) != after.get(file)]
     for file in differing:
         name = f"out/{directory}/{file}"
-        old, of_old = read(name, before[file], old=True) if file in before else (None, ())
+        old, of_old = read(name, before[file], old=True) if file in before else _stored_by_operator(name, before)
         new, of_new = read(name, after[file], old=False) if file in after else (None, ())
         findings += (*of_old, *of_new)
         if (file in before and old is None) or (file in after and new is None):
@@ -177,6 +192,16 @@ def _compare_directory(
         replicated_jobs=replicated_jobs(new.data) if new is not None else (),
     )
     return job, findings
+
+
+def _stored_by_operator(name: str, before: Files) -> tuple[Document | None, tuple[Finding, ...]]:
+    """Return the Secret that the External Secrets Operator has stored with the name of a new one, and findings."""
+    folder, _, file = name.rpartition("/")
+    other = f"external{file}"
+    if not file.startswith("secret-") or other not in before:
+        return None, ()
+    external, findings = read(f"{folder}/{other}", before[other], old=True)
+    return (None if external is None else replace(external, data=operator_secret(external.data))), findings
 
 
 def _jobsets_first(files: Iterable[str]) -> list[str]:

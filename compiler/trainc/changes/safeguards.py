@@ -255,7 +255,7 @@ def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
     if folder != old_folder:
         yield ("folder",), f"folder changed from {old_folder} to {folder}: Argo CD and Flux read another out/"
     for folder in sorted(_folders(before) - _folders(after)):
-        yield ("defaults",), f"files of trainc in {folder} are no longer checked"
+        yield ("defaults",), f"files of trainc in {folder} are no longer checked, nor removed with their jobs"
 
 
 def _folders(config: JsonObject) -> set[str]:
@@ -299,8 +299,6 @@ def _other_files(was: Settings, now: Settings) -> Weaker:
             yield (tool, "hydrator", "branch"), f"argocd.hydrator.branch changed from {branches}"
         if old.hydrator and new.hydrator and old.hydrator.staging and not new.hydrator.staging:
             yield (tool, "hydrator"), "argocd.hydrator.staging removed, so nobody merges what Argo CD syncs"
-        if new.automated and not old.automated:
-            yield (tool, "automated"), "argocd.automated changed from false to true"
     if tool == "flux" and now.target == tool and was.flux.source != now.flux.source:
         yield (tool, "source"), f"flux.source changed from {was.flux.source} to {now.flux.source}"
 
@@ -352,8 +350,18 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
             where = next((place for place in places if get(after.config, *place, path[0]) is not None), places[0])
             message = f"environment {name}: {'.'.join(path)} changed from {old} to {new} since {before.name}: {effect}"
             yield report(RESTARTING, config, existing(config.data, (*where, *path)), message, hint=hint)
+        if not by_flux and now.target == was.target and now.argocd.automated and not was.argocd.automated:
+            yield _automated(name, before, after, config)
         if not kept and (folder := _folder(was)) in written and _folder(now) != folder and now.target == was.target:
             yield _unwritten(name, folder, before, was.target, config)
+
+
+def _automated(name: str, before: Revision, after: Revision, config: Document) -> Finding:
+    """Return the finding of an environment that Argo CD now syncs by itself."""
+    effect = "it syncs without people, and creates each JobSet that is missing, such as one that its TTL has deleted"
+    message = f"environment {name}: argocd.automated changed from false to true since {before.name}: {effect}"
+    path = existing(config.data, _option(after.config, name, ("argocd", "automated")))
+    return report(RESTARTING, config, path, message, hint="remove finished jobs in an earlier commit")
 
 
 def _unwritten(name: str, folder: str, before: Revision, target: str, config: Document) -> Finding:

@@ -16,7 +16,7 @@ from trainc.documents.emit import emit_inert
 from trainc.findings import Finding
 from trainc.gitops.argocd import health_checks, plugin_definition
 from trainc.pipeline.layout import argocd_objects
-from trainc.project.config import Config, without_repository
+from trainc.project.config import Config, sharing_projects, without_repository
 from trainc.project.environments import JOBS, Outcome, compile_for, load_config
 from trainc.project.planning import in_another_folder, kustomizations, settings, trees
 from trainc.project.read import merge, read_platform, read_tree
@@ -61,10 +61,13 @@ def argocd(*, environment: str | None, health: bool, plugin: bool, root: Path, r
         status = reporter.report(findings)
         _print(map(health_checks, sorted(namespaces)))
         return status
-    findings = (*findings, *without_repository(config, environments))
-    status, outcome = _compile(root, config, environments, findings, reporter)
+    sharing = () if reporter.fails(findings) else sharing_projects(config, environments)
+    findings = (*findings, *without_repository(config, (*environments, *sharing)))
+    status, outcome = _compile(root, config, (*environments, *sharing), findings, reporter)
     if outcome is not None:
-        _print(argocd_objects(trees(config, outcome)))
+        found = trees(config, outcome)
+        chosen, others = ([tree for tree in found if tree.environment in names] for names in (environments, sharing))
+        _print(argocd_objects(chosen, others))
     return status
 
 

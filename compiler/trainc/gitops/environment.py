@@ -10,6 +10,7 @@ from trainc.basics.jsonvalues import Path, as_object, get
 from trainc.findings import Finding, Related, Severity, report
 from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME
 from trainc.gitops.base import NOT_APPLIED, Pass, job_name_path, not_allowed, option_path, sync_obstacles
+from trainc.gitops.flux import kustomization_name
 from trainc.gitops.images import rewritten
 from trainc.gitops.naming import DeployedJob
 from trainc.gitops.patches import patch_position
@@ -45,6 +46,8 @@ def name_collisions(jobs: Iterable[DeployedJob], options: Options) -> tuple[Find
     for job in sorted(jobs, key=lambda job: (job[0], job[1], job[2].source.name, job[2].index)):
         document = job.document
         names = (("name", job.name), *((("JobSet", job.jobset),) if job.jobset else ()), *job.created)
+        if options.settings.target == "flux":  # a shortened name may be the whole name of another
+            names += (("Kustomization", kustomization_name(options.environment, job.namespace, job.name)),)
         # The first, since jobs with the same name also have the same JobSet, and all that it creates.
         for what, name in names:
             other = first.setdefault((what, job.namespace, name), document)

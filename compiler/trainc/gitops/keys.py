@@ -198,6 +198,14 @@ def operator_objects(model: Model) -> Objects:
     return tuple(Object(data, lambda: origins_of(model, option_origin(model.options, "sshKeys"))) for data in objects)
 
 
+def operator_secret(external: JsonObject) -> JsonObject:
+    """Return the Secret that the operator stores for an ExternalSecret of ``operator_objects``, without its data."""
+    target, metadata = as_object(get(external, "spec", "target")), as_object(external.get("metadata"))
+    name: JsonObject = {"name": target.get("name"), "namespace": metadata.get("namespace")}
+    secret: JsonObject = {"apiVersion": "v1", "kind": "Secret", "metadata": name}
+    return {**secret, "type": get(target, "template", "type") or "Opaque"}
+
+
 # Pods that mount existing keys.
 
 

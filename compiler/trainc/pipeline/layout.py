@@ -75,16 +75,16 @@ def file_names(objects: Objects) -> list[str]:
 _SOURCES = ("trainc.yaml and jobs/",)
 
 
-def argocd_objects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
+def argocd_objects(trees: Iterable[Tree], sharing: Iterable[Tree] = ()) -> tuple[JsonObject, ...]:
     """Return AppProjects, ApplicationSets and the additions to argocd-cm, in the order in which they can be applied.
 
-    Raises ValueError for a tree without argocd.repoURL.
+    ``sharing`` are further trees of the same AppProjects. Raises ValueError for a tree without argocd.repoURL.
     """
     from trainc.gitops.argocd import applicationset, health_checks, projects
 
     trees = tuple(trees)
     namespaces = sorted({tree.settings.argocd.namespace for tree in trees})
-    return (*projects(trees), *map(applicationset, trees), *map(health_checks, namespaces))
+    return (*projects((*trees, *sharing)), *map(applicationset, trees), *map(health_checks, namespaces))
 
 
 def argocd_files(trees: Iterable[Tree]) -> dict[str, bytes]:

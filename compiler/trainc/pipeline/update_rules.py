@@ -22,6 +22,7 @@ from trainc.documents.classify import COMPANIONS, RUNTIMES, TRAINJOB
 from trainc.findings import Finding, Related, Severity, report
 from trainc.findings.redaction import masked_value
 from trainc.gitops.base import job_name_path, run_of
+from trainc.gitops.keys import EXTERNAL_SECRETS, operator_secret
 from trainc.gitops.naming import new_run_hint
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
@@ -137,6 +138,9 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
             elif old is not None:
                 locate = partial(self._source_of_content, model, obj)
                 found += self._immutable(obj.data, old, locate, new_run_hint(model.job))
+            elif obj.kind == "Secret" and (old := self._of_operator(obj)) is not None:
+                locate, stored = partial(self._source_of_content, model, obj), operator_secret(old.data)
+                found += self._immutable(obj.data, old, locate, new_run_hint(model.job), stored)
         return tuple(found)
 
     def _of_another_job(self, model: Model, jobset: Object, old: Document) -> tuple[Finding, ...]:
@@ -150,15 +154,28 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         related = (Related(f"at {self.base.revision}", old, ("metadata", "name")),)
         return (report("TC602", model.job, job_name_path(model.job), message, found=jobset.name, related=related),)
 
+    def _of_operator(self, secret: Object) -> Document | None:
+        """Return the ExternalSecret of the base revision with the name of a Secret."""
+        _, _, namespace, name = identify(secret.data)
+        return self.base.emitted(split_version(EXTERNAL_SECRETS)[0], "ExternalSecret", namespace, name)
+
     def _source_of_content(self, model: Model, obj: Object, change: Change) -> tuple[Document, Path]:
         """Return the source of a change of an object: the first change of the inputs, if there is one."""
         return self._first_change(model) or self._cause(model, obj, change)
 
     def _immutable(
-        self, data: JsonObject, old: Document, locate: _Locate, hint: str | None = None
+        self,
+        data: JsonObject,
+        old: Document,
+        locate: _Locate,
+        hint: str | None = None,
+        stored: JsonObject | None = None,
     ) -> Iterator[Finding]:
-        """Yield one finding on an object with changed immutable fields, for its first change."""
-        forbidden = tuple(refused_changes(data, old.data))
+        """Yield one finding on an object with changed immutable fields, for its first change.
+
+        ``stored`` is the old object in the cluster, if that is not the one of the document.
+        """
+        forbidden = tuple(refused_changes(data, stored or old.data))
         found = tuple(change for f in forbidden for change in changes(f.new, f.old, f.path))
         if not found:
             return

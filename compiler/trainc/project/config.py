@@ -16,17 +16,18 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from trainc.basics.about import docs_page
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get
 from trainc.documents.libyaml import hidden_breaks
 from trainc.documents.positions import BOM, Lines
 from trainc.documents.problems import Problem, Refused
 from trainc.documents.yaml import MORE, offsets, read_yaml
-from trainc.findings import Finding, has_errors, report, severities, sort_key, suggest
+from trainc.findings import Finding, Severity, has_errors, report, severities, sort_key, suggest
 from trainc.findings.display import is_printable
 from trainc.findings.reporting import secrets_in_plain_text
+from trainc.gitops.argocd import DEFAULT
 from trainc.inputs.imagelock import IMAGES, NAME, Lock, LockFile, is_registry, key_of
 from trainc.inputs.options import Options, Revision
-from trainc.inputs.settings import RECOMMENDED, ConfigFile, expanded, options_of
+from trainc.inputs.settings import RECOMMENDED, ConfigFile, expanded, options_of, read_settings
 from trainc.inputs.source import Document, Source
 from trainc.project.files import KEY as UNMANAGED
 from trainc.upstream import FIXES
@@ -128,6 +129,7 @@ def _rules(document: Document) -> Iterator[Finding]:
         if get(options_of(data, name), "argocd", "write") is not None:
             written += _without_repository(document, data, name)
     yield from {finding.path: finding for finding in written}.values()
+    yield from _split_projects(document, names)
     yield from severities.check(document)
     yield from secrets_in_plain_text(document)
 
@@ -164,6 +166,38 @@ def _without_repository(document: Document, data: JsonObject, name: str) -> Iter
         expected = "the URL from which Argo CD clones this repository"
         hint = f"set argocd.repoURL below environments.{name}, or below defaults for all environments"
         yield report(CODE, document, _position(data, name, "argocd"), message, expected=expected, hint=hint)
+
+
+def sharing_projects(config: Config, environments: Iterable[str]) -> tuple[str, ...]:
+    """Return the other environments that name the AppProject of one of ``environments``."""
+    of_all = {name: project for name in config.environments if (project := _project(config.data, name))}
+    chosen = {*environments}
+    wanted = {of_all[name] for name in chosen & of_all.keys()}
+    return tuple(name for name, project in of_all.items() if project in wanted and name not in chosen)
+
+
+def _project(data: JsonObject, name: str) -> tuple[str, str] | None:
+    """Return namespace and name of the AppProject that trainc.yaml names for an environment, if trainc writes it."""
+    settings = read_settings(data, name)
+    is_named = settings.target == "argocd" and settings.argocd.project not in ("", DEFAULT)
+    return (settings.argocd.namespace, settings.argocd.project) if is_named else None
+
+
+def _split_projects(document: Document, names: Iterable[str]) -> Iterator[Finding]:
+    """Yield a warning for each environment that writes the AppProject of another one to another folder."""
+    first: dict[tuple[str, str], tuple[str, str]] = {}
+    for name in names:
+        project, folder = _project(document.data, name), read_settings(document.data, name).argocd.write
+        if project is None or not folder:
+            continue
+        other, other_folder = first.setdefault(project, (name, folder))
+        if folder != other_folder:
+            places = f"{other_folder} (environment {other}) and {folder} (environment {name})"
+            effect = "one Argo CD would replace each by the other, and refuse the Applications of one environment"
+            message = f"AppProject {project[1]} is in {places}, with different content: {effect}"
+            where = existing(document.data, (*_position(document.data, name, "argocd"), "project"))
+            expected = "one folder in argocd.write, or different projects"
+            yield report(CODE, document, where, message, severity=Severity.WARNING, expected=expected)
 
 
 def _folders(document: Document, name: str) -> Iterator[Finding]:

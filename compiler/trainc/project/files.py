@@ -16,7 +16,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from hashlib import sha1
 from pathlib import Path
@@ -145,6 +145,8 @@ FOREIGN: Final = "TC903"
 _TOP: Final = "out"
 _SUFFIXES: Final = (".yaml", ".yml", ".json", ".jsonnet", ".libsonnet")
 _STARTS: Final = ("kustomization", ".argocd-source", ".sourceignore")
+_APPLIED: Final = ".yaml"
+"""The end of the names of files that the Applications of trainc include."""
 _ATTRIBUTES: Final = ".gitattributes"
 _STEPS: Final = 5
 """out, environment, namespace, job, file."""
@@ -236,10 +238,12 @@ def foreign(
     folders = {"", *(folder for name in own for folder in parents(name))}
     files = frozenset(path for path in exceptions if not path.endswith("/"))
     trees = frozenset(path.rstrip("/") for path in exceptions if path.endswith("/") or not _is_file(path))
+    excepted: list[str] = []
     for name, kind in sorted(there.items()):
         if name.partition("/")[0] != _TOP or name in own:
             continue
         if name in files or not trees.isdisjoint((*parents(name), name)):
+            excepted.append(name)
             continue
         last = name.rpartition("/")[2].casefold()
         read = last.endswith(_SUFFIXES) or last.startswith(_STARTS)
@@ -261,10 +265,23 @@ def foreign(
             yield _finding(name, "not written by trainc; neither Argo CD nor Flux reads it", Severity.NOTE)
         else:
             yield _finding(name, "not written by trainc, and Argo CD or Flux reads it")
+    alone = (name for name in excepted if there[name] is Kind.FILE and folder_of(name) not in folders)
+    yield from _without_objects(tuple(alone), there, folder_of)
 
 
-def _finding(name: str, message: str, severity: Severity | None = None) -> Finding:
-    return report(FOREIGN, Document(Source(name, b""), {}), (), message, severity=severity)
+def _without_objects(
+    names: Collection[str], there: Iterable[str], folder_of: Callable[[str], str]
+) -> Iterator[Finding]:
+    """Yield a warning for each file that keeps an Application for a folder in which it finds no object."""
+    applied = {folder_of(name) for name in there if name.endswith(_APPLIED)} if names else set()
+    for name in names:
+        if folder_of(name) not in applied:
+            message = "keeps the Application of its folder, which has no objects: Argo CD does not delete earlier ones"
+            yield _finding(name, message, Severity.WARNING, "remove it, or move it out of out/")
+
+
+def _finding(name: str, message: str, severity: Severity | None = None, hint: str | None = None) -> Finding:
+    return report(FOREIGN, Document(Source(name, b""), {}), (), message, severity=severity, hint=hint)
 
 
 def parents(name: str) -> list[str]:
