@@ -176,6 +176,26 @@ def test_key_mode_meets_known_hosts() -> None:
 
 
 @pytest.mark.parametrize(
+    ("pod", "own", "mode"),
+    [
+        ("{runAsNonRoot: true}", "{}", 0o640),
+        ("{}", "{runAsNonRoot: true}", 0o640),
+        ("{runAsUser: 1000}", "{runAsNonRoot: false}", 0o640),
+        ("{runAsNonRoot: true}", "{runAsNonRoot: false}", 0o600),
+        ("{runAsUser: 1000}", "{runAsUser: 0}", 0o600),
+    ],
+)
+def test_key_mode_of_other_users(pod: str, own: str, mode: int) -> None:
+    before, launcher, after = EXAMPLES["ssh-key-mode"].partition("      - name: launcher\n")
+    after = after.replace("containers:", f"securityContext: {pod}\n                containers:", 1)
+    after = after.replace("image:", f"securityContext: {own}\n                  image:", 1)
+    made = built(before + launcher + after, "ssh-key-mode")
+    assert key_items(made, "launcher")["id_rsa"] == mode
+    warned = any(code == "TC457" for code, *_ in findings(built(before + launcher + after)))
+    assert warned == (mode == 0o600)
+
+
+@pytest.mark.parametrize(
     ("fixes", "nodes", "launchers"),
     [
         ((), 1, 1),
