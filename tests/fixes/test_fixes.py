@@ -168,6 +168,14 @@ def test_openmpi5_meets_known_hosts_and_env() -> None:
     assert names.index("EPOCHS") < names.index("TOKEN") < names.index("OMPI_MCA_mca_base_env_list")
 
 
+def test_openmpi5_leaves_what_the_runtime_sets() -> None:
+    before, node, after = EXAMPLES["openmpi5-variables"].rpartition("        - name: node\n")
+    own = "{name: PRTE_MCA_plm_ssh_args, value: -p 2222}"
+    found = env(built(f"{before}{node}                  env: [{own}]\n{after}", "openmpi5-variables"), "launcher")
+    assert found["PRTE_MCA_plm_ssh_args"] == "-p 2222"
+    assert found["PRTE_MCA_prte_default_hostfile"] == "/etc/mpi/hostfile"
+
+
 def test_key_mode_meets_known_hosts() -> None:
     made = built(EXAMPLES["ssh-key-mode"], "ssh-key-mode", "ssh-known-hosts")
     assert key_items(made, "launcher")["id_rsa"] == 0o600

@@ -191,7 +191,7 @@ def _with_resources(spec: JsonObject, resources: Json, ml_policy: Json) -> JsonO
 
 
 def _pod_set(job: JsonObject, ml_policy: Json, by_launcher: bool, requests: ResourceList) -> PodSet:
-    """Return the pod set of a replicated job. ``by_launcher``: mlPolicy.numNodes does not count launchers: it is one."""
+    """Return the pod set of a replicated job. ``by_launcher``: there is one launcher, whatever mlPolicy.numNodes is."""
     pod_spec = as_object(get(job, *POD_SPEC))
     parallelism = get(job, "template", "spec", "parallelism")
     counted = not (by_launcher and job.get("name") == LAUNCHER)
