@@ -39,6 +39,14 @@ def test_lost_ports(ports: str, why: str | None) -> None:
     assert all(f"container 'node' of job 'first' has ports {why}, which Trainer" in message for message in found)
 
 
+def test_no_port_is_lost_without_a_trainer() -> None:
+    ports = "ports: [{containerPort: 80, name: web}, {containerPort: 29500, name: meet}]"
+    nodes = runtime(role(trainer=True, container=f", {ports}"), policy="{torch: {}}")
+    for trainer, lost in (("null", False), ("{}", True)):
+        made = compile([Source("a.yaml", f"{nodes}---\n{trainjob(trainer=trainer)}")])
+        assert any(finding.code == "TC453" for finding in made.findings) == lost
+
+
 def test_a_flux_job_without_a_trainer_has_its_scripts() -> None:
     made = compile(
         [Source("a.yaml", f"{runtime(role('other'), policy='{flux: {}}')}---\n{trainjob(trainer='{numNodes: 1}')}")]
