@@ -168,11 +168,39 @@ def test_openmpi5_meets_known_hosts_and_env() -> None:
     assert names.index("EPOCHS") < names.index("TOKEN") < names.index("OMPI_MCA_mca_base_env_list")
 
 
+def test_openmpi5_leaves_what_the_runtime_sets() -> None:
+    before, node, after = EXAMPLES["openmpi5-variables"].rpartition("        - name: node\n")
+    own = "{name: PRTE_MCA_plm_ssh_args, value: -p 2222}"
+    found = env(built(f"{before}{node}                  env: [{own}]\n{after}", "openmpi5-variables"), "launcher")
+    assert found["PRTE_MCA_plm_ssh_args"] == "-p 2222"
+    assert found["PRTE_MCA_prte_default_hostfile"] == "/etc/mpi/hostfile"
+
+
 def test_key_mode_meets_known_hosts() -> None:
     made = built(EXAMPLES["ssh-key-mode"], "ssh-key-mode", "ssh-known-hosts")
     assert key_items(made, "launcher")["id_rsa"] == 0o600
     assert key_items(made, "launcher")["known_hosts"] == 0o644
     assert key_items(made, "node")["id_rsa"] == 0o640, "the node's pods have an fsGroup"
+
+
+@pytest.mark.parametrize(
+    ("pod", "own", "mode"),
+    [
+        ("{runAsNonRoot: true}", "{}", 0o640),
+        ("{}", "{runAsNonRoot: true}", 0o640),
+        ("{runAsUser: 1000}", "{runAsNonRoot: false}", 0o640),
+        ("{runAsNonRoot: true}", "{runAsNonRoot: false}", 0o600),
+        ("{runAsUser: 1000}", "{runAsUser: 0}", 0o600),
+    ],
+)
+def test_key_mode_of_other_users(pod: str, own: str, mode: int) -> None:
+    before, launcher, after = EXAMPLES["ssh-key-mode"].partition("      - name: launcher\n")
+    after = after.replace("containers:", f"securityContext: {pod}\n                containers:", 1)
+    after = after.replace("image:", f"securityContext: {own}\n                  image:", 1)
+    made = built(before + launcher + after, "ssh-key-mode")
+    assert key_items(made, "launcher")["id_rsa"] == mode
+    warned = any(code == "TC457" for code, *_ in findings(built(before + launcher + after)))
+    assert warned == (mode == 0o600)
 
 
 @pytest.mark.parametrize(

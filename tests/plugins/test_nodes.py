@@ -39,6 +39,14 @@ def test_lost_ports(ports: str, why: str | None) -> None:
     assert all(f"container 'node' of job 'first' has ports {why}, which Trainer" in message for message in found)
 
 
+def test_no_port_is_lost_without_a_trainer() -> None:
+    ports = "ports: [{containerPort: 80, name: web}, {containerPort: 29500, name: meet}]"
+    nodes = runtime(role(trainer=True, container=f", {ports}"), policy="{torch: {}}")
+    for trainer, lost in (("null", False), ("{}", True)):
+        made = compile([Source("a.yaml", f"{nodes}---\n{trainjob(trainer=trainer)}")])
+        assert any(finding.code == "TC453" for finding in made.findings) == lost
+
+
 def test_a_flux_job_without_a_trainer_has_its_scripts() -> None:
     made = compile(
         [Source("a.yaml", f"{runtime(role('other'), policy='{flux: {}}')}---\n{trainjob(trainer='{numNodes: 1}')}")]
@@ -81,6 +89,35 @@ def test_a_fix_never_takes_away_the_last_node(policy: str, others: tuple[str, ..
     assert get(the(made, "JobSet"), "spec", "replicatedJobs", 0, "template", "spec", "parallelism") == nodes
     (hosts,) = [one.data["data"] for one in of_kind(made, "ConfigMap") if one.name == "job-mpi-hostfile"]
     assert str(get(hosts, "hostfile")).count("\n") == 1
+
+
+def test_a_fix_starts_no_second_launcher() -> None:
+    launcher = role("launcher", trainer=True).replace("    spec:\n", "    spec:\n            parallelism: 2\n", 1)
+    sources = [Source("a.yaml", f"{runtime(role(), launcher, policy='{mpi: {}}')}---\n{trainjob()}")]
+    for fixes in ((), ("mpi-num-nodes",)):
+        made = the(compile(sources, Options(fixes=fixes)), "JobSet")
+        assert get(made, "spec", "replicatedJobs", 1, "template", "spec", "parallelism") == 1
+
+
+@pytest.mark.parametrize(
+    ("fixes", "warns"),
+    [
+        ((), True),
+        (("mpi-num-nodes",), True),
+        (("launcher-counts-as-node",), True),
+        (("mpi-num-nodes", "launcher-counts-as-node"), False),
+    ],
+)
+def test_one_node_of_a_runtime_becomes_two(fixes: tuple[str, ...], warns: bool) -> None:
+    jobs = (role(), role("launcher", trainer=True))
+    nodes = runtime(*jobs, policy="{numNodes: 1, mpi: {runLauncherAsNode: true}}")
+    made = compile([Source("a.yaml", f"{nodes}---\n{trainjob()}")], Options(fixes=fixes))
+    found = [finding for finding in made.findings if finding.code == "TC452"]
+    assert len(found) == warns
+    assert get(the(made, "JobSet"), "spec", "replicatedJobs", 0, "template", "spec", "parallelism") == int(warns)
+    for finding in found:
+        assert finding.path == ("spec", "mlPolicy", "numNodes")
+        assert ("enable fix 'mpi-num-nodes'" in str(finding.hint)) == ("launcher-counts-as-node" in fixes)
 
 
 def served(*roles: str, policy: str, patches: str = "") -> dict[str, tuple[bool, bool]]:

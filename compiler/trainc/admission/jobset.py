@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from trainc.admission.fields import Field, managed_by
 from trainc.admission.native import CLAIM_DEFAULTS
 from trainc.admission.rules import failures
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, existing, get
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get
 from trainc.basics.memo import last, remembering
 from trainc.basics.regex import lazy
 from trainc.findings import suggest
 from trainc.findings.reporting import Fault
 from trainc.kube.fielderror import NO_FIELD, quote
-from trainc.kube.gotypes import JOB_SET, decode, typed
+from trainc.kube.gotypes import JOB_SET, GoDecodeError, decode, typed
 from trainc.kube.names import DNS1035_LABEL_MAX_LENGTH, is_dns1035_label, is_dns1123_subdomain, is_valid_label_value
 from trainc.schema import admit, resource
 from trainc.upstream import COORDINATOR_LABEL
@@ -55,7 +55,10 @@ def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObje
     """
     kind, stage = resource("JobSet"), "jobset-crd"
     defaulted = with_defaults(data)
-    admitted = admit(kind, defaulted, JOB_SET if defaulted is not data else "")
+    try:
+        admitted = admit(kind, defaulted, JOB_SET if defaulted is not data else "")
+    except GoDecodeError:
+        return data, _undecodable(data)
     stored, violations = admitted.data, admitted.violations
     refused = [
         Fault(v.code, v.path, v.message, v.upstream, expected=v.expected, hint=v.hint, stage=stage) for v in violations
@@ -65,6 +68,17 @@ def admit_jobset(data: JsonObject, claims: Mapping[str, Json]) -> tuple[JsonObje
             path = existing(stored, broken.path)
             refused.append(Fault(broken.code, path, broken.message, broken.upstream, stage=stage))
     return stored, tuple(dict.fromkeys(refused or validate(stored, claims)))
+
+
+def _undecodable(data: JsonObject) -> tuple[Fault, ...]:
+    """Return the error of a JobSet that fits the CRD, and that the webhook cannot decode."""
+    try:
+        decode(data, JOB_SET)
+    except GoDecodeError as error:
+        message = f"{dotted(error.path)} cannot be decoded: {error.message}"
+        found = str(get(data, *error.path))
+        return (Fault("TC109", error.path, message, error.message, found=found, stage=_STAGE),)
+    raise AssertionError("a part cannot be decoded, and the whole can")
 
 
 def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> list[Fault]:
@@ -79,7 +93,7 @@ def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> list[Fault]:
     strategy, subdomain = spec.child("failurePolicy", "restartStrategy"), spec.child("network", "subdomain")
     if strategy.text() == "InPlaceRestart":
         _plain(strategy, "InPlaceRestart restart strategy cannot be set when InPlaceRestart feature gate is disabled")
-    if jobs and (depends_on := jobs[0].child("dependsOn")).value:
+    if jobs and (depends_on := jobs[0].child("dependsOn")).value is not None:
         detail = "DependsOn can't be set for the first ReplicatedJob"
         hint = "put the jobs that it depends on before it in replicatedJobs"
         _plain(depends_on, detail, "the first replicated job cannot depend on another", hint)

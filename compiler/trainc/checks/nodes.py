@@ -186,9 +186,11 @@ def check_mpi(model: Model) -> Iterator[Finding]:
 
 UNRESOLVED: Final = "TC827"
 HOSTNAMES: Final[Path] = ("spec", "network", "enableDNSHostnames")
+SUBDOMAIN: Final[Path] = ("spec", "network", "subdomain")
 REPLICAS: Final = "replicas"
 GANGS: Final = ("coscheduling", "volcano")
 _PARALLELISM: Final[Path] = ("template", "spec", "parallelism")
+_COMPLETIONS: Final[Path] = ("template", "spec", "completions")
 _NOT_BY_PATCH: Final = "change it in the TrainJob (spec.trainer.numNodes) or in the runtime, not by a patch"
 RANK_0: Final = {"torch": "torch", "jax": "JAX", "xgboost": "XGBoost"}
 """The policies whose plugins pass the host name of rank 0 to every process."""
@@ -238,25 +240,39 @@ def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
     found: list[tuple[Path, str, object, object]] = []
     for index, job in enumerate(jobs):
         if (before := sets.pop(name := str(job.get("name")), None)) is not None:
-            for inside, was in (((REPLICAS,), replicas_in_jobset(before)), (_PARALLELISM, before.count)):
+            counts: list[tuple[Path, int]] = [((REPLICAS,), replicas_in_jobset(before)), (_PARALLELISM, before.count)]
+            if user not in GANGS:  # which count the pods that run at once
+                counts.append((_COMPLETIONS, before.count))
+            for inside, was in counts:
                 count = get(job, *inside)
                 what = f"{inside[-1]} of job {name!r}"
                 found.append(((*REPLICATED, index, *inside), what, 1 if count is None else count, was))
     found += ((REPLICATED, f"the number of jobs called {name!r}", 0, 1) for name in sets)
-    network: Path = ("spec", "network", "subdomain")
-    found.append((network, "the subdomain", get(jobset.data, *network) or jobset.plain, model.subdomain))
+    found += _patched_subdomain(model, jobset, user)
     for path, what, now, intended in found:
         if now != intended:
             message = f"{what} is {now!r} after the patches, but {user} is set up for {intended!r}"
             yield report_at(UNRESOLVED, model, jobset, path, message, severity=Severity.WARNING, hint=_NOT_BY_PATCH)
 
 
+def _patched_subdomain(model: Model, jobset: Object, user: str) -> Iterator[tuple[Path, str, object, object]]:
+    """Yield the subdomain after and before the patches if they change it; the default is the name of the JobSet.
+
+    Without fix master-address, the address of rank 0 has the default.
+    """
+    now = get(jobset.data, *SUBDOMAIN) or jobset.name
+    before = get(model.spec, *SUBDOMAIN[1:]) or jobset.name
+    if now != before:
+        is_default = user in RANK_0.values() and not model.fixed("master-address")
+        yield SUBDOMAIN, "the subdomain", now, jobset.name if is_default else before
+
+
 def _changes_hosts(patch: JsonObject) -> bool:
     """Return whether a patch may change how many pods there are, or their host names."""
     jobs = objects(get(patch, *REPLICATED))
     counts = ({*job, *as_object(get(job, *_PARALLELISM[:-1]))} for job in jobs)
-    return get(patch, "spec", "network", "subdomain") is not None or any(
-        keys & {REPLICAS, _PARALLELISM[-1], "$patch"} for keys in counts
+    return bool({"network", "$patch"} & {*as_object(patch.get("spec"))}) or any(
+        keys & {REPLICAS, _PARALLELISM[-1], _COMPLETIONS[-1], "$patch"} for keys in counts
     )
 
 

@@ -134,7 +134,7 @@ KINDS = ("initContainers", "containers")
 def _lost_ports(model: Model) -> Iterator[Finding]:
     """Warn about each container whose ports Trainer loses."""
     for index, job in enumerate(model.jobs if not model.fixed("unnamed-ports") else ()):
-        trains = ancestor(job) == TRAINER and model.uses("torch", "jax", "xgboost")
+        trains = ancestor(job) == TRAINER and model.trainer is not None and model.uses("torch", "jax", "xgboost")
         for container in (c for kind in KINDS for c in pod_containers(job, kind)):
             port = TRAINER_PORT if trains and container.get("name") == NODE else None
             if _ports(container, port, by_number=False) == _ports(container, port, by_number=True):

@@ -191,12 +191,12 @@ def _with_resources(spec: JsonObject, resources: Json, ml_policy: Json) -> JsonO
 
 
 def _pod_set(job: JsonObject, ml_policy: Json, by_launcher: bool, requests: ResourceList) -> PodSet:
-    """Return the pod set of a replicated job. ``by_launcher``: mlPolicy.numNodes does not count launchers."""
+    """Return the pod set of a replicated job. ``by_launcher``: there is one launcher, whatever mlPolicy.numNodes is."""
     pod_spec = as_object(get(job, *POD_SPEC))
     parallelism = get(job, "template", "spec", "parallelism")
     counted = not (by_launcher and job.get("name") == LAUNCHER)
-    if ancestor(job) == TRAINER and isinstance(ml_policy, dict) and counted:
-        parallelism = ml_policy.get("numNodes")  # replaces the template's (N2)
+    if ancestor(job) == TRAINER and isinstance(ml_policy, dict):
+        parallelism = ml_policy.get("numNodes") if counted else 1  # replaces the template's (N2)
     replicas = job.get("replicas")
     return PodSet(
         name=str(job.get("name")),

@@ -25,14 +25,13 @@ from trainc.admission.companions import admit_companions, admit_object
 from trainc.admission.crd import admit_document
 from trainc.admission.jobset import admit_jobset
 from trainc.admission.policy import Decision, PolicySet
-from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, existing, get, objects, put
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects, put
 from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, Key, classify, identity
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, has_errors, report, suggest
 from trainc.findings.reporting import report_fault
 from trainc.findings.settling import collapse
 from trainc.inputs.source import Document, Source
-from trainc.kube.gotypes import GoDecodeError
 from trainc.pipeline.policies import is_policy, server_request
 from trainc.project.config import convert, read_document
 from trainc.schema.kinds import Registry, split_version
@@ -161,11 +160,7 @@ def _stored(document: Document, registry: Registry) -> tuple[Document, tuple[Fin
     stored, findings = admit_object(document, registry)
     if kind != "JobSet" or has_errors(findings):
         return stored, findings
-    try:
-        data, refused = admit_jobset(document.data, {})
-    except GoDecodeError as error:
-        position = existing(document.data, error.path)
-        return document, (report("TC109", document, position, f"cannot be decoded: {error.message}"),)
+    data, refused = admit_jobset(document.data, {})
     return replace(document, data=data), tuple(report_fault(replace(each, stage=None), document) for each in refused)
 
 

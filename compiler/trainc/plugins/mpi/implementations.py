@@ -49,14 +49,13 @@ class Implementation(Struct, frozen=True):
     @property
     def reserved(self) -> frozenset[str]:
         """The variables that spec.trainer.env may not set."""
-        return frozenset(name for name, _ in self.variables)
+        return frozenset(name for name, _ in (*self.variables, *(each for each in self.defaults if each in PRRTE)))
 
     def environment(self, container: Container, slots: int, ssh: str) -> tuple[JsonObject, ...]:
         """Return the launcher's variables."""
         names = {variable.get("name") for variable in container.env}
-        texts = tuple((name, value.replace(SLOTS, str(slots)).replace(SSH, ssh)) for name, value in self.variables)
-        defaults = (each for each in self.defaults if each[0] not in names)
-        return tuple(literal(name, value) for name, value in (*texts, *defaults))
+        found = (*self.variables, *(each for each in self.defaults if each[0] not in names))
+        return tuple(literal(name, value.replace(SLOTS, str(slots)).replace(SSH, ssh)) for name, value in found)
 
 
 # Without IFACE, Hydra's proxies connect to the launcher's bare host name, which does not resolve.
@@ -119,13 +118,16 @@ PRRTE: Variables = (
 def implementation_of(policy: JsonObject, *, prrte: bool = False, kubexec: bool = False) -> Implementation | None:
     """Return the implementation that a policy names, or None.
 
-    ``prrte`` adds the variables of Open MPI 5. ``kubexec`` replaces those of ssh, and includes Open MPI 5.
+    ``prrte`` adds the variables of Open MPI 5, which a runtime for it may set. ``kubexec`` replaces those of ssh, and
+    includes Open MPI 5.
     """
     found = IMPLEMENTATIONS.get(str(policy.get("mpiImplementation")))
     if found is None:
         return None
-    if found.upstream and (prrte or kubexec):
+    if found.upstream and kubexec:
         found = replace(found, variables=found.variables + PRRTE)
+    elif found.upstream and prrte:
+        found = replace(found, defaults=PRRTE)
     if kubexec:
         kept = tuple((name, value) for name, value in found.variables if value != SSH)
         found = replace(found, variables=kept + found.agent)

@@ -66,15 +66,21 @@ def counted(model: Model, policy: JsonObject) -> Model:
 
 
 def nodes(model: Model) -> int | None:
-    """Return the number of nodes: spec.trainer.numNodes; None to keep that of job node.
+    """Return the number of nodes: spec.trainer.numNodes, with the fix by default the runtime's; else None."""
+    if model.num_nodes is None and model.fixed("mpi-num-nodes"):
+        return runtime_nodes(model)
+    return model.num_nodes
 
-    With the fix, it defaults to the runtime's, at least 1 (M3). Since 1 is also the API server's default, a parallelism
-    of job node takes precedence over it.
+
+def runtime_nodes(model: Model) -> int | None:
+    """Return the number of nodes in mlPolicy.numNodes, at least 1 (M3); None if job node keeps its own number.
+
+    Since 1 is also Trainer's default, a parallelism of job node takes precedence over it.
     """
-    if model.num_nodes is not None or not model.fixed("mpi-num-nodes") or not counts_launchers(model):
-        return model.num_nodes
     count, node = model.policies.get("numNodes"), model.replicated_job(NODE)
-    if not isinstance(count, int) or (count == 1 and get(node, "template", "spec", "parallelism") is not None):
+    if not isinstance(count, int) or not counts_launchers(model):
+        return None
+    if count == 1 and get(node, "template", "spec", "parallelism") is not None:
         return None
     return max(count, 1)  # as Trainer does for the trainer's pod set
 
@@ -196,10 +202,8 @@ def _known_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
             " launcher's pod and the job still succeeds"
         )
         yield known_bug("openmpi5-variables", model.runtime, (*POLICY, "mpiImplementation"), message)
-    has_launcher = model.pod_set(LAUNCHER) is not None
-    if as_node and has_launcher and model.num_nodes == 1 and not model.fixed("launcher-counts-as-node"):
-        message = "with runLauncherAsNode one node becomes two hosts: the launcher and one worker"
-        yield known_bug("launcher-counts-as-node", model.job, ("spec", "trainer", "numNodes"), message)
+    if as_node and model.pod_set(LAUNCHER) is not None:
+        yield from _one_node(model)
     if isinstance(nodes, int) and nodes > 1 and counts_launchers(model) and not model.fixed("mpi-num-nodes"):
         message = f"mlPolicy.numNodes applies to the launcher, which gets {nodes} pods, not to job 'node'"
         yield known_bug("mpi-num-nodes", model.runtime, ("spec", "mlPolicy", "numNodes"), message)
@@ -213,6 +217,18 @@ def _known_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
         yield known_bug(ENV_FIX, model.job, ("spec", "trainer", "env"), f"{message} on other hosts", remedy)
     if by_ssh:
         yield from _ssh_bugs(model, policy)
+
+
+def _one_node(model: Model) -> Iterator[Finding]:
+    """Warn if one node, of the TrainJob or of the runtime, becomes two hosts."""
+    fix = "launcher-counts-as-node"
+    by_job = model.num_nodes is not None
+    if (model.num_nodes if by_job else runtime_nodes(model)) != 1 or (model.fixed(fix) and nodes(model) == 1):
+        return
+    message = "with runLauncherAsNode one node becomes two hosts: the launcher and one worker"
+    remedy = "enable fix 'mpi-num-nodes', too, or set spec.trainer.numNodes" if model.fixed(fix) else None
+    place = (model.job, "trainer") if by_job else (model.runtime, "mlPolicy")
+    yield known_bug(fix, place[0], ("spec", place[1], "numNodes"), message, remedy)
 
 
 def counts_launchers(model: Model) -> bool:

@@ -123,8 +123,8 @@ def may_be_root(model: Model, job: str) -> bool:
     context = get(found, *POD_SPEC, "securityContext")
     if found is None or get(context, "fsGroup") is not None:
         return False
-    users = [get(container, "securityContext", "runAsUser") for container in node_containers(found)]
-    return any((user if user is not None else get(context, "runAsUser")) in (None, 0) for user in users)
+    contexts = ({**as_object(context), **as_object(one.get("securityContext"))} for one in node_containers(found))
+    return any(one.get("runAsUser") in (None, 0) and one.get("runAsNonRoot") is not True for one in contexts)
 
 
 def serves_own_key(model: Model) -> bool:
