@@ -109,12 +109,18 @@ def _exists(path: Path) -> bool:
 
 
 def name_below(root: Path, folder: Path, path: str) -> str | None:
-    """Return the name below root of a path relative to ``folder``; None outside of root. Files are not accessed."""
-    absolute = os.path.normpath(folder / path)
-    relative = os.path.relpath(absolute, root)
-    if relative == os.pardir or relative.startswith(os.pardir + os.sep):
-        return None
-    return Path(relative).as_posix()
+    """Return the name below root of a path relative to ``folder``; None outside of root.
+
+    The way to root may lead through other links than root itself; a link below root is a name of its own.
+    """
+    place = os.fspath(folder / path)
+    above, last = (place, "") if os.path.isdir(place) else os.path.split(place)
+    real = os.path.join(os.path.realpath(above), last)  # the file itself may be a pipe
+    for way, top in ((place, root), (real, os.path.realpath(root))):
+        relative = os.path.relpath(way, top)
+        if relative != os.pardir and not relative.startswith(os.pardir + os.sep):
+            return Path(relative).as_posix()
+    return None
 
 
 def read_config(root: Path) -> Inputs:
