@@ -145,6 +145,8 @@ def test_links_are_followed_as_in_a_working_tree(tmp_path: Path, top: str) -> No
         "rules/file.yaml": "../shared/policy.yaml",
         "rules/folder": "../shared",
         "rules/twice.yaml": "file.yaml",
+        "rules/absolute.yaml": str(root / "shared/policy.yaml"),
+        "rules/around.yaml": f"{'../' * len(root.parts)}{'/'.join(root.parts[1:])}/shared/policy.yaml",
         "shared/again.yaml": "./more/deep.yaml",
         "shared/self": ".",
         "jobs/a/none.yaml": "no-such-file",
@@ -161,6 +163,8 @@ def test_links_are_followed_as_in_a_working_tree(tmp_path: Path, top: str) -> No
     commit(tmp_path)
     assert read(root) == {
         "jobs/b/deep.yaml": b"deep",
+        "policies/absolute.yaml": b"policy",
+        "policies/around.yaml": b"policy",
         "policies/file.yaml": b"policy",
         "policies/folder/again.yaml": b"deep",
         "policies/folder/policy.yaml": b"policy",

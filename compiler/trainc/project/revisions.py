@@ -143,7 +143,7 @@ def _entries(root: Path, revision: str, *paths: str) -> list[Entry]:
         whole = _listing(root, commit)
         texts = _contents(root, [entry for entry in whole if entry.mode == LINK])
         try:
-            targets = Tree(whole, texts, prefix).behind(sorted(links))
+            targets = Tree(whole, texts, prefix, os.path.realpath(_top(root))).behind(sorted(links))
         except TooManyLinksError as error:
             raise RevisionError(str(error)) from None
         listed = [entry for entry in listed if entry not in links] + targets
