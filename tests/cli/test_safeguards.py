@@ -113,6 +113,20 @@ def test_a_submodule_below_out_is_an_error(base: Path, run: Run) -> None:
     assert "out/prod/a/other" in found.stdout.splitlines()[0]
 
 
+def test_what_may_be_a_submodule_is_an_error_where_git_does_not_say(
+    base: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(base, "out/prod/a/one/.trainc-1-1.tmp", "")
+    (base / "out/prod/a/other").mkdir()
+    monkeypatch.setenv("GIT_INDEX_FILE", str(base))  # a folder
+    for command in (["render", "--check"], ["validate"]):
+        found = run(*command)
+        assert (found.exit_code, "out/prod/a/other:1:1: error[TC903]" in found.stdout) == (1, True)
+    (base / "out/prod/a/other").rmdir()
+    found = run("render", "--check")
+    assert (found.exit_code, found.stdout) == (3, "stale out/prod/a/one/.trainc-1-1.tmp\n")
+
+
 @pytest.mark.parametrize(
     ("paths", "status"), [("out/prod/notes.md", 1), ("out/prod/notes.md/", 0), ("out/prod/notes", 0)], ids=str
 )

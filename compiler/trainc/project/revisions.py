@@ -105,15 +105,18 @@ def read_output(root: Path, revision: str, read: Callable[[Blob], bytes]) -> tup
     return files, {entry.name: _KINDS.get(entry.mode, Kind.OTHER) for entry in entries}
 
 
-def index_of(root: Path, folder: str) -> dict[str, Kind]:
-    """Return the kinds of the entries below a folder in git's index, by their names from root; none without git."""
+def index_of(root: Path, folder: str) -> dict[str, Kind] | None:
+    """Return the kinds of the entries below a folder in git's index, by their names from root; none without git.
+
+    None if the project is in a repository that git does not read, such as one of another user.
+    """
     if top_of(root) is None:
         return {}
     prefix = _prefix(root)
     try:
         listing = _git(root, "ls-files", "--stage", "-z", "--", prefix + folder)
     except RevisionError:
-        return {}
+        return None
     entries = (line.partition(b"\t") for line in filter(None, listing.split(b"\0")))
     kinds = {os.fsdecode(name)[len(prefix) :]: head.partition(b" ")[0].decode("ascii") for head, _, name in entries}
     return {name: _KINDS.get(mode, Kind.OTHER) for name, mode in kinds.items()}
