@@ -122,6 +122,27 @@ def index_of(root: Path, folder: str) -> dict[str, Kind] | None:
     return {name: _KINDS.get(mode, Kind.OTHER) for name, mode in kinds.items()}
 
 
+def left_out(root: Path, name: str) -> list[str]:
+    """Return the inputs and settings at or below a name that a sparse checkout leaves out, sorted by their names.
+
+    Links, which may lead to inputs, and submodules count, too. There are none if git cannot be asked.
+    """
+    prefix = _prefix(root)
+    try:
+        listing = _git(root, "ls-files", "-t", "--stage", "-z", "--", prefix + name)
+    except RevisionError:
+        return []
+    found = []
+    for line in filter(None, listing.split(b"\0")):
+        head, _, path = line.partition(b"\t")
+        tag, mode, *_ = head.decode("ascii").split()
+        file = os.fsdecode(path)[len(prefix) :]
+        is_wanted = _KINDS.get(mode) is not Kind.FILE or file in SETTINGS or is_input(file)
+        if tag == "S" and is_wanted and not os.path.lexists(root / file):
+            found.append(file)
+    return found
+
+
 def remote_and_branch(root: Path) -> tuple[str, str]:
     """Return the URL of the remote origin and the name of its default branch; empty if unknown."""
     try:
