@@ -213,3 +213,14 @@ def test_no_command_waits_for_a_file(
     assert done.exit_code in (0, 1, 2, 3), done.output
     assert "TC902" not in done.output
     assert "PATH=" not in done.output
+
+
+@pytest.mark.parametrize("command", ["build", "validate", "render", "fix"])
+def test_a_path_through_a_link_to_the_project_names_the_same_job(repository: Path, run: Run, command: str) -> None:
+    link = repository.parent / "link"
+    link.symlink_to(repository)
+    put(repository, "jobs/a/one.yaml", job("one").replace("plain", "missing"))
+    results = [run(command, path) for path in ("jobs/a/one.yaml", str(link / "jobs/a/one.yaml"))]
+    assert results[0].output == results[1].output
+    assert results[0].exit_code == results[1].exit_code
+    assert "jobs/a/one.yaml:" in results[0].output

@@ -113,6 +113,20 @@ def test_a_submodule_below_out_is_an_error(base: Path, run: Run) -> None:
     assert "out/prod/a/other" in found.stdout.splitlines()[0]
 
 
+def test_what_may_be_a_submodule_is_an_error_where_git_does_not_say(
+    base: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(base, "out/prod/a/one/.trainc-1-1.tmp", "")
+    (base / "out/prod/a/other").mkdir()
+    monkeypatch.setenv("GIT_INDEX_FILE", str(base))  # a folder
+    for command in (["render", "--check"], ["validate"]):
+        found = run(*command)
+        assert (found.exit_code, "out/prod/a/other:1:1: error[TC903]" in found.stdout) == (1, True)
+    (base / "out/prod/a/other").rmdir()
+    found = run("render", "--check")
+    assert (found.exit_code, found.stdout) == (3, "stale out/prod/a/one/.trainc-1-1.tmp\n")
+
+
 @pytest.mark.parametrize(
     ("paths", "status"), [("out/prod/notes.md", 1), ("out/prod/notes.md/", 0), ("out/prod/notes", 0)], ids=str
 )
@@ -129,3 +143,49 @@ def test_a_temporary_file_that_is_committed_is_stale(base: Path, run: Run) -> No
     subprocess.run(["git", "add", "-f", "out"], cwd=base, check=True)
     found = run("render", "--check", "--no-cache")
     assert (found.exit_code, found.stdout) == (3, "stale out/prod/a/one/.trainc-1-2.tmp\n")
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_what_a_sparse_checkout_leaves_out_is_an_error(
+    base: Path, run: Run, monkeypatch: pytest.MonkeyPatch, linked: bool
+) -> None:
+    put(base, "policies/x.yaml", "# none yet\n")
+    put(base, "images.lock.yaml", "images: {}\n")
+    assert run("render").exit_code == 0
+    commit(base)
+    if linked:
+        subprocess.run(["git", "worktree", "add", "-q", "-d", base.parent / "tree"], cwd=base, check=True)
+        monkeypatch.chdir(base := base.parent / "tree")
+        assert run("render").exit_code == 0
+
+    def check_out(*patterns: str) -> None:
+        subprocess.run(["git", "sparse-checkout", "set", "--no-cone", *patterns], cwd=base, check=True)
+
+    check_out("/*", "!/jobs/b/")
+    for command in (["render"], ["render", "--check"], ["render", "--no-cache"], ["validate"]):
+        found = run(*command)
+        assert found.exit_code == 1
+        assert "jobs:1:1: error[TC011]: not in this sparse checkout: jobs/b/three.yaml" in found.stdout
+    assert run("render", "jobs/a").exit_code == run("validate", "jobs/a").exit_code == 0
+    files = {"policies": f"{FILE} and 1 more file\n", "runtimes": "runtimes/plain.yaml\n"}
+    for pattern, file in files.items():
+        check_out("/*", f"!/{pattern}/")
+        for command in (["render", "jobs/a"], ["validate", "jobs/a"], ["diff"]):
+            assert run(*command).exit_code == 1
+        assert f"{pattern}:1:1: error[TC011]: not in this sparse checkout: {file}" in run("validate").stdout
+    check_out("/*", "!/images.lock.yaml")
+    assert "images.lock.yaml:1:1: error[TC011]: not in this sparse checkout" in run("render").output
+    check_out("/*", "!/jobs/README.md", "!/out/prod/b/")
+    assert run("validate").exit_code == 0
+    subprocess.run(["git", "sparse-checkout", "disable"], cwd=base, check=True)
+    assert run("render", "--check").exit_code == 0
+
+
+def test_a_run_from_the_cache_sees_what_a_sparse_checkout_leaves_out(base: Path, run: Run) -> None:
+    subprocess.run(["git", "sparse-checkout", "set", "--no-cone", "/*", "!/policies/x.yaml"], cwd=base, check=True)
+    assert run("render").exit_code == run("render").exit_code == 0
+    put(base, "policies/x.yaml", "# none yet\n")
+    subprocess.run(["git", "add", "--sparse", "policies"], cwd=base, check=True)
+    subprocess.run(["git", "update-index", "--skip-worktree", "policies/x.yaml"], cwd=base, check=True)
+    (base / "policies/x.yaml").unlink()
+    assert [run("render", *options).exit_code for options in ([], ["--check"], ["--no-cache"])] == [1, 1, 1]

@@ -225,6 +225,22 @@ def test_names_count_from_the_root(folder: str, path: str, name: str | None) -> 
         assert name_below(root, Path("/"), str(root / name)) == name
 
 
+@pytest.mark.parametrize("name", [".", "jobs", "jobs/a", "jobs/a/x.yaml", "jobs/a/new.yaml", "jobs/a/link.yaml"])
+def test_a_path_through_a_link_to_the_project(tmp_path: Path, name: str) -> None:
+    root, links = tmp_path / "project", tmp_path / "links"
+    tree(root, "jobs/a/x.yaml")
+    (root / "jobs/a/link.yaml").symlink_to("x.yaml")
+    links.mkdir()
+    (links / "home").symlink_to(tmp_path)
+    (links / "project").symlink_to(root)
+    (links / "x.yaml").symlink_to(root / "jobs/a/x.yaml")
+    for start in (links / "project", links / "home/project"):
+        assert name_below(root, Path("/"), str(start / name)) == name
+        assert name_below(start, root, name) == name
+        assert name_below(start, root / "jobs", f"../{name}") == name
+    assert name_below(root, links, "x.yaml") is None  # a file that the user names, wherever its content is
+
+
 def test_given_files_and_folders(tmp_path: Path) -> None:
     tree(tmp_path, "r/a.yaml", "r/in/b.json", "r/in/deep/er/c.yml", "r/in/note.txt", "r/in/.d.yaml", "odd.txt")
     root = tmp_path / "r"

@@ -7,7 +7,7 @@ import pytest
 
 from gitrepo import commit, git, needs_git
 from trainc.project.files import Kind
-from trainc.project.revisions import RevisionError, read_output, read_revision
+from trainc.project.revisions import RevisionError, index_of, read_output, read_revision
 from trainc.project.write import OWNED
 
 pytestmark = needs_git
@@ -145,6 +145,8 @@ def test_links_are_followed_as_in_a_working_tree(tmp_path: Path, top: str) -> No
         "rules/file.yaml": "../shared/policy.yaml",
         "rules/folder": "../shared",
         "rules/twice.yaml": "file.yaml",
+        "rules/absolute.yaml": str(root / "shared/policy.yaml"),
+        "rules/around.yaml": f"{'../' * len(root.parts)}{'/'.join(root.parts[1:])}/shared/policy.yaml",
         "shared/again.yaml": "./more/deep.yaml",
         "shared/self": ".",
         "jobs/a/none.yaml": "no-such-file",
@@ -161,6 +163,8 @@ def test_links_are_followed_as_in_a_working_tree(tmp_path: Path, top: str) -> No
     commit(tmp_path)
     assert read(root) == {
         "jobs/b/deep.yaml": b"deep",
+        "policies/absolute.yaml": b"policy",
+        "policies/around.yaml": b"policy",
         "policies/file.yaml": b"policy",
         "policies/folder/again.yaml": b"deep",
         "policies/folder/policy.yaml": b"policy",
@@ -194,7 +198,7 @@ def test_files_that_look_like_a_repository_are_none(tmp_path: Path) -> None:
     assert read(tmp_path / "training") == {"jobs/a/x.yaml": b"true"}
 
 
-@pytest.mark.parametrize("revision", ["", "-p", "--all", "a\0b", "a\nb"])
+@pytest.mark.parametrize("revision", ["", "-p", "--all", "^main", "a\0b", "a\nb"])
 def test_what_is_no_revision(tmp_path: Path, revision: str) -> None:
     commit(tmp_path)
     assert refusal(tmp_path, revision) == (f"{revision!r} is not a revision", "")
@@ -237,8 +241,9 @@ def test_a_partial_clone_asks_no_network(tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--filter=blob:none", origin.as_uri(), "clone")
     origin.rename(tmp_path / "gone")
     assert read(tmp_path / "clone") == {"jobs/a/x.yaml": b"new"}
-    with pytest.raises(RevisionError):
-        read_revision(tmp_path / "clone", "HEAD~1")
+    message, hint = refusal(tmp_path / "clone", "HEAD~1")
+    assert "warning" not in message
+    assert hint == "fetch the content of the revision first: this clone is partial, or damaged"
 
 
 def test_no_repository(tmp_path: Path) -> None:
@@ -255,3 +260,65 @@ def test_a_bare_repository(tmp_path: Path) -> None:
 def test_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert refusal(tmp_path, "main")[0] == "git not found on PATH"
+
+
+@pytest.mark.parametrize("variable", ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"])
+def test_variables_of_a_hook_in_another_repository_do_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    for name in ("hook", "own"):
+        put(tmp_path / name, "jobs/a/x.yaml", name.encode())
+        commit(tmp_path / name)
+    places = {"GIT_DIR": tmp_path / "hook/.git", "GIT_WORK_TREE": tmp_path, "GIT_COMMON_DIR": tmp_path / "hook/.git"}
+    monkeypatch.setenv(variable, str(places[variable]))
+    assert read(tmp_path / "own") == {"jobs/a/x.yaml": b"own"}
+
+
+@pytest.mark.parametrize("folder", [":x", ":(top)x", "[x]", "*"])
+@pytest.mark.parametrize("variable", ["GIT_ICASE_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS"])
+def test_a_folder_that_looks_like_a_pattern(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, variable: str
+) -> None:
+    put(tmp_path / folder, "jobs/a/x.yaml", b"own")
+    put(tmp_path / folder, "out/x.yaml")
+    commit(tmp_path)
+    monkeypatch.setenv(variable, "1")
+    assert read(tmp_path / folder) == {"jobs/a/x.yaml": b"own"}
+    assert index_of(tmp_path / folder, "out") == {"out/x.yaml": Kind.FILE}
+
+
+def test_an_ambiguous_name(tmp_path: Path) -> None:
+    commit(tmp_path)
+    git(tmp_path, "tag", "main")
+    git(tmp_path, "update-ref", "refs/remotes/origin/main", "HEAD")
+    git(tmp_path, "update-ref", "refs/heads/origin/main", "HEAD")
+    for name in ("main", "origin/main", "main~0"):
+        message, hint = refusal(tmp_path, name)
+        assert message == f"revision {name!r} is ambiguous: several branches or tags have this name"
+        assert hint == "pass the whole name of the branch or tag, such as refs/heads/main"
+    for name in ("refs/heads/main", "heads/main", "HEAD"):
+        assert read(tmp_path, name) == {}
+
+
+@pytest.mark.parametrize("content", [None, b"", b"damaged"])
+def test_a_damaged_repository(tmp_path: Path, content: bytes | None) -> None:
+    put(tmp_path, "jobs/a/x.yaml")
+    commit(tmp_path)
+    blob = git(tmp_path, "rev-parse", "HEAD:jobs/a/x.yaml")
+    path = tmp_path / ".git/objects" / blob[:2] / blob[2:]
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    message, hint = refusal(tmp_path, "HEAD")
+    assert message == "git does not have the content of jobs/a/x.yaml"
+    assert hint == "fetch the content of the revision first: this clone is partial, or damaged"
+
+
+def test_what_git_writes_to_standard_error_does_not_block_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = {f"jobs/a/x{number}.yaml": str(number).encode() for number in range(1200)}
+    for name, data in wanted.items():
+        put(tmp_path, name, data)
+    commit(tmp_path)
+    git(tmp_path, "gc", "-q")
+    monkeypatch.setenv("GIT_TRACE_PACK_ACCESS", "1")  # a line for each object, more than a pipe holds
+    assert read(tmp_path) == wanted

@@ -135,6 +135,17 @@ def top_of(folder: Path) -> Path | None:
     return next((each for each in (folder, *folder.parents) if (each / _GIT).exists()), None)
 
 
+def may_be_sparse(folder: Path) -> bool:
+    """Return whether a folder is in a git repository that may be checked out only in part."""
+    top = top_of(Path(os.path.realpath(folder)))
+    if top is None:
+        return False
+    home = top / _GIT
+    if home.is_file():  # it has the path, as in a linked working tree
+        home = top / os.fsdecode(read_regular(home) or b"").removeprefix("gitdir: ").strip()
+    return (home / "info/sparse-checkout").exists()
+
+
 OWNED: Final = f"# {HEADER}".encode()
 """The start of the first line of every file that trainc writes."""
 

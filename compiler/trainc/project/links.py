@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from trainc.project.read import MOST_LINKED
@@ -34,14 +34,16 @@ class Entry(NamedTuple):
 class Tree:
     """All entries of a revision, by their paths, and the texts of its links by their hashes.
 
-    Links are followed only within ``home``, the path of the project with a final slash.
+    Links are followed only within ``home``, the path of the project with a final slash. They may lead there through
+    folders above the repository, which is at ``top``.
     """
 
-    def __init__(self, entries: Iterable[Entry], texts: Mapping[str, bytes], home: str) -> None:
+    def __init__(self, entries: Iterable[Entry], texts: Mapping[str, bytes], home: str, top: str) -> None:
         self.entries = {entry.name: entry for entry in entries}
         self.names = sorted(self.entries)
         self.texts = texts
         self.home = home
+        self.top = [step for step in top.split("/") if step]
         self.linked = 0
 
     def behind(self, links: Iterable[Entry]) -> list[Entry]:
@@ -74,21 +76,25 @@ class Tree:
 
     def _resolve(self, path: str) -> str | None:
         """Return a path without links; None if it leads out of the project, or too many links are on the way."""
-        waiting, reached, followed = path.split("/")[::-1], list[str](), 0
+        waiting, reached, followed = [*self.top, *path.split("/")][::-1], list[str](), 0
         while waiting:
             step = waiting.pop()
             if step == "..":
-                if not reached:
-                    return None
-                reached.pop()
+                reached = reached[:-1]
             elif step not in ("", "."):
-                entry = self.entries.get("/".join((*reached, step)))
+                reached.append(step)
+                entry = self.entries.get(self._below_top(reached))
                 if entry is None or entry.mode != LINK:
-                    reached.append(step)
                     continue
                 text, followed = os.fsdecode(self.texts[entry.content]), followed + 1
-                if text.startswith("/") or followed > _MOST_STEPS:
+                if followed > _MOST_STEPS:
                     return None
+                reached = [] if text.startswith("/") else reached[:-1]
                 waiting += text.split("/")[::-1]
-        found = "/".join(reached)
-        return found if f"{found}/".startswith(self.home) else None
+        found = self._below_top(reached)
+        return found if found and f"{found}/".startswith(self.home) else None
+
+    def _below_top(self, steps: Sequence[str]) -> str:
+        """Return the path in the repository of an absolute one; empty if it is not below the top."""
+        count = len(self.top)
+        return "/".join(steps[count:]) if steps[:count] == self.top else ""

@@ -20,6 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from trainc.findings import Finding, Severity, report
+from trainc.findings.display import counted
 from trainc.inputs.source import Document, Source
 from trainc.project.files import (
     LIMIT,
@@ -29,6 +30,7 @@ from trainc.project.files import (
     IrregularFileError,
     is_outside,
     leads_out,
+    may_be_sparse,
     open_regular,
     read_open,
 )
@@ -109,12 +111,18 @@ def _exists(path: Path) -> bool:
 
 
 def name_below(root: Path, folder: Path, path: str) -> str | None:
-    """Return the name below root of a path relative to ``folder``; None outside of root. Files are not accessed."""
-    absolute = os.path.normpath(folder / path)
-    relative = os.path.relpath(absolute, root)
-    if relative == os.pardir or relative.startswith(os.pardir + os.sep):
-        return None
-    return Path(relative).as_posix()
+    """Return the name below root of a path relative to ``folder``; None outside of root.
+
+    The way to root may lead through other links than root itself; a link below root is a name of its own.
+    """
+    place = os.fspath(folder / path)
+    above, last = (place, "") if os.path.isdir(place) else os.path.split(place)
+    real = os.path.join(os.path.realpath(above), last)  # the file itself may be a pipe
+    for way, top in ((place, root), (real, os.path.realpath(root))):
+        relative = os.path.relpath(way, top)
+        if relative != os.pardir and not relative.startswith(os.pardir + os.sep):
+            return Path(relative).as_posix()
+    return None
 
 
 def read_config(root: Path) -> Inputs:
@@ -128,7 +136,7 @@ def read_lock(root: Path) -> Inputs:
 
 
 def _read_own(root: Path, name: str) -> Inputs:
-    others = tuple(_misnamed(root, name))
+    others = (*_misnamed(root, name), *_left_out(root, name))
     if not _exists(root / name):
         return Inputs((), others)
     inputs = not_followed(name) if leads_out(root, root / name) else read_file(root / name, name)
@@ -150,9 +158,24 @@ def _misnamed(root: Path, name: str) -> Iterator[Finding]:
             yield report("TC011", document, (), message, severity=severity, found=other, expected=name, hint=hint)
 
 
-def misnamed(root: Path) -> tuple[str, ...]:
-    """Return the names of the files that someone may take for trainc.yaml or images.lock.yaml."""
-    return tuple(finding.file for name in (CONFIG, LOCK) for finding in _misnamed(root, name))
+def not_read(root: Path) -> tuple[str, ...]:
+    """Return a text for each finding on files that are not read: those that are misnamed or not checked out."""
+    wrong = (finding for name in (CONFIG, LOCK) for finding in _misnamed(root, name))
+    missing = (finding for name in (CONFIG, LOCK, *_DEPTHS) for finding in _left_out(root, name))
+    return tuple(f"{finding.file}: {finding.message}" for finding in (*wrong, *missing))
+
+
+def _left_out(root: Path, name: str) -> Iterator[Finding]:
+    """Yield a finding if a sparse checkout leaves out inputs: what was rendered from them would be removed."""
+    if not may_be_sparse(root):
+        return
+    from trainc.project.revisions import left_out
+
+    if found := left_out(root, name):
+        more = f" and {counted(len(found) - 1, 'more file')}" if len(found) > 1 else ""
+        message = f"not in this sparse checkout: {found[0]}{more}"
+        hint = "add it with git sparse-checkout add, or pass only paths that are checked out"
+        yield report("TC011", Document(Source(name, b""), {}), (), message, hint=hint)
 
 
 def read_platform(root: Path) -> Inputs:
@@ -194,6 +217,7 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
         message = "file at the wrong depth"
         return Inputs((), (report("TC011", document, (), message, found=found, expected=_PLACES[top]),))
 
+    findings += _left_out(root, name)
     return merge([Inputs((), tuple(findings)), *_read_all(base, "", names, read_placed)])
 
 

@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Final
 
 from trainc.findings import has_errors
@@ -35,11 +36,17 @@ _KINDS: Final = {"100644": Kind.FILE, "100755": Kind.FILE, LINK: Kind.LINK, "040
 
 _ENVIRONMENT: Final = {
     "LC_ALL": "C",
+    "GIT_LITERAL_PATHSPECS": "1",  # a folder may be called :x or [x]
     "GIT_NO_LAZY_FETCH": "1",  # of a partial clone: no network
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
 }
+_PATTERNS: Final = ("GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS")
+_PLACE: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
+"""The variables with which git finds a repository. Hooks have them, and they are for the repository of the hook."""
+
+_NO_CONTENT: Final = "fetch the content of the revision first: this clone is partial, or damaged"
 
 
 class RevisionError(Exception):
@@ -98,15 +105,18 @@ def read_output(root: Path, revision: str, read: Callable[[Blob], bytes]) -> tup
     return files, {entry.name: _KINDS.get(entry.mode, Kind.OTHER) for entry in entries}
 
 
-def index_of(root: Path, folder: str) -> dict[str, Kind]:
-    """Return the kinds of the entries below a folder in git's index, by their names from root; none without git."""
+def index_of(root: Path, folder: str) -> dict[str, Kind] | None:
+    """Return the kinds of the entries below a folder in git's index, by their names from root; none without git.
+
+    None if the project is in a repository that git does not read, such as one of another user.
+    """
     if top_of(root) is None:
         return {}
     prefix = _prefix(root)
     try:
         listing = _git(root, "ls-files", "--stage", "-z", "--", prefix + folder)
     except RevisionError:
-        return {}
+        return None
     entries = (line.partition(b"\t") for line in filter(None, listing.split(b"\0")))
     kinds = {os.fsdecode(name)[len(prefix) :]: head.partition(b" ")[0].decode("ascii") for head, _, name in entries}
     return {name: _KINDS.get(mode, Kind.OTHER) for name, mode in kinds.items()}
@@ -137,6 +147,27 @@ def _leaves(folder: list[str], text: str) -> bool:
     return text.startswith("/")
 
 
+def left_out(root: Path, name: str) -> list[str]:
+    """Return the inputs and settings at or below a name that a sparse checkout leaves out, sorted by their names.
+
+    Links, which may lead to inputs, and submodules count, too. There are none if git cannot be asked.
+    """
+    prefix = _prefix(root)
+    try:
+        listing = _git(root, "ls-files", "-t", "--stage", "-z", "--", prefix + name)
+    except RevisionError:
+        return []
+    found = []
+    for line in filter(None, listing.split(b"\0")):
+        head, _, path = line.partition(b"\t")
+        tag, mode, *_ = head.decode("ascii").split()
+        file = os.fsdecode(path)[len(prefix) :]
+        is_wanted = _KINDS.get(mode) is not Kind.FILE or file in SETTINGS or is_input(file)
+        if tag == "S" and is_wanted and not os.path.lexists(root / file):
+            found.append(file)
+    return found
+
+
 def remote_and_branch(root: Path) -> tuple[str, str]:
     """Return the URL of the remote origin and the name of its default branch; empty if unknown."""
     try:
@@ -161,7 +192,7 @@ def _entries(root: Path, revision: str, *paths: str) -> list[Entry]:
         whole = _listing(root, commit)
         texts = _contents(root, [entry for entry in whole if entry.mode == LINK])
         try:
-            targets = Tree(whole, texts, prefix).behind(sorted(links))
+            targets = Tree(whole, texts, prefix, os.path.realpath(_top(root))).behind(sorted(links))
         except TooManyLinksError as error:
             raise RevisionError(str(error)) from None
         listed = [entry for entry in listed if entry not in links] + targets
@@ -186,14 +217,25 @@ def _sources(root: Path, entries: Iterable[Entry], wanted: Callable[[str], bool]
 
 def _files(entries: Iterable[Entry], wanted: Callable[[str], bool]) -> list[Entry]:
     """Return the regular files with a wanted name and within the size limit."""
-    return [e for e in entries if _KINDS.get(e.mode) is Kind.FILE and int(e.size) <= LIMIT and wanted(e.name)]
+    return [e for e in entries if _KINDS.get(e.mode) is Kind.FILE and wanted(e.name) and _size(e) <= LIMIT]
+
+
+def _size(entry: Entry) -> int:
+    """Return the size of a file or link. Raises RevisionError if git does not have its content."""
+    if not entry.size.isdecimal():
+        raise _without_content(entry.name)
+    return int(entry.size)
+
+
+def _without_content(name: str) -> RevisionError:
+    return RevisionError(f"git does not have the content of {name}", _NO_CONTENT)
 
 
 def _contents(root: Path, entries: Sequence[Entry]) -> dict[str, bytes]:
     """Return the contents of files and links by their hashes."""
     if not entries:
         return {}
-    if sum(int(entry.size) for entry in entries) > MAX_TOTAL:
+    if sum(map(_size, entries)) > MAX_TOTAL:
         raise RevisionError(f"the inputs of the revision have more than {MAX_TOTAL >> 20} MiB in all")
     with reader(root) as read:
         contents = read([(entry.name, entry.content) for entry in entries])
@@ -210,14 +252,16 @@ _AT_ONCE: Final = 200
 @contextmanager
 def reader(root: Path) -> Iterator[_Reader]:
     """Run one process of git that reads files and links, which do not stay in memory."""
-    pipe, environment = subprocess.PIPE, {**os.environ, **_ENVIRONMENT}
-    with subprocess.Popen(
-        ("git", "cat-file", "--batch"), cwd=_top(root), stdin=pipe, stdout=pipe, stderr=pipe, env=environment
-    ) as git:
+    command, pipe = ("git", "cat-file", "--batch"), subprocess.PIPE
+    with (  # a file, since git would wait if nobody read its errors from a pipe
+        TemporaryFile() as errors,
+        subprocess.Popen(
+            command, cwd=_top(root), stdin=pipe, stdout=pipe, stderr=errors, env=_environment(root)
+        ) as git,
+    ):
         assert git.stdin is not None
         assert git.stdout is not None
-        assert git.stderr is not None
-        questions, answers, errors = git.stdin, git.stdout, git.stderr
+        questions, answers = git.stdin, git.stdout
 
         def read(files: Sequence[tuple[str, str]]) -> Iterator[bytes]:
             for start in range(0, len(files), _AT_ONCE):
@@ -227,9 +271,9 @@ def reader(root: Path) -> Iterator[_Reader]:
                 for name, _ in chosen:
                     size = answers.readline().rpartition(b" ")[2].strip()
                     if size == b"missing":
-                        hint = "this clone is partial: fetch the content of the revision first"
-                        raise RevisionError(f"git does not have the content of {name}", hint)
+                        raise _without_content(name)
                     if not size:
+                        errors.seek(0)
                         raise RevisionError(f"git cat-file: {_error(errors.read())}")
                     yield answers.read(int(size) + 1)[:-1]
 
@@ -252,15 +296,19 @@ def branches_and_tags(root: Path) -> list[str]:
 
 def _commit(root: Path, revision: str) -> str:
     """Return the hash of a revision's commit."""
-    if not revision or revision.startswith("-") or not is_printable(revision):
+    if not revision or revision.startswith(("-", "^")) or not is_printable(revision):
         raise RevisionError(f"{revision!r} is not a revision")
     if _run(root, ("rev-parse", "--is-inside-work-tree")).stdout.strip() != b"true":
         problem = _error(_run(root, ("rev-parse", "--show-toplevel")).stderr)
         hint = "run trainc where the repository is checked out"
         raise RevisionError(f"no git repository here: {problem}" if problem else "no git repository here", hint)
-    found = _run(root, ("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"))
+    found = _run(root, ("-c", "core.warnAmbiguousRefs=true", "rev-parse", "--verify", f"{revision}^{{commit}}"))
+    commit = found.stdout.decode("ascii").strip()
+    if found.returncode == 0 and b"is ambiguous" in found.stderr and commit != revision:
+        hint = "pass the whole name of the branch or tag, such as refs/heads/main"
+        raise RevisionError(f"revision {revision!r} is ambiguous: several branches or tags have this name", hint)
     if found.returncode == 0:
-        return found.stdout.decode("ascii").strip()
+        return commit
     raise RevisionError(f"revision {revision!r} not found", _hint(root, revision))
 
 
@@ -276,7 +324,8 @@ def _hint(root: Path, revision: str) -> str:
 def _git(root: Path, *args: str) -> bytes:
     done = _run(root, args)
     if done.returncode != 0:
-        raise RevisionError(f"git {args[0]}: {_error(done.stderr)}")
+        hint = _NO_CONTENT if b"lazy fetching" in done.stderr else ""
+        raise RevisionError(f"git {args[0]}: {_error(done.stderr)}", hint)
     return done.stdout
 
 
@@ -292,14 +341,20 @@ def _prefix(root: Path) -> str:
 
 
 def _run(root: Path, args: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
-    environment = {**os.environ, **_ENVIRONMENT}
     try:
-        return subprocess.run(("git", *args), cwd=_top(root), capture_output=True, check=False, env=environment)
+        return subprocess.run(("git", *args), cwd=_top(root), capture_output=True, check=False, env=_environment(root))
     except FileNotFoundError:
         raise RevisionError("git not found on PATH", "install git, which trainc uses to read revisions") from None
 
 
+def _environment(root: Path) -> dict[str, str]:
+    """Return the environment of git. Where the project is in a repository, no variable leads to another one."""
+    ignored = _PATTERNS if top_of(Path(os.path.realpath(root))) is None else (*_PATTERNS, *_PLACE)
+    return {**{name: value for name, value in os.environ.items() if name not in ignored}, **_ENVIRONMENT}
+
+
 def _error(text: bytes) -> str:
-    """Return the first line of git's error, without its prefix."""
+    """Return the line of git's error that is fatal, or else the first one, without its prefix."""
     lines = text.decode("utf-8", "replace").strip().splitlines()
-    return lines[0].removeprefix("fatal: ") if lines else ""
+    found = next((line for line in lines if line.startswith("fatal: ")), lines[0] if lines else "")
+    return found.removeprefix("fatal: ")

@@ -152,6 +152,8 @@ def _of_killed_runs(root: Path, temporary: Iterable[str], wanted: Iterable[str])
     from trainc.project.revisions import index_of
 
     index = index_of(root, OUT)
+    if index is None:
+        return []
     return [name for name in temporary if name not in index and name.rpartition("/")[0] in folders]
 
 
@@ -211,7 +213,7 @@ def kept_applications(config: JsonObject, root: Path | None = None) -> Callable[
     def index() -> Collection[str]:
         from trainc.project.revisions import index_of
 
-        return index_of(root, OUT) if root is not None else ()
+        return index_of(root, OUT) or () if root is not None else ()
 
     def folder_of(name: str) -> str:
         environment = name.partition("/")[2].partition("/")[0]
@@ -251,7 +253,8 @@ def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
     """Return the kind of every entry at, above and below the scopes, by name as the file system spells it.
 
     An empty folder counts as a special file if it may be a submodule that is not checked out, as git has no empty
-    folders: if the repository has a .gitmodules, or its index has the folder, which Argo CD then checks out, too.
+    folders: if the repository has a .gitmodules, or its index has the folder, which Argo CD then checks out, too, or
+    git cannot read the index, as in a container without git, or in a repository of another user.
     """
     there: dict[str, Kind] = {}
     waiting = []
@@ -285,7 +288,7 @@ def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
         from trainc.project.revisions import index_of
 
         index = index_of(root, OUT)
-        empty = [folder for folder in empty if index.get(folder) is Kind.OTHER]
+        empty = [folder for folder in empty if index is None or index.get(folder) is Kind.OTHER]
     there.update((folder, Kind.OTHER) for folder in empty if folder.count("/"))
     return there
 
