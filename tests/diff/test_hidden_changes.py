@@ -17,7 +17,7 @@ from trainc.changes.trees import select
 from trainc.documents.emit import visible
 from trainc.findings import report
 from trainc.gitops.flux import kustomization
-from trainc.inputs.settings import read_settings
+from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import HEADER
 from trainc.project.files import OWNED
@@ -266,6 +266,7 @@ def test_a_part_of_an_application_with_a_refused_job() -> None:
         ({"write": "deploy"}, {}, True),
         ({"write": "deploy"}, jobset("other", {"image": "x:2"}), False),
         ({"write": "deploy", "namespaces": ["a"]}, {}, False),
+        ({"write": "deploy", "namespaces": ["b", "team-*"]}, {}, True),
         ({"write": "deploy", "onDelete": "keep"}, {}, False),
         ({}, {}, False),
     ],
@@ -279,6 +280,70 @@ def test_the_last_job_of_a_namespace_that_the_project_forgets(
     assert (
         any(line.startswith("AppProject trainc-prod no longer allows namespace a:") for line in job.cluster) is may_stay
     )
+
+
+def options_of(environments: dict[str, Any]) -> dict[str, Settings]:
+    return {name: read_settings({"environments": environments}, name) for name in environments}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentences"),
+    [
+        (
+            {"argocd": {"onDelete": "keep"}},
+            {},
+            (
+                "With onDelete: keep, JobSet train stays in the cluster; if it is running, it continues.",
+                "onDelete changes from keep to stop in the same commit: if Argo CD applies that first, a running job is"
+                " stopped.",
+            ),
+        ),
+        (
+            {},
+            {"argocd": {"onDelete": "keep"}},
+            (
+                "The application and JobSet train are deleted, which stops the job if it is still running.",
+                "onDelete changes from stop to keep in the same commit: if Argo CD applies that first, the JobSet stays,"
+                " and a running job continues.",
+            ),
+        ),
+        (
+            {"target": "flux", "flux": {"onDelete": "keep"}},
+            {"target": "flux"},
+            ("With onDelete: keep, JobSet train stays in the cluster; if it is running, it continues.",),
+        ),
+    ],
+)
+def test_an_application_is_removed_as_it_was_before_the_change(
+    old: dict[str, Any], new: dict[str, Any], sentences: tuple[str, ...]
+) -> None:
+    before, earlier = jobset("train", {}), options_of({"prod": old})
+    (job,) = compare(before, {}, options_of({"prod": new}), earlier=earlier).jobs
+    assert job.cluster == sentences
+    (job,) = compare(before, {}, {}, earlier=earlier).jobs  # the environment is removed, too
+    assert job.cluster == sentences[:1]
+    (job,) = compare(before, jobset("other", {}), options_of({"prod": new}), earlier=earlier).jobs
+    assert job.effect.value == "renamed"
+    assert {*sentences} < {*job.cluster}
+
+
+def test_a_removed_environment_of_flux_keeps_what_flux_keeps() -> None:
+    before = annotated("train", {"kustomize.toolkit.fluxcd.io/prune": "disabled"})
+    (job,) = compare(before, {}, {}, earlier=options_of({"prod": {"target": "flux"}})).jobs
+    assert job.effect.value == "kept"
+
+
+def test_a_job_that_moves_from_or_to_a_namespace_with_a_refused_job() -> None:
+    """Each namespace is an application: what is held in one is applied in the other."""
+    moved = {name.replace("/a/", "/b/"): data.replace(b'"a"', b'"b"') for name, data in jobset("train", {}).items()}
+    settings = options_of({"prod": {"argocd": {"per": "namespace"}}})
+    refused = jobset("refused", {}), jobset("refused", {"image": "x:2"})
+    for before, after in ((jobset("train", {}), moved), (moved, jobset("train", {}))):
+        found = compare({**before, **refused[0]}, {**after, **refused[1]}, settings).jobs
+        effects = {job.directory.namespace: job.effect.value for job in found if job.directory.job == "train"}
+        assert effects == {"a": "held", "b": "created" if after is moved else "deleted"}
+    found = compare({**jobset("train", {}), **refused[0]}, {**moved, **refused[0]}, settings)
+    assert ([job.effect.value for job in found.jobs], found.unchanged) == (["renamed"], 1)
 
 
 def test_a_group_names_a_job_of_each_environment() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from fnmatch import fnmatchcase
 from typing import Final
 
 from msgspec import UNSET
@@ -60,10 +61,19 @@ def keeping(settings: Settings, *, last: bool) -> frozenset[str]:
     return frozenset((f"{option}=false", f"{option}=confirm", "helm.sh/resource-policy keep"))
 
 
-def sentences(job: JobChange, settings: Settings) -> tuple[str, ...]:
-    """Return sentences about the reaction of the cluster to a change, the most important first."""
-    found = [*_of_effect(job, settings), *_of_objects(job)]
-    if _may_stay(job, settings):
+def sentences(
+    job: JobChange, settings: Settings, of_removed: Settings | None = None, later: Settings | None = None
+) -> tuple[str, ...]:
+    """Return sentences about the reaction of the cluster to a change, the most important first.
+
+    ``settings`` are those that decide about the job, ``of_removed`` those about what it was renamed from, and ``later``
+    those of its environment after the change, if it still exists.
+    """
+    of_removed = of_removed or settings
+    found = [*_of_effect(job, settings, of_removed), *_of_objects(job)]
+    if later is not None:
+        found += _of_changed_option(job, of_removed, later)
+    if later is not None and _may_stay(job, of_removed, later):
         home = job.renamed_from or job.directory
         found.append(
             f"AppProject trainc-{home.environment} no longer allows namespace {home.namespace}: if Argo CD applies it"
@@ -77,20 +87,36 @@ def sentences(job: JobChange, settings: Settings) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _may_stay(job: JobChange, settings: Settings) -> bool:
+def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
     """Return whether the same commit makes the AppProject forget the namespace of a removed job.
 
-    Argo CD deletes nothing that the AppProject does not allow. trainc.yaml may name the namespaces, or a project that
-    environments share.
+    Argo CD deletes nothing that the AppProject does not allow: the namespaces that trainc.yaml names, or those with
+    jobs. It may also name a project that environments share.
     """
-    argocd = settings.argocd
-    is_removed = job.effect in (Effect.DELETED, Effect.RENAMED) and bool(job.old_name) and not _keeps_jobset(job)
-    is_listed = bool(argocd.namespaces or argocd.project)
-    follows_jobs = settings.target != FLUX and argocd.on_delete == "stop" and bool(argocd.write) and not is_listed
-    return job.last_of_namespace and is_removed and follows_jobs
+    if not _removes_jobset(job) or was.target == FLUX or was.argocd.on_delete != "stop":
+        return False
+    home, argocd = (job.renamed_from or job.directory).namespace, later.argocd
+    if argocd.namespaces:
+        is_allowed = any(fnmatchcase(home, pattern) for pattern in argocd.namespaces)
+    else:
+        is_allowed = not job.last_of_namespace
+    return not is_allowed and bool(argocd.write) and not argocd.project
 
 
-def _of_effect(job: JobChange, settings: Settings) -> Iterator[str]:
+def _removes_jobset(job: JobChange) -> bool:
+    """Return whether a job is removed, and with it a JobSet that no annotation keeps."""
+    return job.effect in (Effect.DELETED, Effect.RENAMED) and bool(job.old_name) and not _keeps_jobset(job)
+
+
+def _of_changed_option(job: JobChange, was: Settings, later: Settings) -> Iterator[str]:
+    """Yield a sentence if an application is removed and argocd.onDelete changed at once."""
+    old, new = was.argocd.on_delete, later.argocd.on_delete
+    if FLUX not in (was.target, later.target) and old != new and job.last and _removes_jobset(job):
+        effect = "the JobSet stays, and a running job continues" if new == "keep" else "a running job is stopped"
+        yield f"onDelete changes from {old} to {new} in the same commit: if Argo CD applies that first, {effect}."
+
+
+def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iterator[str]:
     match job.effect:
         case Effect.CREATED:
             yield f"JobSet {job.name} is created{_start(job)}." if job.name else "The objects are created."
@@ -100,9 +126,9 @@ def _of_effect(job: JobChange, settings: Settings) -> Iterator[str]:
             yield from _rerun(job, settings)
         case Effect.RENAMED:
             yield f"JobSet {job.name} is created{_start(job)}."
-            yield _removed(job, settings)
+            yield _removed(job, of_removed)
             origin = job.renamed_from or job.directory
-            if job.application != application(origin, settings):
+            if job.application != application(origin, of_removed):
                 is_one = job.name == job.old_name and origin.namespace == job.directory.namespace
                 both = "both jobs may run, and need resources, at once"
                 both = f"both mean JobSet {job.name}, so it may be gone afterwards" if is_one else both

@@ -55,13 +55,15 @@ def compare(
     there: Mapping[str, Kind] | None = None,
     exceptions: Collection[str] = (),
     *,
+    earlier: Mapping[str, Settings] | None = None,
     shown: Collection[Directory] | None = None,
     folder_of: Callable[[str], str] = folder_of_job,
 ) -> Difference:
     """Return the difference between two trees of out/, and what the cluster does about it.
 
     Names in a tree are paths from the project root (``out/prod/team-a/job/jobset-job.yaml``). Its bytes are read
-    directory by directory, and not kept. ``settings`` are those of environments by name, with defaults for others.
+    directory by directory, and not kept. ``settings`` are those of environments by name, with defaults for others;
+    ``earlier`` are those before the change, if they differ: an application that is removed is not updated before.
     ``there`` has the kind of every entry of the later tree; ``exceptions`` are paths that others may write to. With
     ``shown``, other directories only decide what happens to their applications and namespaces. ``folder_of`` is as in
     ``foreign``. A file that cannot be read becomes a finding.
@@ -72,8 +74,12 @@ def compare(
     findings: list[Finding] = []
     demands: list[tuple[Directory, Demand, Demand]] = []
     ours: set[str] = set()
-    settings_of = {each: settings.get(each.environment, Settings()) for each in {*old, *new}}
-    remaining = {application(directory, settings_of[directory]) for directory in new}
+    settings_of = {each: settings.get(each.environment, Settings()) for each in new}
+    remaining = {application(directory, of) for directory, of in settings_of.items()}
+    for directory in old.keys() - new.keys():
+        known = (settings if earlier is None else earlier).get(directory.environment, Settings())
+        is_updated = application(directory, known) in remaining
+        settings_of[directory] = settings.get(directory.environment, known) if is_updated else known
     namespaces = {directory[:2] for directory in new}
     unshown = {*old, *new} - {*shown} if shown is not None else set()
     for directory in sorted({*old, *new} - unshown):
@@ -93,7 +99,6 @@ def compare(
             job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
             jobs.append(replace(job, last=last, last_of_namespace=directory[:2] not in namespaces))
             findings += found
-    jobs = _with_renamed(jobs, old, new)
     # A refused change keeps the other jobs of its application from being applied.
     stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}
     synced = {job.application for job in jobs}
@@ -103,11 +108,16 @@ def compare(
         replace(job, effect=Effect.HELD) if job.application in stopped and job.effect is not Effect.REFUSED else job
         for job in jobs
     ]
-    jobs = [replace(job, cluster=sentences(job, settings_of[job.directory]), annotation=_next_run(job)) for job in jobs]
+    jobs = _with_renamed(jobs, old, new)
+    for index, job in enumerate(jobs):
+        of_removed = settings_of[job.renamed_from or job.directory]
+        cluster = sentences(job, settings_of[job.directory], of_removed, settings.get(job.directory.environment))
+        jobs[index] = replace(job, cluster=cluster, annotation=_next_run(job))
+    unchanged = len(demands) - len(jobs) - sum(job.renamed_from is not None for job in jobs)
     there = dict.fromkeys(after, Kind.FILE) if there is None else there
     others = tuple(foreign(there, ours, exceptions, folder_of=folder_of))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
-    return Difference(tuple(jobs), len(demands) - len(jobs), totals(demands), (*others, *findings), foreign=is_read)
+    return Difference(tuple(jobs), unchanged, totals(demands), (*others, *findings), foreign=is_read)
 
 
 def _is_refused(directory: Directory, old: _Directories, new: _Directories) -> bool:

@@ -10,6 +10,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import as_object
 from trainc.cache.run import RunCache, with_cache
 from trainc.cache.snapshot import load_last
 from trainc.cache.store import open_store
@@ -189,13 +190,17 @@ def _difference(old: Side, new: Side, names: Collection[str], config: Config, ro
     """Return the difference of two sides, or of the part that ``names`` select, without what is stale."""
     before, after = select(old.output, new.output, names)
     environments = {name.split("/")[1] for name in (*before, *after)}
-    settings = {name: read_settings(config.data, name) for name in sorted(environments)}
+    earlier, settings = (
+        {name: read_settings(data, name) for name in sorted(environments & as_object(data.get("environments")).keys())}
+        for data in (old.inputs.config if old.inputs.is_valid else new.inputs.config, new.inputs.config)
+    )
     there = {name: kind for name, kind in new.there.items() if not names or is_below(name, names)}
     shown = {*directories(before), *directories(after)} if names else None
     if shown is not None:  # what happens to them depends on what else is in their applications and namespaces
         before, after = {**beside(shown, old.output), **before}, {**beside(shown, new.output), **after}
     kept = kept_applications(config.data, None if new.inputs.name else root)
-    difference = compare(before, after, settings, there, unmanaged(config.data), shown=shown, folder_of=kept)
+    exceptions = unmanaged(config.data)
+    difference = compare(before, after, settings, there, exceptions, earlier=earlier, shown=shown, folder_of=kept)
     texts = [{source.name: source.text for source in side.inputs.sources} for side in (old, new)]
     same = {name for name in texts[0].keys() & texts[1].keys() if texts[0][name] == texts[1][name]}
     return replace(
