@@ -303,8 +303,8 @@ def options_of(environments: dict[str, Any]) -> dict[str, Settings]:
             {"argocd": {"onDelete": "keep"}},
             (
                 "The application and JobSet train are deleted, which stops the job if it is still running.",
-                "onDelete changes from stop to keep in the same commit: if Argo CD applies that first, the JobSet stays,"
-                " and a running job continues.",
+                "onDelete changes from stop to keep in the same commit: if Argo CD applies that first, the JobSet"
+                " stays, and a running job continues.",
             ),
         ),
         (

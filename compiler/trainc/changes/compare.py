@@ -74,12 +74,8 @@ def compare(
     findings: list[Finding] = []
     demands: list[tuple[Directory, Demand, Demand]] = []
     ours: set[str] = set()
-    settings_of = {each: settings.get(each.environment, Settings()) for each in new}
-    remaining = {application(directory, of) for directory, of in settings_of.items()}
-    for directory in old.keys() - new.keys():
-        known = (settings if earlier is None else earlier).get(directory.environment, Settings())
-        is_updated = application(directory, known) in remaining
-        settings_of[directory] = settings.get(directory.environment, known) if is_updated else known
+    settings_of = _deciding(old, new, settings, settings if earlier is None else earlier)
+    remaining = {application(directory, settings_of[directory]) for directory in new}
     namespaces = {directory[:2] for directory in new}
     unshown = {*old, *new} - {*shown} if shown is not None else set()
     for directory in sorted({*old, *new} - unshown):
@@ -118,6 +114,18 @@ def compare(
     others = tuple(foreign(there, ours, exceptions, folder_of=folder_of))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
     return Difference(tuple(jobs), unchanged, totals(demands), (*others, *findings), foreign=is_read)
+
+
+def _deciding(
+    old: Collection[Directory], new: Collection[Directory], now: Mapping[str, Settings], earlier: Mapping[str, Settings]
+) -> dict[Directory, Settings]:
+    """Return the settings that decide what happens to each directory."""
+    found = {each: now.get(each.environment, Settings()) for each in new}
+    remaining = {application(directory, settings) for directory, settings in found.items()}
+    for each in {*old} - {*new}:
+        was = earlier.get(each.environment, Settings())
+        found[each] = now.get(each.environment, was) if application(each, was) in remaining else was
+    return found
 
 
 def _is_refused(directory: Directory, old: _Directories, new: _Directories) -> bool:
