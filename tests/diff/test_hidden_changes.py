@@ -249,7 +249,7 @@ def test_a_part_of_an_application_with_a_refused_job() -> None:
     )
     before = {**jobset("kept", {}), **jobset("gone", {}), **jobset("refused", {}), "out/prod/b/x/jobset-x.yaml": b""}
     after = {**annotated("kept", {"a": "b"}), **jobset("refused", {"image": "x:2"})}
-    assert {file.split("/")[3] for file in beside({kept, gone}, before)} == {"refused"}
+    assert {file.split("/")[3] for file in beside({kept, gone}, before)} == {"refused", "x"}
     found = compare(before, after, settings, shown={kept, gone})
     assert [(job.directory, job.effect.value) for job in found.jobs] == [(gone, "held"), (kept, "held")]
     assert found.totals.all.before.jobs == 2
@@ -257,7 +257,8 @@ def test_a_part_of_an_application_with_a_refused_job() -> None:
     found = compare(before, after, settings, shown={kept, gone})
     assert [job.effect.value for job in found.jobs] == ["deleted", "updated"]
     assert found.jobs[0].cluster == ("JobSet gone is pruned, which stops it if it is still running.",)
-    assert beside({other}, before) == {}
+    assert {file.split("/")[3] for file in beside({other}, before)} == {"kept", "gone", "refused"}
+    assert beside({Directory("dev", "a", "kept")}, before) == {}
 
 
 @pytest.mark.parametrize(
@@ -280,6 +281,29 @@ def test_the_last_job_of_a_namespace_that_the_project_forgets(
     assert (
         any(line.startswith("AppProject trainc-prod no longer allows namespace a:") for line in job.cluster) is may_stay
     )
+
+
+@pytest.mark.parametrize(
+    ("argocd", "others", "may_stay"),
+    [
+        ({"write": "deploy"}, {}, True),
+        ({"write": "deploy", "per": "namespace"}, {}, True),
+        ({"write": "deploy"}, jobset("more", {}, "x\n"), False),
+        ({"write": "deploy", "onDelete": "keep"}, {}, False),
+        ({}, {}, False),
+    ],
+)
+def test_the_last_object_of_a_kind_that_the_project_forgets(
+    argocd: dict[str, Any], others: dict[str, bytes], may_stay: bool
+) -> None:
+    other = {**jobset("other", {"image": "x:2"}), **others}
+    settings = options_of({"prod": {"argocd": {"namespaces": ["a"], **argocd}}})
+    (job,) = compare({**other, **jobset("train", {}, "x\n")}, other, settings).jobs
+    sentence = (
+        "AppProject trainc-prod no longer allows ConfigMap: if Argo CD applies it before it deletes these objects, they"
+        " stay in the cluster."
+    )
+    assert (sentence in job.cluster) is may_stay
 
 
 def options_of(environments: dict[str, Any]) -> dict[str, Settings]:

@@ -39,12 +39,12 @@ def application(directory: Directory, settings: Settings) -> str:
 
 
 def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
-    """Return the files of a tree in other directories than those chosen, in the same namespaces."""
-    namespaces = {each[:2] for each in chosen}
+    """Return the files of a tree in other directories than those chosen, in the same environments."""
+    environments = {each.environment for each in chosen}
     return {
         f"out/{directory}/{file}": content
         for directory, files in directories(tree).items()
-        if directory not in chosen and directory[:2] in namespaces
+        if directory not in chosen and directory.environment in environments
         for file, content in files.items()
     }
 
@@ -79,6 +79,12 @@ def sentences(
             f"AppProject trainc-{home.environment} no longer allows namespace {home.namespace}: if Argo CD applies it"
             " before it deletes the application, the JobSet stays, and a running job continues."
         )
+    elif later is not None and _may_leave_kinds(job, of_removed, later):
+        kinds = ", ".join(kind for kind in job.last_kinds if kind != "JobSet")
+        found.append(
+            f"AppProject trainc-{job.directory.environment} no longer allows {kinds}: if Argo CD applies it before it"
+            " deletes these objects, they stay in the cluster."
+        )
     is_automatic = settings.target == FLUX or settings.argocd.automated
     is_removed = job.effect is Effect.DELETED and job.last  # no sync removes an application
     if not is_automatic and not is_removed and job.effect not in _NO_SYNC:
@@ -101,6 +107,14 @@ def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
     else:
         is_allowed = not job.last_of_namespace
     return not is_allowed and bool(argocd.write) and not argocd.project
+
+
+def _may_leave_kinds(job: JobChange, was: Settings, later: Settings) -> bool:
+    """Return whether the same commit makes the AppProject forget kinds of removed objects. It always allows JobSets."""
+    is_removed = job.effect in (Effect.DELETED, Effect.RENAMED) and job.last
+    is_kept = job.effect in _NO_SYNC or (is_removed and was.argocd.on_delete == "keep")
+    by_argocd = FLUX not in (was.target, later.target) and bool(later.argocd.write) and not later.argocd.project
+    return not is_kept and by_argocd and any(kind != "JobSet" for kind in job.last_kinds)
 
 
 def _removes_jobset(job: JobChange) -> bool:

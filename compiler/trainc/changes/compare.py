@@ -29,7 +29,18 @@ from trainc.changes.model import (
     PropertyChange,
     Refusal,
 )
-from trainc.changes.trees import Files, Tree, bytes_of, directories, is_jobset, owned, read, sources, unreadable
+from trainc.changes.trees import (
+    Files,
+    Tree,
+    bytes_of,
+    directories,
+    is_jobset,
+    kind_of,
+    owned,
+    read,
+    sources,
+    unreadable,
+)
 from trainc.changes.usage import Demand, demand_of, property_changes, replicated_jobs, totals
 from trainc.findings import Finding, Severity
 from trainc.findings.redaction import LEAST, MASK
@@ -77,6 +88,7 @@ def compare(
     settings_of = _deciding(old, new, settings, settings if earlier is None else earlier)
     remaining = {application(directory, settings_of[directory]) for directory in new}
     namespaces = {directory[:2] for directory in new}
+    kinds = {(directory.environment, kind_of(file)) for directory, files in new.items() for file in files}
     unshown = {*old, *new} - {*shown} if shown is not None else set()
     for directory in sorted({*old, *new} - unshown):
         was, now = old.get(directory, {}), new.get(directory, {})
@@ -93,18 +105,13 @@ def compare(
         if before_files != after_files:
             keeps = keeping(settings_of[directory], last=last)
             job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
-            jobs.append(replace(job, last=last, last_of_namespace=directory[:2] not in namespaces))
+            gone = {each.kind for each in job.objects if each.effect is Effect.DELETED}
+            last_kinds = tuple(sorted(kind for kind in gone if (directory.environment, kind.lower()) not in kinds))
+            last_of_namespace = directory[:2] not in namespaces
+            jobs.append(replace(job, last=last, last_of_namespace=last_of_namespace, last_kinds=last_kinds))
             findings += found
-    # A refused change keeps the other jobs of its application from being applied.
-    stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}
-    synced = {job.application for job in jobs}
     beside = {each: application(each, settings_of[each]) for each in unshown}
-    stopped |= {name for each, name in beside.items() if name in synced and _is_refused(each, old, new)}
-    jobs = [
-        replace(job, effect=Effect.HELD) if job.application in stopped and job.effect is not Effect.REFUSED else job
-        for job in jobs
-    ]
-    jobs = _with_renamed(jobs, old, new)
+    jobs = _with_renamed(_with_held(jobs, beside, old, new), old, new)
     for index, job in enumerate(jobs):
         of_removed = settings_of[job.renamed_from or job.directory]
         cluster = sentences(job, settings_of[job.directory], of_removed, settings.get(job.directory.environment))
@@ -126,6 +133,22 @@ def _deciding(
         was = earlier.get(each.environment, Settings())
         found[each] = now.get(each.environment, was) if application(each, was) in remaining else was
     return found
+
+
+def _with_held(
+    jobs: list[JobChange], beside: Mapping[Directory, str], old: _Directories, new: _Directories
+) -> list[JobChange]:
+    """Return the jobs, with those held back that a refused change of their application keeps from being applied.
+
+    ``beside`` are the applications of other directories.
+    """
+    stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}
+    synced = {job.application for job in jobs}
+    stopped |= {name for each, name in beside.items() if name in synced and _is_refused(each, old, new)}
+    return [
+        replace(job, effect=Effect.HELD) if job.application in stopped and job.effect is not Effect.REFUSED else job
+        for job in jobs
+    ]
 
 
 def _is_refused(directory: Directory, old: _Directories, new: _Directories) -> bool:
@@ -368,6 +391,7 @@ def _renamed(job: JobChange, other: JobChange, before: Tree, after: Tree) -> Job
         before=other.before,
         last=other.last,
         last_of_namespace=other.last_of_namespace,
+        last_kinds=other.last_kinds,
     )
 
 
