@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -351,23 +351,27 @@ def _origin(settings: Settings) -> Mapping[tuple[str, ...], str]:
 
 def _restarting(before: Revision, after: Revision, config: Document) -> Iterator[Finding]:
     """Yield a finding for each setting with which Argo CD or Flux deploys all jobs of an environment anew."""
-    environments = as_object(before.config.get("environments"))
-    current = (read_settings(after.config, name) for name in as_object(after.config.get("environments")))
-    written = {folder for folder in map(_folder, current) if folder}
-    for name in (name for name in as_object(after.config.get("environments")) if name in environments):
-        was, now = (read_settings(revision.config, name) for revision in (before, after))
+    current = {name: read_settings(after.config, name) for name in as_object(after.config.get("environments"))}
+    written = {folder for folder in map(_folder, current.values()) if folder}
+    for name in as_object(before.config.get("environments")):
+        was, now = read_settings(before.config, name), current.get(name)
         by_flux = was.target == "flux"
         if not by_flux and not was.argocd.repo_url:
             continue  # its Applications are not trainc's
         kept = (was.flux if by_flux else was.argocd).on_delete == "keep"
-        what = "Kustomizations" if by_flux else "Applications"
+        what, earlier = "Kustomizations" if by_flux else "Applications", _KEEP.format(was.target)
+        if now is None:
+            if not kept and (folder := _folder(was)) in written:
+                message = f"environment {name}: removed since {before.name}: {_removal(was.target, folder)}"
+                yield report(RESTARTING, config, existing(config.data, ("environments",)), message, hint=earlier)
+            continue
         placed = _placement(now)
         for path, old in _placement(was).items():
             new, moved = placed.get(path, old), path == ("destination",)
             if new == old or (kept and not moved):
                 continue
             effect = f"its {what} are replaced by others, which stops running jobs and runs all jobs again"
-            hint = f"set {was.target}.onDelete: keep in an earlier commit, so that running jobs continue"
+            hint = earlier
             if moved:
                 effect = "all jobs run again there, and those in the old cluster continue without Argo CD"
                 hint = "remove the jobs from the environment in an earlier commit"
@@ -379,10 +383,18 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
             yield _unwritten(name, folder, before, was.target, config)
 
 
+_KEEP: Final = "set {}.onDelete: keep in an earlier commit, so that running jobs continue"
+
+
+def _removal(target: str, folder: str) -> str:
+    """Return what render does to the objects of an environment that is no longer in a folder."""
+    what = "Kustomizations" if target == "flux" else "ApplicationSet"
+    return f"render removes its {what} from {folder}, which stops running jobs"
+
+
 def _unwritten(name: str, folder: str, before: Revision, target: str, config: Document) -> Finding:
     """Return the finding of an environment whose Applications or Kustomizations render removes from a folder."""
-    what = "Kustomizations" if target == "flux" else "ApplicationSet"
-    effect = f"render removes its {what} from {folder}, which stops running jobs"
+    effect = _removal(target, folder)
     message = f"environment {name}: no longer in {target}.write {folder} since {before.name}: {effect}"
     hint = f"set {target}.write as before: a section {target} of an environment replaces that of defaults"
     path = existing(config.data, ("environments", name, target, "write"))
