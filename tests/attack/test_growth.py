@@ -19,10 +19,11 @@ from json import dumps
 from pathlib import Path
 
 import pytest
-from growing_texts import JOB, numbered, several
+from growing_texts import JOB, Input, listed, numbered, one, several
 from growth import KINDS, made, measure, warm_up
 
 from effort import some
+from trainc import Options, compile
 from trainc.changes import compare, safeguards
 from trainc.checks.created_pods import created_objects
 from trainc.documents.load import load
@@ -126,6 +127,27 @@ def test_the_edits_of_many_jobs_in_one_file() -> None:
         return time.process_time() - start
 
     assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))
+
+
+def test_the_refused_changes_of_many_variables() -> None:
+    """For each change, its input at the base could be admitted again, and searched for the variable."""
+
+    def seconds(size: int) -> float:
+        def files(value: str) -> dict[str, str]:
+            runtime = listed("env", f"{{name: ANUMBER, value: {value}NUMBER}}", size).partition("---\n")[0]
+            return {"runtimes/many.yaml": runtime, "jobs/a/one.yaml": one(runtime="many")}
+
+        before = files("x")
+        (jobset,) = compile([Source(name, text) for name, text in before.items()], Options()).files.values()
+        settings = {"trainc.yaml": "environments: {prod: {}}\n"}
+        committed = {**before, **settings, "out/prod/a/one/jobset-one.yaml": jobset.decode()}
+        command = ("validate", "--base=HEAD", "--no-cache", "--jobs=1")
+        run = measure(Input(files("y"), command, committed=committed))
+        assert "TC204" in run.codes
+        return run.seconds
+
+    warm_up()
+    assert any(seconds(1600) <= MOST * max(seconds(400), LEAST) for _ in range(3))
 
 
 def test_the_pods_of_many_replicated_jobs() -> None:
