@@ -24,6 +24,7 @@ from growth import KINDS, made, measure, warm_up
 
 from effort import some
 from trainc import Options, compile
+from trainc.admission.rules import Rule
 from trainc.changes import compare, safeguards
 from trainc.checks.created_pods import created_objects
 from trainc.documents.load import load
@@ -148,6 +149,14 @@ def test_the_refused_changes_of_many_variables() -> None:
 
     warm_up()
     assert any(seconds(1600) <= MOST * max(seconds(400), LEAST) for _ in range(3))
+
+
+def test_a_rule_that_names_the_old_value_often() -> None:
+    """From each name, its text could be searched to the end."""
+    rule = Rule({"rule": "oldSelf != self || " * 5000 + "self == 'a'"}, lambda: pytest.fail("not needed"))
+    start = time.process_time()
+    assert rule.runs_on_create
+    assert time.process_time() - start < LEAST
 
 
 def test_the_pods_of_many_replicated_jobs() -> None:
