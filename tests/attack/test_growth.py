@@ -28,7 +28,9 @@ from trainc.admission.rules import Rule
 from trainc.changes import compare, safeguards
 from trainc.checks.created_pods import created_objects
 from trainc.documents.load import load
+from trainc.gitops.images import is_required
 from trainc.inputs.options import Revision
+from trainc.inputs.settings import Settings
 from trainc.inputs.source import Source
 from trainc.kube.pods import default_template
 from trainc.migrate import pytorch, volcano
@@ -157,6 +159,15 @@ def test_a_rule_that_names_the_old_value_often() -> None:
     start = time.process_time()
     assert rule.runs_on_create
     assert time.process_time() - start < LEAST
+
+
+def test_an_image_that_may_come_from_many_registries() -> None:
+    """Each of its names could be compared with each name that lock.required has."""
+    registries = {f"r.com/{number}": "s.com/b" for number in range(3000)}
+    settings = Settings(registries=registries, lock_required=tuple(f"q.com/{number}" for number in range(3000)))
+    start = time.process_time()
+    assert not is_required("s.com/b/a:1", settings)
+    assert time.process_time() - start < 1
 
 
 def test_the_pods_of_many_replicated_jobs() -> None:
