@@ -378,20 +378,27 @@ def test_the_last_job_of_a_namespace_that_trainc_yaml_no_longer_lists(project: s
     assert job.cluster[1].startswith(f"AppProject {project or 'trainc-prod'} no longer allows namespace a:")
 
 
-@pytest.mark.parametrize(("old", "new", "again"), [(60, None, True), (60, 90, True), (None, 60, False)])
-def test_a_finished_job_that_its_ttl_may_have_deleted(old: int | None, new: int | None, again: bool) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "again"), [(60, None, True), (60, 90, True), (60, 60, True), (None, 60, False), (None, None, False)]
+)
+@pytest.mark.parametrize("changed", ["jobset-train.yaml", "configmap-train.yaml"])
+def test_a_finished_job_that_its_ttl_may_have_deleted(
+    old: int | None, new: int | None, again: bool, changed: str
+) -> None:
     before, after = (
         {
             file: data.replace(
                 b'"spec": {', b'"spec": {"ttlSecondsAfterFinished": %d, ' % ttl if ttl else b'"spec": {', 1
             )
-            for file, data in jobset("train", {}).items()
+            for file, data in jobset("train", {}, "x\n").items()
         }
         for ttl in (old, new)
     )
+    file = f"out/prod/a/train/{changed}"
+    after[file] = after[file].replace(b'"namespace"', b'"labels": {"a": "b"}, "namespace"')
     (job,) = compare(before, after).jobs
     assert job.effect.value == "updated"
-    ends = job.cluster[0].endswith("If its TTL has deleted it, it is created again, and the job runs again.")
+    ends = job.cluster[0].endswith(" If its TTL has deleted it, it is created again, and the job runs again.")
     assert ends is again
 
 

@@ -22,7 +22,6 @@ FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
 _CLAIM: Final = "PersistentVolumeClaim"
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
-_TTL: Final = "spec.ttlSecondsAfterFinished"
 _SYNC: Final = "argocd.argoproj.io/sync-options"
 _SAFEGUARDS: Final = frozenset((f"{_SYNC} Prune=false", f"{_SYNC} Delete=false", f"{_FLUX}prune disabled"))
 
@@ -138,7 +137,9 @@ def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iter
         case Effect.CREATED:
             yield f"JobSet {job.name} is created{_start(job)}." if job.name else "The objects are created."
         case Effect.UPDATED:
-            yield _updated(job)
+            may_run = job.had_ttl and job.name and not _is_suspended(job)
+            again = " If its TTL has deleted it, it is created again, and the job runs again."
+            yield _updated(job) + (again if may_run else "")
         case Effect.RERUN:
             yield from _rerun(job, settings)
         case Effect.RENAMED:
@@ -202,9 +203,7 @@ def _updated(job: JobChange) -> str:
         added = frozenset[str]().union(*(_changed_options(change)[1] for change in jobsets))
         if any(option.startswith("argocd.argoproj.io/") for option in added - _SAFEGUARDS):
             pods = "its new annotations for Argo CD, such as Force=true, may delete it and create it again"
-        text = f"JobSet {job.name} is updated in place ({', '.join(sorted(fields))}); {pods}."
-        had_ttl = any(field.path == _TTL and field.old is not None for each in jobsets for field in each.fields)
-        return f"{text} If its TTL has deleted it, it is created again, and the job runs again." if had_ttl else text
+        return f"JobSet {job.name} is updated in place ({', '.join(sorted(fields))}); {pods}."
     if job.directory.job == FOLDER:
         in_place = any(change.effect is Effect.UPDATED for change in job.objects)
         return f"Objects shared by the jobs of the namespace change{' in place' * in_place}."

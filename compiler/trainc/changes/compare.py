@@ -57,6 +57,7 @@ from trainc.upstream import RUN
 
 _Directories = Mapping[Directory, Tree]
 
+_TTL: Final = ("spec", "ttlSecondsAfterFinished")
 _RUN: Final = re.compile(r"-([1-9][0-9]{0,8})")
 
 
@@ -216,6 +217,7 @@ def _compare_directory(
         before=demands[0].usage,
         after=demands[1].usage,
         replicated_jobs=replicated_jobs(new.data) if new is not None else (),
+        had_ttl=old is not None and get(old.data, *_TTL) is not None,
     )
     return job, findings
 
