@@ -181,6 +181,14 @@ def test_what_a_sparse_checkout_leaves_out_is_an_error(
     assert run("render", "--check").exit_code == 0
 
 
+def test_a_repository_that_cannot_be_read_is_not_sparse(base: Path, run: Run) -> None:
+    """As if the file system refused access to the .git of another user, which the root of a container never sees."""
+    (base / ".git").rename(base / "git")
+    put(base, ".git", f"gitdir: {5000 * 'x'}")
+    for options in ([], ["--check"], ["--no-cache"]):
+        assert run("render", *options).exit_code == 0
+
+
 def test_a_run_from_the_cache_sees_what_a_sparse_checkout_leaves_out(base: Path, run: Run) -> None:
     subprocess.run(["git", "sparse-checkout", "set", "--no-cone", "/*", "!/policies/x.yaml"], cwd=base, check=True)
     assert run("render").exit_code == run("render").exit_code == 0
