@@ -258,7 +258,7 @@ def test_a_part_of_an_application_with_a_refused_job() -> None:
     assert [job.effect.value for job in found.jobs] == ["deleted", "updated"]
     assert found.jobs[0].cluster == ("JobSet gone is pruned, which stops it if it is still running.",)
     assert {file.split("/")[3] for file in beside({other}, before)} == {"kept", "gone", "refused"}
-    assert beside({Directory("dev", "a", "kept")}, before) == {}
+    assert beside({Directory("dev", "a", "kept")}, before) == before
 
 
 @pytest.mark.parametrize(
@@ -268,6 +268,9 @@ def test_a_part_of_an_application_with_a_refused_job() -> None:
         ({"write": "deploy"}, jobset("other", {"image": "x:2"}), False),
         ({"write": "deploy", "namespaces": ["a"]}, {}, False),
         ({"write": "deploy", "namespaces": ["b", "team-*"]}, {}, True),
+        ({"write": "deploy", "project": "default", "namespaces": ["b"]}, {}, False),
+        ({"write": "deploy", "project": "default"}, {}, False),
+        ({"write": "deploy", "project": "trainc-prod"}, {}, True),
         ({"write": "deploy", "onDelete": "keep"}, {}, False),
         ({}, {}, False),
     ],
@@ -304,6 +307,22 @@ def test_the_last_object_of_a_kind_that_the_project_forgets(
         " stay in the cluster."
     )
     assert (sentence in job.cluster) is may_stay
+
+
+@pytest.mark.parametrize(
+    ("dev", "may_stay"),
+    [
+        ({"argocd": {"project": "ml"}}, False),
+        ({"argocd": {"project": "ml"}, "destination": {"name": "west"}}, True),
+        ({"argocd": {"project": "ml", "namespace": "argo"}}, True),
+        ({}, True),
+    ],
+)
+def test_an_environment_that_shares_the_project_of_a_removed_job(dev: dict[str, Any], may_stay: bool) -> None:
+    settings = options_of({"prod": {"argocd": {"project": "ml", "write": "deploy"}}, "dev": dev})
+    other = {file.replace("/prod/", "/dev/"): data for file, data in jobset("other", {"image": "x:2"}).items()}
+    (job,) = compare({**other, **jobset("train", {})}, other, settings).jobs
+    assert any(line.startswith("AppProject ml no longer allows namespace a:") for line in job.cluster) is may_stay
 
 
 def options_of(environments: dict[str, Any]) -> dict[str, Settings]:
