@@ -38,9 +38,9 @@ from trainc.migrate.documents import Old
 from trainc.migrate.jobs import new_runtime
 from trainc.migrate.runtimes import Runtimes
 from trainc.migrate.trees import mapping
-from trainc.project.write import kept_applications
 from trainc.project.files import OWNED
 from trainc.project.fixing import diff_text
+from trainc.project.write import kept_applications
 
 PAGE = Path(__file__).parents[2] / "docs/trust.md"
 MOST = 9
