@@ -183,7 +183,7 @@ def _compare_directory(
     differing = [file for file in _jobsets_first({*before, *after}) if before.get(file) != after.get(file)]
     for file in differing:
         name = f"out/{directory}/{file}"
-        old, of_old = read(name, before[file], old=True) if file in before else _stored_by_operator(name, before)
+        old, of_old = read(name, before[file], old=True) if file in before else (_stored_by_operator(name, before), ())
         new, of_new = read(name, after[file], old=False) if file in after else (None, ())
         findings += (*of_old, *of_new)
         if (file in before and old is None) or (file in after and new is None):
@@ -224,14 +224,14 @@ def _compare_directory(
     return job, findings
 
 
-def _stored_by_operator(name: str, before: Files) -> tuple[Document | None, tuple[Finding, ...]]:
-    """Return the Secret that the External Secrets Operator has stored with the name of a new one, and findings."""
+def _stored_by_operator(name: str, before: Files) -> Document | None:
+    """Return the Secret that the External Secrets Operator has stored with the name of a new one."""
     folder, _, file = name.rpartition("/")
     other = f"external{file}"
     if not file.startswith("secret-") or other not in before:
-        return None, ()
-    external, findings = read(f"{folder}/{other}", before[other], old=True)
-    return (None if external is None else replace(external, data=operator_secret(external.data))), findings
+        return None
+    external, _ = read(f"{folder}/{other}", before[other], old=True)
+    return None if external is None else replace(external, data=operator_secret(external.data))
 
 
 def _jobsets_first(files: Iterable[str]) -> list[str]:
