@@ -40,6 +40,7 @@ from trainc.migrate.runtimes import Runtimes
 from trainc.migrate.trees import mapping
 from trainc.project.files import OWNED
 from trainc.project.fixing import diff_text
+from trainc.project.write import kept_applications
 
 PAGE = Path(__file__).parents[2] / "docs/trust.md"
 MOST = 9
@@ -159,6 +160,15 @@ def test_a_rule_that_names_the_old_value_often() -> None:
     start = time.process_time()
     assert rule.runs_on_create
     assert time.process_time() - start < LEAST
+
+
+def test_files_that_keep_an_application_among_many_namespaces() -> None:
+    """The settings of the environment could be read for each file."""
+    namespaces = {f"team-{number}": f"ml-{number}" for number in range(2000)}
+    folder_of = kept_applications({"environments": {"prod": {"namespaces": namespaces}}})
+    start = time.process_time()
+    assert len({folder_of(f"out/prod/ml-{number}/j/jobset-j.yaml") for number in range(2000)}) == 2000
+    assert time.process_time() - start < 1
 
 
 def test_an_image_that_may_come_from_many_registries() -> None:

@@ -55,7 +55,10 @@ def test_a_folder_of_the_repository_has_to_be_named(repository: Path, run: Run) 
 
 def test_one_environment_has_the_whole_project_that_it_shares(repository: Path, run: Run) -> None:
     put(repository, "trainc.yaml", WRITING.replace("write: deploy/argocd", "project: jobs"))
-    everything, of_prod = (run("argocd", *options).stdout.split("---\n") for options in ((), ("--env", "prod")))
-    assert "kind: AppProject" in everything[0]
-    assert everything[0] == of_prod[0]
-    assert [text.count("kind: ApplicationSet") for text in ("".join(everything), "".join(of_prod))] == [2, 1]
+    everything = run("argocd").stdout
+    assert everything.startswith("apiVersion: argoproj.io/v1alpha1\nkind: AppProject\n")
+    assert everything.count("kind: ApplicationSet") == 2
+    for environment in ("prod", "test"):
+        found = run("argocd", "--env", environment).stdout
+        assert found.split("---\n")[0] == everything.split("---\n")[0]
+        assert found.count("kind: ApplicationSet") == 1

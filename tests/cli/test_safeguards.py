@@ -113,12 +113,10 @@ def test_a_submodule_below_out_is_an_error(base: Path, run: Run) -> None:
     assert "out/prod/a/other" in found.stdout.splitlines()[0]
 
 
-def test_what_may_be_a_submodule_is_an_error_where_git_does_not_say(
-    base: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_may_be_a_submodule_is_an_error_where_git_does_not_say(base: Path, run: Run) -> None:
     put(base, "out/prod/a/one/.trainc-1-1.tmp", "")
     (base / "out/prod/a/other").mkdir()
-    monkeypatch.setenv("GIT_INDEX_FILE", str(base))  # a folder
+    put(base, ".git/index", "not an index")
     for command in (["render", "--check"], ["validate"]):
         found = run(*command)
         assert (found.exit_code, "out/prod/a/other:1:1: error[TC903]" in found.stdout) == (1, True)
@@ -179,6 +177,14 @@ def test_what_a_sparse_checkout_leaves_out_is_an_error(
     assert run("validate").exit_code == 0
     subprocess.run(["git", "sparse-checkout", "disable"], cwd=base, check=True)
     assert run("render", "--check").exit_code == 0
+
+
+def test_a_repository_that_cannot_be_read_is_not_sparse(base: Path, run: Run) -> None:
+    """As if the file system refused access to the .git of another user, which the root of a container never sees."""
+    (base / ".git").rename(base / "git")
+    put(base, ".git", f"gitdir: {5000 * 'x'}")
+    for options in ([], ["--check"], ["--no-cache"]):
+        assert run("render", *options).exit_code == 0
 
 
 def test_a_run_from_the_cache_sees_what_a_sparse_checkout_leaves_out(base: Path, run: Run) -> None:

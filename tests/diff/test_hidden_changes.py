@@ -258,7 +258,7 @@ def test_a_part_of_an_application_with_a_refused_job() -> None:
     assert [job.effect.value for job in found.jobs] == ["deleted", "updated"]
     assert found.jobs[0].cluster == ("JobSet gone is pruned, which stops it if it is still running.",)
     assert {file.split("/")[3] for file in beside({other}, before)} == {"kept", "gone", "refused"}
-    assert beside({Directory("dev", "a", "kept")}, before) == {}
+    assert beside({Directory("dev", "a", "kept")}, before) == before
 
 
 @pytest.mark.parametrize(
@@ -268,6 +268,9 @@ def test_a_part_of_an_application_with_a_refused_job() -> None:
         ({"write": "deploy"}, jobset("other", {"image": "x:2"}), False),
         ({"write": "deploy", "namespaces": ["a"]}, {}, False),
         ({"write": "deploy", "namespaces": ["b", "team-*"]}, {}, True),
+        ({"write": "deploy", "project": "default", "namespaces": ["b"]}, {}, False),
+        ({"write": "deploy", "project": "default"}, {}, False),
+        ({"write": "deploy", "project": "trainc-prod"}, {}, True),
         ({"write": "deploy", "onDelete": "keep"}, {}, False),
         ({}, {}, False),
     ],
@@ -304,6 +307,22 @@ def test_the_last_object_of_a_kind_that_the_project_forgets(
         " stay in the cluster."
     )
     assert (sentence in job.cluster) is may_stay
+
+
+@pytest.mark.parametrize(
+    ("dev", "may_stay"),
+    [
+        ({"argocd": {"project": "ml"}}, False),
+        ({"argocd": {"project": "ml"}, "destination": {"name": "west"}}, True),
+        ({"argocd": {"project": "ml", "namespace": "argo"}}, True),
+        ({}, True),
+    ],
+)
+def test_an_environment_that_shares_the_project_of_a_removed_job(dev: dict[str, Any], may_stay: bool) -> None:
+    settings = options_of({"prod": {"argocd": {"project": "ml", "write": "deploy"}}, "dev": dev})
+    other = {file.replace("/prod/", "/dev/"): data for file, data in jobset("other", {"image": "x:2"}).items()}
+    (job,) = compare({**other, **jobset("train", {})}, other, settings).jobs
+    assert any(line.startswith("AppProject ml no longer allows namespace a:") for line in job.cluster) is may_stay
 
 
 def options_of(environments: dict[str, Any]) -> dict[str, Settings]:
@@ -378,20 +397,27 @@ def test_the_last_job_of_a_namespace_that_trainc_yaml_no_longer_lists(project: s
     assert job.cluster[1].startswith(f"AppProject {project or 'trainc-prod'} no longer allows namespace a:")
 
 
-@pytest.mark.parametrize(("old", "new", "again"), [(60, None, True), (60, 90, True), (None, 60, False)])
-def test_a_finished_job_that_its_ttl_may_have_deleted(old: int | None, new: int | None, again: bool) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "again"), [(60, None, True), (60, 90, True), (60, 60, True), (None, 60, False), (None, None, False)]
+)
+@pytest.mark.parametrize("changed", ["jobset-train.yaml", "configmap-train.yaml"])
+def test_a_finished_job_that_its_ttl_may_have_deleted(
+    old: int | None, new: int | None, again: bool, changed: str
+) -> None:
     before, after = (
         {
             file: data.replace(
                 b'"spec": {', b'"spec": {"ttlSecondsAfterFinished": %d, ' % ttl if ttl else b'"spec": {', 1
             )
-            for file, data in jobset("train", {}).items()
+            for file, data in jobset("train", {}, "x\n").items()
         }
         for ttl in (old, new)
     )
+    file = f"out/prod/a/train/{changed}"
+    after[file] = after[file].replace(b'"namespace"', b'"labels": {"a": "b"}, "namespace"')
     (job,) = compare(before, after).jobs
     assert job.effect.value == "updated"
-    ends = job.cluster[0].endswith("If its TTL has deleted it, it is created again, and the job runs again.")
+    ends = job.cluster[0].endswith(" If its TTL has deleted it, it is created again, and the job runs again.")
     assert ends is again
 
 

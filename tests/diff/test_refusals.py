@@ -222,3 +222,5 @@ def test_a_secret_in_place_of_the_one_that_the_operator_stored() -> None:
     (job,) = compare(before, after).jobs
     assert [(each.kind, each.name, each.field) for each in job.refusals] == [("Secret", "keys", "type")]
     assert job.effect.value == "refused"
+    before = {"out/prod/a/train/externalsecret-keys.yaml": start + b"x: [\n"}
+    assert [each.code for each in compare(before, after).findings] == ["TC904"]

@@ -262,16 +262,18 @@ def test_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert refusal(tmp_path, "main")[0] == "git not found on PATH"
 
 
-@pytest.mark.parametrize("variable", ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"])
+@pytest.mark.parametrize("variable", ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE"])
 def test_variables_of_a_hook_in_another_repository_do_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     for name in ("hook", "own"):
         put(tmp_path / name, "jobs/a/x.yaml", name.encode())
+        put(tmp_path / name, f"out/{name}", b"")
         commit(tmp_path / name)
-    places = {"GIT_DIR": tmp_path / "hook/.git", "GIT_WORK_TREE": tmp_path, "GIT_COMMON_DIR": tmp_path / "hook/.git"}
-    monkeypatch.setenv(variable, str(places[variable]))
+    place = {"GIT_WORK_TREE": tmp_path, "GIT_INDEX_FILE": tmp_path / "hook/.git/index"}
+    monkeypatch.setenv(variable, str(place.get(variable, tmp_path / "hook/.git")))
     assert read(tmp_path / "own") == {"jobs/a/x.yaml": b"own"}
+    assert index_of(tmp_path / "own", "out") == {"out/own": Kind.FILE}
 
 
 @pytest.mark.parametrize("folder", [":x", ":(top)x", "[x]", "*"])

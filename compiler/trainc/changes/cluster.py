@@ -13,6 +13,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
 from trainc.changes.model import Difference, Directory, Effect, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
 from trainc.gitops.argocd import DEFAULT
+from trainc.gitops.argocd import Tree as Environment
 from trainc.gitops.flux import kustomization_name
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
@@ -22,7 +23,6 @@ FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
 _CLAIM: Final = "PersistentVolumeClaim"
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
-_TTL: Final = "spec.ttlSecondsAfterFinished"
 _SYNC: Final = "argocd.argoproj.io/sync-options"
 _SAFEGUARDS: Final = frozenset((f"{_SYNC} Prune=false", f"{_SYNC} Delete=false", f"{_FLUX}prune disabled"))
 
@@ -40,13 +40,18 @@ def application(directory: Directory, settings: Settings) -> str:
     return ".".join(directory[:2] if settings.argocd.per_namespace else directory)
 
 
+def home_of(environment: str, settings: Settings) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Return the AppProject of an environment, by namespace and name, and the cluster."""
+    found = Environment(environment, settings)
+    return (settings.argocd.namespace, found.project), found.cluster
+
+
 def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
-    """Return the files of a tree in other directories than those chosen, in the same environments."""
-    environments = {each.environment for each in chosen}
+    """Return the files of a tree in other directories than those chosen."""
     return {
         f"out/{directory}/{file}": content
         for directory, files in directories(tree).items()
-        if directory not in chosen and directory.environment in environments
+        if directory not in chosen
         for file, content in files.items()
     }
 
@@ -74,20 +79,7 @@ def sentences(
     of_removed = of_removed or settings
     found = [*_of_effect(job, settings, of_removed), *_of_objects(job)]
     if later is not None:
-        found += _of_changed_option(job, of_removed, later)
-    if later is not None and _may_stay(job, of_removed, later):
-        home = job.renamed_from or job.directory
-        project = later.argocd.project or f"trainc-{home.environment}"
-        found.append(
-            f"AppProject {project} no longer allows namespace {home.namespace}: if Argo CD applies it"
-            " before it deletes the application, the JobSet stays, and a running job continues."
-        )
-    elif later is not None and _may_leave_kinds(job, of_removed, later):
-        kinds = ", ".join(kind for kind in job.last_kinds if kind != "JobSet")
-        found.append(
-            f"AppProject trainc-{job.directory.environment} no longer allows {kinds}: if Argo CD applies it before it"
-            " deletes these objects, they stay in the cluster."
-        )
+        found += (*_of_changed_option(job, of_removed, later), *_of_project(job, of_removed, later))
     is_automatic = settings.target == FLUX or settings.argocd.automated
     is_removed = job.effect is Effect.DELETED and job.last  # no sync removes an application
     if not is_automatic and not is_removed and job.effect not in _NO_SYNC:
@@ -96,27 +88,45 @@ def sentences(
     return tuple(found)
 
 
+def _of_project(job: JobChange, was: Settings, later: Settings) -> Iterator[str]:
+    """Yield a sentence if the same commit makes the AppProject forget what is removed."""
+    home = job.renamed_from or job.directory
+    (_, project), _ = home_of(home.environment, later)
+    if _may_stay(job, was, later):
+        effect = "before it deletes the application, the JobSet stays, and a running job continues"
+        yield f"AppProject {project} no longer allows namespace {home.namespace}: if Argo CD applies it {effect}."
+    elif _may_leave_kinds(job, was, later):
+        kinds = ", ".join(kind for kind in job.last_kinds if kind != "JobSet")
+        effect = "before it deletes these objects, they stay in the cluster"
+        yield f"AppProject {project} no longer allows {kinds}: if Argo CD applies it {effect}."
+
+
 def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
     """Return whether the same commit makes the AppProject forget the namespace of a removed job.
 
     Argo CD deletes nothing that the AppProject does not allow: the namespaces that trainc.yaml names, or those with
-    jobs. It may also name a project that environments share.
+    jobs.
     """
     if not _removes_jobset(job) or was.target == FLUX or was.argocd.on_delete != "stop":
         return False
-    home, argocd = (job.renamed_from or job.directory).namespace, later.argocd
-    if argocd.namespaces:
-        is_allowed = argocd.project == DEFAULT or any(fnmatchcase(home, pattern) for pattern in argocd.namespaces)
+    if later.argocd.namespaces:
+        home = (job.renamed_from or job.directory).namespace
+        is_allowed = any(fnmatchcase(home, pattern) for pattern in later.argocd.namespaces)
     else:
-        is_allowed = bool(argocd.project) or not job.last_of_namespace
-    return not is_allowed and bool(argocd.write)
+        is_allowed = not job.last_of_namespace
+    return not is_allowed and _is_written(later)
+
+
+def _is_written(settings: Settings) -> bool:
+    """Return whether render writes the AppProject of an environment."""
+    return bool(settings.argocd.write) and settings.argocd.project != DEFAULT
 
 
 def _may_leave_kinds(job: JobChange, was: Settings, later: Settings) -> bool:
     """Return whether the same commit makes the AppProject forget kinds of removed objects. It always allows JobSets."""
     is_removed = job.effect in (Effect.DELETED, Effect.RENAMED) and job.last
     is_kept = job.effect in _NO_SYNC or (is_removed and was.argocd.on_delete == "keep")
-    by_argocd = FLUX not in (was.target, later.target) and bool(later.argocd.write) and not later.argocd.project
+    by_argocd = FLUX not in (was.target, later.target) and _is_written(later)
     return not is_kept and by_argocd and any(kind != "JobSet" for kind in job.last_kinds)
 
 
@@ -138,7 +148,9 @@ def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iter
         case Effect.CREATED:
             yield f"JobSet {job.name} is created{_start(job)}." if job.name else "The objects are created."
         case Effect.UPDATED:
-            yield _updated(job)
+            may_run = job.had_ttl and job.name and not _is_suspended(job)
+            again = " If its TTL has deleted it, it is created again, and the job runs again."
+            yield _updated(job) + (again if may_run else "")
         case Effect.RERUN:
             yield from _rerun(job, settings)
         case Effect.RENAMED:
@@ -202,9 +214,7 @@ def _updated(job: JobChange) -> str:
         added = frozenset[str]().union(*(_changed_options(change)[1] for change in jobsets))
         if any(option.startswith("argocd.argoproj.io/") for option in added - _SAFEGUARDS):
             pods = "its new annotations for Argo CD, such as Force=true, may delete it and create it again"
-        text = f"JobSet {job.name} is updated in place ({', '.join(sorted(fields))}); {pods}."
-        had_ttl = any(field.path == _TTL and field.old is not None for each in jobsets for field in each.fields)
-        return f"{text} If its TTL has deleted it, it is created again, and the job runs again." if had_ttl else text
+        return f"JobSet {job.name} is updated in place ({', '.join(sorted(fields))}); {pods}."
     if job.directory.job == FOLDER:
         in_place = any(change.effect is Effect.UPDATED for change in job.objects)
         return f"Objects shared by the jobs of the namespace change{' in place' * in_place}."

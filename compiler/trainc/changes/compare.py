@@ -18,7 +18,7 @@ from trainc.admission.update import refused_changes
 from trainc.basics.differences import Change, changes, key_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
-from trainc.changes.cluster import application, keeping, sentences, sync_options
+from trainc.changes.cluster import application, home_of, keeping, sentences, sync_options
 from trainc.changes.model import (
     Difference,
     Directory,
@@ -57,6 +57,7 @@ from trainc.upstream import RUN
 
 _Directories = Mapping[Directory, Tree]
 
+_TTL: Final = ("spec", "ttlSecondsAfterFinished")
 _RUN: Final = re.compile(r"-([1-9][0-9]{0,8})")
 
 
@@ -87,8 +88,9 @@ def compare(
     ours: set[str] = set()
     settings_of = _deciding(old, new, settings, settings if earlier is None else earlier)
     remaining = {application(directory, settings_of[directory]) for directory in new}
-    namespaces = {directory[:2] for directory in new}
-    kinds = {(directory.environment, kind_of(file)) for directory, files in new.items() for file in files}
+    homes = {name: home_of(name, settings.get(name, Settings())) for name in {each.environment for each in settings_of}}
+    namespaces = {(homes[each.environment], each.namespace) for each in new}
+    kinds = {(homes[each.environment][0], kind_of(file)) for each, files in new.items() for file in files}
     unshown = {*old, *new} - {*shown} if shown is not None else set()
     for directory in sorted({*old, *new} - unshown):
         was, now = old.get(directory, {}), new.get(directory, {})
@@ -106,8 +108,9 @@ def compare(
             keeps = keeping(settings_of[directory], last=last)
             job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
             gone = {each.kind for each in job.objects if each.effect is Effect.DELETED}
-            last_kinds = tuple(sorted(kind for kind in gone if (directory.environment, kind.lower()) not in kinds))
-            last_of_namespace = directory[:2] not in namespaces
+            home = homes[directory.environment]
+            last_kinds = tuple(sorted(kind for kind in gone if (home[0], kind.lower()) not in kinds))
+            last_of_namespace = (home, directory.namespace) not in namespaces
             jobs.append(replace(job, last=last, last_of_namespace=last_of_namespace, last_kinds=last_kinds))
             findings += found
     beside = {each: application(each, settings_of[each]) for each in unshown}
@@ -180,7 +183,7 @@ def _compare_directory(
     differing = [file for file in _jobsets_first({*before, *after}) if before.get(file) != after.get(file)]
     for file in differing:
         name = f"out/{directory}/{file}"
-        old, of_old = read(name, before[file], old=True) if file in before else _stored_by_operator(name, before)
+        old, of_old = read(name, before[file], old=True) if file in before else (_stored_by_operator(name, before), ())
         new, of_new = read(name, after[file], old=False) if file in after else (None, ())
         findings += (*of_old, *of_new)
         if (file in before and old is None) or (file in after and new is None):
@@ -216,18 +219,19 @@ def _compare_directory(
         before=demands[0].usage,
         after=demands[1].usage,
         replicated_jobs=replicated_jobs(new.data) if new is not None else (),
+        had_ttl=old is not None and get(old.data, *_TTL) is not None,
     )
     return job, findings
 
 
-def _stored_by_operator(name: str, before: Files) -> tuple[Document | None, tuple[Finding, ...]]:
-    """Return the Secret that the External Secrets Operator has stored with the name of a new one, and findings."""
+def _stored_by_operator(name: str, before: Files) -> Document | None:
+    """Return the Secret that the External Secrets Operator has stored with the name of a new one."""
     folder, _, file = name.rpartition("/")
     other = f"external{file}"
     if not file.startswith("secret-") or other not in before:
-        return None, ()
-    external, findings = read(f"{folder}/{other}", before[other], old=True)
-    return (None if external is None else replace(external, data=operator_secret(external.data))), findings
+        return None
+    external, _ = read(f"{folder}/{other}", before[other], old=True)
+    return None if external is None else replace(external, data=operator_secret(external.data))
 
 
 def _jobsets_first(files: Iterable[str]) -> list[str]:

@@ -116,9 +116,9 @@ class JobChange(Struct, frozen=True):
 
     ``old_name`` and ``name`` are those of the JobSet, empty without one. ``application`` is the one that syncs it,
     ``cluster`` has sentences about what the cluster does, ``annotation`` makes a refused change possible. ``last``: the
-    application has no other directory. ``last_of_namespace``: nor has the namespace. ``last_kinds`` are the kinds of
-    removed objects of which the environment has no others. ``runtime`` is the runtime's file, ``queue`` Kueue's, empty
-    without one.
+    application has no other directory. ``last_of_namespace``: nor has the namespace, in all environments of the
+    AppProject. ``last_kinds`` are the kinds of removed objects of which these environments have no others. ``had_ttl``:
+    its TTL may have deleted the JobSet. ``runtime`` is the runtime's file, ``queue`` Kueue's, empty without one.
     """
 
     directory: Directory
@@ -141,6 +141,7 @@ class JobChange(Struct, frozen=True):
     last: bool = False
     last_of_namespace: bool = False
     last_kinds: tuple[str, ...] = ()
+    had_ttl: bool = False
 
 
 class Total(NamedTuple):

@@ -243,12 +243,12 @@ def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
     for name in as_object(after.get("environments")):
         now, was = read_settings(after, name), others.get(name)
         limits = _namespaces(was) if was is not None else _limits(others.values(), now)
-        found = [*_more_namespaces(limits, _namespaces(now))]
-        if was is not None:
-            found += _other_files(was, now)
+        origin: dict[Path, str] = {}
         if was is None or was.target != now.target or not _origin(was):
-            found += _new_origin(others.values(), now)
-        for path, message in found:
+            origin |= _new_origin(others.values(), now)
+        if was is not None:
+            origin |= _other_files(was, now)
+        for path, message in (*_more_namespaces(limits, _namespaces(now)), *origin.items()):
             yield _option(after, name, path), f"environment {name}: {message}"
     folder, old_folder = after.get("folder") or "none", before.get("folder") or "none"
     if folder != old_folder:
@@ -310,13 +310,19 @@ def _other_files(was: Settings, now: Settings) -> Weaker:
             yield (tool, "repoURL"), "argocd.repoURL changed"
         if old.revision != new.revision:
             yield (tool, "revision"), f"argocd.revision changed from {old.revision} to {new.revision}"
-        if new.hydrator and new.hydrator.branch != (branch := old.hydrator.branch if old.hydrator else "none"):
-            yield (tool, "hydrator", "branch"), f"argocd.hydrator.branch changed from {branch} to {new.hydrator.branch}"
+        if _branch(old) != _branch(new):
+            change = f"argocd.hydrator.branch changed from {_branch(old)} to {_branch(new)}"
+            yield (tool, "hydrator", "branch"), change
         if new.hydrator and not _is_staged(new) and _is_staged(old):
             path, branch = (tool, "hydrator", "staging"), new.hydrator.branch
             yield path, f"what Argo CD commits to {branch} no longer has to be merged from argocd.hydrator.staging"
     if tool == "flux" and now.target == tool and was.flux.source != now.flux.source:
         yield (tool, "source"), f"flux.source changed from {was.flux.source} to {now.flux.source}"
+
+
+def _branch(argocd: ArgoCD) -> str:
+    """Return the branch to which the hydrator commits, if there is one."""
+    return argocd.hydrator.branch if argocd.hydrator else "none"
 
 
 def _is_staged(argocd: ArgoCD) -> bool:
@@ -341,10 +347,10 @@ def _origin(settings: Settings) -> Mapping[tuple[str, ...], str]:
         return {}
     project = DEFAULT if argocd.project == DEFAULT else "its own"
     values = {"repoURL": argocd.repo_url, "revision": argocd.revision, "project": project}
-    found: dict[tuple[str, ...], str] = {("argocd", key): value for key, value in values.items()}
-    if argocd.hydrator:
-        found["argocd", "hydrator", "branch"] = argocd.hydrator.branch
-    return found
+    return {
+        **{("argocd", key): value for key, value in values.items()},
+        ("argocd", "hydrator", "branch"): _branch(argocd),
+    }
 
 
 def _restarting(before: Revision, after: Revision, config: Document) -> Iterator[Finding]:

@@ -189,14 +189,13 @@ class Side(Struct, frozen=True, eq=False):
 def _difference(old: Side, new: Side, names: Collection[str], config: Config, root: Path) -> Difference:
     """Return the difference of two sides, or of the part that ``names`` select, without what is stale."""
     before, after = select(old.output, new.output, names)
-    environments = {name.split("/")[1] for name in (*before, *after)}
     earlier, settings = (
-        {name: read_settings(data, name) for name in sorted(environments & as_object(data.get("environments")).keys())}
+        {name: read_settings(data, name) for name in as_object(data.get("environments"))}
         for data in (old.inputs.config if old.inputs.is_valid else new.inputs.config, new.inputs.config)
     )
     there = {name: kind for name, kind in new.there.items() if not names or is_below(name, names)}
     shown = {*directories(before), *directories(after)} if names else None
-    if shown is not None:  # what happens to them depends on what else is in their applications and namespaces
+    if shown is not None:  # what happens to them depends on what else is in their applications and AppProjects
         before, after = {**beside(shown, old.output), **before}, {**beside(shown, new.output), **after}
     kept = kept_applications(config.data, None if new.inputs.name else root)
     exceptions = unmanaged(config.data)

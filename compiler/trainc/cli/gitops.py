@@ -62,12 +62,10 @@ def argocd(*, environment: str | None, health: bool, plugin: bool, root: Path, r
         _print(map(health_checks, sorted(namespaces)))
         return status
     sharing = () if reporter.fails(findings) else sharing_projects(config, environments)
-    findings = (*findings, *without_repository(config, (*environments, *sharing)))
-    status, outcome = _compile(root, config, (*environments, *sharing), findings, reporter)
+    findings = (*findings, *without_repository(config, sharing))
+    status, outcome = _compile(root, config, sharing, findings, reporter)
     if outcome is not None:
-        found = trees(config, outcome)
-        chosen, others = ([tree for tree in found if tree.environment in names] for names in (environments, sharing))
-        _print(argocd_objects(chosen, others))
+        _print(argocd_objects(trees(config, outcome), environments))
     return status
 
 

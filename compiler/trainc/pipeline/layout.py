@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from trainc.basics.jsonvalues import JsonObject, get
@@ -75,16 +75,17 @@ def file_names(objects: Objects) -> list[str]:
 _SOURCES = ("trainc.yaml and jobs/",)
 
 
-def argocd_objects(trees: Iterable[Tree], sharing: Iterable[Tree] = ()) -> tuple[JsonObject, ...]:
+def argocd_objects(trees: Iterable[Tree], environments: Collection[str] | None = None) -> tuple[JsonObject, ...]:
     """Return AppProjects, ApplicationSets and the additions to argocd-cm, in the order in which they can be applied.
 
-    ``sharing`` are further trees of the same AppProjects. Raises ValueError for a tree without argocd.repoURL.
+    With ``environments``, other trees only add to the AppProjects. Raises ValueError for a tree without argocd.repoURL.
     """
     from trainc.gitops.argocd import applicationset, health_checks, projects
 
     trees = tuple(trees)
-    namespaces = sorted({tree.settings.argocd.namespace for tree in trees})
-    return (*projects((*trees, *sharing)), *map(applicationset, trees), *map(health_checks, namespaces))
+    chosen = [tree for tree in trees if environments is None or tree.environment in environments]
+    namespaces = sorted({tree.settings.argocd.namespace for tree in chosen})
+    return (*projects(trees), *map(applicationset, chosen), *map(health_checks, namespaces))
 
 
 def argocd_files(trees: Iterable[Tree]) -> dict[str, bytes]:

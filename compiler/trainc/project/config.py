@@ -169,11 +169,10 @@ def _without_repository(document: Document, data: JsonObject, name: str) -> Iter
 
 
 def sharing_projects(config: Config, environments: Iterable[str]) -> tuple[str, ...]:
-    """Return the other environments that name the AppProject of one of ``environments``."""
-    of_all = {name: project for name in config.environments if (project := _project(config.data, name))}
-    chosen = {*environments}
-    wanted = {of_all[name] for name in chosen & of_all.keys()}
-    return tuple(name for name, project in of_all.items() if project in wanted and name not in chosen)
+    """Return ``environments`` and those that name the AppProject of one of them, in the order of trainc.yaml."""
+    of_all = {name: _project(config.data, name) or name for name in config.environments}
+    wanted = {of_all[name] for name in environments}
+    return tuple(name for name, project in of_all.items() if project in wanted)
 
 
 def _project(data: JsonObject, name: str) -> tuple[str, str] | None:

@@ -136,14 +136,17 @@ def top_of(folder: Path) -> Path | None:
 
 
 def may_be_sparse(folder: Path) -> bool:
-    """Return whether a folder is in a git repository that may be checked out only in part."""
+    """Return whether a folder is in a git repository that may be checked out only in part; not if it is unreadable."""
     top = top_of(Path(os.path.realpath(folder)))
     if top is None:
         return False
     home = top / _GIT
-    if home.is_file():  # it has the path, as in a linked working tree
-        home = top / os.fsdecode(read_regular(home) or b"").removeprefix("gitdir: ").strip()
-    return (home / "info/sparse-checkout").exists()
+    try:
+        if home.is_file():  # it has the path, as in a linked working tree
+            home = top / os.fsdecode(read_regular(home) or b"").removeprefix("gitdir: ").strip()
+        return (home / "info/sparse-checkout").exists()
+    except OSError:  # a repository of another user, for example
+        return False
 
 
 OWNED: Final = f"# {HEADER}".encode()

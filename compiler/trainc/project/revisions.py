@@ -43,8 +43,11 @@ _ENVIRONMENT: Final = {
     "GIT_TERMINAL_PROMPT": "0",
 }
 _PATTERNS: Final = ("GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS")
-_PLACE: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
-"""The variables with which git finds a repository. Hooks have them, and they are for the repository of the hook."""
+_PLACE: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE")
+"""The variables with which git finds a repository. Hooks have them, and they are for the repository of the hook.
+
+Without that of the index, a hook of the same repository sees the index before 'git commit PATH', with the same names.
+"""
 
 _NO_CONTENT: Final = "fetch the content of the revision first: this clone is partial, or damaged"
 

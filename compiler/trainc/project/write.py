@@ -21,7 +21,7 @@ import msgspec
 from trainc.basics.jsonvalues import JsonObject
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
-from trainc.inputs.settings import read_settings
+from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import Content, bytes_of, writable
 from trainc.project.files import (
@@ -215,9 +215,12 @@ def kept_applications(config: JsonObject, root: Path | None = None) -> Callable[
 
         return index_of(root, OUT) or () if root is not None else ()
 
+    @cache
+    def settings(environment: str) -> Settings:
+        return read_settings(config, environment)
+
     def folder_of(name: str) -> str:
-        environment = name.partition("/")[2].partition("/")[0]
-        folder = application_folder(name, read_settings(config, environment))
+        folder = application_folder(name, settings(name.partition("/")[2].partition("/")[0]))
         return folder if folder and (not index() or name in index()) else ""
 
     return folder_of
