@@ -19,13 +19,13 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object,
 from trainc.basics.regex import lazy
 from trainc.documents.classify import (
     CLUSTER_SCOPED,
-    COMPANIONS,
     POLICIES,
     RUNTIMES,
     SUPERSEDED,
     TRAINJOB,
     Documents,
     Key,
+    is_companion,
 )
 from trainc.findings import Finding, Related, report
 from trainc.gitops import flux
@@ -54,11 +54,11 @@ BELOW: Final = "runtimes/"
 _OF_POLICIES: Final = "policies/"
 READ: Final = frozenset(
     (
-        *(TRAINJOB, *RUNTIMES, *COMPANIONS, *POLICIES, "CustomResourceDefinition"),
+        *(TRAINJOB, *RUNTIMES, *POLICIES, "CustomResourceDefinition"),
         *("Namespace", "PriorityClass", "Secret", "JobSet", "PodGroup"),
     )
 )
-"""The kinds of documents that trainc uses."""
+"""The kinds of documents that trainc uses, besides companions."""
 
 _NAME: Path = ("metadata", "name")
 _NAMESPACE: Path = ("metadata", "namespace")
@@ -69,6 +69,7 @@ _NOT_IN_WINDOWS: Final = lazy(r'[\x00-\x1f<>:"\\|?*]')
 https://learn.microsoft.com/windows/win32/fileio/naming-a-file"""
 
 
+_BESIDE: Final = "put it into the file of a runtime whose jobs need it"
 _ONE_FOLDER: Final = "leave out its namespace, map no two namespaces to one, or apply the object separately"
 
 
@@ -101,7 +102,7 @@ def share(
     found: dict[Identity, Shared] = {}
     findings: list[Finding] = []
     for key, document in stored.items():
-        if document.data["kind"] not in COMPANIONS or document.source not in used:
+        if not is_companion(document) or document.source not in used:
             continue
         if document.data["kind"] in CLUSTER_SCOPED:
             kind, name = document.data["kind"], str(get(document.data, *_NAME))
@@ -176,7 +177,7 @@ def overwritten_params(
     """
     of_runtimes, generated = {identify(one.obj.data): one for one in shared}, {one.identity for one in objects}
     for document in stored.values():
-        if document.data["kind"] not in COMPANIONS or not document.source.name.startswith(_OF_POLICIES):
+        if not is_companion(document) or not document.source.name.startswith(_OF_POLICIES):
             continue
         key = _, kind, namespace, name = identify(document.data)
         label = f"{kind} {namespace}/{name}"
@@ -201,7 +202,7 @@ def unused_resources(
     files = {runtime.source for runtime in runtimes} - used
     found: dict[Source, list[Document]] = {}
     for document in documents:
-        if document.data["kind"] in COMPANIONS and document.source in files:
+        if is_companion(document) and document.source in files:
             found.setdefault(document.source, []).append(document)
     kinds = {source: ", ".join(dict.fromkeys(str(d.data["kind"]) for d in group)) for source, group in found.items()}
     return tuple(
@@ -230,10 +231,13 @@ def unread_resources(
         kind = str(document.data["kind"])
         key = str(document.data["apiVersion"]).rpartition("/")[0], kind
         below = document.source.name.startswith(BELOW) and key not in defined
+        beside = document.source in files
         reported = (document.source.name, document.index) in named or key in SUPERSEDED
-        if (document.source in files or below) and not reported and kind not in read:
+        is_read = beside if is_companion(document) else kind in read
+        if (beside or below) and not reported and not is_read:
             message = f"trainc does not write {kind} {get(document.data, *_NAME)} to out/"
-            found.append(report(LEFT_OUT, document, ("kind",), message, found=kind))
+            hint = _BESIDE if is_companion(document) and kind not in CLUSTER_SCOPED else None
+            found.append(report(LEFT_OUT, document, ("kind",), message, found=kind, hint=hint))
     return tuple(found)
 
 
