@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from trainc.admission.base_revision import Identity, identify
 from trainc.admission.native import CLAIM_DEFAULTS
 from trainc.basics.differences import same
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, paths
+from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get, paths
 from trainc.basics.regex import lazy
 from trainc.documents.classify import (
     CLUSTER_SCOPED,
@@ -30,13 +30,13 @@ from trainc.documents.classify import (
 from trainc.findings import Finding, Related, report
 from trainc.gitops import flux
 from trainc.gitops.base import NOT_APPLIED, not_allowed, option_origin, sync_obstacles
-from trainc.gitops.patches import go_encoded, patched_companion, problems
+from trainc.gitops.patches import bound, go_encoded, patched_companion, problems
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
 from trainc.plugins.model import Object, Origin
 from trainc.plugins.origins import nearest
-from trainc.upstream import RBAC_GROUP, SERVER_FIELDS
+from trainc.upstream import SERVER_FIELDS
 
 FOLDER: Final = "0-shared"
 """The folder of a namespace's companions. It is not the name of a job, since those start with a letter."""
@@ -119,7 +119,7 @@ def share(
         for namespace in sorted(folders):
             findings += _applied_twice(document, namespace, folders[namespace], options)
             emitted = _emitted(document, namespace, home, options)
-            one = Shared(_bound_again(patched_companion(emitted, options), emitted), namespace, document)
+            one = Shared(patched_companion(emitted, options), namespace, document)
             first = found.setdefault(identify(one.obj.data), one)
             if first.obj.data != one.obj.data:
                 message = f"{one.obj.kind} {one.namespace}/{one.obj.name} is defined twice, with different content"
@@ -264,10 +264,11 @@ def _emitted(document: Document, namespace: str, home: str, options: Options) ->
         if target == "argocd":
             metadata["annotations"] = _kept(as_object(metadata.get("annotations")))
         data = {**data, "spec": {**CLAIM_DEFAULTS, **as_object(data.get("spec"))}}
-    if data["kind"] == "RoleBinding":
-        data = _bound(data, namespace, home, options.settings.namespaces)
     emitted: JsonObject = {key: value for key, value in go_encoded(data).items() if key != "status"}
     emitted["metadata"] = metadata
+    if data["kind"] == "RoleBinding":
+        kept = {home: home} if namespace == home else {}
+        emitted = bound(emitted, {**options.settings.namespaces, **kept})
     if target == "flux":
         emitted = flux.annotated(emitted)
 
@@ -294,30 +295,6 @@ def _kept(annotations: JsonObject) -> JsonObject:
         added = [option for option in options.split(",") if option.partition("=")[0] not in names]
         kept[key] = ",".join([*([own] if own else []), *added])
     return {**kept, **{key: value for key, value in annotations.items() if key not in KEPT}}
-
-
-def _bound(data: JsonObject, namespace: str, home: str, renamed: Mapping[str, str]) -> JsonObject:
-    """Return a RoleBinding with the namespaces of its service accounts in the cluster."""
-    subjects: list[Json] = []
-    for subject in map(as_object, as_list(data.get("subjects"))):
-        found = subject.get("namespace")
-        if subject.get("kind") != "ServiceAccount":
-            subjects.append({**subject, "apiGroup": subject.get("apiGroup") or RBAC_GROUP})
-        elif not found or found == home:
-            subjects.append({**subject, "namespace": namespace})
-        else:
-            subjects.append({**subject, "namespace": renamed.get(str(found), str(found))})
-    reference = as_object(data.get("roleRef"))
-    reference = {**reference, "apiGroup": reference.get("apiGroup") or RBAC_GROUP}
-    return {**data, "roleRef": reference, **({"subjects": subjects} if subjects else {})}
-
-
-def _bound_again(patched: Object, emitted: Object) -> Object:
-    """Return a patched companion; new subjects of a RoleBinding get the namespace of the RoleBinding."""
-    if patched is emitted or patched.kind != "RoleBinding":
-        return patched
-    namespace = str(get(patched.data, "metadata", "namespace"))
-    return replace(patched, data=_bound(patched.data, namespace, namespace, {}))
 
 
 def without_namespace(documents: Documents, loaded: Iterable[Document]) -> frozenset[Key]:
