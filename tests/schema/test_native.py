@@ -10,8 +10,8 @@ from native_cases import ask, bases, changed, load, resource_of
 from oracle import gotools
 from trainc.admission.native import faults_of
 from trainc.basics.jsonvalues import dotted
-from trainc.schema.inputs import COMPANION, kinds_of
 from trainc.schema import Resource, admit, unknown_field_hint
+from trainc.schema.inputs import COMPANION, kinds_of
 from trainc.schema.kinds import BUILT_IN
 
 OFF = ("clusterTrustBundle", "image")
