@@ -128,7 +128,19 @@ def share(
             elif first is one:
                 findings += problems(options, document, one.obj)
                 findings += _not_applied(one, options)
-    return tuple(found[key] for key in sorted(found)), tuple(findings)
+    shared = tuple(found[key] for key in sorted(found))
+    return shared, (*findings, *_in_one_file(shared))
+
+
+def _in_one_file(shared: Iterable[Shared]) -> Iterator[Finding]:
+    """Report companions whose files have one name where case does not count: names of Roles may have capitals."""
+    first: dict[tuple[str, str, str], Shared] = {}
+    for one in shared:
+        other = first.setdefault((one.obj.kind, one.namespace, one.obj.name.casefold()), one)
+        if other is not one:
+            message = f"{one.obj.kind} {one.namespace}/{one.obj.name} differs only in case from {other.obj.name}"
+            related = (Related("defined here", other.document, _NAME),)
+            yield report("TC608", one.document, _NAME, message, found=one.obj.name, related=related)
 
 
 def _applied_twice(document: Document, namespace: str, folders: set[str], options: Options) -> Iterator[Finding]:
