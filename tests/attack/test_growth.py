@@ -20,15 +20,19 @@ from json import dumps
 from pathlib import Path
 
 import pytest
-from growing_texts import numbered
+from growing_texts import JOB, Input, listed, numbered, one, several
 from growth import KINDS, made, measure, warm_up
 
 from effort import some
+from trainc import Options, compile
+from trainc.admission.rules import Rule
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.changes import compare, safeguards
 from trainc.checks.created_pods import created_objects
 from trainc.documents.load import load
+from trainc.gitops.images import is_required
 from trainc.inputs.options import Revision
+from trainc.inputs.settings import Settings
 from trainc.inputs.source import Source
 from trainc.kube.merge import merge
 from trainc.kube.pods import default_template
@@ -38,6 +42,7 @@ from trainc.migrate.jobs import new_runtime
 from trainc.migrate.runtimes import Runtimes
 from trainc.migrate.trees import mapping
 from trainc.project.files import OWNED
+from trainc.project.fixing import diff_text
 
 PAGE = Path(__file__).parents[2] / "docs/trust.md"
 MOST = 9
@@ -115,6 +120,57 @@ def test_the_difference_of_four_times_the_fields_takes_about_four_times_the_work
         return time.process_time() - start
 
     assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))
+
+
+def test_the_edits_of_many_jobs_in_one_file() -> None:
+    """Each line could be searched for the secrets of each job, and for equal lines in the rest of the file."""
+
+    def seconds(size: int) -> float:
+        edited = JOB.replace("spec:", "spec:\n  trainer: {numNodes: 2}")
+        old, new = ({"j.yaml": Source("j.yaml", several(job, size))} for job in (JOB, edited))
+        start = time.process_time()
+        assert diff_text(old, new).count("\n+") == size + 1
+        return time.process_time() - start
+
+    assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))
+
+
+def test_the_refused_changes_of_many_variables() -> None:
+    """For each change, its input at the base could be admitted again, and searched for the variable."""
+
+    def seconds(size: int) -> float:
+        def files(value: str) -> dict[str, str]:
+            runtime = listed("env", f"{{name: ANUMBER, value: {value}NUMBER}}", size).partition("---\n")[0]
+            return {"runtimes/many.yaml": runtime, "jobs/a/one.yaml": one(runtime="many")}
+
+        before = files("x")
+        (jobset,) = compile([Source(name, text) for name, text in before.items()], Options()).files.values()
+        settings = {"trainc.yaml": "environments: {prod: {}}\n"}
+        committed = {**before, **settings, "out/prod/a/one/jobset-one.yaml": jobset.decode()}
+        command = ("validate", "--base=HEAD", "--no-cache", "--jobs=1")
+        run = measure(Input(files("y"), command, committed=committed))
+        assert "TC204" in run.codes
+        return run.seconds
+
+    warm_up()
+    assert any(seconds(1600) <= MOST * max(seconds(400), LEAST) for _ in range(3))
+
+
+def test_a_rule_that_names_the_old_value_often() -> None:
+    """From each name, its text could be searched to the end."""
+    rule = Rule({"rule": "oldSelf != self || " * 5000 + "self == 'a'"}, lambda: pytest.fail("not needed"))
+    start = time.process_time()
+    assert rule.runs_on_create
+    assert time.process_time() - start < LEAST
+
+
+def test_an_image_that_may_come_from_many_registries() -> None:
+    """Each of its names could be compared with each name that lock.required has."""
+    registries = {f"r.com/{number}": "s.com/b" for number in range(3000)}
+    settings = Settings(registries=registries, lock_required=tuple(f"q.com/{number}" for number in range(3000)))
+    start = time.process_time()
+    assert not is_required("s.com/b/a:1", settings)
+    assert time.process_time() - start < 1
 
 
 def test_the_pods_of_many_replicated_jobs() -> None:

@@ -249,7 +249,7 @@ def test_a_part_of_an_application_with_a_refused_job() -> None:
     )
     before = {**jobset("kept", {}), **jobset("gone", {}), **jobset("refused", {}), "out/prod/b/x/jobset-x.yaml": b""}
     after = {**annotated("kept", {"a": "b"}), **jobset("refused", {"image": "x:2"})}
-    assert {file.split("/")[3] for file in beside({kept, gone}, before)} == {"refused"}
+    assert {file.split("/")[3] for file in beside({kept, gone}, before)} == {"refused", "x"}
     found = compare(before, after, settings, shown={kept, gone})
     assert [(job.directory, job.effect.value) for job in found.jobs] == [(gone, "held"), (kept, "held")]
     assert found.totals.all.before.jobs == 2
@@ -257,7 +257,8 @@ def test_a_part_of_an_application_with_a_refused_job() -> None:
     found = compare(before, after, settings, shown={kept, gone})
     assert [job.effect.value for job in found.jobs] == ["deleted", "updated"]
     assert found.jobs[0].cluster == ("JobSet gone is pruned, which stops it if it is still running.",)
-    assert beside({other}, before) == {}
+    assert {file.split("/")[3] for file in beside({other}, before)} == {"kept", "gone", "refused"}
+    assert beside({Directory("dev", "a", "kept")}, before) == {}
 
 
 @pytest.mark.parametrize(
@@ -266,6 +267,7 @@ def test_a_part_of_an_application_with_a_refused_job() -> None:
         ({"write": "deploy"}, {}, True),
         ({"write": "deploy"}, jobset("other", {"image": "x:2"}), False),
         ({"write": "deploy", "namespaces": ["a"]}, {}, False),
+        ({"write": "deploy", "namespaces": ["b", "team-*"]}, {}, True),
         ({"write": "deploy", "onDelete": "keep"}, {}, False),
         ({}, {}, False),
     ],
@@ -281,43 +283,99 @@ def test_the_last_job_of_a_namespace_that_the_project_forgets(
     )
 
 
-def settings_with(**argocd: Any) -> dict[str, Settings]:
-    config = {"environments": {"prod": {"argocd": {"repoURL": "https://example.com/x.git", **argocd}}}}
-    return {"prod": read_settings(config, "prod")}
+@pytest.mark.parametrize(
+    ("argocd", "others", "may_stay"),
+    [
+        ({"write": "deploy"}, {}, True),
+        ({"write": "deploy", "per": "namespace"}, {}, True),
+        ({"write": "deploy"}, jobset("more", {}, "x\n"), False),
+        ({"write": "deploy", "onDelete": "keep"}, {}, False),
+        ({}, {}, False),
+    ],
+)
+def test_the_last_object_of_a_kind_that_the_project_forgets(
+    argocd: dict[str, Any], others: dict[str, bytes], may_stay: bool
+) -> None:
+    other = {**jobset("other", {"image": "x:2"}), **others}
+    settings = options_of({"prod": {"argocd": {"namespaces": ["a"], **argocd}}})
+    (job,) = compare({**other, **jobset("train", {}, "x\n")}, other, settings).jobs
+    sentence = (
+        "AppProject trainc-prod no longer allows ConfigMap: if Argo CD applies it before it deletes these objects, they"
+        " stay in the cluster."
+    )
+    assert (sentence in job.cluster) is may_stay
+
+
+def options_of(environments: dict[str, Any]) -> dict[str, Settings]:
+    return {name: read_settings({"environments": environments}, name) for name in environments}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentences"),
+    [
+        (
+            {"argocd": {"onDelete": "keep"}},
+            {},
+            (
+                "With onDelete: keep, JobSet train stays in the cluster; if it is running, it continues.",
+                "onDelete changes from keep to stop in the same commit: if Argo CD applies that first, a running job is"
+                " stopped.",
+            ),
+        ),
+        (
+            {},
+            {"argocd": {"onDelete": "keep"}},
+            (
+                "The application and JobSet train are deleted, which stops the job if it is still running.",
+                "onDelete changes from stop to keep in the same commit: if Argo CD applies that first, the JobSet"
+                " stays, and a running job continues.",
+            ),
+        ),
+        (
+            {"target": "flux", "flux": {"onDelete": "keep"}},
+            {"target": "flux"},
+            ("With onDelete: keep, JobSet train stays in the cluster; if it is running, it continues.",),
+        ),
+    ],
+)
+def test_an_application_is_removed_as_it_was_before_the_change(
+    old: dict[str, Any], new: dict[str, Any], sentences: tuple[str, ...]
+) -> None:
+    before, earlier = jobset("train", {}), options_of({"prod": old})
+    (job,) = compare(before, {}, options_of({"prod": new}), earlier=earlier).jobs
+    assert job.cluster == sentences
+    (job,) = compare(before, {}, {}, earlier=earlier).jobs  # the environment is removed, too
+    assert job.cluster == sentences[:1]
+    (job,) = compare(before, jobset("other", {}), options_of({"prod": new}), earlier=earlier).jobs
+    assert job.effect.value == "renamed"
+    assert {*sentences} < {*job.cluster}
+
+
+def test_a_removed_environment_of_flux_keeps_what_flux_keeps() -> None:
+    before = annotated("train", {"kustomize.toolkit.fluxcd.io/prune": "disabled"})
+    (job,) = compare(before, {}, {}, earlier=options_of({"prod": {"target": "flux"}})).jobs
+    assert job.effect.value == "kept"
+
+
+def test_a_job_that_moves_from_or_to_a_namespace_with_a_refused_job() -> None:
+    """Each namespace is an application: what is held in one is applied in the other."""
+    moved = {name.replace("/a/", "/b/"): data.replace(b'"a"', b'"b"') for name, data in jobset("train", {}).items()}
+    settings = options_of({"prod": {"argocd": {"per": "namespace"}}})
+    refused = jobset("refused", {}), jobset("refused", {"image": "x:2"})
+    for before, after in ((jobset("train", {}), moved), (moved, jobset("train", {}))):
+        found = compare({**before, **refused[0]}, {**after, **refused[1]}, settings).jobs
+        effects = {job.directory.namespace: job.effect.value for job in found if job.directory.job == "train"}
+        assert effects == {"a": "held", "b": "created" if after is moved else "deleted"}
+    found = compare({**jobset("train", {}), **refused[0]}, {**moved, **refused[0]}, settings)
+    assert ([job.effect.value for job in found.jobs], found.unchanged) == (["renamed"], 1)
 
 
 @pytest.mark.parametrize("project", [None, "jobs"])
 def test_the_last_job_of_a_namespace_that_trainc_yaml_no_longer_lists(project: str | None) -> None:
-    options = {"write": "deploy", **({"project": project} if project else {})}
-    was, now = settings_with(namespaces=["a", "b"], **options), settings_with(namespaces=["b*"], **options)
-    (job,) = compare(jobset("train", {}), {}, now, deployed=was).jobs
+    argocd = {"write": "deploy", **({"project": project} if project else {})}
+    was, now = (options_of({"prod": {"argocd": {**argocd, "namespaces": names}}}) for names in (["a", "b"], ["b*"]))
+    (job,) = compare(jobset("train", {}), {}, now, earlier=was).jobs
     assert job.cluster[1].startswith(f"AppProject {project or 'trainc-prod'} no longer allows namespace a:")
-
-
-STOPPED = "The application and JobSet train are deleted, which stops the job if it is still running."
-KEPT = "With onDelete: keep, JobSet train stays in the cluster; if it is running, it continues."
-
-
-@pytest.mark.parametrize(
-    ("was", "now", "expected"),
-    [
-        (settings_with(), settings_with(onDelete="keep"), STOPPED),
-        (settings_with(onDelete="keep"), settings_with(), KEPT),
-        (settings_with(onDelete="keep"), {}, KEPT),
-        (
-            {"prod": read_settings({"environments": {"prod": {"target": "flux"}}}, "prod")},
-            {},
-            STOPPED.replace("application", "Kustomization"),
-        ),
-    ],
-)
-def test_a_removed_job_is_deleted_as_it_was_deployed(
-    was: dict[str, Settings], now: dict[str, Settings], expected: str
-) -> None:
-    (job,) = compare(jobset("train", {}), {}, now, deployed=was).jobs
-    assert job.cluster == (expected,)
-    (job,) = compare(jobset("train", {"args": ["train"]}), jobset("other", {"args": ["other"]}), now, deployed=was).jobs
-    assert job.effect.value == "renamed" and job.cluster[1] == expected
 
 
 @pytest.mark.parametrize(("old", "new", "again"), [(60, None, True), (60, 90, True), (None, 60, False)])

@@ -13,7 +13,7 @@ from trainc.documents.load import load
 from trainc.findings import Related, report
 from trainc.findings.display import VALUE_WIDTH
 from trainc.findings.formats import FORMATS
-from trainc.findings.redaction import MASK, index, redact
+from trainc.findings.redaction import MASK, index, masked_lines, redact
 from trainc.findings.secrets import Hidden, hidden, is_secret, looks_secret
 from trainc.inputs.source import Document
 
@@ -324,3 +324,26 @@ def test_nothing_of_a_whole_value_is_left(value: str, before: str, after: str) -
 def test_any_data_is_walked(data: Json) -> None:
     for value in hidden_in(as_document({"kind": "Secret", "token": data})):
         assert value.text
+
+
+FOLDED = """\
+kind: TrainJob
+apiVersion: trainer.kubeflow.org/v1alpha1
+metadata: {name: a}
+spec:
+  trainer:
+    env:
+    - name: HF_TOKEN
+      value: >-
+        abcd efgh
+        ijkl
+"""
+
+
+def test_a_secret_at_the_end_of_a_document_masks_no_line_of_the_next_one() -> None:
+    other = "kind: TrainJob\napiVersion: trainer.kubeflow.org/v1alpha1\nmetadata: {name: b}\n"
+    text = f"{FOLDED}---\n{other}---\n{FOLDED}---\n{other}"
+    documents, _ = load(Source("job.yaml", text))
+    assert len(documents) == 4
+    shown = FOLDED.replace(">-\n        abcd efgh\n        ijkl", "***\n***\n***") + f"---\n{other}"
+    assert "\n".join(masked_lines(documents, text.split("\n"))) == f"{shown}---\n{shown}"

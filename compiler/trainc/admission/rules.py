@@ -29,7 +29,8 @@ from trainc.schema.structural import compiled
 
 # The rules of a schema
 
-_COMPARES = lazy(r"[^'\"/]*(?<![\w.])oldSelf\b[^'\"/]*\Z")
+_OLD_SELF = lazy(r"(?<![\w.])oldSelf\b")
+_TEXT_OR_COMMENT = lazy("['\"/]")
 
 
 class Rule(msgspec.Struct, frozen=True, eq=False):
@@ -46,7 +47,8 @@ class Rule(msgspec.Struct, frozen=True, eq=False):
     @property
     def runs_on_create(self) -> bool:
         """Whether it may run without an old value: unless it plainly refers to oldSelf, outside texts and comments."""
-        return self.optional_old or not _COMPARES.match(str(self.spec.get("rule", "")))
+        rule = str(self.spec.get("rule", ""))
+        return self.optional_old or _OLD_SELF.search(rule) is None or _TEXT_OR_COMMENT.search(rule) is not None
 
     @property
     def label(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from trainc.basics.jsonvalues import Json, Path, as_object, get, replaced
+from trainc.basics.memo import remembering
 
 KEYS = ("name", "mountPath", "containerPort", "key", "manager")
 """The keys of list items, in order of preference."""
@@ -137,6 +138,20 @@ def key_of(item: Json) -> tuple[str, Json] | None:
     return None
 
 
+def _place_key(item: Json) -> tuple[str, Json] | None:
+    """Return what identifies a list item: its key, or for a scalar itself; None for other values."""
+    return key_of(item) or (None if isinstance(item, dict | list) else ("", item))
+
+
+def _first_places(items: list[Json]) -> dict[tuple[str, Json], int]:
+    """Return the index of the first of the items that have the same key, by key."""
+    keys = ((_place_key(items[index]), index) for index in range(len(items) - 1, -1, -1))
+    return {key: index for key, index in keys if key is not None}
+
+
+_places = remembering(_first_places)
+
+
 def counterpart(value: Json, root: Json, path: Path) -> Path:
     """Return the path in value that corresponds to path in root, as far as it exists; list items match by key."""
     out: list[str | int] = []
@@ -147,12 +162,15 @@ def counterpart(value: Json, root: Json, path: Path) -> Path:
             root, value = root.get(step), value[step]
             out.append(step)
         elif isinstance(root, list) and isinstance(step, int) and isinstance(value, list):
-            item, key = root[step], key_of(root[step])
-            alike = [other == item if key is None else key_of(other) == key for other in value]
-            if True not in alike:
+            root = root[step]
+            if (key := _place_key(root)) is not None:
+                at = _places(value).get(key)
+            else:
+                at = value.index(root) if root in value else None
+            if at is None:
                 break
-            root, value = item, value[alike.index(True)]
-            out.append(alike.index(True))
+            value = value[at]
+            out.append(at)
         else:
             break
     return tuple(out)

@@ -175,7 +175,7 @@ def _declared_type(schema: Schema, name: str) -> Type | None:
 # durations
 
 _LOCAL = lazy(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?")
-_NUMBER_AND_UNIT = lazy(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)")
+_NUMBER_AND_UNIT = lazy(r"(?<![0-9])([0-9]++)[\t\n\f\r ]*+([A-Za-zµ]+)")
 _NO_BASE64 = lazy(r"[^A-Za-z0-9_=\r\n-]|=(?=[^=\r\n])")
 _SCALA_UNITS = (
     (1, ("ns",), "nano"),

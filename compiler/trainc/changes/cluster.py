@@ -41,12 +41,12 @@ def application(directory: Directory, settings: Settings) -> str:
 
 
 def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
-    """Return the files of a tree in other directories than those chosen, in the same namespaces."""
-    namespaces = {each[:2] for each in chosen}
+    """Return the files of a tree in other directories than those chosen, in the same environments."""
+    environments = {each.environment for each in chosen}
     return {
         f"out/{directory}/{file}": content
         for directory, files in directories(tree).items()
-        if directory not in chosen and directory[:2] in namespaces
+        if directory not in chosen and directory.environment in environments
         for file, content in files.items()
     }
 
@@ -63,20 +63,30 @@ def keeping(settings: Settings, *, last: bool) -> frozenset[str]:
     return frozenset((f"{option}=false", f"{option}=confirm", "helm.sh/resource-policy keep"))
 
 
-def sentences(job: JobChange, now: Settings | None, was: Settings) -> tuple[str, ...]:
+def sentences(
+    job: JobChange, settings: Settings, of_removed: Settings | None = None, later: Settings | None = None
+) -> tuple[str, ...]:
     """Return sentences about the reaction of the cluster to a change, the most important first.
 
-    ``now`` are the settings of the job's environment, None without one. ``was`` are those with which a removed job was
-    deployed: Argo CD and Flux delete it as they created it.
+    ``settings`` are those that decide about the job, ``of_removed`` those about what it was renamed from, and ``later``
+    those of its environment after the change, if it still exists.
     """
-    settings = now or was
-    found = [*_of_effect(job, settings, was), *_of_objects(job)]
-    if _may_stay(job, now, was):
+    of_removed = of_removed or settings
+    found = [*_of_effect(job, settings, of_removed), *_of_objects(job)]
+    if later is not None:
+        found += _of_changed_option(job, of_removed, later)
+    if later is not None and _may_stay(job, of_removed, later):
         home = job.renamed_from or job.directory
-        project = was.argocd.project or f"trainc-{home.environment}"
+        project = later.argocd.project or f"trainc-{home.environment}"
         found.append(
             f"AppProject {project} no longer allows namespace {home.namespace}: if Argo CD applies it"
             " before it deletes the application, the JobSet stays, and a running job continues."
+        )
+    elif later is not None and _may_leave_kinds(job, of_removed, later):
+        kinds = ", ".join(kind for kind in job.last_kinds if kind != "JobSet")
+        found.append(
+            f"AppProject trainc-{job.directory.environment} no longer allows {kinds}: if Argo CD applies it before it"
+            " deletes these objects, they stay in the cluster."
         )
     is_automatic = settings.target == FLUX or settings.argocd.automated
     is_removed = job.effect is Effect.DELETED and job.last  # no sync removes an application
@@ -86,23 +96,44 @@ def sentences(job: JobChange, now: Settings | None, was: Settings) -> tuple[str,
     return tuple(found)
 
 
-def _may_stay(job: JobChange, now: Settings | None, was: Settings) -> bool:
+def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
     """Return whether the same commit makes the AppProject forget the namespace of a removed job.
 
-    Argo CD deletes nothing that the AppProject does not allow. trainc.yaml may name the namespaces, or a project that
-    environments share.
+    Argo CD deletes nothing that the AppProject does not allow: the namespaces that trainc.yaml names, or those with
+    jobs. It may also name a project that environments share.
     """
-    is_removed = job.effect in (Effect.DELETED, Effect.RENAMED) and bool(job.old_name) and not _keeps_jobset(job)
-    is_stopped = was.target != FLUX and was.argocd.on_delete == "stop" and bool(was.argocd.write)
-    if not (job.last_of_namespace and is_removed and is_stopped):
+    if not _removes_jobset(job) or was.target == FLUX or was.argocd.on_delete != "stop":
         return False
-    listed = now.argocd.namespaces if now is not None else ()
-    if listed and was.argocd.project != DEFAULT:
-        return not any(fnmatchcase((job.renamed_from or job.directory).namespace, pattern) for pattern in listed)
-    return not was.argocd.project
+    home, argocd = (job.renamed_from or job.directory).namespace, later.argocd
+    if argocd.namespaces:
+        is_allowed = argocd.project == DEFAULT or any(fnmatchcase(home, pattern) for pattern in argocd.namespaces)
+    else:
+        is_allowed = bool(argocd.project) or not job.last_of_namespace
+    return not is_allowed and bool(argocd.write)
 
 
-def _of_effect(job: JobChange, settings: Settings, was: Settings) -> Iterator[str]:
+def _may_leave_kinds(job: JobChange, was: Settings, later: Settings) -> bool:
+    """Return whether the same commit makes the AppProject forget kinds of removed objects. It always allows JobSets."""
+    is_removed = job.effect in (Effect.DELETED, Effect.RENAMED) and job.last
+    is_kept = job.effect in _NO_SYNC or (is_removed and was.argocd.on_delete == "keep")
+    by_argocd = FLUX not in (was.target, later.target) and bool(later.argocd.write) and not later.argocd.project
+    return not is_kept and by_argocd and any(kind != "JobSet" for kind in job.last_kinds)
+
+
+def _removes_jobset(job: JobChange) -> bool:
+    """Return whether a job is removed, and with it a JobSet that no annotation keeps."""
+    return job.effect in (Effect.DELETED, Effect.RENAMED) and bool(job.old_name) and not _keeps_jobset(job)
+
+
+def _of_changed_option(job: JobChange, was: Settings, later: Settings) -> Iterator[str]:
+    """Yield a sentence if an application is removed and argocd.onDelete changed at once."""
+    old, new = was.argocd.on_delete, later.argocd.on_delete
+    if FLUX not in (was.target, later.target) and old != new and job.last and _removes_jobset(job):
+        effect = "the JobSet stays, and a running job continues" if new == "keep" else "a running job is stopped"
+        yield f"onDelete changes from {old} to {new} in the same commit: if Argo CD applies that first, {effect}."
+
+
+def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iterator[str]:
     match job.effect:
         case Effect.CREATED:
             yield f"JobSet {job.name} is created{_start(job)}." if job.name else "The objects are created."
@@ -112,15 +143,15 @@ def _of_effect(job: JobChange, settings: Settings, was: Settings) -> Iterator[st
             yield from _rerun(job, settings)
         case Effect.RENAMED:
             yield f"JobSet {job.name} is created{_start(job)}."
-            yield _removed(job, was)
+            yield _removed(job, of_removed)
             origin = job.renamed_from or job.directory
-            if job.application != application(origin, was):
+            if job.application != application(origin, of_removed):
                 is_one = job.name == job.old_name and origin.namespace == job.directory.namespace
                 both = "both jobs may run, and need resources, at once"
                 both = f"both mean JobSet {job.name}, so it may be gone afterwards" if is_one else both
                 yield f"The two applications sync in no fixed order: {both}."
         case Effect.DELETED:
-            yield _removed(job, was)
+            yield _removed(job, of_removed)
         case Effect.REFUSED:
             yield from _refused(job, settings)
         case Effect.HELD:

@@ -29,7 +29,18 @@ from trainc.changes.model import (
     PropertyChange,
     Refusal,
 )
-from trainc.changes.trees import Files, Tree, bytes_of, directories, is_jobset, owned, read, sources, unreadable
+from trainc.changes.trees import (
+    Files,
+    Tree,
+    bytes_of,
+    directories,
+    is_jobset,
+    kind_of,
+    owned,
+    read,
+    sources,
+    unreadable,
+)
 from trainc.changes.usage import Demand, demand_of, property_changes, replicated_jobs, totals
 from trainc.findings import Finding, Severity
 from trainc.findings.redaction import LEAST, MASK
@@ -56,29 +67,28 @@ def compare(
     there: Mapping[str, Kind] | None = None,
     exceptions: Collection[str] = (),
     *,
-    deployed: Mapping[str, Settings] | None = None,
+    earlier: Mapping[str, Settings] | None = None,
     shown: Collection[Directory] | None = None,
     folder_of: Callable[[str], str] = folder_of_job,
 ) -> Difference:
     """Return the difference between two trees of out/, and what the cluster does about it.
 
     Names in a tree are paths from the project root (``out/prod/team-a/job/jobset-job.yaml``). Its bytes are read
-    directory by directory, and not kept. ``settings`` are those of environments by name, with defaults for others.
-    ``deployed`` are those of the earlier tree, by default the same: they decide what happens to a removed directory.
+    directory by directory, and not kept. ``settings`` are those of environments by name, with defaults for others;
+    ``earlier`` are those before the change, if they differ: an application that is removed is not updated before.
     ``there`` has the kind of every entry of the later tree; ``exceptions`` are paths that others may write to. With
     ``shown``, other directories only decide what happens to their applications and namespaces. ``folder_of`` is as in
     ``foreign``. A file that cannot be read becomes a finding.
     """
     settings, old, new = settings or {}, directories(before), directories(after)
-    of_old = {**settings, **(deployed or {})}
     jobs: list[JobChange] = []
     findings: list[Finding] = []
     demands: list[tuple[Directory, Demand, Demand]] = []
     ours: set[str] = set()
-    settings_of = {each: of_old.get(each.environment, Settings()) for each in old}
-    settings_of |= {each: settings.get(each.environment, Settings()) for each in new}
+    settings_of = _deciding(old, new, settings, settings if earlier is None else earlier)
     remaining = {application(directory, settings_of[directory]) for directory in new}
     namespaces = {directory[:2] for directory in new}
+    kinds = {(directory.environment, kind_of(file)) for directory, files in new.items() for file in files}
     unshown = {*old, *new} - {*shown} if shown is not None else set()
     for directory in sorted({*old, *new} - unshown):
         was, now = old.get(directory, {}), new.get(directory, {})
@@ -95,34 +105,50 @@ def compare(
         if before_files != after_files:
             keeps = keeping(settings_of[directory], last=last)
             job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
-            jobs.append(replace(job, last=last, last_of_namespace=directory[:2] not in namespaces))
+            gone = {each.kind for each in job.objects if each.effect is Effect.DELETED}
+            last_kinds = tuple(sorted(kind for kind in gone if (directory.environment, kind.lower()) not in kinds))
+            last_of_namespace = directory[:2] not in namespaces
+            jobs.append(replace(job, last=last, last_of_namespace=last_of_namespace, last_kinds=last_kinds))
             findings += found
-    jobs = _with_renamed(jobs, old, new)
-    synced = {job.application for job in jobs}
     beside = {each: application(each, settings_of[each]) for each in unshown}
-    jobs = _with_held(jobs, (name for each, name in beside.items() if name in synced and _is_refused(each, old, new)))
-    jobs = [_with_reaction(job, settings, settings_of) for job in jobs]
+    jobs = _with_renamed(_with_held(jobs, beside, old, new), old, new)
+    for index, job in enumerate(jobs):
+        of_removed = settings_of[job.renamed_from or job.directory]
+        cluster = sentences(job, settings_of[job.directory], of_removed, settings.get(job.directory.environment))
+        jobs[index] = replace(job, cluster=cluster, annotation=_next_run(job))
+    unchanged = len(demands) - len(jobs) - sum(job.renamed_from is not None for job in jobs)
     there = dict.fromkeys(after, Kind.FILE) if there is None else there
     others = tuple(foreign(there, ours, exceptions, folder_of=folder_of))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
-    return Difference(tuple(jobs), len(demands) - len(jobs), totals(demands), (*others, *findings), foreign=is_read)
+    return Difference(tuple(jobs), unchanged, totals(demands), (*others, *findings), foreign=is_read)
 
 
-def _with_held(jobs: list[JobChange], beside: Iterable[str]) -> list[JobChange]:
-    """Return the changes, held back in applications with a refused change, and in those of ``beside``."""
-    stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}.union(beside)
+def _deciding(
+    old: Collection[Directory], new: Collection[Directory], now: Mapping[str, Settings], earlier: Mapping[str, Settings]
+) -> dict[Directory, Settings]:
+    """Return the settings that decide what happens to each directory."""
+    found = {each: now.get(each.environment, Settings()) for each in new}
+    remaining = {application(directory, settings) for directory, settings in found.items()}
+    for each in {*old} - {*new}:
+        was = earlier.get(each.environment, Settings())
+        found[each] = now.get(each.environment, was) if application(each, was) in remaining else was
+    return found
+
+
+def _with_held(
+    jobs: list[JobChange], beside: Mapping[Directory, str], old: _Directories, new: _Directories
+) -> list[JobChange]:
+    """Return the jobs, with those held back that a refused change of their application keeps from being applied.
+
+    ``beside`` are the applications of other directories.
+    """
+    stopped = {job.application for job in jobs if job.effect is Effect.REFUSED}
+    synced = {job.application for job in jobs}
+    stopped |= {name for each, name in beside.items() if name in synced and _is_refused(each, old, new)}
     return [
         replace(job, effect=Effect.HELD) if job.application in stopped and job.effect is not Effect.REFUSED else job
         for job in jobs
     ]
-
-
-def _with_reaction(
-    job: JobChange, settings: Mapping[str, Settings], settings_of: Mapping[Directory, Settings]
-) -> JobChange:
-    """Return a change with what the cluster does about it."""
-    now, was = settings.get(job.directory.environment), settings_of[job.renamed_from or job.directory]
-    return replace(job, cluster=sentences(job, now, was), annotation=_next_run(job))
 
 
 def _is_refused(directory: Directory, old: _Directories, new: _Directories) -> bool:
@@ -375,6 +401,7 @@ def _renamed(job: JobChange, other: JobChange, before: Tree, after: Tree) -> Job
         before=other.before,
         last=other.last,
         last_of_namespace=other.last_of_namespace,
+        last_kinds=other.last_kinds,
     )
 
 

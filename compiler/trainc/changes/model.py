@@ -116,8 +116,9 @@ class JobChange(Struct, frozen=True):
 
     ``old_name`` and ``name`` are those of the JobSet, empty without one. ``application`` is the one that syncs it,
     ``cluster`` has sentences about what the cluster does, ``annotation`` makes a refused change possible. ``last``: the
-    application has no other directory. ``last_of_namespace``: nor has the namespace. ``runtime`` is the runtime's file,
-    ``queue`` Kueue's, empty without one.
+    application has no other directory. ``last_of_namespace``: nor has the namespace. ``last_kinds`` are the kinds of
+    removed objects of which the environment has no others. ``runtime`` is the runtime's file, ``queue`` Kueue's, empty
+    without one.
     """
 
     directory: Directory
@@ -139,6 +140,7 @@ class JobChange(Struct, frozen=True):
     renamed_from: Directory | None = None
     last: bool = False
     last_of_namespace: bool = False
+    last_kinds: tuple[str, ...] = ()
 
 
 class Total(NamedTuple):

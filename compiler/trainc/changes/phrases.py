@@ -177,7 +177,7 @@ def amounts(usage: Usage) -> str:
 
 def summary(difference: Difference) -> str:
     """Return the line that counts: ``2 of 19 directories change: 1 created, 1 refused as immutable``."""
-    changed = len(difference.jobs)
+    changed = len(difference.jobs) + sum(job.renamed_from is not None for job in difference.jobs)
     count = changed + difference.unchanged
     every = f"{count:,} director{'y' if count == 1 else 'ies'}"
     if not changed:

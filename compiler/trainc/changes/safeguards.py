@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -31,11 +31,11 @@ from trainc.findings.severities import IGNORE, KEY, locked, rank
 from trainc.findings.severities import read as read_levels
 from trainc.findings.suppression import WORD, Suppressions
 from trainc.gitops.argocd import DEFAULT, IN_CLUSTER, IN_CLUSTER_NAME
-from trainc.gitops.images import has_prefix
+from trainc.gitops.images import prefixes
 from trainc.gitops.naming import MODE
 from trainc.inputs.imagelock import prefix_spelt_out
 from trainc.inputs.options import Revision
-from trainc.inputs.settings import Settings, read_settings
+from trainc.inputs.settings import ArgoCD, Settings, read_settings
 from trainc.inputs.source import Document, Source
 from trainc.project.files import KEY as UNMANAGED
 from trainc.project.files import unmanaged
@@ -212,9 +212,9 @@ def _severities(before: Json, after: Json) -> Weaker:
 def _settings(before: Revision, after: Revision) -> Weaker:
     if get(before.config, "policies", "pods") is True and get(after.config, "policies", "pods") is not True:
         yield ("policies", "pods"), "policies no longer evaluated on pods"
-    required = [str(prefix) for prefix in as_list(get(after.config, "lock", "required"))]
+    required = {prefix_spelt_out(str(prefix)) for prefix in as_list(get(after.config, "lock", "required"))}
     for prefix in as_list(get(before.config, "lock", "required")):
-        if not any(has_prefix(prefix_spelt_out(str(prefix)), each) for each in required):
+        if required.isdisjoint(prefixes(prefix_spelt_out(str(prefix)))):
             yield ("lock", "required"), f"images of {prefix} no longer have to be locked"
     known = {*unmanaged(before.config)}
     for path in unmanaged(after.config):
@@ -231,24 +231,23 @@ def _settings(before: Revision, after: Revision) -> Weaker:
 
 
 def _option(config: JsonObject, environment: str, path: Path) -> Path:
-    """Return the path of an option of an environment: in its own section if it has one, else in that of defaults."""
-    own = ("environments", environment)
-    return (*own, *path) if get(config, *own, path[0]) is not None else ("defaults", *path)
+    """Return the path of an option of an environment: in defaults if only these have its section, else in its own."""
+    places = (("environments", environment), ("defaults",))
+    return (*next((place for place in places if get(config, *place, path[0]) is not None), places[0]), *path)
 
 
 def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
     """Yield each option with which Argo CD or Flux applies more, or other files, than this repository's checks see."""
     environments = as_object(before.get("environments"))
-    others = [read_settings(before, name) for name in environments]
-    shared = [*map(_namespaces, others)]
-    everywhere = tuple(pattern for each in shared for pattern in each) if all(shared) else ()
+    others = {name: read_settings(before, name) for name in environments}
     for name in as_object(after.get("environments")):
-        now = read_settings(after, name)
-        if name in environments:
-            was = read_settings(before, name)
-            found = [*_more_namespaces(_namespaces(was), _namespaces(now)), *_other_files(was, now)]
-        else:
-            found = [*_more_namespaces(everywhere, _namespaces(now)), *_new_origin(others, now)]
+        now, was = read_settings(after, name), others.get(name)
+        limits = _namespaces(was) if was is not None else _limits(others.values(), now)
+        found = [*_more_namespaces(limits, _namespaces(now))]
+        if was is not None:
+            found += _other_files(was, now)
+        if was is None or was.target != now.target or not _origin(was):
+            found += _new_origin(others.values(), now)
         for path, message in found:
             yield _option(after, name, path), f"environment {name}: {message}"
     folder, old_folder = after.get("folder") or "none", before.get("folder") or "none"
@@ -267,6 +266,23 @@ def _folders(config: JsonObject) -> set[str]:
 def _namespaces(settings: Settings) -> tuple[str, ...]:
     """Return the patterns of the only namespaces that jobs may be in; empty if they may be in all."""
     return settings.argocd.namespaces if settings.target == "argocd" else ()
+
+
+def _limits(others: Iterable[Settings], now: Settings) -> tuple[str, ...]:
+    """Return the patterns of the only namespaces that environments could use on the cluster of a new one.
+
+    If it is the first one on a cluster, those of all environments with such patterns: a cluster may have two names.
+    """
+    same_cluster = [_namespaces(each) for each in others if _cluster(each) == _cluster(now)]
+    if not all(same_cluster):
+        return ()
+    return tuple(pattern for each in same_cluster or map(_namespaces, others) for pattern in each)
+
+
+def _cluster(settings: Settings) -> str:
+    """Return the name or address of the cluster of an environment. With Flux, trainc.yaml does not say."""
+    found = settings.destination.name or settings.destination.server.rstrip("/")
+    return "" if settings.target == "flux" else IN_CLUSTER_NAME if found in ("", IN_CLUSTER) else found
 
 
 def _more_namespaces(was: tuple[str, ...], now: tuple[str, ...]) -> Weaker:
@@ -294,21 +310,25 @@ def _other_files(was: Settings, now: Settings) -> Weaker:
             yield (tool, "repoURL"), "argocd.repoURL changed"
         if old.revision != new.revision:
             yield (tool, "revision"), f"argocd.revision changed from {old.revision} to {new.revision}"
-        if old.hydrator and new.hydrator and old.hydrator.branch != new.hydrator.branch:
-            branches = f"{old.hydrator.branch} to {new.hydrator.branch}"
-            yield (tool, "hydrator", "branch"), f"argocd.hydrator.branch changed from {branches}"
-        if old.hydrator and new.hydrator and old.hydrator.staging and not new.hydrator.staging:
-            yield (tool, "hydrator"), "argocd.hydrator.staging removed, so nobody merges what Argo CD syncs"
+        if new.hydrator and new.hydrator.branch != (branch := old.hydrator.branch if old.hydrator else "none"):
+            yield (tool, "hydrator", "branch"), f"argocd.hydrator.branch changed from {branch} to {new.hydrator.branch}"
+        if new.hydrator and not _is_staged(new) and _is_staged(old):
+            path, branch = (tool, "hydrator", "staging"), new.hydrator.branch
+            yield path, f"what Argo CD commits to {branch} no longer has to be merged from argocd.hydrator.staging"
     if tool == "flux" and now.target == tool and was.flux.source != now.flux.source:
         yield (tool, "source"), f"flux.source changed from {was.flux.source} to {now.flux.source}"
 
 
-def _new_origin(others: list[Settings], now: Settings) -> Weaker:
+def _is_staged(argocd: ArgoCD) -> bool:
+    """Return whether the hydrator commits to another branch than that from which Argo CD syncs."""
+    return argocd.hydrator is not UNSET and argocd.hydrator.staging not in ("", argocd.hydrator.branch)
+
+
+def _new_origin(others: Iterable[Settings], now: Settings) -> Weaker:
     """Yield each option of a new environment with which it applies other files than all environments did before."""
-    known = [_origin(each) for each in others if each.target == now.target]
+    known = [origin for each in others if each.target == now.target and (origin := _origin(each))]
     for path, value in _origin(now).items():
-        values = {each[path] for each in known if path in each}
-        if values and value not in values:
+        if known and value not in {each.get(path) for each in known}:
             yield path, f"added with another {'.'.join(path)}"
 
 
@@ -321,35 +341,41 @@ def _origin(settings: Settings) -> Mapping[tuple[str, ...], str]:
         return {}
     project = DEFAULT if argocd.project == DEFAULT else "its own"
     values = {"repoURL": argocd.repo_url, "revision": argocd.revision, "project": project}
-    return {("argocd", key): value for key, value in values.items()}
+    found: dict[tuple[str, ...], str] = {("argocd", key): value for key, value in values.items()}
+    if argocd.hydrator:
+        found["argocd", "hydrator", "branch"] = argocd.hydrator.branch
+    return found
 
 
 def _restarting(before: Revision, after: Revision, config: Document) -> Iterator[Finding]:
     """Yield a finding for each setting with which Argo CD or Flux deploys all jobs of an environment anew."""
-    environments = as_object(before.config.get("environments"))
-    current = (read_settings(after.config, name) for name in as_object(after.config.get("environments")))
-    written = {folder for folder in map(_folder, current) if folder}
-    for name in (name for name in as_object(after.config.get("environments")) if name in environments):
-        was, now = (read_settings(revision.config, name) for revision in (before, after))
+    current = {name: read_settings(after.config, name) for name in as_object(after.config.get("environments"))}
+    written = {folder for folder in map(_folder, current.values()) if folder}
+    for name in as_object(before.config.get("environments")):
+        was, now = read_settings(before.config, name), current.get(name)
         by_flux = was.target == "flux"
         if not by_flux and not was.argocd.repo_url:
             continue  # its Applications are not trainc's
         kept = (was.flux if by_flux else was.argocd).on_delete == "keep"
-        what = "Kustomizations" if by_flux else "Applications"
+        what, earlier = "Kustomizations" if by_flux else "Applications", _KEEP.format(was.target)
+        if now is None:
+            if not kept and (folder := _folder(was)) in written:
+                message = f"environment {name}: removed since {before.name}: {_removal(was.target, folder)}"
+                yield report(RESTARTING, config, existing(config.data, ("environments",)), message, hint=earlier)
+            continue
         placed = _placement(now)
         for path, old in _placement(was).items():
             new, moved = placed.get(path, old), path == ("destination",)
             if new == old or (kept and not moved):
                 continue
             effect = f"its {what} are replaced by others, which stops running jobs and runs all jobs again"
-            hint = f"set {was.target}.onDelete: keep in an earlier commit, so that running jobs continue"
+            hint = earlier
             if moved:
                 effect = "all jobs run again there, and those in the old cluster continue without Argo CD"
                 hint = "remove the jobs from the environment in an earlier commit"
-            places = (("environments", name), ("defaults",))
-            where = next((place for place in places if get(after.config, *place, path[0]) is not None), places[0])
             message = f"environment {name}: {'.'.join(path)} changed from {old} to {new} since {before.name}: {effect}"
-            yield report(RESTARTING, config, existing(config.data, (*where, *path)), message, hint=hint)
+            where = existing(config.data, _option(after.config, name, path))
+            yield report(RESTARTING, config, where, message, hint=hint)
         if not by_flux and now.target == was.target and now.argocd.automated and not was.argocd.automated:
             yield _automated(name, before, after, config)
         if not kept and (folder := _folder(was)) in written and _folder(now) != folder and now.target == was.target:
@@ -364,10 +390,18 @@ def _automated(name: str, before: Revision, after: Revision, config: Document) -
     return report(RESTARTING, config, path, message, hint="remove finished jobs in an earlier commit")
 
 
+_KEEP: Final = "set {}.onDelete: keep in an earlier commit, so that running jobs continue"
+
+
+def _removal(target: str, folder: str) -> str:
+    """Return what render does to the objects of an environment that is no longer in a folder."""
+    what = "Kustomizations" if target == "flux" else "ApplicationSet"
+    return f"render removes its {what} from {folder}, which stops running jobs"
+
+
 def _unwritten(name: str, folder: str, before: Revision, target: str, config: Document) -> Finding:
     """Return the finding of an environment whose Applications or Kustomizations render removes from a folder."""
-    what = "Kustomizations" if target == "flux" else "ApplicationSet"
-    effect = f"render removes its {what} from {folder}, which stops running jobs"
+    effect = _removal(target, folder)
     message = f"environment {name}: no longer in {target}.write {folder} since {before.name}: {effect}"
     hint = f"set {target}.write as before: a section {target} of an environment replaces that of defaults"
     path = existing(config.data, ("environments", name, target, "write"))
@@ -385,13 +419,13 @@ def _placement(settings: Settings) -> Mapping[tuple[str, ...], str]:
     """Return the options that name the cluster and the Applications or Kustomizations of an environment."""
     if settings.target == "flux":
         return {("target",): settings.target, ("flux", "namespace"): settings.flux.namespace}
-    argocd, cluster = settings.argocd, settings.destination.name or settings.destination.server.rstrip("/")
+    argocd = settings.argocd
     return {
         ("target",): settings.target,
         ("argocd", "namespace"): argocd.namespace,
-        ("argocd", "per"): argocd.per,
+        **({("argocd", "per"): argocd.per} if argocd.hydrator is UNSET else {}),  # with one, it has no effect
         ("argocd", "hydrator"): "none" if argocd.hydrator is UNSET else "a branch",
-        ("destination",): IN_CLUSTER_NAME if cluster in ("", IN_CLUSTER) else cluster,
+        ("destination",): _cluster(settings),
     }
 
 

@@ -46,9 +46,14 @@ def owned(files: Tree) -> dict[str, bytes]:
     return {name: data for name, data in found if is_own(data)}
 
 
+def kind_of(file: str) -> str:
+    """Return the kind of the object in a file of out/, in lower case, by the name of the file."""
+    return re.split("[-.]", file, maxsplit=1)[0]
+
+
 def is_jobset(file: str) -> bool:
     """Return whether a file has the name of a JobSet's file."""
-    return file.startswith(("jobset-", "jobset."))
+    return kind_of(file) == "jobset"
 
 
 def read(name: str, data: bytes, *, old: bool) -> tuple[Document | None, tuple[Finding, ...]]:

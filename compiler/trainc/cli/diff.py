@@ -190,9 +190,9 @@ def _difference(old: Side, new: Side, names: Collection[str], config: Config, ro
     """Return the difference of two sides, or of the part that ``names`` select, without what is stale."""
     before, after = select(old.output, new.output, names)
     environments = {name.split("/")[1] for name in (*before, *after)}
-    settings, deployed = (
-        {name: read_settings(data, name) for name in sorted(environments & {*as_object(data.get("environments"))})}
-        for data in (config.data, old.inputs.config)
+    earlier, settings = (
+        {name: read_settings(data, name) for name in sorted(environments & as_object(data.get("environments")).keys())}
+        for data in (old.inputs.config if old.inputs.is_valid else new.inputs.config, new.inputs.config)
     )
     there = {name: kind for name, kind in new.there.items() if not names or is_below(name, names)}
     shown = {*directories(before), *directories(after)} if names else None
@@ -200,7 +200,7 @@ def _difference(old: Side, new: Side, names: Collection[str], config: Config, ro
         before, after = {**beside(shown, old.output), **before}, {**beside(shown, new.output), **after}
     kept = kept_applications(config.data, None if new.inputs.name else root)
     exceptions = unmanaged(config.data)
-    difference = compare(before, after, settings, there, exceptions, deployed=deployed, shown=shown, folder_of=kept)
+    difference = compare(before, after, settings, there, exceptions, earlier=earlier, shown=shown, folder_of=kept)
     texts = [{source.name: source.text for source in side.inputs.sources} for side in (old, new)]
     same = {name for name in texts[0].keys() & texts[1].keys() if texts[0][name] == texts[1][name]}
     return replace(

@@ -226,9 +226,13 @@ def masked_lines(documents: Iterable[Document], lines: Sequence[str]) -> list[st
     """Return the lines of the source of some documents with MASK instead of secrets."""
     found = []
     each = tuple(documents)
+    spelt = index(value.text for document in each for values in hidden(document).values() for value in values)
+    regions = _regions_of(each)
+    unreadable = [document for document in each if not document.data]
     for number, line in enumerate(lines, 1):
-        near = (0, len(line))
-        spans = [span for document in each for span in _on_line(document, lines, Mark(number, 1), near)]
+        spans = [*_secret_by_itself(line), *occurrences(line, spelt)]
+        spans += _by_regions(regions, line, number, (0, len(line)))
+        spans += (span for document in unreadable for span in _in_unreadable(document, lines, Mark(number, 1)))
         for start, end in reversed(merged(spans)):
             line = line[:start] + MASK + line[end:]  # noqa: PLW2901
         found.append(line)
@@ -241,13 +245,30 @@ def _on_line(document: Document, lines: Sequence[str], mark: Mark, part: Span) -
     first, last = part
     near = line[first:last]
     spans = [*_secret_by_itself(near), *occurrences(near, known(document))]
-    for start, end in (*_by_regions(document, line, mark.line, part), *_in_unreadable(document, lines, mark)):
+    in_regions = _by_regions(_regions(document), line, mark.line, part)
+    for start, end in (*in_regions, *_in_unreadable(document, lines, mark)):
         spans.append((max(start - first, 0), max(min(end, last) - first, 0)))
     return spans
 
 
+_Regions = Sequence[tuple[Mark, Mark, bool]]
+"""Begin and end of each, in order, and whether it begins at a key."""
+
+
+def _regions_of(documents: Iterable[Document]) -> _Regions:
+    """Return the regions of the documents of a source; the last one of each ends where the next document begins."""
+    regions: list[tuple[Mark, Mark, bool]] = []
+    after = _END
+    for document in sorted(documents, key=lambda each: each.locate(()), reverse=True):
+        regions += (
+            (begin, min(end, after) if begin < after else end, keyed) for begin, end, keyed in _regions(document)
+        )
+        after = document.locate(())
+    return sorted(regions)
+
+
 @lru_cache(maxsize=64)
-def _regions(document: Document) -> tuple[tuple[Mark, Mark, bool], ...]:
+def _regions(document: Document) -> _Regions:
     """Return, in order, the regions of secrets that are whole values, or that the source has folded or with escapes.
 
     A region begins at the key of a secret, or at the item of a list, and ends at the next key or item.
@@ -277,9 +298,8 @@ def _regions(document: Document) -> tuple[tuple[Mark, Mark, bool], ...]:
     return tuple(regions)
 
 
-def _by_regions(document: Document, line: str, number: int, near: Span) -> Iterator[Span]:
-    """Yield the spans of secrets on a part of a line, by the regions of the document."""
-    regions = _regions(document)
+def _by_regions(regions: _Regions, line: str, number: int, near: Span) -> Iterator[Span]:
+    """Yield the spans of secrets on a part of a line, by the regions of its documents."""
     at = bisect_right(regions, Mark(number, near[1] + 1), key=itemgetter(0)) - 1
     while at >= 0 and regions[at][1] > Mark(number, near[0] + 1):
         begin, end, keyed = regions[at]

@@ -51,10 +51,12 @@ def rewritten(image: str, registries: Mapping[str, str]) -> str:
     ``python:3`` counts as docker.io/library/python:3, as in container runtimes.
     """
     full = spelt_out(image)
-    for prefix in sorted(registries, key=lambda name: (-len(name), name)):
-        if has_prefix(full, prefix):
-            return registries[prefix] + full.removeprefix(prefix_spelt_out(prefix))
-    return image
+    own = prefixes(full)
+    found = [prefix for prefix in registries if prefix_spelt_out(prefix) in own]
+    if not found:
+        return image
+    prefix = min(found, key=lambda name: (-len(name), name))
+    return registries[prefix] + full.removeprefix(prefix_spelt_out(prefix))
 
 
 def has_prefix(name: str, prefix: str) -> bool:
@@ -62,9 +64,14 @@ def has_prefix(name: str, prefix: str) -> bool:
 
     A registry with a port is another one than that without.
     """
-    rest = name.removeprefix(prefix_spelt_out(prefix))
-    ends = "/:@" if "/" in prefix else "/"
-    return rest != name and (not rest or rest[0] in ends or prefix.endswith("/"))
+    return prefix_spelt_out(prefix) in prefixes(name)
+
+
+def prefixes(name: str) -> frozenset[str]:
+    """Return the prefixes that an image's full name has."""
+    path = name.index("/") if "/" in name else len(name)  # a colon before it begins a port
+    ends = (at for at in range(1, len(name)) if name[at] in ("/:@" if at > path else "/") or name[at - 1] == "/")
+    return frozenset(name[:at] for at in (*ends, len(name)) if at)
 
 
 def _cause_of_registry(model: Model, path: Path, root: Json) -> Origin:
@@ -123,8 +130,8 @@ def is_required(image: str, settings: Settings) -> bool:
 
     docker.io/python is the folder, and the image docker.io/library/python.
     """
-    starts = {start for each in settings.lock_required for start in (each, spelt_out(each))}
-    return any(has_prefix(name, start) for name in _names(image, settings) for start in starts)
+    starts = {prefix_spelt_out(start) for each in settings.lock_required for start in (each, spelt_out(each))}
+    return any(not starts.isdisjoint(prefixes(name)) for name in _names(image, settings))
 
 
 def _names(image: str, settings: Settings) -> Iterator[str]:

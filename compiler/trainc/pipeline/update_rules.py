@@ -6,8 +6,8 @@ renamed or removed are not compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -18,6 +18,7 @@ from trainc.admission.rules import BrokenRule, failures
 from trainc.admission.update import jobset_changes, refused_changes, rewritten, trainjob_changes
 from trainc.basics.differences import Change, changes, contains, counterpart, holds, is_text_of, same, undone
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get
+from trainc.basics.memo import Remembered, last
 from trainc.documents.classify import RUNTIMES, TRAINJOB, is_companion
 from trainc.findings import Finding, Related, Severity, report
 from trainc.findings.redaction import masked_value
@@ -48,6 +49,9 @@ _REWRITTEN = "the text is unchanged, but Trainer's webhook rewrites quantities w
 _TRIED = 16
 """The most changes that are undone one by one to find the one that a rule refuses."""
 
+_FEW: Final = 64
+"""The inputs whose state at the base revision is kept."""
+
 _NAMED = 3
 """The most further changes that a message names."""
 
@@ -66,11 +70,21 @@ class Refusal(NamedTuple):
     changes: tuple[Change, ...]
 
 
-class UpdateRules(msgspec.Struct, frozen=True, eq=False):
+class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Compares objects with those of a base revision."""
 
     base: Base
     registry: Registry = BUILT_IN
+
+    @cached_property
+    def _before(self) -> Mapping[Document, Document | None]:
+        """Inputs at the base revision as a cluster stores them; None for those that are missing or invalid."""
+        return Remembered(self._stored_before, _FEW)
+
+    @cached_property
+    def _input_changes(self) -> Mapping[Document, tuple[Change, ...]]:
+        """The changes of inputs since the base revision."""
+        return Remembered(self._changes_of, _FEW)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -238,21 +252,24 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
 
     def _cause_before(self, document: Document, path: Path) -> Iterator[Related]:
         """Yield the position of the input at the base revision, if it was different."""
-        old = self._before(document)
+        old = self._before[document]
         if old is None:
             return
         before = counterpart(old.data, document.data, path)
         if before != path or get(old.data, *before) != get(document.data, *path):
             yield Related(f"the input at {self.base.revision}", old, before)
 
-    def _before(self, document: Document) -> Document | None:
-        """Return an input at the base revision as a cluster stores it; None if it is missing or invalid."""
+    def _stored_before(self, document: Document) -> Document | None:
         if "apiVersion" not in document.data:
             return self.base.settings.get(document.source.name)
         old = self.base.input(*identify(document.data))
         resource = self._resource(document.data)
         stored = as_stored(resource, old) if old is not None and resource is not None else None
-        return replace(old, data=stored) if old is not None and isinstance(stored, dict) else None
+        return replace(old, data=last(stored)) if old is not None and isinstance(stored, dict) else None
+
+    def _changes_of(self, document: Document) -> tuple[Change, ...]:
+        old = self._before[document]
+        return () if old is None else tuple(changes(document.data, old.data))
 
     def _by_cause(
         self, model: Model, obj: Object, found: Iterable[Change]
@@ -271,7 +288,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         if any(self._cause_before(document, path)):
             return document, path
         for origin in (model.job, model.runtime) if change.old is not None else ():
-            for lost in self._input_changes(origin):
+            for lost in self._input_changes[origin]:
                 if lost.old is not None and (holds(lost.old, change.old) or is_text_of(change, lost)):
                     return origin, existing(origin.data, lost.path)
         return self._changed_setting(model, change) or (document, path)
@@ -281,8 +298,8 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
         options = model.options
         found: list[tuple[Document, Change]] = []
         for document in (options.config_document, options.lock.document):
-            if document is not None and (old := self._before(document)) is not None:
-                found += ((document, one) for one in changes(document.data, old.data) if options.concerns(one.name))
+            if document is not None:
+                found += ((document, one) for one in self._input_changes[document] if options.concerns(one.name))
         named = [(document, one) for document, one in found if contains(change.old, one.old)]
         if not named and self._first_change(model) is None:
             named = found
@@ -291,14 +308,10 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False):
     def _first_change(self, model: Model) -> tuple[Document, Path] | None:
         """Return the first change in the spec of TrainJob or runtime."""
         for document in (model.job, model.runtime):
-            for change in self._input_changes(document):
+            for change in self._input_changes[document]:
                 if change.name[0] == "spec":
                     return document, existing(document.data, change.path)
         return None
-
-    def _input_changes(self, document: Document) -> Iterator[Change]:
-        if (old := self._before(document)) is not None:
-            yield from changes(document.data, old.data)
 
     def _resource(self, data: JsonObject) -> Resource | None:
         return self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))

@@ -221,6 +221,54 @@ def diff_text(old: Files, new: Files) -> str:
             masks |= {line: shown for line, shown in zip(text, masked, strict=True) if shown != line}
             texts.append(text)
         title = one_line(name)
-        changes = difflib.unified_diff(texts[0], texts[1], f"a/{title}", f"b/{title}", lineterm="")
-        lines += (line[:1] + masks.get(line[1:], line[1:]) for line in changes)
+        lines += (f"--- a/{title}", f"+++ b/{title}")
+        lines += (line[:1] + masks.get(line[1:], line[1:]) for line in _hunks(*texts))
     return "".join(f"{line}\n" for line in lines)
+
+
+def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
+    """Yield the lines of a unified diff after its head."""
+    signs = {"replace": ("-", "+"), "delete": ("-", ""), "insert": ("", "+"), "equal": (" ", "")}
+    for group in _Matcher(old, new).get_grouped_opcodes():
+        (_, old_start, _, new_start, _), (_, _, old_end, _, new_end) = group[0], group[-1]
+        yield f"@@ -{_range(old_start, old_end)} +{_range(new_start, new_end)} @@"
+        for tag, i, i_end, j, j_end in group:
+            removed, added = signs[tag]
+            yield from (removed + line for line in old[i:i_end] if removed)
+            yield from (added + line for line in new[j:j_end] if added)
+
+
+def _range(start: int, end: int) -> str:
+    return f"{start + 1}" if end - start == 1 else f"{start + (end > start)},{end - start}"
+
+
+_WINDOW: Final = 200
+
+
+class _Matcher(difflib.SequenceMatcher[str]):
+    """Looks for equal lines in one window after the other, since edits are local: difflib takes quadratic time."""
+
+    def __init__(self, old: list[str], new: list[str]) -> None:
+        super().__init__()
+        self.old, self.new = old, new
+
+    def get_matching_blocks(self) -> list[difflib.Match]:
+        """Return the stretches of equal lines, and an empty one at the end."""
+        found: list[difflib.Match] = []
+        i, j, size = 0, 0, _WINDOW
+        while i < len(self.old) or j < len(self.new):
+            near = difflib.SequenceMatcher(None, self.old[i : i + size], self.new[j : j + size], autojunk=False)
+            blocks = near.get_matching_blocks()[:-1]
+            is_last = max(len(self.old) - i, len(self.new) - j) <= size
+            if not blocks and not is_last:
+                size *= 2
+                continue
+            for a, b, length in blocks:
+                if found and (i + a, j + b) == (found[-1].a + found[-1].size, found[-1].b + found[-1].size):
+                    found[-1] = found[-1]._replace(size=found[-1].size + length)
+                else:
+                    found.append(difflib.Match(i + a, j + b, length))
+            if is_last:
+                break
+            i, j, size = found[-1].a + found[-1].size, found[-1].b + found[-1].size, _WINDOW
+        return [*found, difflib.Match(len(self.old), len(self.new), 0)]

@@ -129,7 +129,7 @@ def links_leading_out(root: Path) -> Iterator[str]:
     """
     home = _prefix(root).split("/")[:-1]
     for folder in FOLDERS[:-1]:
-        for name, kind in index_of(root, folder).items():
+        for name, kind in (index_of(root, folder) or {}).items():
             with suppress(OSError):  # it may be deleted, or git writes links as files
                 if kind is Kind.LINK and _leaves([*home, *name.split("/")[:-1]], os.readlink(root / name)):
                     yield name

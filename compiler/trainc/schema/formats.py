@@ -22,8 +22,8 @@ from trainc.data import load_json
 
 _DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _TIME = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))"
-_SCALA = r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)"
-_GO_DURATION = r"[-+]?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)"
+_SCALA = r"(?<![0-9])([0-9]++)[\t\n\f\r ]*+([A-Za-zµ]+)"
+_GO_DURATION = r"[-+]?(0|(([0-9]++(\.[0-9]*+)?|\.[0-9]++)(ns|us|µs|μs|ms|s|m|h))+)"
 _UNITS = ("ns", "us", "µs", "ms", "s", "sec", "m", "min", "h", "hr", "d", "w", "wk")
 _LONG_UNITS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -57,9 +57,9 @@ _VISIBLE = r"[^\x00-\x08\x0a-\x1f\x7f]"
 _QUOTED = rf'"(?:(?![\\"]){_VISIBLE}|\\{_VISIBLE})*"'
 _SPACE = r"[ \t]*"
 _LITERAL = r"\[(?P<ip>[^\x00-\x20\x7f\[\]\\]*)\]"
-_WORD = rf"(?:{_QUOTED}|(?:{_ATOM_CHAR}|\.)+)"
+_WORD = rf"(?:{_QUOTED}|(?:{_ATOM_CHAR}|\.)++)"
 _EMAIL = lazy(
-    rf'{_SPACE}(?P<named>(?:{_WORD}{_SPACE})*<{_SPACE})?(?:(?!""){_QUOTED}|{_ATOM})@{_SPACE}(?:{_ATOM}|{_LITERAL})'
+    rf'{_SPACE}(?P<named>(?:{_WORD}{_SPACE})*+<{_SPACE})?(?:(?!""){_QUOTED}|{_ATOM})@{_SPACE}(?:{_ATOM}|{_LITERAL})'
     rf"(?(named)>){_SPACE}"
 )
 

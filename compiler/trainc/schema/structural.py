@@ -212,6 +212,12 @@ KEYWORDS: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
 }
 """The keywords of a structural schema, and the types of their values."""
 
+_ITEMS: Final[dict[str, tuple[str, type]]] = {
+    **dict.fromkeys(("required", "x-kubernetes-list-map-keys"), ("strings", str)),
+    "x-kubernetes-validations": ("mappings", dict),
+}
+"""The keywords with lists of one type; sub-schemas are checked one by one."""
+
 
 def parse(schema: JsonObject) -> Structural:
     """Return the structural schema of an openAPIV3Schema of a CRD, without descriptions.
@@ -237,6 +243,9 @@ def _add(rows: list[JsonObject], schema: Json, path: Path) -> int:
         wanted, classes = KEYWORDS.get(key, ("", (object,)))
         if not isinstance(value, classes) or (value.__class__ is bool and classes in ((int,), (int, float))):
             raise SchemaError(here, f"{key} must be {wanted}")
+        items, item = _ITEMS.get(key, ("", object))
+        if isinstance(value, list) and not all(isinstance(each, item) for each in value):
+            raise SchemaError(here, f"{key} must be a list of {items}")
         if key == "properties" and isinstance(value, dict):
             row[key] = {name: _add(rows, sub, (*here, name)) for name, sub in value.items()}
         elif key in _LISTS and isinstance(value, list):
