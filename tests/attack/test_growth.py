@@ -15,6 +15,7 @@ import math
 import re
 import time
 from collections.abc import Callable
+from itertools import product
 from json import dumps
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from growth import KINDS, made, measure, warm_up
 from effort import some
 from trainc import Options, compile
 from trainc.admission.rules import Rule
+from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.changes import compare, safeguards
 from trainc.checks.created_pods import created_objects
 from trainc.documents.load import load
@@ -32,6 +34,7 @@ from trainc.gitops.images import is_required
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import Settings
 from trainc.inputs.source import Source
+from trainc.kube.merge import merge
 from trainc.kube.pods import default_template
 from trainc.migrate import pytorch, volcano
 from trainc.migrate.documents import Old
@@ -189,6 +192,23 @@ def test_the_pods_of_many_replicated_jobs() -> None:
         start = time.process_time()
         made = list(created_objects({"metadata": {"name": "j", "namespace": "a"}, "spec": {"replicatedJobs": jobs}}))
         assert len(made) == 2 * size
+        return time.process_time() - start
+
+    assert any(seconds(4000) <= MOST * max(seconds(1000), LEAST) for _ in range(3))
+
+
+def test_patches_of_a_long_list_in_another_order() -> None:
+    """Each item could be compared with each other one."""
+
+    def seconds(size: int) -> float:
+        numbers = range(size)
+        env: list[Json] = [{"name": f"E{number}", "value": "a"} for number in numbers]
+        changed: list[Json] = [{"name": f"E{number}", "value": "b"} for number in numbers[::-1]]
+        deleted: list[Json] = [{"name": f"E{number}", "$patch": "delete"} for number in numbers]
+        order: JsonObject = {"$setElementOrder/env": [{"name": f"E{number}"} for number in numbers[::-1]]}
+        start = time.process_time()
+        for patch, directive in product((changed, deleted), ({}, order)):
+            merge({"env": env}, {"env": patch, **directive}, "v1.Container")
         return time.process_time() - start
 
     assert any(seconds(4000) <= MOST * max(seconds(1000), LEAST) for _ in range(3))

@@ -60,7 +60,7 @@ environments:
       patch: {spec: {storageClassName: fast, resources: {requests: {storage: 2048Gi}}}}
     - target: {kind: ServiceAccount, name: train}
       patch: {metadata: {annotations: {iam.example.com/role: train}}, secrets: [{name: token, namespace: other}]}
-    - target: {kind: RoleBinding, name: train}
+    - target: {kind: RoleBinding, name: '*'}
       patch: {subjects: [{kind: ServiceAccount, name: other}, {kind: User, name: someone}]}
   vault:
     naming: content
@@ -214,10 +214,11 @@ def test_companions_are_as_the_server_stores_them() -> None:
     small = of(built("plain"), "PersistentVolumeClaim", "small").data
     assert get(small, "spec", "resources") == {"requests": {"storage": "1m"}, "limits": {"storage": "2m"}}
     assert of(build, "ServiceAccount", "train").data["secrets"] == [{"name": "token"}]
-    assert of(build, "RoleBinding", "train").data["subjects"] == [
-        {"kind": "ServiceAccount", "name": "other", "namespace": "science"},
-        {"kind": "User", "name": "someone", **binding},
-    ]
+    for name in ("train", "sea-mpi-ssh-keys"):
+        assert of(build, "RoleBinding", name).data["subjects"] == [
+            {"kind": "ServiceAccount", "name": "other", "namespace": "science"},
+            {"kind": "User", "name": "someone", **binding},
+        ]
 
 
 def test_a_field_knows_the_item_of_a_patch_that_it_came_from() -> None:

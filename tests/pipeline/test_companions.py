@@ -26,6 +26,7 @@ roleRef: {kind: Role, name: reader}
 subjects:
 - {kind: ServiceAccount, name: reader}
 - {kind: ServiceAccount, name: other, namespace: b}
+- {kind: ServiceAccount, name: third, namespace: default}
 - {kind: Group, name: people}
 """
 
@@ -110,6 +111,7 @@ def test_subjects_of_a_binding_follow_their_namespace() -> None:
     assert get(binding, "subjects") == [
         {"kind": "ServiceAccount", "name": "reader", "namespace": "x"},
         {"kind": "ServiceAccount", "name": "other", "namespace": "y"},
+        {"kind": "ServiceAccount", "name": "third", "namespace": "default"},
         {"apiGroup": group, "kind": "Group", "name": "people"},
     ]
     empty = BINDING.replace("Role,", 'Role, apiGroup: "",').replace("Group,", 'Group, apiGroup: "",')

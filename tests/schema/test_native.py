@@ -10,8 +10,8 @@ from native_cases import ask, bases, changed, load, resource_of
 from oracle import gotools
 from trainc.admission.native import faults_of
 from trainc.basics.jsonvalues import dotted
-from trainc.documents.classify import COMPANIONS
 from trainc.schema import Resource, admit, unknown_field_hint
+from trainc.schema.inputs import COMPANION, kinds_of
 from trainc.schema.kinds import BUILT_IN
 
 OFF = ("clusterTrustBundle", "image")
@@ -44,7 +44,7 @@ def test_what_cannot_be_decoded_and_what_is_unknown(base: dict[str, object]) -> 
             assert (found, expected) in {("D", "."), ("D", "E"), ("D", "D")}, (
                 "Go takes a list for bytes; trainc does not"
             )
-        elif "D" in (found, expected) or "U" in (found, expected) or base["kind"] in COMPANIONS:
+        elif "D" in (found, expected) or "U" in (found, expected) or base["kind"] in kinds_of(COMPANION):
             assert found == expected, where
         elif found == "E":
             assert expected == "E" or _is_off(case.data, case.path), where

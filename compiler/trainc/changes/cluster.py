@@ -341,7 +341,7 @@ _BY_HAND = (Effect.UPDATED, Effect.REFUSED, Effect.RERUN, Effect.COMMENTS, Effec
 def unexplained(difference: Difference, same: Collection[str]) -> tuple[Directory, ...]:
     """Return the changed jobs whose sources are all among ``same``, the files that are equal on both sides.
 
-    A built-in runtime counts as equal: it changes only with trainc.
+    A built-in runtime counts as equal: it changes only with trainc. Another runtime explains a change.
     """
     return tuple(
         job.directory
@@ -349,6 +349,7 @@ def unexplained(difference: Difference, same: Collection[str]) -> tuple[Director
         if job.effect in _BY_HAND
         and job.directory.job != FOLDER
         and job.source
+        and not any(change.what == "runtime" for change in job.properties)
         and all(name in same or name.startswith("built-in ") for name in (job.source, job.runtime) if name)
     )
 

@@ -18,8 +18,7 @@ TRAINJOB = "TrainJob"
 RUNTIMES = kinds_of(RUNTIME)
 POLICIES = kinds_of(POLICY)
 CLUSTER_SCOPED = tuple(row.kind for row in INPUTS if not row.namespaced and row.role != DEFINITION)
-COMPANIONS = kinds_of(COMPANION)
-"""The kinds that a runtime's file may contain because its jobs need them."""
+_COMPANIONS = frozenset((row.group, row.kind) for row in INPUTS if row.role == COMPANION)
 SUPERSEDED = {(row.group, row.kind): row for row in INPUTS if row.role == REPLACED}
 """Jobs that TrainJob replaces, by group and kind in any version."""
 JOBS = "jobs/"
@@ -65,7 +64,7 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Finding, .
             _, namespace, name = key
             message = f"duplicate {document.data['kind']} {f'{namespace}/{name}' if namespace else name}"
             related = (Related("the first one", first, _NAME),)
-            shared = document.data["kind"] in COMPANIONS and document.source != first.source
+            shared = is_companion(document) and document.source != first.source
             hint = _ONE_FILE if shared else None
             findings.append(report("TC009", document, _NAME, message, related=related, hint=hint))
             continue
@@ -100,6 +99,11 @@ def superseded(documents: Iterable[Document], *, faithful: bool) -> Iterator[Fin
                 hint = f"run 'trainc import {file}', or {hint}"
             path = ("kind",)
             yield report("TC019", document, path, message, severity=severity, found=kind, expected=TRAINJOB, hint=hint)
+
+
+def is_companion(document: Document) -> bool:
+    """Return whether the file of a runtime may contain an object because its jobs need it."""
+    return _group_and_kind(document) in _COMPANIONS
 
 
 def _group_and_kind(document: Document) -> tuple[str, str]:

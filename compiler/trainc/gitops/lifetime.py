@@ -130,15 +130,21 @@ def _check_queue(model: Model, objs: Objects) -> Iterator[Finding]:
 
 
 def _misplaced_queues(model: Model) -> Iterator[Finding]:
-    """Yield a warning for each name of a queue that Kueue does not read: in an annotation, or in a misspelt label."""
-    places: tuple[tuple[Document, Path], ...] = ((model.job, ()), (model.runtime, ("spec", "template")))
-    for document, root in places:
+    """Yield a warning for each name of a queue that Kueue does not read.
+
+    It is in an annotation, in a misspelt label, or in a label of the runtime instead of its template.
+    """
+    places: list[tuple[Document, Path, str]] = [(model.job, (), ""), (model.runtime, ("spec", "template"), "")]
+    if get(model.job.data, *_LABELS, QUEUE_LABEL) is None:
+        places.append((model.runtime, (), " in spec.template.metadata"))
+    for document, root, elsewhere in places:
         for kind in (_LABELS, _ANNOTATIONS):
             for key, value in as_object(get(document.data, *root, *kind)).items():
-                if not _QUEUE.fullmatch(key) or (kind, key) == (_LABELS, QUEUE_LABEL):
+                if not _QUEUE.fullmatch(key) or ((kind, key) == (_LABELS, QUEUE_LABEL) and not elsewhere):
                     continue
-                message = f"Kueue does not read {str(kind[-1])[:-1]} {key}: it does not queue the job"
-                hint = f"write it as the label {QUEUE_LABEL}"
+                effect = " of a runtime" if elsewhere else ": it does not queue the job"
+                message = f"Kueue does not read {str(kind[-1])[:-1]} {key}{effect}"
+                hint = f"write it as the label {QUEUE_LABEL}{elsewhere}"
                 path = (*root, *kind, key)
                 severity = Severity.WARNING
                 yield report("TC108", document, path, message, severity=severity, found=str(value), hint=hint)

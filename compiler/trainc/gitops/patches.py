@@ -14,7 +14,18 @@ from msgspec.structs import replace
 
 from trainc.admission.jobset import overlay
 from trainc.admission.native import faults_of
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get, paths, without_nulls
+from trainc.basics.jsonvalues import (
+    Json,
+    JsonObject,
+    Path,
+    as_list,
+    as_object,
+    dotted,
+    existing,
+    get,
+    paths,
+    without_nulls,
+)
 from trainc.documents.classify import CLAIM_SPEC
 from trainc.findings import Finding, report
 from trainc.gitops.base import Pass, option_path
@@ -30,7 +41,7 @@ from trainc.plugins.origins import nearest
 from trainc.schema import admit
 from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.schema.metadata import undecodable
-from trainc.upstream import VOLCANO_API
+from trainc.upstream import RBAC_GROUP, VOLCANO_API
 
 CODE: Final = "TC605"
 FIXED: Final = ("apiVersion", "kind", "status")
@@ -185,7 +196,27 @@ def _patched(obj: Object, options: Options) -> Object:
             # A server drops empty labels and annotations.
             kept = {key: value for key, value in metadata.items() if value or key not in METADATA}
             data = merged if kept == metadata else {**merged, "metadata": kept}
-    return obj if data == obj.data else replace(obj, data=go_encoded(data))
+    if data == obj.data:
+        return obj
+    return replace(obj, data=bound(data) if data["kind"] == "RoleBinding" else go_encoded(data))
+
+
+def bound(data: JsonObject, renamed: Mapping[str, str] | None = None) -> JsonObject:
+    """Return a RoleBinding with the namespaces of its service accounts: its own, unless they have another one.
+
+    ``renamed`` maps namespaces to those in the cluster.
+    """
+    subjects: list[Json] = []
+    for subject in map(as_object, as_list(data.get("subjects"))):
+        if subject.get("kind") != "ServiceAccount":
+            subjects.append({**subject, "apiGroup": subject.get("apiGroup") or RBAC_GROUP})
+        elif found := subject.get("namespace"):
+            subjects.append({**subject, "namespace": (renamed or {}).get(str(found), str(found))})
+        else:
+            subjects.append({**subject, "namespace": get(data, "metadata", "namespace")})
+    reference = as_object(data.get("roleRef"))
+    reference = {**reference, "apiGroup": reference.get("apiGroup") or RBAC_GROUP}
+    return {**data, "roleRef": reference, **({"subjects": subjects} if subjects else {})}
 
 
 def _merged(data: JsonObject, patch: JsonObject) -> JsonObject | str:

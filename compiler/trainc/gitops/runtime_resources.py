@@ -15,28 +15,28 @@ from msgspec.structs import replace
 from trainc.admission.base_revision import Identity, identify
 from trainc.admission.native import CLAIM_DEFAULTS
 from trainc.basics.differences import same
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, paths
+from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get, paths
 from trainc.basics.regex import lazy
 from trainc.documents.classify import (
     CLUSTER_SCOPED,
-    COMPANIONS,
     POLICIES,
     RUNTIMES,
     SUPERSEDED,
     TRAINJOB,
     Documents,
     Key,
+    is_companion,
 )
 from trainc.findings import Finding, Related, report
 from trainc.gitops import flux
 from trainc.gitops.base import NOT_APPLIED, not_allowed, option_origin, sync_obstacles
-from trainc.gitops.patches import go_encoded, patched_companion, problems
+from trainc.gitops.patches import bound, go_encoded, patched_companion, problems
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
 from trainc.plugins.model import Object, Origin
 from trainc.plugins.origins import nearest
-from trainc.upstream import RBAC_GROUP, SERVER_FIELDS
+from trainc.upstream import SERVER_FIELDS
 
 FOLDER: Final = "0-shared"
 """The folder of a namespace's companions. It is not the name of a job, since those start with a letter."""
@@ -54,11 +54,11 @@ BELOW: Final = "runtimes/"
 _OF_POLICIES: Final = "policies/"
 READ: Final = frozenset(
     (
-        *(TRAINJOB, *RUNTIMES, *COMPANIONS, *POLICIES, "CustomResourceDefinition"),
+        *(TRAINJOB, *RUNTIMES, *POLICIES, "CustomResourceDefinition"),
         *("Namespace", "PriorityClass", "Secret", "JobSet", "PodGroup"),
     )
 )
-"""The kinds of documents that trainc uses."""
+"""The kinds of documents that trainc uses, besides companions."""
 
 _NAME: Path = ("metadata", "name")
 _NAMESPACE: Path = ("metadata", "namespace")
@@ -69,6 +69,7 @@ _NOT_IN_WINDOWS: Final = lazy(r'[\x00-\x1f<>:"\\|?*]')
 https://learn.microsoft.com/windows/win32/fileio/naming-a-file"""
 
 
+_BESIDE: Final = "put it into the file of a runtime whose jobs need it"
 _ONE_FOLDER: Final = "leave out its namespace, map no two namespaces to one, or apply the object separately"
 
 
@@ -101,7 +102,7 @@ def share(
     found: dict[Identity, Shared] = {}
     findings: list[Finding] = []
     for key, document in stored.items():
-        if document.data["kind"] not in COMPANIONS or document.source not in used:
+        if not is_companion(document) or document.source not in used:
             continue
         if document.data["kind"] in CLUSTER_SCOPED:
             kind, name = document.data["kind"], str(get(document.data, *_NAME))
@@ -118,7 +119,7 @@ def share(
         for namespace in sorted(folders):
             findings += _applied_twice(document, namespace, folders[namespace], options)
             emitted = _emitted(document, namespace, home, options)
-            one = Shared(_bound_again(patched_companion(emitted, options), emitted), namespace, document)
+            one = Shared(patched_companion(emitted, options), namespace, document)
             first = found.setdefault(identify(one.obj.data), one)
             if first.obj.data != one.obj.data:
                 message = f"{one.obj.kind} {one.namespace}/{one.obj.name} is defined twice, with different content"
@@ -127,7 +128,19 @@ def share(
             elif first is one:
                 findings += problems(options, document, one.obj)
                 findings += _not_applied(one, options)
-    return tuple(found[key] for key in sorted(found)), tuple(findings)
+    shared = tuple(found[key] for key in sorted(found))
+    return shared, (*findings, *_in_one_file(shared))
+
+
+def _in_one_file(shared: Iterable[Shared]) -> Iterator[Finding]:
+    """Report companions whose files have one name where case does not count: names of Roles may have capitals."""
+    first: dict[tuple[str, str, str], Shared] = {}
+    for one in shared:
+        other = first.setdefault((one.obj.kind, one.namespace, one.obj.name.casefold()), one)
+        if other is not one:
+            message = f"{one.obj.kind} {one.namespace}/{one.obj.name} differs only in case from {other.obj.name}"
+            related = (Related("defined here", other.document, _NAME),)
+            yield report("TC608", one.document, _NAME, message, found=one.obj.name, related=related)
 
 
 def _applied_twice(document: Document, namespace: str, folders: set[str], options: Options) -> Iterator[Finding]:
@@ -176,7 +189,7 @@ def overwritten_params(
     """
     of_runtimes, generated = {identify(one.obj.data): one for one in shared}, {one.identity for one in objects}
     for document in stored.values():
-        if document.data["kind"] not in COMPANIONS or not document.source.name.startswith(_OF_POLICIES):
+        if not is_companion(document) or not document.source.name.startswith(_OF_POLICIES):
             continue
         key = _, kind, namespace, name = identify(document.data)
         label = f"{kind} {namespace}/{name}"
@@ -201,7 +214,7 @@ def unused_resources(
     files = {runtime.source for runtime in runtimes} - used
     found: dict[Source, list[Document]] = {}
     for document in documents:
-        if document.data["kind"] in COMPANIONS and document.source in files:
+        if is_companion(document) and document.source in files:
             found.setdefault(document.source, []).append(document)
     kinds = {source: ", ".join(dict.fromkeys(str(d.data["kind"]) for d in group)) for source, group in found.items()}
     return tuple(
@@ -230,10 +243,13 @@ def unread_resources(
         kind = str(document.data["kind"])
         key = str(document.data["apiVersion"]).rpartition("/")[0], kind
         below = document.source.name.startswith(BELOW) and key not in defined
+        beside = document.source in files
         reported = (document.source.name, document.index) in named or key in SUPERSEDED
-        if (document.source in files or below) and not reported and kind not in read:
+        is_read = beside if is_companion(document) else kind in read
+        if (beside or below) and not reported and not is_read:
             message = f"trainc does not write {kind} {get(document.data, *_NAME)} to out/"
-            found.append(report(LEFT_OUT, document, ("kind",), message, found=kind))
+            hint = _BESIDE if is_companion(document) and kind not in CLUSTER_SCOPED else None
+            found.append(report(LEFT_OUT, document, ("kind",), message, found=kind, hint=hint))
     return tuple(found)
 
 
@@ -260,10 +276,11 @@ def _emitted(document: Document, namespace: str, home: str, options: Options) ->
         if target == "argocd":
             metadata["annotations"] = _kept(as_object(metadata.get("annotations")))
         data = {**data, "spec": {**CLAIM_DEFAULTS, **as_object(data.get("spec"))}}
-    if data["kind"] == "RoleBinding":
-        data = _bound(data, namespace, home, options.settings.namespaces)
     emitted: JsonObject = {key: value for key, value in go_encoded(data).items() if key != "status"}
     emitted["metadata"] = metadata
+    if data["kind"] == "RoleBinding":
+        kept = {home: home} if namespace == home else {}
+        emitted = bound(emitted, {**options.settings.namespaces, **kept})
     if target == "flux":
         emitted = flux.annotated(emitted)
 
@@ -290,30 +307,6 @@ def _kept(annotations: JsonObject) -> JsonObject:
         added = [option for option in options.split(",") if option.partition("=")[0] not in names]
         kept[key] = ",".join([*([own] if own else []), *added])
     return {**kept, **{key: value for key, value in annotations.items() if key not in KEPT}}
-
-
-def _bound(data: JsonObject, namespace: str, home: str, renamed: Mapping[str, str]) -> JsonObject:
-    """Return a RoleBinding with the namespaces of its service accounts in the cluster."""
-    subjects: list[Json] = []
-    for subject in map(as_object, as_list(data.get("subjects"))):
-        found = subject.get("namespace")
-        if subject.get("kind") != "ServiceAccount":
-            subjects.append({**subject, "apiGroup": subject.get("apiGroup") or RBAC_GROUP})
-        elif not found or found == home:
-            subjects.append({**subject, "namespace": namespace})
-        else:
-            subjects.append({**subject, "namespace": renamed.get(str(found), str(found))})
-    reference = as_object(data.get("roleRef"))
-    reference = {**reference, "apiGroup": reference.get("apiGroup") or RBAC_GROUP}
-    return {**data, "roleRef": reference, **({"subjects": subjects} if subjects else {})}
-
-
-def _bound_again(patched: Object, emitted: Object) -> Object:
-    """Return a patched companion; new subjects of a RoleBinding get the namespace of the RoleBinding."""
-    if patched is emitted or patched.kind != "RoleBinding":
-        return patched
-    namespace = str(get(patched.data, "metadata", "namespace"))
-    return replace(patched, data=_bound(patched.data, namespace, namespace, {}))
 
 
 def without_namespace(documents: Documents, loaded: Iterable[Document]) -> frozenset[Key]:

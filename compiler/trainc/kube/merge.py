@@ -6,7 +6,9 @@ inputs are JSON; neither is changed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import NamedTuple
 
 from trainc.basics.jsonvalues import Json, JsonObject
@@ -164,25 +166,32 @@ def _merge_list(original: list[Json], patch: list[Json], meta: _Meta, *, is_dele
     key = meta.merge_key
     if not _one_type(original, patch):
         if is_deletion:
-            return [item for item in original if _index(patch, item, "") is None]
+            deleted = _Places(patch, "")
+            return [item for item in original if deleted.find(item) is None]
         unique: list[Json] = []
+        places = _Places((), "")
         for item in (*original, *patch):
-            if _index(unique, item, "") is None:
+            if places.find(item) is None:
                 unique.append(item)
+                places.add(item)
         return _in_order(unique, patch, original, key)
     if not key:
         raise MergeError(f"cannot merge lists without merge key for {meta.kind}")
     before, after = _special_items(original, patch, key)
     merged = list(before)
+    places = _Places(before, key)
     for item in after:
-        at = _index(merged, _key(item, key), key)
+        at = places.find(_key(item, key))
         if at is None:
             # Unchanged: Go removes nulls and directives from new fields, but not from new items.
             merged.append(item)
+            places.add(item)
         else:
             was = merged[at]
             assert isinstance(was, dict) and isinstance(item, dict), "items of one type, mappings"
-            merged[at] = _merge_map(was, item, meta.kind)
+            merged[at] = found = _merge_map(was, item, meta.kind)
+            if key not in found:  # it was null
+                places.remove(None)
     return _in_order(merged, after, before, key)
 
 
@@ -190,21 +199,22 @@ def _special_items(original: list[Json], patch: list[Json], key: str) -> tuple[l
     """Apply the directives among the items of a patch; return both lists without the items that they name."""
     plain: list[Json] = []
     replace = False
-    before = list(original)
+    deleted = _Places((), key)
     for item in patch:
         assert isinstance(item, dict), "items of one type, mappings"
         directive = item.get(_DIRECTIVE)
         if _DIRECTIVE not in item:
             plain.append(item)
         elif directive == "delete":
-            gone = _key(item, key)
-            before = [other for other in before if _index([other], gone, key) is None]
+            _key(item, key)  # it must have one
+            deleted.add(item)
         elif directive == "replace":
             replace = True
         elif directive == "merge":
             raise MergeError("merging lists cannot yet be specified in the patch")
         else:
             raise _bad_directive(item)
+    before = [item for item in original if not (_has_key(item, key) and deleted.find(_key(item, key)) is not None)]
     return (plain, []) if replace else (before, plain)
 
 
@@ -213,14 +223,19 @@ def _left(original: list[Json], patch: list[Json], key: str) -> list[Json]:
 
     Deletions move the items that follow to the left, and new items replace those that are left at the end.
     """
-    left, size = list(original), len(original)
+    places, gone, at_end, last = _Places(original, key), set[int](), list[Json](), len(original) - 1
     for item in filter(_is_deleted, patch):
-        while (at := _index(left[:size], _key(item, key), key)) is not None:
-            left[at : size - 1] = left[at + 1 : size]
-            size -= 1
+        while (at := places.remove(_key(item, key))) is not None:
+            while last in gone:
+                last -= 1
+            at_end.append(original[last])
+            gone.add(at)
+    left = [item for at, item in enumerate(original) if at not in gone]
+    size, left = len(left), [*left, *reversed(at_end)]
     for item in patch:
-        if size < len(left) and not _is_directive(item) and _index(left[:size], _key(item, key), key) is None:
+        if size < len(left) and not _is_directive(item) and places.find(_key(item, key)) is None:
             left[size] = item
+            places.add(item)
             size += 1
     return left
 
@@ -231,16 +246,17 @@ def _in_order(merged: list[Json], patch: list[Json], original: list[Json], key: 
         _key(item, key)  # each must have one
     patched: list[Json] = []
     rest: list[Json] = []
+    of_patch, of_original = _Places(patch, key), _Places(original, key)
     for item in merged:
-        (rest if _index(patch, _key(item, key), key) is None else patched).append(item)
-    patched, rest = _sorted_like(patched, patch, key), _sorted_like(rest, original, key)
+        (rest if of_patch.find(_key(item, key)) is None else patched).append(item)
+    patched, rest = _sorted_like(patched, of_patch, key), _sorted_like(rest, of_original, key)
     # One of the rest comes first only before a patched item that followed it in the original.
     result: list[Json] = []
     at = 0
     for item in patched:
-        position = _index(original, _key(item, key), key)
+        position = of_original.find(_key(item, key))
         while position is not None and at < len(rest):
-            other = _index(original, _key(rest[at], key), key)
+            other = of_original.find(_key(rest[at], key))
             if other is None or other >= position:
                 break
             result.append(rest[at])
@@ -249,20 +265,22 @@ def _in_order(merged: list[Json], patch: list[Json], original: list[Json], key: 
     return result + rest[at:]
 
 
-def _sorted_like(items: list[Json], order: list[Json], key: str) -> list[Json]:
+def _sorted_like(items: list[Json], order: _Places, key: str) -> list[Json]:
     """Sort items by their first index in order; those that are marked for deletion come last.
 
     As in Go's insertion sort, an item that order lacks is less than any other, and any other is less than it.
     """
-    result: list[tuple[int | None, Json]] = []
-    for item in items:
-        if _is_deleted(item):
-            continue
-        rank, at = _index(order, _key(item, key), key), len(result)
-        while at and ((other := result[at - 1][0]) is None or rank is None or rank < other):
+    ranked = [(order.find(_key(item, key)), item) for item in items if not _is_deleted(item)]
+    result = sorted(((rank, item) for rank, item in ranked if rank is not None), key=itemgetter(0))
+    if len(result) == len(ranked):
+        return [*(item for _, item in result), *filter(_is_deleted, items)]
+    sorted_ones: list[tuple[int | None, Json]] = []
+    for rank, item in ranked:
+        at = len(sorted_ones)
+        while at and ((other := sorted_ones[at - 1][0]) is None or rank is None or rank < other):
             at -= 1
-        result.insert(at, (rank, item))
-    return [*(item for _, item in result), *filter(_is_deleted, items)]
+        sorted_ones.insert(at, (rank, item))
+    return [*(item for _, item in sorted_ones), *filter(_is_deleted, items)]
 
 
 def _without_directives(value: Json) -> Json:
@@ -325,18 +343,52 @@ def _one_type(*lists: list[Json]) -> bool:
     return only is dict
 
 
-def _index(items: list[Json], wanted: Json, key: str) -> int | None:
-    """Return the first index of an item whose key (without a key, the item itself) is wanted."""
-    for at, item in enumerate(items):
-        if not key:
-            found = item
-        elif isinstance(item, dict) and key in item:
-            found = item[key]
+class _Places:
+    """The places of the items of a list, by their keys; without a key, by the items themselves.
+
+    Keys are compared as Go compares interfaces: 1, 1.0 and true are three values. Two collections raise MergeError,
+    since Go panics.
+    """
+
+    def __init__(self, items: Iterable[Json], key: str) -> None:
+        """Find items by the value of ``key``, if they have it."""
+        self._key = key
+        self._size = 0
+        self._found: dict[tuple[type, Json], deque[int]] = {}
+        self._collections: set[type] = set()
+        for item in items:
+            self.add(item)
+
+    def add(self, item: Json) -> None:
+        """Add an item at the end."""
+        place, self._size = self._size, self._size + 1
+        if not _has_key(item, self._key):
+            return
+        value = _key(item, self._key)
+        if isinstance(value, dict | list):
+            self._collections.add(type(value))
         else:
-            continue
-        if _equal(found, wanted):
-            return at
-    return None
+            self._found.setdefault((type(value), value), deque()).append(place)
+
+    def find(self, wanted: Json) -> int | None:
+        """Return the first place of an item with a key; None if there is none. Raises MergeError."""
+        if isinstance(wanted, dict | list):
+            if type(wanted) in self._collections:
+                raise MergeError("a collection where strategic merge compares values")
+            return None
+        places = self._found.get((type(wanted), wanted))
+        return places[0] if places else None
+
+    def remove(self, wanted: Json) -> int | None:
+        """Forget the first item with a key, and return its place; None if there is none. Raises MergeError."""
+        at = self.find(wanted)
+        if at is not None:
+            self._found[type(wanted), wanted].popleft()
+        return at
+
+
+def _has_key(item: Json, key: str) -> bool:
+    return not key or (isinstance(item, dict) and key in item)
 
 
 def _key(item: Json, key: str) -> Json:

@@ -19,7 +19,7 @@ from trainc.admission.update import jobset_changes, refused_changes, rewritten, 
 from trainc.basics.differences import Change, changes, contains, counterpart, holds, is_text_of, same, undone
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get
 from trainc.basics.memo import Remembered, last
-from trainc.documents.classify import COMPANIONS, RUNTIMES, TRAINJOB
+from trainc.documents.classify import RUNTIMES, TRAINJOB, is_companion
 from trainc.findings import Finding, Related, Severity, report
 from trainc.findings.redaction import masked_value
 from trainc.gitops.base import job_name_path, run_of
@@ -101,7 +101,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         old = self.base.input(*identify(new))
         if old is not None and new["kind"] == TRAINJOB and run_of(document) < run_of(old):
             return (self._earlier_run(document, old),)
-        if new["kind"] in COMPANIONS:
+        if is_companion(document):
             # Without out/, only ConfigMaps, to which trainc adds no defaults.
             known = self.base.emitted(*identify(new)) or (old if new["kind"] == "ConfigMap" else None)
             if known is not None:
