@@ -163,6 +163,6 @@ def update(inputs: Inputs, cache: Path, mirror: str | None = None) -> tuple[str,
         wheels = resolve(names, definition.suite, definition.architecture, scratch) if names else ()
         wheels = tuple(pin for pin in wheels if own is None or pin.name != own.name)
     replace_file(str(inputs.folder / PACKAGES), pins_text(packages, PACKAGES).encode())
-    if wheels:
+    if wheels or inputs.wheels_lock is not None:
         replace_file(str(inputs.folder / WHEELS), pins_text(wheels, WHEELS).encode())
     return (*changes(inputs.packages, packages), *changes(inputs.wheels, wheels))
