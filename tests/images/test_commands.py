@@ -13,6 +13,7 @@ import pytest
 from imagecase import (
     BASH,
     PACKAGES_LOCK,
+    SYSTEM_FILES,
     Run,
     blob,
     fill_cache,
@@ -20,6 +21,7 @@ from imagecase import (
     manifest_of,
     members,
     read,
+    tar_of,
     write_image,
 )
 
@@ -303,15 +305,11 @@ def test_links_out_of_the_project_are_not_followed(folder: Path, run: Run, tmp_p
 
 
 def test_a_system_with_other_packages_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from imagecase import SYSTEM_FILES, tar_of
-
-    from trainc.images import build as image
-
     def made(*_: object) -> Path:
         (tmp_path / "made.tar").write_bytes(tar_of(SYSTEM_FILES))
         return tmp_path / "made.tar"
 
-    monkeypatch.setattr(image, "make_rootfs", made)
+    monkeypatch.setattr(builder, "make_rootfs", made)
     lock = PACKAGES_LOCK.replace("5.2-1", "5.2-2")
     (folder / "packages.lock").write_text(lock, encoding="utf-8")
     with pytest.raises(BuildError) as caught:
@@ -340,3 +338,14 @@ def test_wheels_that_are_needed_no_more_are_not_pinned(folder: Path, run: Run, m
     assert (result.exit_code, result.stdout) == (0, "small: - numpy 2.0\n")
     assert inputs_of(folder).wheels == ()
     assert run("image", "update", "small").stdout == ""
+
+
+def test_wheels_that_image_yaml_does_not_require_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """numpy requires nothing, and nobody requires it: image.yaml does not have it any more."""
+    made = Path("made.tar").absolute()
+    made.write_bytes(tar_of(SYSTEM_FILES))
+    monkeypatch.setattr(builder, "make_rootfs", lambda *_: made)
+    (folder / "wheels.lock").write_text(f"numpy==1 --hash=sha256:{'c' * 64}\n", encoding="utf-8")
+    with pytest.raises(BuildError) as caught:
+        build(inputs_of(folder), Path("build/cache"))
+    assert str(caught.value).splitlines()[1:] == ["numpy 1: pinned, not required"]
