@@ -85,7 +85,7 @@ def _cause_of_registry(model: Model, path: Path, root: Json) -> Origin:
 def _entries(model: Model, image: str) -> Iterator[str]:
     """Yield the entries for registries that make an image of one in the job, or else of any image."""
     settings = model.options.settings
-    template = {"kind": "JobSet", "spec": model.spec}
+    template: JsonObject = {"kind": "JobSet", "spec": model.spec}
     own = [each for _, each in images(template)]
     own += [str(model.trainer_value("image") or ""), settings.ssh_keys.image, settings.transport.image]
     any_image = [old + image.removeprefix(new) for old, new in settings.registries.items() if image.startswith(new)]

@@ -125,10 +125,10 @@ def upper_layer(entries: Iterable[Entry], facts: Facts, epoch: int) -> bytes:
     no folder, and for one that would replace another entry, or a file that would replace a folder of the system.
     """
     by_name: dict[str, Entry] = {}
-    for entry in entries:
-        if entry.name in by_name or (entry.name in facts.directories and not (entry.folder or entry.link)):
-            raise ValueError(f"/{entry.name} would replace what has this name in the image")
-        by_name[entry.name] = entry
+    for each in entries:
+        if each.name in by_name or (each.name in facts.directories and not (each.folder or each.link)):
+            raise ValueError(f"/{each.name} would replace what has this name in the image")
+        by_name[each.name] = each
     folders: set[str] = set()
     for name in by_name:
         for folder in reversed([str(parent) for parent in PurePosixPath(name).parents][:-1]):
