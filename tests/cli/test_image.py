@@ -77,6 +77,20 @@ def test_a_layout_that_is_given_a_name(repository: Path, run: Run) -> None:
     assert locked(repository)["ghcr.io/a/c:9"] == one
 
 
+def test_the_tag_of_another_image_is_not_the_name(repository: Path, run: Run) -> None:
+    """A slip of the pen in NAME must not pin the other image of the layout."""
+    layout(repository / "layout", {FULL_NAME: "ghcr.io/a/b:1", REF_NAME: "1"}, {FULL_NAME: "ghcr.io/c/d:2"})
+    result = run("image", "lock", "ghcr.io/c/d:1=layout")
+    assert result.exit_code == 2
+    assert "not exactly one named ghcr.io/c/d:1 or 1" in " ".join(result.stderr.split())
+    assert not (repository / "images.lock.yaml").exists()
+
+
+def test_a_name_in_capitals_is_read_as_it_was_written(repository: Path, run: Run) -> None:
+    assert run("image", "lock", f"TEAM/b:1={ONE}").exit_code == 0
+    assert locked(repository) == {"TEAM/b:1": ONE}
+
+
 def test_content_that_is_another_one(repository: Path, run: Run) -> None:
     (digest,) = layout(repository / "layout", {REF_NAME: "ghcr.io/a/b:1"})
     blob = repository / "layout" / "blobs" / "sha256" / digest.removeprefix("sha256:")

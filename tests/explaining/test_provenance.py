@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from everything import DIGEST, TEXTS, built, made, options, row
 
-from trainc import Build, Options, compile
+from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import paths
 from trainc.plugins.model import Object
 from trainc.project.config import parse, parse_lock
@@ -192,3 +192,44 @@ def test_the_plugins_of_what_is_named_with_a_hash() -> None:
     job = made("Job", MADE_BY_JOB)
     (name,) = table(job, [("metadata", "name")], options()).rows
     assert [each.label for each in name.origins] == ["plugin hash_suffix", "trainjob j"]
+
+
+@pytest.mark.parametrize(
+    ("image", "line"),
+    [
+        ("pytorch/pytorch:2", 4),
+        ("pytorch/pytorch/a:2", 4),
+        ("python:3", 5),
+        ("ghcr.io/a/b:1", 6),
+        ("registry.example.com/c:1", None),
+    ],
+)
+def test_the_registry_that_was_replaced(image: str, line: int | None) -> None:
+    """Two entries may have the same new name, or one the beginning of another's."""
+    config, findings = parse(Source("trainc.yaml", REGISTRIES))
+    assert findings == ()
+    options = Options(environment="prod", config=config.data, config_document=config.document)
+    build = compile([Source("jobs/team/j.yaml", JOB.format(image=image))], options)
+    (job,) = build.jobs
+    path = ("spec", "replicatedJobs", 0, "template", "spec", "template", "spec", "containers", 0, "image")
+    (found,) = table(job.objects[0], [path], options).rows
+    assert found.origins[0].line == (line or 6)
+    assert found.origins[0].kind == ("environment" if line else "trainjob")
+
+
+REGISTRIES = """\
+environments:
+  prod:
+    registries:
+      docker.io/pytorch: mirror.example.com/hub
+      docker.io: mirror.example.com/hub
+      ghcr.io: mirror.example.com/hub/pytorch
+"""
+JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {{name: j}}
+spec:
+  runtimeRef: {{name: torch-distributed}}
+  trainer: {{image: "{image}"}}
+"""

@@ -7,11 +7,13 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from imagecase import (
     BASH,
     PACKAGES_LOCK,
+    SYSTEM_FILES,
     Run,
     blob,
     fill_cache,
@@ -19,11 +21,13 @@ from imagecase import (
     manifest_of,
     members,
     read,
+    tar_of,
     write_image,
 )
 
+from trainc.images import build as builder
 from trainc.images.build import build, layers
-from trainc.images.definition import BuildError
+from trainc.images.definition import BuildError, Pin
 
 ENTRY = "ghcr.io/team/small:1.2"
 
@@ -196,6 +200,13 @@ def test_lock_and_verify(folder: Path, run: Run) -> None:
     )
 
 
+def test_verify_reports_a_lock_that_is_not_read(folder: Path, run: Run) -> None:
+    assert run("image", "build").exit_code == 0
+    Path("images.lock.yml").write_text(f"images: {{'{ENTRY}': 'sha256:{'0' * 64}'}}\n", encoding="utf-8")
+    result = run("image", "verify")
+    assert (result.exit_code, "error[TC011]: not read because of its name" in result.output) == (1, True)
+
+
 def test_two_images_of_one_name(folder: Path, run: Run) -> None:
     """Whichever of them images.lock.yaml names, the other one may be what is pushed."""
     locked = digest_in(run("image", "build").stdout)
@@ -245,6 +256,14 @@ def test_a_folder_in_the_way(folder: Path, run: Run) -> None:
     assert Path("build/images/small/notes.txt").read_text(encoding="utf-8") == "mine"
 
 
+def test_what_others_put_into_a_layout_stays(folder: Path, run: Run) -> None:
+    assert run("image", "build").exit_code == 0
+    Path("build/images/small/notes.txt").write_text("mine", encoding="utf-8")
+    result = run("image", "build")
+    assert (result.exit_code, "has notes.txt, which is not part of an image layout" in result.stderr) == (2, True)
+    assert Path("build/images/small/notes.txt").read_text(encoding="utf-8") == "mine"
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -286,15 +305,11 @@ def test_links_out_of_the_project_are_not_followed(folder: Path, run: Run, tmp_p
 
 
 def test_a_system_with_other_packages_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from imagecase import SYSTEM_FILES, tar_of
-
-    from trainc.images import build as image
-
     def made(*_: object) -> Path:
         (tmp_path / "made.tar").write_bytes(tar_of(SYSTEM_FILES))
         return tmp_path / "made.tar"
 
-    monkeypatch.setattr(image, "make_rootfs", made)
+    monkeypatch.setattr(builder, "make_rootfs", made)
     lock = PACKAGES_LOCK.replace("5.2-1", "5.2-2")
     (folder / "packages.lock").write_text(lock, encoding="utf-8")
     with pytest.raises(BuildError) as caught:
@@ -304,3 +319,33 @@ def test_a_system_with_other_packages_is_refused(folder: Path, monkeypatch: pyte
         "bash 5.2-2: pinned, not installed",
         "bash 5.2-1: installed, not pinned",
     ]
+
+
+class Source(NamedTuple):
+    """A package source whose only packages are those of the image."""
+
+    packages: tuple[Pin, ...]
+
+    def resolve(self, _packages: object) -> tuple[Pin, ...]:
+        return self.packages
+
+
+def test_wheels_that_are_needed_no_more_are_not_pinned(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheels = folder / "wheels.lock"
+    wheels.write_text(f"numpy==2.0 --hash=sha256:{'c' * 64}\n", encoding="utf-8")
+    monkeypatch.setattr(builder, "open_archive", lambda *_: Source(inputs_of(folder).packages))
+    result = run("image", "update", "small")
+    assert (result.exit_code, result.stdout) == (0, "small: - numpy 2.0\n")
+    assert inputs_of(folder).wheels == ()
+    assert run("image", "update", "small").stdout == ""
+
+
+def test_wheels_that_image_yaml_does_not_require_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """numpy requires nothing, and nobody requires it: image.yaml does not have it any more."""
+    made = Path("made.tar").absolute()
+    made.write_bytes(tar_of(SYSTEM_FILES))
+    monkeypatch.setattr(builder, "make_rootfs", lambda *_: made)
+    (folder / "wheels.lock").write_text(f"numpy==1 --hash=sha256:{'c' * 64}\n", encoding="utf-8")
+    with pytest.raises(BuildError) as caught:
+        build(inputs_of(folder), Path("build/cache"))
+    assert str(caught.value).splitlines()[1:] == ["numpy 1: pinned, not required"]

@@ -88,6 +88,14 @@ def test_wrong_usage(root: Path, run: Run, arguments: tuple[str, ...], message: 
     assert (root / "jobs/team/j.yaml").exists()
 
 
+def test_the_working_directory_is_not_replaced(root: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "empty").mkdir()
+    monkeypatch.chdir(root / "empty")
+    result = run("package", "--root", "..", "-o", ".")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert ". is the working directory: it is not replaced" in result.stderr
+
+
 def test_an_environment_without_jobs_and_several_environments(root: Path, run: Run) -> None:
     (root / "trainc.yaml").write_text("environments: {prod: {}, test: {jobs: [other/*]}}\n", encoding="utf-8")
     result = run("package")

@@ -159,3 +159,17 @@ def test_an_upper_layer_has_the_folders_that_the_system_lacks() -> None:
 def test_an_upper_layer_replaces_no_link() -> None:
     with pytest.raises(ValueError, match=r"/bin/x is below the symbolic link /bin: use /usr/bin instead"):
         upper_layer([Entry("bin/x")], Facts("", links={"bin": "usr/bin"}), EPOCH)
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ([Entry("opt/a", b"1"), Entry("opt/a/b")], "/opt/a/b is below /opt/a, which is not a folder"),
+        ([Entry("opt/a", link="/etc"), Entry("opt/a/b")], "/opt/a/b is below /opt/a, which is not a folder"),
+        ([Entry("opt/a", b"1"), Entry("opt/a", b"2")], "/opt/a would replace what has this name in the image"),
+        ([Entry("usr/bin", b"1")], "/usr/bin would replace what has this name in the image"),
+    ],
+)
+def test_an_upper_layer_loses_nothing(entries: list[Entry], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        upper_layer(entries, Facts("", frozenset(("opt", "usr", "usr/bin"))), EPOCH)

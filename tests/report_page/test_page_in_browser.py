@@ -10,6 +10,7 @@ import pytest
 from browser import Browser, find_chromium, running
 from fleets import fleet_of
 
+from trainc.basics.jsonvalues import objects
 from trainc.report.page import page
 
 PROGRAM = find_chromium()
@@ -205,3 +206,24 @@ def test_five_thousand_jobs_do_not_lag(opened: Any) -> None:
     assert browser.run(COUNT) == f"1 to 50 of {MANY:,} jobs"
     assert found["load"] < 2000, found
     assert all(value < 400 for name, value in found.items() if name != "load"), found
+
+
+def test_a_job_that_another_file_keeps_from_compiling_has_an_error(chromium: Browser, tmp_path: Path) -> None:
+    """An error of trainc.yaml or of a policy is no finding of the job's files."""
+    data = fleet_of(3)
+    job = objects(data["jobs"])[-1]
+    data["findings"] = []
+    for each in objects(data["jobs"]):
+        each |= {"findings": [], "state": "ready"}
+    job |= {"state": "not compiled", "pods": 0, "gpus": 0}
+    path = tmp_path / "report.html"
+    path.write_text(page(data), encoding="utf-8")
+    chromium.load(path)
+    name = f"{job['namespace']}/{job['name']}"
+    assert chromium.run(f"{NAMES}[0]") == name
+    chromium.run("""{
+        const box = document.getElementById("state");
+        box.value = "errors";
+        box.dispatchEvent(new Event("change"));
+    }""")
+    assert chromium.run(NAMES) == [name]

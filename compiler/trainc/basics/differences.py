@@ -72,6 +72,11 @@ def undone(data: Json, change: Change) -> Json:
     return replaced(data, change.path, change.old)
 
 
+def is_key(path: Path) -> bool:
+    """Return whether a path leads to the key of a list item, which only says which item is meant."""
+    return len(path) > 1 and path[-1] in KEYS and isinstance(path[-2], int)
+
+
 def common_start(one: Sequence[object], other: Sequence[object]) -> int:
     """Return the number of items with which both sequences begin."""
     pairs = enumerate(zip(one, other, strict=False))

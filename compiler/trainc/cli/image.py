@@ -216,7 +216,9 @@ def verify(*, root: Path, layouts: tuple[Path, ...]) -> int:
     layouts = layouts or tuple(sorted(path.parent for path in (root / OUTPUT).glob("*/oci-layout")))
     if not layouts:
         raise click.UsageError(f"no LAYOUT given, and none found in {OUTPUT}/")
-    known, findings = parse_lock(next(iter(read_lock(root).sources), None))
+    inputs = read_lock(root)
+    known, findings = parse_lock(next(iter(inputs.sources), None))
+    findings = (*inputs.findings, *findings)
     failed = False
     for layout in layouts:
         try:

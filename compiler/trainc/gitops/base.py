@@ -32,7 +32,8 @@ class Pass(Struct, frozen=True):
 
     ``shape`` returns the objects of a job with additions and changes, or the same tuple if there are none. ``cause``
     returns the origin of a path that the pass set in an object. ``check`` checks the joined model before objects are
-    built, ``check_objects`` the objects after the last pass.
+    built, ``check_objects`` the objects after the last pass. ``again`` returns the origin of a path that the pass set
+    to what it was before, or None; without it, it sets no such path.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Pass(Struct, frozen=True):
     cause: Callable[[Model, Path, Json], Origin] = _nothing_caused
     check: Callable[[Model], Iterable[Finding]] = lambda model: ()
     check_objects: Callable[[Model, Objects], Iterable[Finding]] = lambda model, objects: ()
+    again: Callable[[Model, Path, Json], Origin | None] | None = None
 
 
 def jobset_of(objects: Objects) -> Object | None:

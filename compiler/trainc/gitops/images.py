@@ -50,13 +50,17 @@ def rewritten(image: str, registries: Mapping[str, str]) -> str:
 
     ``python:3`` counts as docker.io/library/python:3, as in container runtimes.
     """
-    full = spelt_out(image)
-    own = prefixes(full)
-    found = [prefix for prefix in registries if prefix_spelt_out(prefix) in own]
-    if not found:
+    prefix = _replaced_prefix(image, registries)
+    if prefix is None:
         return image
-    prefix = min(found, key=lambda name: (-len(name), name))
-    return registries[prefix] + full.removeprefix(prefix_spelt_out(prefix))
+    return registries[prefix] + spelt_out(image).removeprefix(prefix_spelt_out(prefix))
+
+
+def _replaced_prefix(image: str, registries: Mapping[str, str]) -> str | None:
+    """Return the longest prefix of an image among ``registries``, None if it has none of them."""
+    own = prefixes(spelt_out(image))
+    found = (prefix for prefix in registries if prefix_spelt_out(prefix) in own)
+    return min(found, key=lambda name: (-len(name), name), default=None)
 
 
 def has_prefix(name: str, prefix: str) -> bool:
@@ -80,9 +84,27 @@ def _cause_of_registry(model: Model, path: Path, root: Json) -> Origin:
     if "imagePullSecrets" in path:
         names, name = settings.image_pull_secrets, get(root, *path[: path.index("imagePullSecrets") + 2], "name")
         return option_origin(model.options, "imagePullSecrets", *((names.index(name),) if name in names else ()))
-    image = str(get(root, *path))
-    replaced = [(new, old) for old, new in settings.registries.items() if image.startswith(new)]
-    return option_origin(model.options, REGISTRIES, *((max(replaced)[1],) if replaced else ()))
+    found = set(_entries(model, str(get(root, *path))))
+    return option_origin(model.options, REGISTRIES, *(found if len(found) == 1 else ()))
+
+
+def _entries(model: Model, image: str) -> Iterator[str]:
+    """Yield the entries for registries that make an image of one in the job, or else of any image."""
+    settings = model.options.settings
+    template: JsonObject = {"kind": "JobSet", "spec": model.spec}
+    own = [each for _, each in images(template)]
+    own += [str(model.trainer_value("image") or ""), settings.ssh_keys.image, settings.transport.image]
+    any_image = [old + image.removeprefix(new) for old, new in settings.registries.items() if image.startswith(new)]
+    for known in (map(model.options.lock.pinned, filter(None, own)), any_image):
+        found = [
+            prefix
+            for each in known
+            if rewritten(each, settings.registries) == image
+            and (prefix := _replaced_prefix(each, settings.registries)) is not None
+        ]
+        yield from found
+        if found:
+            return
 
 
 # Digests.

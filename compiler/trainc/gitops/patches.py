@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from trainc.admission.jobset import overlay
 from trainc.admission.native import faults_of
+from trainc.basics.differences import is_key
 from trainc.basics.jsonvalues import (
     Json,
     JsonObject,
@@ -70,8 +71,11 @@ def patched_companion(obj: Object, options: Options) -> Object:
         unpatched, patches, found = obj.origins(), _patches_of(after, options), {}
         for path in paths(after.data):
             old, new = get(obj.data, *path), get(after.data, *path)
-            same = old == new or (old is not None and isinstance(new, dict | list))
-            origin = nearest(unpatched, path) if same else _by_patch(options, patches, after.data, path)
+            if old != new and (old is None or not isinstance(new, dict | list)):
+                origin: Origin | None = _by_patch(options, patches, after.data, path)
+            else:
+                again = None if isinstance(new, dict | list) else _by_patch_again(options, patches, after.data, path)
+                origin = again or nearest(unpatched, path)
             if origin is not None:
                 found[path] = origin
         return found
@@ -245,11 +249,25 @@ def _json_merged(value: Json, patch: Json) -> Json:
 
 def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin: the last patch among those that contain most of the path."""
+    return _by_patch(model.options, _patches_at(model, root), root, path)
+
+
+def again(model: Model, path: Path, root: Json) -> Origin | None:
+    """Return the origin of a value that was the same before if a patch has it, too, else None."""
+    return _by_patch_again(model.options, _patches_at(model, root), root, path)
+
+
+def _patches_at(model: Model, root: Json) -> list[Patch]:
     name, namespace = (str(get(root, "metadata", key)) for key in ("name", "namespace"))
     plain = model.title + name.removeprefix(model.name) if name.startswith(model.name) else name
     kind = str(get(root, "kind"))
-    patches = [patch for patch in model.options.settings.patches if patch.matches(kind, namespace, plain)]
-    return _by_patch(model.options, patches, root, path)
+    return [patch for patch in model.options.settings.patches if patch.matches(kind, namespace, plain)]
+
+
+def _by_patch_again(options: Options, patches: Iterable[Patch], root: Json, path: Path) -> Origin | None:
+    furthest = _furthest(patches, root, path)
+    is_set = furthest is not None and len(furthest[1]) == len(path) and not is_key(path)
+    return _by_patch(options, patches, root, path) if is_set else None
 
 
 def _by_patch(options: Options, patches: Iterable[Patch], root: Json, path: Path) -> Origin:
@@ -325,4 +343,4 @@ def _base64(value: Json) -> Json:
     return base64.b64encode(found).decode()
 
 
-PASS: Final = Pass("patches", shape, cause, check=check, check_objects=check_objects)
+PASS: Final = Pass("patches", shape, cause, check=check, check_objects=check_objects, again=again)

@@ -90,10 +90,33 @@ def _unpinned(inputs: Inputs) -> Iterator[Finding]:
         ("packages", definition.packages, inputs.packages, PACKAGES),
         ("wheels", definition.wheels, inputs.wheels, WHEELS),
     ):
-        names = {pin.name for pin in pins}
+        names = {_plain(pin.name) for pin in pins}
         for index, name in enumerate(required):
-            if re.split("[<>=!~]", name)[0].replace("_", "-").lower() not in names:
+            if _plain(name) not in names:
                 yield report(MALFORMED, inputs.document, (key, index), f"{name} is not pinned in {file}")
+
+
+def _plain(requirement: str) -> str:
+    """Return the name in a requirement in one spelling, as Python's packages are compared (PEP 503)."""
+    return re.sub("[-_.]+", "-", re.split("[^A-Za-z0-9._+-]", requirement.strip(), maxsplit=1)[0]).lower()
+
+
+def _unneeded(inputs: Inputs, facts: layer_cache.Facts) -> Iterator[str]:
+    """Yield a line for each pinned wheel that neither image.yaml nor another wheel requires."""
+    requires: dict[str, list[str]] = {}
+    for text in facts.wheels.values():
+        head = [line.partition(": ") for line in text.partition("\n\n")[0].splitlines()]
+        name = next((value for key, _, value in head if key == "Name"), "")
+        requires[_plain(name)] = [_plain(value) for key, _, value in head if key == "Requires-Dist"]
+    own = [inputs.wheels[-1].name] if inputs.definition.project else []  # the wheel of the project
+    waiting, needed = [_plain(each) for each in (*inputs.definition.wheels, *own)], set[str]()
+    while waiting:
+        if (name := waiting.pop()) not in needed:
+            needed.add(name)
+            waiting += requires.get(name, [])
+    for pin in inputs.wheels:
+        if _plain(pin.name) not in needed:
+            yield f"{pin.name} {pin.version}: pinned, not required"
 
 
 def _project(inputs: Inputs, cache: Path, scratch: Path) -> tuple[Pin, Path]:
@@ -112,6 +135,7 @@ def made_of(inputs: Inputs) -> JsonObject:
         "packages": [*definition.packages],
         "pins": [[pin.name, pin.version, pin.sha256] for pin in inputs.packages],
         "wheels": [[pin.name, pin.version, pin.sha256] for pin in inputs.wheels],
+        "required": [*definition.wheels],
         "user": [definition.user.name, definition.user.id] if definition.user is not UNSET else [],
     }
 
@@ -125,10 +149,11 @@ def _stored(inputs: Inputs, made: Path, cache: Path, key: str) -> layer_cache.St
         raise BuildError(f"mmdebstrap did not create a Debian system: {error}") from None
     pinned = {(pin.name, pin.version) for pin in inputs.packages}
     there = {(each.name, each.version) for each in installed(facts.status)}
-    if pinned != there:
+    unneeded = [*_unneeded(inputs, facts)]
+    if pinned != there or unneeded:
         lines = [f"{name} {version}: pinned, not installed" for name, version in sorted(pinned - there)]
         lines += [f"{name} {version}: installed, not pinned" for name, version in sorted(there - pinned)]
-        raise BuildError("the installed packages differ from the pins\n" + "\n".join(lines))
+        raise BuildError("the installed packages differ from the pins\n" + "\n".join((*lines, *unneeded)))
     return layer_cache.keep(cache, key, normal, facts, SYSTEM)
 
 
@@ -163,6 +188,6 @@ def update(inputs: Inputs, cache: Path, mirror: str | None = None) -> tuple[str,
         wheels = resolve(names, definition.suite, definition.architecture, scratch) if names else ()
         wheels = tuple(pin for pin in wheels if own is None or pin.name != own.name)
     replace_file(str(inputs.folder / PACKAGES), pins_text(packages, PACKAGES).encode())
-    if wheels:
+    if wheels or inputs.wheels_lock is not None:
         replace_file(str(inputs.folder / WHEELS), pins_text(wheels, WHEELS).encode())
     return (*changes(inputs.packages, packages), *changes(inputs.wheels, wheels))

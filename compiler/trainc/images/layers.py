@@ -121,14 +121,21 @@ def system_layer(source: IO[bytes], target: IO[bytes], epoch: int) -> Facts:
 def upper_layer(entries: Iterable[Entry], facts: Facts, epoch: int) -> bytes:
     """Return the tar of a layer above a system: the entries, and folders that the system lacks.
 
-    Raises ValueError for an entry below a symbolic link, which the layer would replace.
+    Raises ValueError for an entry below a symbolic link, which the layer would replace, or below another entry that is
+    no folder, and for one that would replace another entry, or a file that would replace a folder of the system.
     """
-    by_name = {entry.name: entry for entry in entries}
+    by_name: dict[str, Entry] = {}
+    for each in entries:
+        if each.name in by_name or (each.name in facts.directories and not (each.folder or each.link)):
+            raise ValueError(f"/{each.name} would replace what has this name in the image")
+        by_name[each.name] = each
     folders: set[str] = set()
     for name in by_name:
         for folder in reversed([str(parent) for parent in PurePosixPath(name).parents][:-1]):
             if folder in facts.links:
                 raise ValueError(f"/{name} is below the symbolic link /{folder}: use /{facts.links[folder]} instead")
+            if folder in by_name and not by_name[folder].folder:
+                raise ValueError(f"/{name} is below /{folder}, which is not a folder")
             folders |= {folder} - facts.directories
     file = BytesIO()
     with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:

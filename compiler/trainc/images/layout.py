@@ -34,6 +34,9 @@ REF_NAME: Final = "org.opencontainers.image.ref.name"
 FULL_NAME: Final = "io.containerd.image.name"
 """The annotation with the full name that BuildKit and containerd write beside the tag."""
 
+_VERSION, _INDEX, _BLOBS = "oci-layout", "index.json", "blobs"
+"""What a layout consists of."""
+
 MARKER: Final = b'{"imageLayoutVersion":"1.0.0"}'
 """The content of the file oci-layout."""
 
@@ -85,10 +88,15 @@ def index_of(config: bytes, manifest: bytes, entry: JsonObject) -> Documents:
 def write_layout(documents: Documents, layers: Iterable[Path | bytes], folder: Path) -> None:
     """Write an OCI image layout, in the place of an older one; ``layers`` are their contents, or files with them.
 
-    Raises BuildError for any other folder that is not empty.
+    Raises BuildError for any other folder that is not empty, and for the working directory.
     """
-    if folder.exists() and not (folder / "oci-layout").is_file() and any(folder.iterdir()):
+    there = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    if there and not (folder / _VERSION).is_file():
         raise BuildError(f"{folder} is neither empty nor an image layout: it is not overwritten")
+    if foreign := sorted(there - {_VERSION, _INDEX, _BLOBS}):
+        raise BuildError(f"{folder} has {foreign[0]}, which is not part of an image layout: it is not overwritten")
+    if folder.exists() and folder.samefile("."):
+        raise BuildError(f"{folder} is the working directory: it is not replaced")
     making, old = (folder.with_name(f".{folder.name}.{suffix}") for suffix in ("making", "old"))
     _settle(folder, making, old)  # what a killed run left
     try:
@@ -111,7 +119,7 @@ def _settle(folder: Path, making: Path, old: Path) -> None:
 
 
 def _write(documents: Documents, layers: Iterable[Path | bytes], making: Path) -> None:
-    blobs = making / "blobs" / "sha256"
+    blobs = making / _BLOBS / "sha256"
     blobs.mkdir(parents=True)
     for data in (documents.config, documents.manifest, *layers):
         digest = digest_of(data) if isinstance(data, bytes) else file_digest(data)[0]
@@ -120,8 +128,8 @@ def _write(documents: Documents, layers: Iterable[Path | bytes], making: Path) -
             blob.write_bytes(data)
         else:
             shutil.copyfile(data, blob)
-    (making / "index.json").write_bytes(documents.index)
-    (making / "oci-layout").write_bytes(MARKER)
+    (making / _INDEX).write_bytes(documents.index)
+    (making / _VERSION).write_bytes(MARKER)
 
 
 def digest_of(data: bytes) -> str:
@@ -280,15 +288,15 @@ def file_digest(path: Path) -> tuple[str, int]:
 
 
 def _blob(folder: Path, digest: str) -> Path:
-    return folder / "blobs" / "sha256" / digest.removeprefix("sha256:")
+    return folder / _BLOBS / "sha256" / digest.removeprefix("sha256:")
 
 
 def _manifests(folder: Path) -> list[JsonObject]:
     """Return the descriptors of index.json, at least one."""
-    version = get(_json(folder / "oci-layout"), "imageLayoutVersion")
+    version = get(_json(folder / _VERSION), "imageLayoutVersion")
     if not isinstance(version, str) or not version.startswith("1."):
         raise LayoutError("oci-layout does not declare version 1 of the image layout")
-    found = _json(folder / "index.json")
+    found = _json(folder / _INDEX)
     if not isinstance(found, dict):
         raise LayoutError("index.json is not a mapping")
     if not (manifests := objects(found.get("manifests"))):
@@ -326,10 +334,11 @@ def _key(manifest: JsonObject) -> str:
 
 
 def _chosen(manifests: list[JsonObject], name: str) -> JsonObject:
-    """Return the manifest of a name: the one with the full name or with its tag, or the only one."""
+    """Return the manifest of a name: the one with the full name or with nothing but its tag, or the only one."""
     tag = name.rpartition(":")[2]
-    for wanted in (lambda text: key_of(text) == name and "/" in text, lambda text: text == tag):
-        found = [each for each in manifests if any(wanted(text) for text in _references(each))]
+    references = [(each, set(_references(each))) for each in manifests]
+    full = [each for each, texts in references if any(key_of(text) == name and "/" in text for text in texts)]
+    for found in (full, [each for each, texts in references if texts == {tag}]):
         if len(found) == 1:
             return found[0]
     if len(manifests) == 1:

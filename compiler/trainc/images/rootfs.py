@@ -27,6 +27,9 @@ from trainc.images.definition import WHEELS, BuildError, Inputs, Pin, User, miss
 _PIP: Final = (
     "python3 $(echo /usr/share/python-wheels/pip-*.whl)/pip --quiet --disable-pip-version-check --no-cache-dir"
 )
+_REQUIRED: Final = "required.txt"
+"""The wheels of image.yaml: a pin of another version than they allow is an error of pip."""
+
 _DPKG: Final = (
     "force-unsafe-io",
     "path-exclude=/usr/share/man/*",
@@ -56,6 +59,7 @@ def make_rootfs(inputs: Inputs, mirror: str | None, cache: Path, scratch: Path) 
     wheels = scratch / "wheels"
     fetch(inputs.wheels, definition.suite, definition.architecture, cache, wheels)
     (wheels / "wheels.lock").write_text(pins_text(inputs.wheels, WHEELS), encoding="utf-8")
+    (wheels / _REQUIRED).write_text("".join(f"{each}\n" for each in definition.wheels), encoding="utf-8")
     target = scratch / "system.tar"
     options = [
         "--quiet",
@@ -85,7 +89,8 @@ def _hooks(pins: Path, wheels: Path | None, user: User | UnsetType) -> Sequence[
         hooks.append(f'--customize-hook=chroot "$1" {added}')
     if wheels is not None:
         pip = (
-            f"{_PIP} install --no-index --find-links /run/wheels --require-hashes --requirement /run/wheels/wheels.lock"
+            f"{_PIP} install --no-index --find-links /run/wheels --require-hashes"
+            f" --requirement /run/wheels/wheels.lock --constraint /run/wheels/{_REQUIRED}"
         )
         installed = shlex.quote(f"{pip} --break-system-packages --root-user-action ignore")
         copied = f'mkdir "$1"/run/wheels && cp {shlex.quote(str(wheels))}/* "$1"/run/wheels'

@@ -79,7 +79,10 @@ def prefix_spelt_out(prefix: str) -> str:
 
 
 def _host(name: str) -> str:
-    return DOCKER_HUB if name.lower() == _OLD_HUB else name.lower()
+    lower = name.lower()
+    if not is_registry(lower):  # in capitals, it is no folder of Docker Hub
+        return name
+    return DOCKER_HUB if lower == _OLD_HUB else lower
 
 
 @lru_cache(maxsize=4096)

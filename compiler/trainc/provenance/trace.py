@@ -9,10 +9,11 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from trainc.admission.jobset import admit_jobset
-from trainc.basics.differences import counterpart, key_of
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get
+from trainc.basics.differences import counterpart, is_key, key_of
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, mapped, put
 from trainc.gitops import passes
 from trainc.gitops.base import JOBSET, name_path, namespace_origin
+from trainc.inputs.source import Document
 from trainc.kube.gotypes import JOB_SET_SPEC, apply_configuration
 from trainc.plugins import PLUGINS, built, enabled, shaped
 from trainc.plugins.jobset import build as build_jobset
@@ -68,8 +69,9 @@ def trace(model: Model) -> list[Mapping[Path, Origin]]:
         for index, one in enumerate(after):
             if index >= len(histories):
                 histories.append([Step(one.data, partial(_by_creator, one))])
-            elif one.data != objects[index].data:
-                histories[index].append(Step(one.data, partial(step.cause, model)))
+            elif one.data != objects[index].data or step.again is not None:
+                again = None if step.again is None else partial(step.again, model)
+                histories[index].append(Step(one.data, partial(step.cause, model), again))
         objects = after
     for history, one in zip(histories, objects, strict=True):
         if one.kind == JOBSET:
@@ -94,14 +96,66 @@ def _steps_of_jobset(model: Model, variants: Sequence[Model]) -> list[Step]:
     """Return the JobSet after each step from the template to the last fix; ``variants`` has a model per step."""
     fixed, model = model, _joined(model, ())
     found = [_template(model), *_patches(model)]
-    found.append(Step(_bare(model, model.spec), partial(_resources, model)))
-    found.append(Step(_jobset(model), partial(_shaped, model, "JobSet")))
-    for plugin in enabled(model):
-        before, model = model, plugin.shape(model)
-        if model is not before:
-            found.append(Step(_jobset(model), partial(_shaped, model, plugin.name)))
+    stages = zip(_stages(model), *map(_stages, _varied(model)), strict=True)
+    for (name, after), *others in stages:
+        varied = [other for _, other in others]
+        if not name:
+            again = partial(_if_varied, varied[0], partial(_resources, model))
+            found.append(Step(after, partial(_resources, model), again))
+        else:
+            again = partial(_from_inputs, model, varied)
+            found.append(Step(after, partial(_shaped, model, name, varied), again))
     fixes = zip(fixed.options.chosen, variants[1:], strict=True)
     return [*found, *(Step(_jobset(variant), _by_fix(variant, name)) for name, variant in fixes)]
+
+
+def _stages(model: Model) -> Iterator[tuple[str, Json]]:
+    """Yield the JobSet with the resources of the TrainJob, then after each plugin, with the plugin's name."""
+    yield "", _bare(model, model.spec)
+    yield "JobSet", _jobset(model)
+    for plugin in enabled(model):
+        model = plugin.shape(model)
+        yield plugin.name, _jobset(model)
+
+
+def _varied(model: Model) -> tuple[Model, Model]:
+    """Return the model with other values in the TrainJob, and with another numNodes in the runtime.
+
+    What then differs in the JobSet comes from there, even if the value is the same as the one that it replaced.
+    """
+
+    def other(path: Path, value: Json) -> Json:
+        if path[0] not in _COPIED or path[-1] == "divisor" or is_key(path) or value is None:
+            return value
+        if path[:2] == _RESOURCES[1:]:
+            return _OTHER_AMOUNT
+        return not value if isinstance(value, bool) else _other_count(value) if isinstance(value, int) else f"{value}~"
+
+    def joined(job: Document, runtime: Document) -> Model:
+        return replace(join(job, runtime, model.cluster, model.options), name=model.name, namespace=model.namespace)
+
+    job, runtime = model.job, model.runtime
+    nodes = get(runtime.data, *NUM_NODES)
+    changed = put(runtime.data, NUM_NODES, _other_count(nodes)) if isinstance(nodes, int) else runtime.data
+    return (
+        joined(replace(job, data={**job.data, "spec": mapped(job.data["spec"], other)}), runtime),
+        joined(job, replace(runtime, data=changed)),
+    )
+
+
+_COPIED: Final = ("trainer", "initializer", "suspend")
+"""The fields of a TrainJob's spec from which values of the JobSet are copied."""
+
+_OTHER_AMOUNT: Final = "7919"
+
+
+def _other_count(count: int) -> int:
+    return count - 1 if count > 1 else count + 1
+
+
+def _if_varied(varied: Json, cause: Cause, path: Path, root: Json) -> Origin | None:
+    """Return the origin of a value if it is another one in the varied object, else None."""
+    return cause(path, root) if get(varied, *path) != get(root, *path) else None
 
 
 def _jobset(model: Model) -> Json:
@@ -129,9 +183,9 @@ def _by_policy(model: Model, plugin: str) -> Origin:
     return Origin("plugin", model.runtime, ("spec", *POLICIES[plugin]), plugin)
 
 
-def _shaped(model: Model, plugin: str, path: Path, root: Json) -> Origin:
+def _shaped(model: Model, plugin: str, varied: Sequence[Json], path: Path, root: Json) -> Origin:
     """Return the origin of a value that a plugin set in the JobSet."""
-    return _from_job(model, path, root) or _by_policy(model, plugin)
+    return _from_inputs(model, varied, path, root) or _variable_at(model, path, root) or _by_policy(model, plugin)
 
 
 def _resources(model: Model, path: Path, root: Json) -> Origin:
@@ -170,7 +224,8 @@ def _patches(model: Model) -> list[Step]:
         spec = apply_configuration(merged, JOB_SET_SPEC)
         labels, annotations = (propagated(template, part, kind) for kind in ("labels", "annotations"))
         so_far = replace(model, labels=labels, annotations=annotations)
-        found.append(Step(_bare(so_far, spec), partial(_patch_origin, model, index, patch)))
+        again = partial(_patched_again, model, index, patch)
+        found.append(Step(_bare(so_far, spec), partial(_patch_origin, model, index, patch), again))
     return found
 
 
@@ -178,6 +233,12 @@ def _patch_origin(model: Model, index: int, patch: Json, path: Path, root: Json)
     template = ("trainingRuntimeSpec", "template")
     inside = counterpart(get(patch, *template), root, path)
     return Origin("patch", model.job, ("spec", "runtimePatches", index, *template, *inside), str(get(patch, "manager")))
+
+
+def _patched_again(model: Model, index: int, patch: Json, path: Path, root: Json) -> Origin | None:
+    """Return the origin of a value that was the same before if the patch has it, too, else None."""
+    inside = counterpart(get(patch, "trainingRuntimeSpec", "template"), root, path)
+    return _patch_origin(model, index, patch, path, root) if len(inside) == len(path) and not is_key(path) else None
 
 
 def _bare(model: Model, spec: Json, template: Json = None) -> JsonObject:
@@ -193,14 +254,21 @@ NUM_NODES: Path = ("spec", "mlPolicy", "numNodes")
 _COUNTS = frozenset(("PET_NNODES", "JAX_NUM_PROCESSES"))
 """Variables whose value is the number of nodes."""
 
+_PET_PROCESSES: Final = "PET_NPROC_PER_NODE"
 
-def _from_job(model: Model, path: Path, root: Json) -> Origin | None:
-    """Return the origin of a value of the JobSet that was copied or counted from a field, or None."""
+
+def _from_inputs(model: Model, varied: Sequence[Json], path: Path, root: Json) -> Origin | None:
+    """Return the origin of a value of the JobSet that is copied or counted from a field, or None."""
+    by_job, by_runtime = (get(other, *path) != get(root, *path) for other in varied)
     source = _job_path(path, root)
-    if source is not None and get(model.job.data, *source) is not None:
+    if by_job and source is not None and get(model.job.data, *source) is not None:
         return Origin("input", model.job, source)
-    if path[-1:] in (("parallelism",), ("completions",)):
+    if by_runtime and path[-1:] in (("parallelism",), ("completions",)):
         return Origin("input", model.runtime, NUM_NODES)
+    return _variable_at(model, path, root) if by_job or by_runtime else None
+
+
+def _variable_at(model: Model, path: Path, root: Json) -> Origin | None:
     if len(path) > CONTAINER_STEPS + 2 and path[CONTAINER_STEPS + 1] == "env":
         return _variable(model, get(root, *path[: CONTAINER_STEPS + 3], "name"), path[CONTAINER_STEPS + 3 :])
     return None
@@ -210,13 +278,13 @@ def _job_path(path: Path, root: Json) -> Path | None:
     if path == ("spec", "suspend"):
         return path
     if path[-1:] in (("parallelism",), ("completions",)):
-        return ("spec", "trainer", "numNodes")
+        return _NODES
     field = path[CONTAINER_STEPS + 1] if len(path) > CONTAINER_STEPS + 1 else None
     if field in ("image", "command", "args") and path[CONTAINER_STEPS - 1] == "containers":
         return ("spec", "trainer", field, *path[CONTAINER_STEPS + 2 :])
     if field == "envFrom":
         kind = str(get(root, *path[: CONTAINER_STEPS + 1], "name")).removesuffix("-initializer")
-        return ("spec", "initializer", kind, "secretRef")
+        return ("spec", "initializer", kind, "secretRef", *path[CONTAINER_STEPS + 4 :])
     return None
 
 
@@ -228,8 +296,10 @@ def _variable(model: Model, name: Json, inside: Path) -> Origin | None:
                 return Origin("input", model.job, existing(model.job.data, (*section, "env", index, *inside)))
         if name == "STORAGE_URI" and get(model.job.data, *section, "storageUri") is not None:
             return Origin("input", model.job, (*section, "storageUri"))
+    if name == _PET_PROCESSES and inside == ("value",) and get(model.job.data, *_PROCESSES) is not None:
+        return Origin("input", model.job, _PROCESSES)
     if name in _COUNTS and inside == ("value",):
-        for document, count in ((model.job, ("spec", "trainer", "numNodes")), (model.runtime, NUM_NODES)):
+        for document, count in ((model.job, _NODES), (model.runtime, NUM_NODES)):
             if get(document.data, *count) is not None:
                 return Origin("input", document, count)
     return None
@@ -274,10 +344,14 @@ Cause = Callable[[Path, Json], Origin]
 
 
 class Step(NamedTuple):
-    """The snapshot of an object after a step, and the cause of changes."""
+    """The snapshot of an object after a step, and the cause of changes.
+
+    ``again`` returns the origin of a value that the step has set to what it was before, None if it has not set it.
+    """
 
     snapshot: Json
     cause: Cause
+    again: Callable[[Path, Json], Origin | None] | None = None
 
 
 class _Node(NamedTuple):
@@ -309,7 +383,11 @@ def _compared(step: Step, before: Json, old: _Node | None, after: Json, path: Pa
     ``before`` is the value that it replaced, and ``old`` the node of that; None if there was none.
     """
     if old is not None and before == after and type(before) is type(after):
-        return old
+        if step.again is None or after in ([], {}):
+            return old
+        if not isinstance(after, dict | list):
+            origin = step.again(path, step.snapshot)
+            return old if origin is None else _Node(replace(origin, earlier=old.origin), {})
     if not isinstance(after, dict | list):
         origin = step.cause(path, step.snapshot)
         if old is not None and before is not None and not isinstance(before, dict | list):
@@ -327,6 +405,9 @@ def _compared(step: Step, before: Json, old: _Node | None, after: Json, path: Pa
 
 def _pairs(before: Json, after: Json) -> Iterator[tuple[str | int, str | int | None]]:
     """Yield each key of after with that of the same value in before: list items by key, by equality or by position."""
+    if before == after:
+        yield from ((key, key) for key in (after if isinstance(after, dict) else range(len(as_list(after)))))
+        return
     if isinstance(after, dict):
         old = before if isinstance(before, dict) else {}
         yield from ((key, key if key in old else None) for key in after)

@@ -45,7 +45,8 @@
   jobs.forEach((job, index) => {
     job.index = index;
     job.codes = [...new Set(job.findings.map((each) => findings[each].code))];
-    job.worst = Math.min(3, ...job.findings.map((each) => SEVERITIES.indexOf(findings[each].severity)));
+    const severities = job.findings.map((each) => SEVERITIES.indexOf(findings[each].severity));
+    job.worst = job.state === "not compiled" ? 0 : Math.min(3, ...severities); // the error may be in another file
     job.findings.forEach((each) => holders[each].push(job));
     job.images.forEach((each) => users[each].push(job));
   });
@@ -379,7 +380,7 @@
                   ),
                 ),
               )
-            : make("p", { class: "soft", text: "None." }),
+            : make("p", { class: "soft", text: "None in the files of the job and its runtime." }),
         ),
         make(
           "div",

@@ -1,0 +1,139 @@
+"""A value that is written twice comes from where it was written last, also if both are the same.
+
+Whoever follows the origin of a field to change it must find the line that decides.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trainc import Build, Options, Source, compile
+from trainc.project.config import parse
+from trainc.project.read import read_tree
+from trainc.provenance.explain import find, table
+
+ROOT = Path(__file__).parents[2]
+RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: rt, labels: {trainer.kubeflow.org/framework: torch}}
+spec:
+  mlPolicy: {numNodes: 2, torch: {}}
+  template:
+    metadata: {labels: {team: a, tier: b}}
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec:
+            template:
+              spec:
+                priorityClassName: high
+                nodeSelector: {zone: b}
+                volumes: [{name: all, emptyDir: {}}]
+                containers:
+                - name: node
+                  image: ghcr.io/a/x:1
+                  command: [torchrun]
+                  args: [train.py, "1"]
+                  env: [{name: A, value: "1"}, {name: B, value: "2"}]
+                  resources: {requests: {cpu: "4"}, limits: {memory: 4Gi}}
+                  volumeMounts:
+                  - {name: all, mountPath: /a, subPath: a}
+                  - {name: all, mountPath: /b, subPath: b}
+"""
+JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: j}
+spec:
+  runtimeRef: {name: rt}
+  trainer:
+    image: ghcr.io/a/x:1
+    numNodes: 2
+    command: [torchrun]
+    args: [train.py, "1"]
+    env: [{name: A, value: "1"}]
+    resourcesPerNode: {requests: {cpu: "4"}, limits: {memory: 4Gi}}
+  runtimePatches:
+  - manager: example.com/a
+    trainingRuntimeSpec:
+      template:
+        metadata: {labels: {team: a}}
+        spec:
+          replicatedJobs:
+          - name: node
+            template: {spec: {template: {spec: {nodeSelector: {zone: b}}}}}
+"""
+CONFIG = """\
+environments:
+  prod:
+    patches:
+    - target: {kind: JobSet}
+      patch:
+        metadata: {labels: {tier: b}}
+        spec:
+          replicatedJobs:
+          - name: node
+            template:
+              spec: {template: {spec: {priorityClassName: high, containers: [{name: node, image: "ghcr.io/a/x:1"}]}}}
+"""
+NODE = "spec.replicatedJobs[node].template.spec"
+CONTAINER = f"{NODE}.template.spec.containers[node]"
+
+
+def origins(build: Build, options: Options, job: str, field: str) -> list[str]:
+    """Return the label and the position of each origin of a field of a job's JobSet, the last one first."""
+    (jobset,) = (one for each in build.jobs if each.name == job for one in each.objects if one.kind == "JobSet")
+    paths = find(jobset.data, field)
+    assert isinstance(paths[0], tuple), f"no field {paths}"
+    (row,) = table(jobset, paths, options).rows  # type: ignore[arg-type]  # checked above
+    return [f"{each.label} {each.position}" for each in row.origins]
+
+
+@pytest.mark.parametrize(
+    ("field", "last"),
+    [
+        ("metadata.labels.team", "patch example.com/a j.yaml:17"),
+        ("metadata.labels.tier", "environment patches trainc.yaml:6"),
+        (f"{NODE}.template.spec.nodeSelector.zone", "patch example.com/a j.yaml:21"),
+        (f"{NODE}.template.spec.priorityClassName", "environment patches trainc.yaml:11"),
+        (f"{CONTAINER}.name", "runtime rt rt.yaml:20"),
+        (f"{CONTAINER}.image", "environment patches trainc.yaml:11"),
+        (f"{CONTAINER}.command[0]", "trainjob j j.yaml:9"),
+        (f"{CONTAINER}.args[1]", "trainjob j j.yaml:10"),
+        (f"{CONTAINER}.env[A].value", "trainjob j j.yaml:11"),
+        (f"{CONTAINER}.env[B].value", "runtime rt rt.yaml:24"),
+        (f"{CONTAINER}.resources.requests.cpu", "trainjob j j.yaml:12"),
+        (f"{CONTAINER}.resources.limits.memory", "trainjob j j.yaml:12"),
+        (f"{CONTAINER}.volumeMounts[1].subPath", "runtime rt rt.yaml:28"),
+    ],
+)
+def test_the_last_one_is_the_origin(field: str, last: str) -> None:
+    config, findings = parse(Source("trainc.yaml", CONFIG))
+    assert findings == ()
+    options = Options(environment="prod", config=config.data, config_document=config.document)
+    build = compile([Source("rt.yaml", RUNTIME), Source("j.yaml", JOB)], options)
+    assert not [finding for finding in build.findings if finding.severity == "error"]
+    assert origins(build, options, "j", field)[0] == last
+
+
+@pytest.mark.parametrize(
+    ("job", "field", "last"),
+    [
+        (
+            "lammps-flux",
+            "spec.replicatedJobs[0].template.spec.template.spec.containers[node].command[0]",
+            "plugin Flux",
+        ),
+        ("detector-coco", "spec.replicatedJobs[dataset-initializer].template.spec.parallelism", "plugin JobSet"),
+        ("glacier-flow-kubexec", "spec.replicatedJobs[node].template.spec.parallelism", "trainjob"),
+        ("mistral-local", "env[name=PET_NPROC_PER_NODE].value", "trainjob"),
+    ],
+)
+def test_what_a_job_does_not_decide(job: str, field: str, last: str) -> None:
+    sources = [source for name in ("jobs", "runtimes") for source in read_tree(ROOT, name).sources]
+    assert origins(compile(sources, Options()), Options(), job, field)[0].startswith(last)
