@@ -225,7 +225,10 @@ def test_two_at_once(pod: Pod) -> None:
         return reply
 
     pod.api.faults = [together, together]
-    results = [pod.finish(process) for process in (pod.start(limit="60"), pod.start(limit="60"))]
+    processes = pod.start(limit="60"), pod.start(limit="60")
+    for process in processes:
+        process.wait(timeout=60)  # finish() would find the folder of the other one
+    results = [pod.finish(process) for process in processes]
     assert [code for code, _ in results] == [0, 0]
     assert is_pair(pod)
     fingerprint = keygen("-l", "-f", str(pod.folder / "ssh-publickey")).split()[1]
