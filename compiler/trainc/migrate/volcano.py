@@ -253,7 +253,10 @@ def _set_pod(old: Old, task: Task, plugins: Plugins, pod: CommentedMap) -> None:
 
 
 def _ordered(old: Old, tasks: list[Task], jobs: dict[str, CommentedMap]) -> list[CommentedMap]:
-    """Return the replicated jobs, each after those that it depends on, and workers before their launcher."""
+    """Return the replicated jobs, each after those that it depends on, and workers before their launcher.
+
+    Where each pod has a Job of its own, its rank is the index of that Job among all: the master's is the first.
+    """
     named = {task.name: task.job for task in tasks}
     depends: dict[str, list[str]] = {task.job: [] for task in tasks}
     for task in tasks:
@@ -265,11 +268,16 @@ def _ordered(old: Old, tasks: list[Task], jobs: dict[str, CommentedMap]) -> list
             if (other := named.get(str(name))) is not None and other != task.job and other not in depends[task.job]:
                 depends[task.job].append(other)
     ordered: list[str] = []
-    waiting = sorted(jobs, key=lambda name: name == LAUNCHER)
+    ranked = [task.job for task in sorted(tasks, key=lambda task: not task.is_main) if task.alone]
+    waiting = [*ranked, *sorted((name for name in jobs if name not in ranked), key=lambda name: name == LAUNCHER)]
     while waiting:
         ready = next((name for name in waiting if set(depends[name]) <= set(ordered)), waiting[0])
         waiting.remove(ready)
         ordered.append(ready)
+    if ordered[: len(ranked)] != ranked:
+        first = next(task for task in tasks if task.alone and depends[task.job])
+        message = "RANK is the order in which JobSet starts Jobs: the master and the workers cannot wait for other tasks"
+        old.refuse((*first.pods.path, "dependsOn"), message, "remove dependsOn: torch.distributed waits for all ranks")
     for name, others in depends.items():
         if others:
             jobs[name].insert(1, "dependsOn", sequence(*(mapping(name=other, status="Ready") for other in others)))

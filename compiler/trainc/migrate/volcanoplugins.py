@@ -94,7 +94,7 @@ class Plugins:
             return
         yield literal("MASTER_ADDR", self.hosts[master][0])
         yield literal("MASTER_PORT", self.arguments["pytorch"].get("port", _PORTS["pytorch"][1]))
-        yield literal("WORLD_SIZE", len(self.hosts[master]) + len(self.hosts.get(worker, ())))
+        yield literal("WORLD_SIZE", sum(map(len, self.hosts.values())))
         if task in (master, worker):
             yield global_index("RANK") if alone else completion_index("RANK")
 
