@@ -11,7 +11,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from trainc.migrate.documents import Old
-from trainc.migrate.hosts import ROLES, check_hosts, with_new_labels
+from trainc.migrate.hosts import ROLES, check_names, with_new_names
 from trainc.migrate.jobs import Replicas, RunPolicy, new_runtime, own_name, succeed_with
 from trainc.migrate.trees import mapping, ordered, sequence
 from trainc.upstream import ANCESTOR_LABEL, JOB_COMPLETION_INDEX, NODE, TRAINER
@@ -129,8 +129,8 @@ def replicated_job(replicas: Replicas, limit: int | None, pods: PodSet) -> Comme
         job_spec["template"].insert(0, "metadata", metadata)
     ordered(pod, "restartPolicy", "schedulerName", "initContainers", "containers")
     for tree in (template, pods.job):
-        with_new_labels(replicas, tree)
-    check_hosts(replicas, pods.name, pods.roles)
+        with_new_names(replicas, tree, pods.container)
+    check_names(replicas, pods.name, pods.roles)
     return mapping(name=pods.name, template=template)
 
 

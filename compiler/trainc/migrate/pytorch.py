@@ -12,6 +12,7 @@ from ruamel.yaml.comments import CommentedMap
 from trainc.basics.jsonvalues import Path
 from trainc.migrate.documents import Converted, Old
 from trainc.migrate.gang import schedule_together
+from trainc.migrate.hosts import check_host
 from trainc.migrate.jobs import (
     Replicas,
     RunPolicy,
@@ -140,6 +141,7 @@ def _elastic(old: Old, job: CommentedMap, sets: Mapping[str, Replicas]) -> tuple
     first = next(iter(sets.values()))
     port = get("rdzvPort") or first.port(_PORT_NAME, _PORT)
     backend, where = str(get("rdzvBackend") or "c10d"), get("rdzvHost")
+    check_host(old, (*path, "rdzvHost"), str(where), NODE)
     least, most = get("minReplicas"), get("maxReplicas")
     nodes = sets.get("Worker", first).count
     least, most = least or most or nodes, most or least or nodes

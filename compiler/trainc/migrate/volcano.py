@@ -276,7 +276,7 @@ def _ordered(old: Old, tasks: list[Task], jobs: dict[str, CommentedMap]) -> list
         ordered.append(ready)
     if ordered[: len(ranked)] != ranked:
         first = next(task for task in tasks if task.alone and depends[task.job])
-        message = "RANK is the order in which JobSet starts Jobs: the master and the workers cannot wait for other tasks"
+        message = "RANK is the order in which Jobs start: master and workers cannot wait for other tasks"
         old.refuse((*first.pods.path, "dependsOn"), message, "remove dependsOn: torch.distributed waits for all ranks")
     for name, others in depends.items():
         if others:

@@ -1,0 +1,110 @@
+"""Names that a job has from its old operator: labels, hosts, containers, and variables of the runtime."""
+
+from __future__ import annotations
+
+import pytest
+
+from trainc import Options, Source, compile
+from trainc.basics.jsonvalues import Json, get, objects
+from trainc.findings import has_errors
+from trainc.migrate import import_documents
+
+JOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {{name: mnist}}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      template:
+        metadata: {{labels: {{pytorch-job-name: mnist}}}}
+        spec:
+          {pod}
+          containers:
+          - {{name: pytorch, image: "registry.example.com/a:1", command: [torchrun, train.py], {container}}}
+"""
+JOBSET = "jobset.sigs.k8s.io/jobset-name"
+
+
+def pod_of(pod: str = "", container: str = "") -> Json:
+    """Return the pod template of the JobSet of an imported job."""
+    text = JOB.format(pod=pod or "{}", container=container).replace("          {}\n", "")
+    result = import_documents([Source("old.yaml", text)])
+    assert not has_errors(result.findings)
+    (job,) = compile([Source(file.path, file.text) for file in result.files], Options()).jobs
+    (jobset,) = [each.data for each in job.objects if each.data["kind"] == "JobSet"]
+    (replicated,) = objects(get(jobset, "spec", "replicatedJobs"))
+    return get(replicated, "template", "spec", "template")
+
+
+def messages(pod: str = "", container: str = "") -> list[str]:
+    text = JOB.format(pod=pod or "{}", container=container).replace("          {}\n", "")
+    return [f"{one.severity}: {one.message}" for one in import_documents([Source("old.yaml", text)]).findings]
+
+
+@pytest.mark.parametrize("label", ["training.kubeflow.org/job-name", "pytorch-job-name"])
+def test_a_variable_with_the_name_of_the_job_keeps_it(label: str) -> None:
+    field = f"metadata.labels['{label}']"
+    found = pod_of(container=f'env: [{{name: JOB, valueFrom: {{fieldRef: {{fieldPath: "{field}"}}}}}}]')
+    (job,) = [one for one in objects(get(found, "spec", "containers", 0, "env")) if one["name"] == "JOB"]
+    assert get(job, "valueFrom", "fieldRef", "fieldPath") == f"metadata.labels['{JOBSET}']"
+
+
+def test_a_label_of_the_user_stays() -> None:
+    assert get(pod_of(), "metadata", "labels", "pytorch-job-name") == "mnist"
+
+
+def test_a_topology_spreads_the_pods_of_one_job() -> None:
+    spread = "maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {a: b}}"
+    found = pod_of(f"topologySpreadConstraints: [{{{spread}, matchLabelKeys: [training.kubeflow.org/job-name]}}]")
+    assert get(found, "spec", "topologySpreadConstraints", 0, "matchLabelKeys") == [JOBSET]
+
+
+def test_a_toleration_and_a_key_of_a_secret_stay() -> None:
+    toleration = {"key": "mpi-job-name", "operator": "Exists"}
+    secret = {"name": "s", "key": "mpi-job-name"}
+    env = "env: [{name: S, valueFrom: {secretKeyRef: {name: s, key: mpi-job-name}}}]"
+    found = pod_of("tolerations: [{key: mpi-job-name, operator: Exists}]", env)
+    assert toleration in objects(get(found, "spec", "tolerations"))
+    assert secret in [
+        get(each, "valueFrom", "secretKeyRef") for each in objects(get(found, "spec", "containers", 0, "env"))
+    ]
+
+
+def test_a_reference_to_the_main_container_follows_it() -> None:
+    reference = "resourceFieldRef: {containerName: pytorch, resource: limits.cpu}"
+    volume = f"volumes: [{{name: cpu, downwardAPI: {{items: [{{path: cpu, {reference}}}]}}}}]"
+    found = pod_of(volume)
+    assert get(found, "spec", "volumes", 0, "downwardAPI", "items", 0, "resourceFieldRef", "containerName") == "node"
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        "args: [sh, -c, kubectl get pods -l training.kubeflow.org/job-name=mnist]",
+        "env: [{name: A, valueFrom: {fieldRef: {fieldPath: \"metadata.labels['volcano.sh/task-index']\"}}}]",
+    ],
+)
+def test_a_label_that_no_pod_has_is_refused(container: str) -> None:
+    assert any("error: the pods of a JobSet do not have the label" in one for one in messages(container=container))
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        "matchLabels: {training.kubeflow.org/job-name: other}",
+        "matchExpressions: [{key: training.kubeflow.org/job-name, operator: In, values: [mnist, other]}]",
+    ],
+)
+def test_a_selector_of_another_job_is_reported(selector: str) -> None:
+    term = f"{{topologyKey: zone, labelSelector: {{{selector}}}}}"
+    found = messages(f"affinity: {{podAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}}}")
+    assert "warning: other now selects the pods of JobSet other, not those of a job that an operator runs" in found
+    assert sum("selects" in one for one in found) == 1
+
+
+def test_a_rendezvous_at_an_old_host_is_refused() -> None:
+    text = JOB.format(pod="{}", container="").replace("          {}\n", "")
+    text = text.replace("spec:\n", "spec:\n  elasticPolicy: {rdzvHost: mnist-worker-0.default.svc}\n", 1)
+    found = [one.message for one in import_documents([Source("old.yaml", text)]).findings]
+    assert "host mnist-worker-0 does not exist: the pods of a JobSet have other names" in found
