@@ -108,3 +108,43 @@ def test_a_rendezvous_at_an_old_host_is_refused() -> None:
     text = text.replace("spec:\n", "spec:\n  elasticPolicy: {rdzvHost: mnist-worker-0.default.svc}\n", 1)
     found = [one.message for one in import_documents([Source("old.yaml", text)]).findings]
     assert "host mnist-worker-0 does not exist: the pods of a JobSet have other names" in found
+
+
+OTHER = """\
+apiVersion: kubeflow.org/v1
+kind: {kind}Job
+metadata: {{name: a}}
+spec:
+  {field}ReplicaSpecs:
+    {role}: &pods
+      template:
+        spec:
+          containers:
+          - {{name: {container}, image: "registry.example.com/a:1", env: [{{name: {variable}, value: x}}]}}
+          - {{name: side, image: "registry.example.com/a:1", env: [{{name: {beside}, value: x}}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "role", "container", "variable"),
+    [
+        ("XGBoost", "xgb", "Master", "xgboost", "JOBSET_NAME"),
+        ("TF", "tf", "Worker", "tensorflow", "TF_INDEX"),
+        ("JAX", "jax", "Worker", "jax", "JAX_PROCESS_ID"),
+    ],
+)
+def test_a_variable_of_which_the_runtime_makes_others_is_refused(
+    kind: str, field: str, role: str, container: str, variable: str
+) -> None:
+    text = OTHER.format(kind=kind, field=field, role=role, container=container, variable=variable, beside="A")
+    text += "" if kind != "TF" else "    PS: *pods\n"
+    found = [one.message for one in import_documents([Source("old.yaml", text)]).findings]
+    assert f"the runtime makes other variables of {variable}, and sets it itself" in found
+
+
+def test_a_sidecar_has_each_variable_once() -> None:
+    text = OTHER.format(kind="XGBoost", field="xgb", role="Master", container="xgboost", variable="A", beside="RANK")
+    result = import_documents([Source("old.yaml", text)])
+    assert "RANK is left out: the operator replaces its value" in [one.message for one in result.findings]
+    build = compile([Source(file.path, file.text) for file in result.files], Options())
+    assert not has_errors(build.findings)

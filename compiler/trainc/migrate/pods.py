@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from trainc.basics.jsonvalues import Path
 from trainc.migrate.documents import Old
 from trainc.migrate.hosts import ROLES, check_names, with_new_names
 from trainc.migrate.jobs import Replicas, RunPolicy, new_runtime, own_name, succeed_with
@@ -195,14 +196,17 @@ def _containers(replicas: Replicas, pods: PodSet, patch: CommentedMap | None) ->
         if index == replicas.main:
             containers.append(_main(replicas, pods, patch))
             continue
-        container = mapping()
-        for key in replicas.old.keys(*replicas.pod, "containers", index):
-            replicas.old.put(container, key, *replicas.pod, "containers", index, key)
+        container, path = mapping(), (*replicas.pod, "containers", index)
+        for key in replicas.old.keys(*path):
+            if key == "env" and pods.everywhere:
+                _variables(replicas.old, (*path, key), pods, container)
+            else:
+                replicas.old.put(container, key, *path, key)
         if pods.everywhere and (added := pods.environment()):
             container["env"] = sequence(*added, *container.get("env", ()))
         if pods.variables and pods.job is not None:
             what = "only the variables that the runtime sets" if pods.everywhere else "none of the operator's variables"
-            replicas.old.warn((*replicas.pod, "containers", index, "name"), f"container {name!r} gets {what}")
+            replicas.old.warn((*path, "name"), f"container {name!r} gets {what}")
         containers.append(container)
     return containers
 
@@ -227,7 +231,7 @@ def _main(replicas: Replicas, pods: PodSet, patch: CommentedMap | None) -> Comme
         elif patch is not None and key in PATCHABLE_OF_CONTAINERS:
             target = patch
         if key == "env":
-            _variables(replicas, pods, target)
+            _variables(old, (*at, key), pods, target)
         elif key == "ports":
             _ports(replicas, pods, target)
         elif old.get(*at, key) not in ({}, []):
@@ -235,14 +239,17 @@ def _main(replicas: Replicas, pods: PodSet, patch: CommentedMap | None) -> Comme
     return ordered(container, "name", "image", "command", "args", "env")
 
 
-def _variables(replicas: Replicas, pods: PodSet, target: CommentedMap) -> None:
-    """Move the variables, but for those that the old operator replaces."""
-    old, path = replicas.old, (*replicas.container, "env")
+def _variables(old: Old, path: Path, pods: PodSet, target: CommentedMap) -> None:
+    """Move the variables, but for those that the old operator replaces; refuse a name that the runtime needs."""
     env = target.get("env", sequence())
+    used = {str(one["name"]) for one in pods.environment()}.difference(pods.variables)
     for index, variable in enumerate(old.items(*path)):
         name = str(variable.get("name"))
         if name in pods.variables:
             old.note((*path, index), f"{name} is left out: the operator replaces its value")
+        elif name in used:
+            message = f"the runtime makes other variables of {name}, and sets it itself"
+            old.refuse((*path, index), message, "give the variable another name, and import again")
         else:
             old.put(env, None, *path, index)
     old.moved(target, "env", *path)

@@ -86,7 +86,7 @@ class Plugins:
 
     def names(self, task: str) -> list[str]:
         """Return the names of the variables that the plugins set."""
-        return [str(each["name"]) for each in self.variables(task, alone=False)]
+        return [str(each["name"]) for each in self.variables(task, alone=False) if each["name"] != JOBSET_NAME]
 
     def _pytorch(self, task: str, *, alone: bool) -> Iterator[CommentedMap]:
         master, worker = self.role("pytorch", "master"), self.role("pytorch", "worker")
