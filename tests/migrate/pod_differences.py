@@ -58,7 +58,9 @@ def _text(fields: Any) -> str:
 
 
 def _by_torchrun(difference: Difference) -> bool:
-    return difference.new is None and "torchrun" in _text(difference.before)
+    words = [*difference.before["containers[main].command"], *difference.before["containers[main].args"]]
+    first = str(words[:1]) == "['torchrun']" or "torch.distributed.run" in words
+    return difference.new is None and (first or any(re.search(r"(^|\n)torchrun\b", str(word)) for word in words[1:]))
 
 
 def _but_port(difference: Difference) -> bool:
