@@ -29,11 +29,12 @@ _MAIN = {
 """The container that each operator looks for; without it, the first one counts."""
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _OPERATORS_LABELS = re.compile(
-    r"training\.kubeflow\.org/.*|group-name|mpi-job-.*|volcano\.sh/.*|scheduling\.(k8s|x-k8s)\.io/.*"
+    r"training\.kubeflow\.org/.*|group-name|mpi-job-.*|volcano\.sh/(?!preemptable|cooldown-time).*|scheduling\.(k8s|x-k8s)\.io/.*"
 )
 _JOBSETS_LABELS = re.compile(
     r"(alpha\.)?jobset\.sigs\.k8s\.io/.*|(batch\.kubernetes\.io/)?(job-name|controller-uid|job-completion-index)"
-    r"|batch\.kubernetes\.io/.*|trainer\.kubeflow\.org/.*|trainc\.dev/.*|scheduling\.(k8s|x-k8s)\.io/.*|volcano\.sh/.*"
+    r"|batch\.kubernetes\.io/.*|trainer\.kubeflow\.org/.*|trainc\.dev/.*|scheduling\.(k8s|x-k8s)\.io/.*"
+    r"|volcano\.sh/(?!preemptable|cooldown-time).*"
 )
 
 _QUOTAS = r"count/|pods$|limits\.|requests\."

@@ -454,7 +454,7 @@ DIFFERENCES = (
         r"initContainers(\[volcano-files\]\..*)?",
         "Init container `volcano-files`",
         "It writes the files of the plugins `ssh` and `svc`, which Volcano mounts from objects of its own.",
-        lambda difference: difference.path != "initContainers" or difference.new == [*difference.old, "volcano-files"],
+        lambda difference: difference.path != "initContainers" or difference.new == ["volcano-files", *difference.old],
     ),
     Entry(
         "volcano-ssh",

@@ -20,11 +20,12 @@ from trainc.migrate.trees import mapping, sequence
 from trainc.migrate.volcanoplugins import FOLDER, KEYS, Plugins
 from trainc.upstream import LAUNCHER, NODE
 
-_OF_PODS: Final = (
-    *("volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone"),
+_LABELS_OF_PODS: Final = ("volcano.sh/preemptable", "volcano.sh/cooldown-time")
+_ANNOTATIONS_OF_PODS: Final = (
+    *(*_LABELS_OF_PODS, "volcano.sh/revocable-zone"),
     *("volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable"),
 )
-"""Annotations that Volcano copies from a job to its pods."""
+"""Labels and annotations that Volcano copies from a job to its pods."""
 _NUMA: Final = "volcano.sh/numa-topology-policy"
 _OF_EACH_TASK: Final = ("name", "replicas", "template", "policies", "minAvailable")
 """The fields of a task that may differ between two tasks whose pods become those of one job."""
@@ -117,6 +118,9 @@ def _arrange(old: Old, tasks: list[Task], plugins: Plugins) -> Task:
     if "pytorch" in plugins:
         master, worker = (named.get(plugins.role("pytorch", role)) for role in ("master", "worker"))
         main = master or main
+        if master is not None and master.pods.count > 1:
+            message = "each pod of the master gets a RANK of its own: Volcano sets 0 in all of them"
+            old.warn((*master.pods.path, "replicas"), message)
         if master is not None and worker is not None:
             _merge(old, master, worker, plugins)
         if "ssh" in plugins:
@@ -217,12 +221,12 @@ def _replicated(old: Old, job: CommentedMap, task: Task, plugins: Plugins, count
     template = spec["template"]
     pod = template["spec"]
     _set_pod(old, task, plugins, pod)
-    annotations = {key: old.get("metadata", "annotations", key) for key in _OF_PODS}
+    labels = {key: old.get("metadata", "labels", key) for key in _LABELS_OF_PODS}
+    annotations = {key: old.get("metadata", "annotations", key) for key in _ANNOTATIONS_OF_PODS}
     annotations[_NUMA] = old.read(*task.pods.path, "topologyPolicy")
-    found = {key: value for key, value in annotations.items() if value is not None}
-    if found:
-        metadata = template.setdefault("metadata", mapping())
-        metadata.setdefault("annotations", mapping()).update(found)
+    for kind, values in (("labels", labels), ("annotations", annotations)):
+        if found := {key: value for key, value in values.items() if value is not None}:
+            template.setdefault("metadata", mapping()).setdefault(kind, mapping()).update(found)
     return one
 
 

@@ -126,6 +126,7 @@ class Plugins:
         The init container has the image and the security context of ``container``.
         """
         mounts: list[CommentedMap] = []
+        containers = (*pod["containers"], *pod.get("initContainers", ()))
         lines = "set -eu\n"
         writer = mapping(name=_FILES, image=container.get("image"))
         volumes = pod.get("volumes", sequence())
@@ -137,7 +138,7 @@ class Plugins:
             lines += f"printf '{config}' > /ssh/.ssh/config\n"
             mounts += [mapping(name="mpi-ssh-auth", mountPath=KEYS), mapping(name=_SSH, mountPath="/ssh")]
             volumes.append(mapping(name=_SSH, emptyDir=mapping()))
-            for each in pod["containers"]:
+            for each in containers:
                 mount = mapping(name=_SSH, mountPath=self.ssh_path(), subPath=".ssh")
                 each.setdefault("volumeMounts", sequence()).append(mount)
         if hosts:
@@ -147,7 +148,7 @@ class Plugins:
             writer["env"] = sequence(jobset_name())
             mounts.append(mapping(name=_HOSTS, mountPath=FOLDER))
             volumes.append(mapping(name=_HOSTS, emptyDir=mapping()))
-            for each in (*pod["containers"], *pod.get("initContainers", ())):
+            for each in containers:
                 each.setdefault("volumeMounts", sequence()).append(mapping(name=_HOSTS, mountPath=FOLDER))
         if not mounts:
             return
