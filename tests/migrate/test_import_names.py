@@ -148,3 +148,17 @@ def test_a_sidecar_has_each_variable_once() -> None:
     assert "RANK is left out: the operator replaces its value" in [one.message for one in result.findings]
     build = compile([Source(file.path, file.text) for file in result.files], Options())
     assert not has_errors(build.findings)
+
+
+@pytest.mark.parametrize("kind", ["PyTorchJob", "Job"])
+def test_annotations_that_only_a_pod_group_has_are_reported(kind: str) -> None:
+    text = JOB.format(pod="schedulerName: volcano", container="")
+    if kind == "Job":
+        text = "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: mnist}\nspec:\n  tasks:\n"
+        text += '  - {name: a, replicas: 1, template: {spec: {containers: [{name: a, image: "a:1"}]}}}\n'
+    annotations = "volcano.sh/sla-waiting-time: 1h, volcano.sh/preemptable: 'true', note: x"
+    text = text.replace("{name: mnist}", f"{{name: mnist, annotations: {{{annotations}}}}}", 1)
+    found = [one.message for one in import_documents([Source("old.yaml", text)]).findings]
+    message = "volcano.sh/sla-waiting-time has no effect: Trainer's PodGroup gets no annotations of the job"
+    assert message in found
+    assert sum("has no effect" in one for one in found) == (1 if kind == "Job" else 2)

@@ -12,7 +12,7 @@ from ruamel.yaml.comments import CommentedMap
 
 from trainc.basics.jsonvalues import Path, as_object, get, objects
 from trainc.migrate.documents import Converted, Old
-from trainc.migrate.gang import VOLCANO, add_pod_group, add_queue, check_least, report_priority
+from trainc.migrate.gang import VOLCANO, add_pod_group, add_queue, check_least, report_metadata, report_priority
 from trainc.migrate.jobs import Replicas, new_job, new_runtime, report_ttl
 from trainc.migrate.lifecycle import Lifecycle, job_policies, jobset_policies, lifecycle_of
 from trainc.migrate.pods import PodSet, host, replicated_job
@@ -106,9 +106,19 @@ def _tasks(old: Old) -> list[Task]:
             old.note(pods.pod, "restartPolicy is OnFailure: a Job has no Always, the default of a pod in a Volcano Job")
             old.undo(*pods.pod)
         found.append(Task(name, pods, lifecycle_of(old, path, name, never=policy == "Never"), name))
+    _report_failures(old, found)
     unique = {(finding.code, finding.path, finding.message): finding for finding in old.findings}
     old.findings[:] = unique.values()  # policies of the job are read for each task
     return found
+
+
+def _report_failures(old: Old, tasks: list[Task]) -> None:
+    """Report what becomes of the other pods when one fails for good: a Job that fails stops them."""
+    without = [task for task in tasks if task.lifecycle.never and task.lifecycle.failed is None]
+    if without and sum(task.pods.count for task in tasks) > 1:
+        message = "a failed pod fails the job and stops the others: without a policy, Volcano lets them run on"
+        hint = "set a policy for PodFailed: TerminateJob, RestartJob or RestartPod"
+        old.warn((*without[0].pods.path, "name"), message, hint)
 
 
 def _arrange(old: Old, tasks: list[Task], plugins: Plugins) -> Task:
@@ -351,6 +361,7 @@ def _gang(old: Old, runtime: CommentedMap, tasks: list[Task]) -> None:
     else:
         topology = {"networkTopology": policy} if policy else {}
         add_pod_group(runtime, VOLCANO, mapping(**topology))
+    report_metadata(old, "labels", "annotations", of_pods=_ANNOTATIONS_OF_PODS)
     add_queue(old, ("spec", "queue"), runtime)
     if old.get("spec", "priorityClassName") is not None:
         report_priority(old, ("spec", "priorityClassName"))
