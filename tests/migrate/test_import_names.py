@@ -162,3 +162,21 @@ def test_annotations_that_only_a_pod_group_has_are_reported(kind: str) -> None:
     message = "volcano.sh/sla-waiting-time has no effect: Trainer's PodGroup gets no annotations of the job"
     assert message in found
     assert sum("has no effect" in one for one in found) == (1 if kind == "Job" else 2)
+
+
+def test_ports_without_names_stay_apart() -> None:
+    ports = "ports: [{containerPort: 53, protocol: UDP}, {containerPort: 80}]"
+    proxy = f'initContainers: [{{name: proxy, image: "a:1", restartPolicy: Always, {ports}}}]'
+    found = pod_of(proxy, ports)
+    for container in (get(found, "spec", "initContainers", 0), get(found, "spec", "containers", 0)):
+        numbers = [(one["containerPort"], one["protocol"]) for one in objects(get(container, "ports"))]
+        assert numbers[:2] == [(53, "UDP"), (80, "TCP")]
+
+
+def test_the_role_of_a_worker_is_a_variable_of_v2beta1_only() -> None:
+    text = "apiVersion: kubeflow.org/v1\nkind: MPIJob\nmetadata: {name: a}\nspec:\n  mpiReplicaSpecs:\n"
+    for role in ("Launcher", "Worker"):
+        container = '{name: a, image: "a:1", command: [a], env: [{name: K_MPI_JOB_ROLE, value: own}]}'
+        text += f"    {role}: {{replicas: 1, template: {{spec: {{containers: [{container}]}}}}}}\n"
+    result = import_documents([Source("old.yaml", text)])
+    assert sum(file.text.count("value: own") for file in result.files) == 2

@@ -183,7 +183,8 @@ def _worker(replicas: Replicas, operator: _Operator) -> CommentedMap:
     def environment() -> list[CommentedMap]:
         return [literal(*role) for role in roles]
 
-    pods = PodSet(name=NODE, environment=environment, variables=(_ROLE,), everywhere=False, fails_fast=operator.by_exec)
+    names = tuple(name for name, _ in roles)
+    pods = PodSet(name=NODE, environment=environment, variables=names, everywhere=False, fails_fast=operator.by_exec)
     _restart_like_pods(replicas)
     worker = replicated_job(replicas, None, pods)
     if not operator.by_exec:

@@ -123,6 +123,8 @@ def replicated_job(replicas: Replicas, limit: int | None, pods: PodSet) -> Comme
         old.done(*replicas.template, "metadata", key)
     for key in old.keys(*replicas.pod):
         _pod_field(replicas, key, patch[0] if uses_patch and key in PATCHABLE else pod)
+    for index, container in enumerate(pod.get("initContainers", ())):
+        _name_ports(old, (*replicas.pod, "initContainers", index), container)
     pod["containers"] = _containers(replicas, pods, patch[1] if uses_patch else None)
     if uses_patch:
         _add_patch(pods, metadata, *patch)
@@ -202,6 +204,7 @@ def _containers(replicas: Replicas, pods: PodSet, patch: CommentedMap | None) ->
                 _variables(replicas.old, (*path, key), pods, container)
             else:
                 replicas.old.put(container, key, *path, key)
+        _name_ports(replicas.old, path, container)
         if pods.everywhere and (added := pods.environment()):
             container["env"] = sequence(*added, *container.get("env", ()))
         if pods.variables and pods.job is not None:
@@ -266,13 +269,25 @@ def _ports(replicas: Replicas, pods: PodSet, target: CommentedMap) -> None:
             old.note((*path, index), f"port {pods.port} is left out: the runtime sets its own")
             continue
         old.put(ports, None, *path, index)
-        if port and port.get("name") is None:
-            ports[-1].insert(0, "name", f"port-{port.get('containerPort')}")
-            old.note((*path, index), "the port gets a name: Trainer changes the numbers of ports without names")
+        _name_port(old, (*path, index), ports[-1])
     if ports:
         target["ports"] = ports
         old.moved(target, "ports", *path)
     old.done(*path)
+
+
+def _name_port(old: Old, path: Path, port: Any) -> None:
+    if port and port.get("name") is None:
+        port.insert(0, "name", f"port-{port.get('containerPort')}")
+        old.note(path, "the port gets a name: Trainer changes the numbers of ports without names")
+
+
+def _name_ports(old: Old, path: Path, container: CommentedMap) -> None:
+    """Name the ports of another container if several have no name: Trainer takes these for one port."""
+    ports = old.items(*path, "ports")
+    if sum(port.get("name") is None for port in ports) > 1:
+        for index, _ in enumerate(ports):
+            _name_port(old, (*path, "ports", index), container["ports"][index])
 
 
 def _add_patch(pods: PodSet, metadata: CommentedMap, spec: CommentedMap, container: CommentedMap) -> None:
