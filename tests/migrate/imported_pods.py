@@ -103,7 +103,8 @@ def _old_restarts(document: Json, role: str, launcher: Json) -> Json:
     never = "Never" if document["kind"] in ("MPIJob", "JAXJob", "XGBoostJob", "TFJob") else "OnFailure"
     if policy == "ExitCode" and document["kind"] != "MPIJob":
         return "by exit code"
-    return 0 if (policy or never) in ("Never", "ExitCode") else run.get("backoffLimit")
+    is_worker = document["apiVersion"] == "kubeflow.org/v2beta1"  # whose launcher alone has the limit
+    return 0 if (policy or never) in ("Never", "ExitCode") else None if is_worker else run.get("backoffLimit")
 
 
 def new_side(created: Iterable[Json], roles: Iterable[str]) -> Side:

@@ -366,7 +366,8 @@ DIFFERENCES = (
         "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob",
         r"restarts",
         "A job without `backoffLimit` restarts a pod at most six times",
-        "Six is Kubernetes' default; the operators have no limit. Set `backoffLimit` of the runtime's Job.",
+        "Six is Kubernetes' default; the operators have no limit, nor has MPI Operator for workers. Set `backoffLimit` "
+        "of the runtime's Job.",
         lambda difference: difference.old is None and difference.new == 6,
     ),
     Entry(
