@@ -134,6 +134,15 @@ def test_a_host_of_the_old_job_is_reported_once() -> None:
     assert messages(VOLCANO).count(message) == 1
 
 
+@pytest.mark.parametrize("value", ["1", "t", "TRUE", "0", "false"])
+def test_options_of_plugins_are_those_of_go(value: str) -> None:
+    plugins = f"  plugins: {{svc: ['--inject-hosts-env={value}', --disable-network-policy={value}]}}\n"
+    text = VOLCANO.replace("relay-worker-0", "a").replace("  tasks:", f"{plugins}  tasks:")
+    is_true = value not in ("0", "false")
+    assert ("VC_WORKER_HOSTS" in "".join(files(text).values())) == is_true
+    assert any("NetworkPolicy" in one for one in messages(text)) != is_true
+
+
 @pytest.mark.parametrize("plugin", ["ssh", "mpi"])
 def test_keys_beside_the_plugin_pytorch_are_not_dropped(plugin: str) -> None:
     plugins = f"  plugins: {{pytorch: [], {plugin}: []}}\n"
