@@ -29,11 +29,12 @@ _MAIN = {
 """The container that each operator looks for; without it, the first one counts."""
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _OPERATORS_LABELS = re.compile(
-    r"training\.kubeflow\.org/.*|group-name|mpi-job-.*|volcano\.sh/.*|scheduling\.(k8s|x-k8s)\.io/.*"
+    r"training\.kubeflow\.org/.*|group-name|mpi-job-.*|volcano\.sh/(?!preemptable|cooldown-time).*|scheduling\.(k8s|x-k8s)\.io/.*"
 )
 _JOBSETS_LABELS = re.compile(
     r"(alpha\.)?jobset\.sigs\.k8s\.io/.*|(batch\.kubernetes\.io/)?(job-name|controller-uid|job-completion-index)"
-    r"|batch\.kubernetes\.io/.*|trainer\.kubeflow\.org/.*|trainc\.dev/.*|scheduling\.(k8s|x-k8s)\.io/.*|volcano\.sh/.*"
+    r"|batch\.kubernetes\.io/.*|trainer\.kubeflow\.org/.*|trainc\.dev/.*|scheduling\.(k8s|x-k8s)\.io/.*"
+    r"|volcano\.sh/(?!preemptable|cooldown-time).*"
 )
 
 _QUOTAS = r"count/|pods$|limits\.|requests\."
@@ -102,7 +103,8 @@ def _old_restarts(document: Json, role: str, launcher: Json) -> Json:
     never = "Never" if document["kind"] in ("MPIJob", "JAXJob", "XGBoostJob", "TFJob") else "OnFailure"
     if policy == "ExitCode" and document["kind"] != "MPIJob":
         return "by exit code"
-    return 0 if (policy or never) in ("Never", "ExitCode") else run.get("backoffLimit")
+    is_worker = document["apiVersion"] == "kubeflow.org/v2beta1"  # whose launcher alone has the limit
+    return 0 if (policy or never) in ("Never", "ExitCode") else None if is_worker else run.get("backoffLimit")
 
 
 def new_side(created: Iterable[Json], roles: Iterable[str]) -> Side:

@@ -58,7 +58,9 @@ def _text(fields: Any) -> str:
 
 
 def _by_torchrun(difference: Difference) -> bool:
-    return difference.new is None and "torchrun" in _text(difference.before)
+    words = [*difference.before["containers[main].command"], *difference.before["containers[main].args"]]
+    first = str(words[:1]) == "['torchrun']" or "torch.distributed.run" in words
+    return difference.new is None and (first or any(re.search(r"(^|\n)torchrun\b", str(word)) for word in words[1:]))
 
 
 def _but_port(difference: Difference) -> bool:
@@ -364,7 +366,8 @@ DIFFERENCES = (
         "PyTorchJob|TFJob|XGBoostJob|JAXJob|MPIJob",
         r"restarts",
         "A job without `backoffLimit` restarts a pod at most six times",
-        "Six is Kubernetes' default; the operators have no limit. Set `backoffLimit` of the runtime's Job.",
+        "Six is Kubernetes' default; the operators have no limit, nor has MPI Operator for workers. Set `backoffLimit` "
+        "of the runtime's Job.",
         lambda difference: difference.old is None and difference.new == 6,
     ),
     Entry(
@@ -452,7 +455,7 @@ DIFFERENCES = (
         r"initContainers(\[volcano-files\]\..*)?",
         "Init container `volcano-files`",
         "It writes the files of the plugins `ssh` and `svc`, which Volcano mounts from objects of its own.",
-        lambda difference: difference.path != "initContainers" or difference.new == [*difference.old, "volcano-files"],
+        lambda difference: difference.path != "initContainers" or difference.new == ["volcano-files", *difference.old],
     ),
     Entry(
         "volcano-ssh",

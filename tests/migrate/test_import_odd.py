@@ -134,6 +134,15 @@ def test_a_host_of_the_old_job_is_reported_once() -> None:
     assert messages(VOLCANO).count(message) == 1
 
 
+@pytest.mark.parametrize("value", ["1", "t", "TRUE", "0", "false"])
+def test_options_of_plugins_are_those_of_go(value: str) -> None:
+    plugins = f"  plugins: {{svc: ['--inject-hosts-env={value}', --disable-network-policy={value}]}}\n"
+    text = VOLCANO.replace("relay-worker-0", "a").replace("  tasks:", f"{plugins}  tasks:")
+    is_true = value not in ("0", "false")
+    assert ("VC_WORKER_HOSTS" in "".join(files(text).values())) == is_true
+    assert any("NetworkPolicy" in one for one in messages(text)) != is_true
+
+
 @pytest.mark.parametrize("plugin", ["ssh", "mpi"])
 def test_keys_beside_the_plugin_pytorch_are_not_dropped(plugin: str) -> None:
     plugins = f"  plugins: {{pytorch: [], {plugin}: []}}\n"
@@ -282,3 +291,26 @@ def test_a_number_of_processes_needs_no_quotes() -> None:
 def test_a_value_of_the_wrong_type_is_not_lost(setting: str, message: str) -> None:
     result = import_documents([Source("old.yaml", PYTORCH.replace("SETTING", setting))])
     assert [(each.code, each.message) for each in result.findings] == [("TC030", message)]
+
+
+@pytest.mark.parametrize(
+    ("processes", "resources", "change"),
+    [
+        ("auto", "limits: {nvidia.com/gpu: 2}", ("1", "one per GPU")),
+        ("4", "limits: {cpu: 3}", ("1", "4")),
+        ("4", "requests: {cpu: 3}", None),
+        ("auto", "limits: {cpu: 3}", None),
+        ("auto", "limits: {cpu: 4}, requests: {cpu: 2}", ("4", "2")),
+        ("auto", "limits: {nvidia.com/gpu: 2}, requests: {nvidia.com/gpu: 2}", None),
+    ],
+)
+def test_a_number_of_processes_that_v2_0_derived_otherwise_is_reported(
+    processes: str, resources: str, change: tuple[str, str] | None
+) -> None:
+    text = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n"
+    text += "  runtimeRef: {name: torch-distributed}\n"
+    text += "  podSpecOverrides: [{targetJobs: [{name: node}], nodeSelector: {a: b}}]\n"
+    text += f"  trainer: {{image: a, numProcPerNode: {processes}, resourcesPerNode: {{{resources}}}}}\n"
+    found = [one for one in messages(text) if "in Trainer v2.0" in one]
+    words = "with these resources, a node had {} processes in Trainer v2.0; now it is {}"
+    assert found == ([words.format(*change)] if change else [])

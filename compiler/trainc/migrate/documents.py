@@ -276,7 +276,7 @@ def _tree_of(document: Document) -> tuple[Any, int, int]:
     whole, objects = _trees(document.source, first, last)
     tree = objects.get((line, column))
     if tree is None or _data(tree) != document.data:
-        tree = read_tree(json.dumps(document.data))
+        tree = read_tree(json.dumps(document.data, ensure_ascii=False))
     if tree is not whole:
         end = last
         first, last = line, max(mark.line for mark in document.marks().values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from ruamel.yaml.comments import CommentedMap
@@ -32,6 +32,7 @@ def schedule_together(
     coscheduled = schedulers - {VOLCANO} or (not schedulers and "scheduleTimeoutSeconds" in fields)
     add_pod_group(runtime, "coscheduling" if coscheduled else VOLCANO, mapping())
     if not coscheduled:
+        report_metadata(old, "annotations")
         for pod in pods:
             pod.setdefault("schedulerName", VOLCANO)
     if path is not None:
@@ -77,6 +78,18 @@ def add_queue(old: Old, path: Path, runtime: CommentedMap) -> None:
     if old.get(*path) is not None:
         runtime["spec"]["template"].insert(0, "metadata", mapping(annotations=mapping()))
         old.put(runtime["spec"]["template"]["metadata"]["annotations"], VOLCANO_QUEUE, *path)
+
+
+def report_metadata(old: Old, *kinds: str, of_pods: Collection[str] = ()) -> None:
+    """Report labels and annotations that an operator copies to the PodGroup, where Volcano looks for its own.
+
+    ``of_pods`` are those that the pods get, too.
+    """
+    for kind in kinds:
+        for key in old.keys("metadata", kind):
+            if key.partition("/")[0].endswith("volcano.sh") and key not in of_pods:
+                message = f"{key} has no effect: Trainer's PodGroup gets no {kind} of the job"
+                old.warn(("metadata", kind, key), message)
 
 
 def check_least(old: Old, path: Path, needed: int, total: int) -> None:

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
+from trainc.basics.jsonvalues import Path
+from trainc.migrate.documents import Old
 from trainc.migrate.jobs import Replicas, texts
 
 JOBSET_LABEL: Final = "jobset.sigs.k8s.io/jobset-name"
@@ -19,36 +21,85 @@ OF_JOBS: Final = (
     "mpi_job_name",
     "volcano.sh/job-name",
 )
-_OLD_LABELS: Final = re.compile(r"training\.kubeflow\.org/[a-z-]+")
+_OLD_LABELS: Final = re.compile(
+    r"training\.kubeflow\.org/[a-z-]+"
+    r"|volcano\.sh/(?:job-(?:name|namespace|version|retry-count)|queue-name|task-(?:spec|index)|template-uid)\b"
+)
+_FIELD: Final = re.compile(r"metadata\.(?:labels|annotations)\['(.*)'\]")
+_KEYS: Final = ("matchLabelKeys", "mismatchLabelKeys")
 ROLES: Final = ("master", "worker", "chief", "ps", "evaluator")
 """The types of replicas in the names of an operator's pods."""
 _HOST: Final = r"(?<![\w-]){}-(?:(?:{})-\d+|launcher)(?![\w-])"
 
 
-def with_new_labels(replicas: Replicas, tree: Any) -> None:
-    """Replace, in the selectors of new trees, the label of the old job's pods with JobSet's."""
-    if isinstance(tree, CommentedMap):
-        if tree.get("key") in OF_JOBS:
-            tree["key"] = JOBSET_LABEL
-        for label in [key for key in tree if key in OF_JOBS and tree[key] == replicas.old.name]:
-            tree.insert(list(tree).index(label), JOBSET_LABEL, tree.pop(label))
-    for value in tree.values() if isinstance(tree, CommentedMap) else tree if isinstance(tree, CommentedSeq) else ():
-        with_new_labels(replicas, value)
+def with_new_names(replicas: Replicas, tree: Any, container: str) -> None:
+    """Replace names of the old job's pods in new trees: the label with the name of the job, and the main container."""
+    if isinstance(tree, CommentedSeq):
+        for value in tree:
+            with_new_names(replicas, value, container)
+    if not isinstance(tree, CommentedMap):
+        return
+    for key, value in tree.items():
+        if key == "labelSelector" and isinstance(value, CommentedMap):
+            _rename_in_selector(value)
+        elif key in _KEYS and isinstance(value, CommentedSeq):
+            value[:] = [JOBSET_LABEL if label in OF_JOBS else label for label in value]
+        elif key == "fieldRef" and isinstance(value, CommentedMap):
+            if (found := _FIELD.fullmatch(str(value.get("fieldPath")))) and found[1] in OF_JOBS:
+                value["fieldPath"] = f"metadata.labels['{JOBSET_LABEL}']"
+        elif key == "resourceFieldRef" and isinstance(value, CommentedMap):
+            if value.get("containerName") == replicas.names[replicas.main]:
+                value["containerName"] = container
+        else:
+            with_new_names(replicas, value, container)
 
 
-def check_hosts(replicas: Replicas, job: str, roles: Iterable[str]) -> None:
+def _rename_in_selector(selector: CommentedMap) -> None:
+    labels, expressions = selector.get("matchLabels"), selector.get("matchExpressions")
+    if isinstance(labels, CommentedMap):
+        for label in [key for key in labels if key in OF_JOBS]:
+            labels.insert(list(labels).index(label), JOBSET_LABEL, labels.pop(label))
+    for one in expressions if isinstance(expressions, CommentedSeq) else ():
+        if isinstance(one, CommentedMap) and one.get("key") in OF_JOBS:
+            one["key"] = JOBSET_LABEL
+
+
+def check_names(replicas: Replicas, job: str, roles: Iterable[str]) -> None:
     """Report hosts and labels of the old job in the texts of a pod template, keys included, but for its images."""
-    old = replicas.old
-    pattern = re.compile(_HOST.format(re.escape(old.name), "|".join(map(re.escape, roles))))
+    old, roles = replicas.old, tuple(roles)
     for path, text in texts(old.get(*replicas.template), replicas.template):
         if path[-1] == "image":
             continue
-        if (found := pattern.search(text)) is not None:
-            message = f"host {found[0]} does not exist: the pods of a JobSet have other names"
-            hint = (
-                f"the pods of this template are now {old.name}-{job}-0-0.{old.name} and so on: use those, or a variable"
-            )
-            old.refuse(path, message, hint)
-        if (found := _OLD_LABELS.search(text)) is not None and found[0] not in OF_JOBS:
-            message = f"the pods of a JobSet do not have the label {found[0]}"
+        check_host(old, path, text, job, roles)
+        labels = (found[0] for found in _OLD_LABELS.finditer(text))
+        if (label := next((label for label in labels if not _is_replaced(replicas, path, label)), None)) is not None:
+            message = f"the pods of a JobSet do not have the label {label}"
             old.refuse(path, message, "use a label of JobSet: jobset.sigs.k8s.io/replicatedjob-name, ...")
+        if text != old.name and _selects_jobs(old, path, text):
+            message = f"{text} now selects the pods of JobSet {text}, not those of a job that an operator runs"
+            old.warn(path, message)
+
+
+def check_host(old: Old, path: Path, text: str, job: str, roles: Iterable[str] = ROLES) -> None:
+    """Report a host of the old job in a text; ``job`` is the replicated job that has the pods of these roles."""
+    pattern = _HOST.format(re.escape(old.name), "|".join(map(re.escape, roles)))
+    if (found := re.search(pattern, text)) is not None:
+        message = f"host {found[0]} does not exist: the pods of a JobSet have other names"
+        hint = f"the pods of this template are now {old.name}-{job}-0-0.{old.name} and so on: use those, or a variable"
+        old.refuse(path, message, hint)
+
+
+def _is_replaced(replicas: Replicas, path: Path, label: str) -> bool:
+    """Return whether a label of the old operator is the user's own, or one that ``with_new_names`` replaces."""
+    own = (*replicas.template, "metadata", "labels")
+    places = ("labelSelector", "fieldRef", *_KEYS)
+    return label in OF_JOBS and (path[: len(own)] == own or any(place in path for place in places))
+
+
+def _selects_jobs(old: Old, path: Path, text: str) -> bool:
+    """Return whether a text is the name of a job in a selector."""
+    if "labelSelector" not in path:
+        return False
+    if path[-2] == "matchLabels":
+        return path[-1] in OF_JOBS and text != path[-1]
+    return path[-2] == "values" and old.get(*path[:-2], "key") in OF_JOBS

@@ -107,7 +107,7 @@ def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: 
     launcher = _launcher(sets["Launcher"], run, job, operator, as_worker=as_worker, is_intel=is_intel)
     jobs = [launcher]
     if workers:
-        jobs.insert(1 if as_worker and not waits else 0, _worker(sets["Worker"], operator))
+        jobs.insert(1 if as_worker and not waits else 0, _worker(sets["Worker"], run, operator))
         if waits:
             launcher.insert(1, "dependsOn", sequence(mapping(name=NODE, status="Ready")))
     elif not as_worker:
@@ -177,15 +177,17 @@ def _launcher(
     return launcher
 
 
-def _worker(replicas: Replicas, operator: _Operator) -> CommentedMap:
+def _worker(replicas: Replicas, run: RunPolicy, operator: _Operator) -> CommentedMap:
+    """Return the workers. MPI Operator's backoffLimit is that of its Job, which is the launcher."""
     roles = () if operator.by_exec else ((_ROLE, "worker"),)
 
     def environment() -> list[CommentedMap]:
         return [literal(*role) for role in roles]
 
-    pods = PodSet(name=NODE, environment=environment, variables=(_ROLE,), everywhere=False, fails_fast=operator.by_exec)
+    names = tuple(name for name, _ in roles)
+    pods = PodSet(name=NODE, environment=environment, variables=names, everywhere=False, fails_fast=operator.by_exec)
     _restart_like_pods(replicas)
-    worker = replicated_job(replicas, None, pods)
+    worker = replicated_job(replicas, run.backoff_limit if operator.by_exec else None, pods)
     if not operator.by_exec:
         _resolve_in_host_network(worker)
     containers: CommentedSeq = worker["template"]["spec"]["template"]["spec"]["containers"]

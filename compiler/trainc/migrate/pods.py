@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from trainc.basics.jsonvalues import Path
 from trainc.migrate.documents import Old
-from trainc.migrate.hosts import ROLES, check_hosts, with_new_labels
+from trainc.migrate.hosts import ROLES, check_names, with_new_names
 from trainc.migrate.jobs import Replicas, RunPolicy, new_runtime, own_name, succeed_with
 from trainc.migrate.trees import mapping, ordered, sequence
 from trainc.upstream import ANCESTOR_LABEL, JOB_COMPLETION_INDEX, NODE, TRAINER
@@ -122,6 +123,8 @@ def replicated_job(replicas: Replicas, limit: int | None, pods: PodSet) -> Comme
         old.done(*replicas.template, "metadata", key)
     for key in old.keys(*replicas.pod):
         _pod_field(replicas, key, patch[0] if uses_patch and key in PATCHABLE else pod)
+    for index, container in enumerate(pod.get("initContainers", ())):
+        _name_ports(old, (*replicas.pod, "initContainers", index), container)
     pod["containers"] = _containers(replicas, pods, patch[1] if uses_patch else None)
     if uses_patch:
         _add_patch(pods, metadata, *patch)
@@ -129,8 +132,8 @@ def replicated_job(replicas: Replicas, limit: int | None, pods: PodSet) -> Comme
         job_spec["template"].insert(0, "metadata", metadata)
     ordered(pod, "restartPolicy", "schedulerName", "initContainers", "containers")
     for tree in (template, pods.job):
-        with_new_labels(replicas, tree)
-    check_hosts(replicas, pods.name, pods.roles)
+        with_new_names(replicas, tree, pods.container)
+    check_names(replicas, pods.name, pods.roles)
     return mapping(name=pods.name, template=template)
 
 
@@ -195,14 +198,18 @@ def _containers(replicas: Replicas, pods: PodSet, patch: CommentedMap | None) ->
         if index == replicas.main:
             containers.append(_main(replicas, pods, patch))
             continue
-        container = mapping()
-        for key in replicas.old.keys(*replicas.pod, "containers", index):
-            replicas.old.put(container, key, *replicas.pod, "containers", index, key)
+        container, path = mapping(), (*replicas.pod, "containers", index)
+        for key in replicas.old.keys(*path):
+            if key == "env" and pods.everywhere:
+                _variables(replicas.old, (*path, key), pods, container)
+            else:
+                replicas.old.put(container, key, *path, key)
+        _name_ports(replicas.old, path, container)
         if pods.everywhere and (added := pods.environment()):
             container["env"] = sequence(*added, *container.get("env", ()))
         if pods.variables and pods.job is not None:
             what = "only the variables that the runtime sets" if pods.everywhere else "none of the operator's variables"
-            replicas.old.warn((*replicas.pod, "containers", index, "name"), f"container {name!r} gets {what}")
+            replicas.old.warn((*path, "name"), f"container {name!r} gets {what}")
         containers.append(container)
     return containers
 
@@ -227,7 +234,7 @@ def _main(replicas: Replicas, pods: PodSet, patch: CommentedMap | None) -> Comme
         elif patch is not None and key in PATCHABLE_OF_CONTAINERS:
             target = patch
         if key == "env":
-            _variables(replicas, pods, target)
+            _variables(old, (*at, key), pods, target)
         elif key == "ports":
             _ports(replicas, pods, target)
         elif old.get(*at, key) not in ({}, []):
@@ -235,14 +242,17 @@ def _main(replicas: Replicas, pods: PodSet, patch: CommentedMap | None) -> Comme
     return ordered(container, "name", "image", "command", "args", "env")
 
 
-def _variables(replicas: Replicas, pods: PodSet, target: CommentedMap) -> None:
-    """Move the variables, but for those that the old operator replaces."""
-    old, path = replicas.old, (*replicas.container, "env")
+def _variables(old: Old, path: Path, pods: PodSet, target: CommentedMap) -> None:
+    """Move the variables, but for those that the old operator replaces; refuse a name that the runtime needs."""
     env = target.get("env", sequence())
+    used = {str(one["name"]) for one in pods.environment()}.difference(pods.variables)
     for index, variable in enumerate(old.items(*path)):
         name = str(variable.get("name"))
         if name in pods.variables:
             old.note((*path, index), f"{name} is left out: the operator replaces its value")
+        elif name in used:
+            message = f"the runtime makes other variables of {name}, and sets it itself"
+            old.refuse((*path, index), message, "give the variable another name, and import again")
         else:
             old.put(env, None, *path, index)
     old.moved(target, "env", *path)
@@ -259,13 +269,25 @@ def _ports(replicas: Replicas, pods: PodSet, target: CommentedMap) -> None:
             old.note((*path, index), f"port {pods.port} is left out: the runtime sets its own")
             continue
         old.put(ports, None, *path, index)
-        if port and port.get("name") is None:
-            ports[-1].insert(0, "name", f"port-{port.get('containerPort')}")
-            old.note((*path, index), "the port gets a name: Trainer changes the numbers of ports without names")
+        _name_port(old, (*path, index), ports[-1])
     if ports:
         target["ports"] = ports
         old.moved(target, "ports", *path)
     old.done(*path)
+
+
+def _name_port(old: Old, path: Path, port: Any) -> None:
+    if port and port.get("name") is None:
+        port.insert(0, "name", f"port-{port.get('containerPort')}")
+        old.note(path, "the port gets a name: Trainer changes the numbers of ports without names")
+
+
+def _name_ports(old: Old, path: Path, container: CommentedMap) -> None:
+    """Name the ports of another container if several have no name: Trainer takes these for one port."""
+    ports = old.items(*path, "ports")
+    if sum(port.get("name") is None for port in ports) > 1:
+        for index, _ in enumerate(ports):
+            _name_port(old, (*path, "ports", index), container["ports"][index])
 
 
 def _add_patch(pods: PodSet, metadata: CommentedMap, spec: CommentedMap, container: CommentedMap) -> None:

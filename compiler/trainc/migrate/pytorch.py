@@ -9,9 +9,10 @@ from typing import Final
 
 from ruamel.yaml.comments import CommentedMap
 
-from trainc.basics.jsonvalues import Path
+from trainc.basics.jsonvalues import Path, as_list
 from trainc.migrate.documents import Converted, Old
 from trainc.migrate.gang import schedule_together
+from trainc.migrate.hosts import check_host
 from trainc.migrate.jobs import (
     Replicas,
     RunPolicy,
@@ -44,6 +45,12 @@ _PORT, _PORT_NAME = 23456, "pytorchjob-port"
 _MASTER: Final = ("MASTER_PORT", "PET_MASTER_PORT", "MASTER_ADDR", "PET_MASTER_ADDR", "WORLD_SIZE", "RANK")
 _VARIABLES: Final = ("PYTHONUNBUFFERED", *_MASTER, "PET_NODE_RANK", "PET_NPROC_PER_NODE", "PET_NNODES")
 _TORCHRUN: Final = re.compile(r"\btorchrun\b|torch\.distributed\.(?:run|launch)\b")
+_STARTS: Final = re.compile(
+    r"(?:^|[\n;&|(]|\b(?:exec|then|else|do) )[ \t]*(?:\w+=[^\s;&|()]*[ \t]+)*(?:[\w./-]*/)?"
+    r"(?:torchrun|python[\d.]*[ \t]+(?:-[\w-]+[ \t]+)*-m[ \t]+torch\.distributed\.(?:run|launch))(?![\w.-])"
+)
+"""torchrun as a program that a shell starts."""
+_OTHER_PROGRAM: Final = re.compile(r"\bpython[\d.]*\s(?!\s*-m\s*pip\b)")
 _OF_RANKS: Final = re.compile(r"(?<![A-Z_])(?:MASTER_ADDR|MASTER_PORT|WORLD_SIZE|RANK)\b")
 _PROCESSES: Final = re.compile(r"--nproc[-_]per[-_]node")
 
@@ -76,7 +83,7 @@ def convert(old: Old) -> Converted:
 def _fixed(old: Old, job: CommentedMap, sets: Mapping[str, Replicas]) -> tuple[PodSet, CommentedMap]:
     """Return the pods and the runtime of a job with a fixed number of equal pods."""
     first = next(iter(sets.values()))
-    by_torchrun = _TORCHRUN.search(first.text) and not _OF_RANKS.search(first.text)
+    by_torchrun = _starts_torchrun(first) and not _OF_RANKS.search(first.text)
     nodes = sum(one.count for one in sets.values())
     processes = _processes(old, job, first)
     if by_torchrun or "Master" not in sets:
@@ -96,6 +103,21 @@ def _fixed(old: Old, job: CommentedMap, sets: Mapping[str, Replicas]) -> tuple[P
     elif processes > 1:
         add_env_of_all(old, job, literal("WORLD_SIZE", nodes * processes))
     return pods, runtime
+
+
+def _starts_torchrun(replicas: Replicas) -> bool:
+    """Return whether torchrun starts the program, so that nothing else reads the variables of the operator.
+
+    A program that only mentions torchrun, or an entrypoint with torchrun as its argument, may read them.
+    """
+    command, args = (as_list(replicas.old.get(*replicas.container, key)) for key in ("command", "args"))
+    if not command:
+        return False
+    program, *words = map(str, (*command, *args))
+    is_shell = re.fullmatch(r"(?:.*/)?(?:ba|da|z)?sh", program) and any(re.fullmatch(r"-\w*c", word) for word in words)
+    text = "\n".join(words) if is_shell else " ".join((program, *words))
+    found = _STARTS.search(text) if is_shell else _STARTS.match(text)
+    return found is not None and _OTHER_PROGRAM.search(_STARTS.sub("", text)) is None
 
 
 def _variables_of_ranks() -> list[CommentedMap]:
@@ -140,6 +162,7 @@ def _elastic(old: Old, job: CommentedMap, sets: Mapping[str, Replicas]) -> tuple
     first = next(iter(sets.values()))
     port = get("rdzvPort") or first.port(_PORT_NAME, _PORT)
     backend, where = str(get("rdzvBackend") or "c10d"), get("rdzvHost")
+    check_host(old, (*path, "rdzvHost"), str(where), NODE)
     least, most = get("minReplicas"), get("maxReplicas")
     nodes = sets.get("Worker", first).count
     least, most = least or most or nodes, most or least or nodes

@@ -267,9 +267,7 @@ def _number(old: Old, value: Json, resources: JsonObject) -> Json:
         return int(str(value))
     gpus = _gpus(resources)
     if value == "cpu" and gpus:
-        request, limit = (quantities(resources, kind).get("cpu") for kind in ("requests", "limits"))
-        cpus = limit if request is None or request.is_zero() else request
-        return max(1, cpus.value() if cpus is not None else 0)
+        return _cpus(resources, "requests", "limits")
     if value == "gpu" and not gpus:
         hint = "write the number of processes, or request GPUs in spec.trainer.resourcesPerNode"
         old.refuse(path, "numProcPerNode: gpu starts one process per GPU, but no GPU is requested", hint)
@@ -280,6 +278,22 @@ def _number(old: Old, value: Json, resources: JsonObject) -> Json:
         )
         return value
     return None
+
+
+def _cpus(resources: JsonObject, *kinds: str) -> int:
+    """Return the number of CPUs of the first kind of amounts that has some, at least 1."""
+    found = (quantities(resources, kind).get("cpu") for kind in kinds)
+    return max(1, next((amount.value() for amount in found if amount is not None and not amount.is_zero()), 1))
+
+
+def _processes_of_v2_0(value: Json, resources: JsonObject) -> Json:
+    """Return the number of processes of Trainer v2.0: it looked at limits, then at requests, which are 1 if absent."""
+    for kind in ("limits", "requests"):
+        amounts = resources.get(kind)
+        by_cpu = value == "auto" and not any("gpu" in name.lower() for name in as_object(amounts))
+        if amounts is not None and (by_cpu or (value == "cpu" and "cpu" in as_object(amounts))):
+            return _cpus(resources, kind)
+    return 1 if resources.get("requests") is None or value == "cpu" else value
 
 
 def _resources(old: Old, runtime: JsonObject) -> JsonObject:
@@ -337,9 +351,26 @@ def _changed_runtimes(old: Old, runtime: JsonObject) -> None:
     if torch and derived and not own and old.get("spec", _OVERRIDES[0]) and not _gpus(_resources_of(runtime)):
         message = "Trainer v2.0 started a process per GPU even if no resources were set; now it is one per CPU request"
         old.warn(("spec", "trainer"), message, "set numProcPerNode or resourcesPerNode")
+    if torch and own and old.get("spec", _OVERRIDES[0]):
+        _changed_processes(old, old.get(*_PROCESSES) or get(runtime, *_TORCH, "numProcPerNode") or "auto", own)
     if added := _added_resources(old, runtime):
         message = f"Trainer v2.3.0 adds resources of the runtime that {dotted(_RESOURCES)} replaced: {added}"
         old.warn(_RESOURCES, message, _SET_RESOURCES)
+
+
+def _changed_processes(old: Old, value: Json, resources: JsonObject) -> None:
+    """Report a number of processes that Trainer v2.0 derived from the job's own resources in another way."""
+    try:
+        before = _processes_of_v2_0(value, resources)
+        today = value if value not in ("auto", "cpu") else _cpus(resources, "requests", "limits")
+    except QuantityError:
+        return  # which today's CRD reports
+    if value == "auto" and _gpus(resources):
+        today = value
+    if str(before) != str(today):
+        now = "one per GPU" if today == "auto" else today
+        message = f"with these resources, a node had {before} processes in Trainer v2.0; now it is {now}"
+        old.warn(_RESOURCES, message, "set numProcPerNode to the number that you want")
 
 
 def _added_resources(old: Old, runtime: JsonObject) -> str:

@@ -12,7 +12,7 @@ from ruamel.yaml.comments import CommentedMap
 
 from trainc.basics.jsonvalues import Path, as_object, get, objects
 from trainc.migrate.documents import Converted, Old
-from trainc.migrate.gang import VOLCANO, add_pod_group, add_queue, check_least, report_priority
+from trainc.migrate.gang import VOLCANO, add_pod_group, add_queue, check_least, report_metadata, report_priority
 from trainc.migrate.jobs import Replicas, new_job, new_runtime, report_ttl
 from trainc.migrate.lifecycle import Lifecycle, job_policies, jobset_policies, lifecycle_of
 from trainc.migrate.pods import PodSet, host, replicated_job
@@ -20,11 +20,12 @@ from trainc.migrate.trees import mapping, sequence
 from trainc.migrate.volcanoplugins import FOLDER, KEYS, Plugins
 from trainc.upstream import LAUNCHER, NODE
 
-_OF_PODS: Final = (
-    *("volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone"),
+_LABELS_OF_PODS: Final = ("volcano.sh/preemptable", "volcano.sh/cooldown-time")
+_ANNOTATIONS_OF_PODS: Final = (
+    *(*_LABELS_OF_PODS, "volcano.sh/revocable-zone"),
     *("volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable"),
 )
-"""Annotations that Volcano copies from a job to its pods."""
+"""Labels and annotations that Volcano copies from a job to its pods."""
 _NUMA: Final = "volcano.sh/numa-topology-policy"
 _OF_EACH_TASK: Final = ("name", "replicas", "template", "policies", "minAvailable")
 """The fields of a task that may differ between two tasks whose pods become those of one job."""
@@ -105,9 +106,19 @@ def _tasks(old: Old) -> list[Task]:
             old.note(pods.pod, "restartPolicy is OnFailure: a Job has no Always, the default of a pod in a Volcano Job")
             old.undo(*pods.pod)
         found.append(Task(name, pods, lifecycle_of(old, path, name, never=policy == "Never"), name))
+    _report_failures(old, found)
     unique = {(finding.code, finding.path, finding.message): finding for finding in old.findings}
     old.findings[:] = unique.values()  # policies of the job are read for each task
     return found
+
+
+def _report_failures(old: Old, tasks: list[Task]) -> None:
+    """Report what becomes of the other pods when one fails for good: a Job that fails stops them."""
+    without = [task for task in tasks if task.lifecycle.never and task.lifecycle.failed is None]
+    if without and sum(task.pods.count for task in tasks) > 1:
+        message = "a failed pod fails the job and stops the others: without a policy, Volcano lets them run on"
+        hint = "set a policy for PodFailed: TerminateJob, RestartJob or RestartPod"
+        old.warn((*without[0].pods.path, "name"), message, hint)
 
 
 def _arrange(old: Old, tasks: list[Task], plugins: Plugins) -> Task:
@@ -117,6 +128,9 @@ def _arrange(old: Old, tasks: list[Task], plugins: Plugins) -> Task:
     if "pytorch" in plugins:
         master, worker = (named.get(plugins.role("pytorch", role)) for role in ("master", "worker"))
         main = master or main
+        if master is not None and master.pods.count > 1:
+            message = "each pod of the master gets a RANK of its own: Volcano sets 0 in all of them"
+            old.warn((*master.pods.path, "replicas"), message)
         if master is not None and worker is not None:
             _merge(old, master, worker, plugins)
         if "ssh" in plugins:
@@ -217,12 +231,12 @@ def _replicated(old: Old, job: CommentedMap, task: Task, plugins: Plugins, count
     template = spec["template"]
     pod = template["spec"]
     _set_pod(old, task, plugins, pod)
-    annotations = {key: old.get("metadata", "annotations", key) for key in _OF_PODS}
+    labels = {key: old.get("metadata", "labels", key) for key in _LABELS_OF_PODS}
+    annotations = {key: old.get("metadata", "annotations", key) for key in _ANNOTATIONS_OF_PODS}
     annotations[_NUMA] = old.read(*task.pods.path, "topologyPolicy")
-    found = {key: value for key, value in annotations.items() if value is not None}
-    if found:
-        metadata = template.setdefault("metadata", mapping())
-        metadata.setdefault("annotations", mapping()).update(found)
+    for kind, values in (("labels", labels), ("annotations", annotations)):
+        if found := {key: value for key, value in values.items() if value is not None}:
+            template.setdefault("metadata", mapping()).setdefault(kind, mapping()).update(found)
     return one
 
 
@@ -253,7 +267,10 @@ def _set_pod(old: Old, task: Task, plugins: Plugins, pod: CommentedMap) -> None:
 
 
 def _ordered(old: Old, tasks: list[Task], jobs: dict[str, CommentedMap]) -> list[CommentedMap]:
-    """Return the replicated jobs, each after those that it depends on, and workers before their launcher."""
+    """Return the replicated jobs, each after those that it depends on, and workers before their launcher.
+
+    Where each pod has a Job of its own, its rank is the index of that Job among all: the master's is the first.
+    """
     named = {task.name: task.job for task in tasks}
     depends: dict[str, list[str]] = {task.job: [] for task in tasks}
     for task in tasks:
@@ -265,11 +282,16 @@ def _ordered(old: Old, tasks: list[Task], jobs: dict[str, CommentedMap]) -> list
             if (other := named.get(str(name))) is not None and other != task.job and other not in depends[task.job]:
                 depends[task.job].append(other)
     ordered: list[str] = []
-    waiting = sorted(jobs, key=lambda name: name == LAUNCHER)
+    ranked = [task.job for task in sorted(tasks, key=lambda task: not task.is_main) if task.alone]
+    waiting = [*ranked, *sorted((name for name in jobs if name not in ranked), key=lambda name: name == LAUNCHER)]
     while waiting:
         ready = next((name for name in waiting if set(depends[name]) <= set(ordered)), waiting[0])
         waiting.remove(ready)
         ordered.append(ready)
+    if ordered[: len(ranked)] != ranked:
+        first = next(task for task in tasks if task.alone and depends[task.job])
+        message = "RANK is the order in which Jobs start: master and workers cannot wait for other tasks"
+        old.refuse((*first.pods.path, "dependsOn"), message, "remove dependsOn: torch.distributed waits for all ranks")
     for name, others in depends.items():
         if others:
             jobs[name].insert(1, "dependsOn", sequence(*(mapping(name=other, status="Ready") for other in others)))
@@ -339,6 +361,7 @@ def _gang(old: Old, runtime: CommentedMap, tasks: list[Task]) -> None:
     else:
         topology = {"networkTopology": policy} if policy else {}
         add_pod_group(runtime, VOLCANO, mapping(**topology))
+    report_metadata(old, "labels", "annotations", of_pods=_ANNOTATIONS_OF_PODS)
     add_queue(old, ("spec", "queue"), runtime)
     if old.get("spec", "priorityClassName") is not None:
         report_priority(old, ("spec", "priorityClassName"))

@@ -26,6 +26,8 @@ _JOB_INDEX: Final = "metadata.labels['jobset.sigs.k8s.io/job-index']"
 """The index of a Job in its replicated job."""
 _FILES, _HOSTS, _SSH = "volcano-files", "volcano-hosts", "volcano-ssh"
 """The names of the init container and of its volumes."""
+_TRUE: Final = ("1", "t", "T", "true", "TRUE", "True")
+"""What Go reads as true."""
 FOLDER: Final = "/etc/volcano"
 KEYS: Final = "/etc/mpi-ssh"
 """The folder in which Trainer mounts the keys, with modes that ssh rejects."""
@@ -52,16 +54,19 @@ class Plugins:
             self.arguments.setdefault("ssh", {})
         if "mpi" in self.arguments or "pytorch" in self.arguments:
             self.arguments.setdefault("svc", {})
-        if "svc" in self and self.arguments["svc"].get("disable-network-policy") != "true":
+        if "svc" in self and not self._is_set("svc", "disable-network-policy"):
             old.note(self.path("svc"), "there is no NetworkPolicy: pods of other jobs can connect to those of this one")
         if "svc" in self and FOLDER not in str(old.get("spec", "tasks")):
             old.note(self.path("svc"), f"{FOLDER} is left out: no template mentions it")
-        if "pytorch" in self and self.arguments["pytorch"].get("wait-master-enabled") == "true":
+        if "pytorch" in self and self._is_set("pytorch", "wait-master-enabled"):
             message = "no init container waits for the master: torch.distributed tries again until it answers"
             old.warn(("spec", "plugins", "pytorch"), message)
 
     def __contains__(self, name: str) -> bool:
         return name in self.arguments
+
+    def _is_set(self, plugin: str, option: str, default: str = "false") -> bool:
+        return self.arguments[plugin].get(option, default) in _TRUE
 
     def role(self, plugin: str, role: str) -> str:
         """Return the task that is master or worker for a plugin."""
@@ -71,7 +76,7 @@ class Plugins:
         """Return what the plugins set in a container, or in an init container; ``alone``: each pod has its own Job."""
         index = _JOB_INDEX if alone else JOB_COMPLETION_INDEX
         found: list[CommentedMap] = []
-        if "svc" in self and self.arguments["svc"].get("inject-hosts-env", "true") == "true":
+        if "svc" in self and self._is_set("svc", "inject-hosts-env", default="true"):
             for name, hosts in self.hosts.items():
                 key = name.replace("-", "_").upper()
                 found += [literal(f"VC_{key}_HOSTS", ",".join(hosts)), literal(f"VC_{key}_NUM", len(hosts))]
@@ -86,7 +91,7 @@ class Plugins:
 
     def names(self, task: str) -> list[str]:
         """Return the names of the variables that the plugins set."""
-        return [str(each["name"]) for each in self.variables(task, alone=False)]
+        return [str(each["name"]) for each in self.variables(task, alone=False) if each["name"] != JOBSET_NAME]
 
     def _pytorch(self, task: str, *, alone: bool) -> Iterator[CommentedMap]:
         master, worker = self.role("pytorch", "master"), self.role("pytorch", "worker")
@@ -94,7 +99,7 @@ class Plugins:
             return
         yield literal("MASTER_ADDR", self.hosts[master][0])
         yield literal("MASTER_PORT", self.arguments["pytorch"].get("port", _PORTS["pytorch"][1]))
-        yield literal("WORLD_SIZE", len(self.hosts[master]) + len(self.hosts.get(worker, ())))
+        yield literal("WORLD_SIZE", sum(map(len, self.hosts.values())))
         if task in (master, worker):
             yield global_index("RANK") if alone else completion_index("RANK")
 
@@ -126,6 +131,7 @@ class Plugins:
         The init container has the image and the security context of ``container``.
         """
         mounts: list[CommentedMap] = []
+        containers = (*pod["containers"], *pod.get("initContainers", ()))
         lines = "set -eu\n"
         writer = mapping(name=_FILES, image=container.get("image"))
         volumes = pod.get("volumes", sequence())
@@ -137,7 +143,7 @@ class Plugins:
             lines += f"printf '{config}' > /ssh/.ssh/config\n"
             mounts += [mapping(name="mpi-ssh-auth", mountPath=KEYS), mapping(name=_SSH, mountPath="/ssh")]
             volumes.append(mapping(name=_SSH, emptyDir=mapping()))
-            for each in pod["containers"]:
+            for each in containers:
                 mount = mapping(name=_SSH, mountPath=self.ssh_path(), subPath=".ssh")
                 each.setdefault("volumeMounts", sequence()).append(mount)
         if hosts:
@@ -147,7 +153,7 @@ class Plugins:
             writer["env"] = sequence(jobset_name())
             mounts.append(mapping(name=_HOSTS, mountPath=FOLDER))
             volumes.append(mapping(name=_HOSTS, emptyDir=mapping()))
-            for each in (*pod["containers"], *pod.get("initContainers", ())):
+            for each in containers:
                 each.setdefault("volumeMounts", sequence()).append(mapping(name=_HOSTS, mountPath=FOLDER))
         if not mounts:
             return
