@@ -132,6 +132,22 @@ def test_the_edits_of_many_jobs_in_one_file() -> None:
     assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))
 
 
+def test_the_edits_of_many_lines_before_many_equal_ones() -> None:
+    """Where no line near is equal, each pair of equal lines further down could be looked at."""
+
+    def seconds(size: int) -> float:
+        blank = "\n" * size
+        old, new = (
+            {"j.yaml": Source("j.yaml", "".join(f"{key}{i}: a\n" for i in range(size)) + blank)} for key in ("a", "b")
+        )
+        start = time.process_time()
+        assert diff_text(old, new).count("\n+b") == size
+        return time.process_time() - start
+
+    assert any(seconds(6600) <= MOST * max(seconds(1650), LEAST) for _ in range(3))
+
+
+
 def test_the_refused_changes_of_many_variables() -> None:
     """For each change, its input at the base could be admitted again, and searched for the variable."""
 
