@@ -28,6 +28,7 @@ from trainc.admission.rules import Rule
 from trainc.changes import compare, safeguards
 from trainc.checks.created_pods import created_objects
 from trainc.documents.load import load
+from trainc.findings import suggest
 from trainc.gitops.images import is_required
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import Settings
@@ -146,6 +147,15 @@ def test_the_edits_of_many_lines_before_many_equal_ones() -> None:
 
     assert any(seconds(6600) <= MOST * max(seconds(1650), LEAST) for _ in range(3))
 
+
+def test_the_hint_for_a_name_of_many_words() -> None:
+    """Each word of a name could be compared with each word of each candidate."""
+    names = ["ab-" * 80 + f"x{i}" for i in range(400)]
+    start = time.process_time()
+    suggest("abc-" * 60 + "y", names, by_words=True)
+    assert time.process_time() - start < 1
+    short = [f"torch-team{i}" for i in range(100)]
+    assert suggest("troch-team7", [*short, "flux-team7"], by_words=True) == "did you mean 'torch-team7'?"
 
 
 def test_the_refused_changes_of_many_variables() -> None:
