@@ -230,7 +230,7 @@ def diff_text(old: Files, new: Files) -> str:
 def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
     """Yield the lines of a unified diff after its head."""
     signs = {"replace": ("-", "+"), "delete": ("-", ""), "insert": ("", "+"), "equal": (" ", "")}
-    for group in _Matcher(None, old, new, autojunk=False).get_grouped_opcodes():
+    for group in _Matcher(old, new).get_grouped_opcodes():
         (_, old_start, _, new_start, _), (_, _, old_end, _, new_end) = group[0], group[-1]
         yield f"@@ -{_range(old_start, old_end)} +{_range(new_start, new_end)} @@"
         for tag, i, i_end, j, j_end in group:
@@ -250,13 +250,17 @@ _WINDOW: Final = 50
 class _Matcher(difflib.SequenceMatcher[str]):
     """Looks for equal lines near the last ones first, since edits are local: difflib takes quadratic time."""
 
+    def __init__(self, old: list[str], new: list[str]) -> None:
+        super().__init__(None, old, new, autojunk=False)
+        self.old, self.new = old, new
+
     def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
         """Return the longest stretch of equal lines in the first window with one."""
-        ends = len(self.a) if ahi is None else ahi, len(self.b) if bhi is None else bhi
+        old_end, new_end = len(self.old) if ahi is None else ahi, len(self.new) if bhi is None else bhi
         size = _WINDOW
         while True:
-            old, new = self.a[alo : min(alo + size, ends[0])], self.b[blo : min(blo + size, ends[1])]
+            old, new = self.old[alo : min(alo + size, old_end)], self.new[blo : min(blo + size, new_end)]
             found = difflib.SequenceMatcher(None, old, new).find_longest_match()
-            if found.size or size >= max(ends[0] - alo, ends[1] - blo):
+            if found.size or size >= max(old_end - alo, new_end - blo):
                 return Match(alo + found.a, blo + found.b, found.size)
             size *= 2
