@@ -120,12 +120,14 @@ def test_the_difference_of_four_times_the_fields_takes_about_four_times_the_work
     assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))
 
 
-def test_the_edits_of_many_jobs_in_one_file() -> None:
+@pytest.mark.parametrize("more", ["", ", env: [{name: API_TOKEN, value: Zm9vYmFyYmF6}]"])
+def test_the_edits_of_many_jobs_in_one_file(more: str) -> None:
     """Each line could be searched for the secrets of each job, and for equal lines in the rest of the file."""
 
     def seconds(size: int) -> float:
-        edited = JOB.replace("spec:", "spec:\n  trainer: {numNodes: 2}")
-        old, new = ({"j.yaml": Source("j.yaml", several(job, size))} for job in (JOB, edited))
+        before = JOB + "\n" * len(more)
+        edited = before.replace("spec:", f"spec:\n  trainer: {{numNodes: 2{more}}}")
+        old, new = ({"j.yaml": Source("j.yaml", several(job, size))} for job in (before, edited))
         start = time.process_time()
         assert diff_text(old, new).count("\n+") == size + 1
         return time.process_time() - start
