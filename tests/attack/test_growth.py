@@ -30,6 +30,7 @@ from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.changes import compare, safeguards
 from trainc.checks.created_pods import created_objects
 from trainc.documents.load import load
+from trainc.findings import suggest
 from trainc.gitops.images import is_required
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import Settings
@@ -123,17 +124,44 @@ def test_the_difference_of_four_times_the_fields_takes_about_four_times_the_work
     assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))
 
 
-def test_the_edits_of_many_jobs_in_one_file() -> None:
+@pytest.mark.parametrize("more", ["", ", env: [{name: API_TOKEN, value: Zm9vYmFyYmF6}]"])
+def test_the_edits_of_many_jobs_in_one_file(more: str) -> None:
     """Each line could be searched for the secrets of each job, and for equal lines in the rest of the file."""
 
     def seconds(size: int) -> float:
-        edited = JOB.replace("spec:", "spec:\n  trainer: {numNodes: 2}")
-        old, new = ({"j.yaml": Source("j.yaml", several(job, size))} for job in (JOB, edited))
+        before = JOB + "\n" * len(more)
+        edited = before.replace("spec:", f"spec:\n  trainer: {{numNodes: 2{more}}}")
+        old, new = ({"j.yaml": Source("j.yaml", several(job, size))} for job in (before, edited))
         start = time.process_time()
         assert diff_text(old, new).count("\n+") == size + 1
         return time.process_time() - start
 
     assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))
+
+
+def test_the_edits_of_many_lines_before_many_equal_ones() -> None:
+    """Where no line near is equal, each pair of equal lines further down could be looked at."""
+
+    def seconds(size: int) -> float:
+        blank = "\n" * size
+        old, new = (
+            {"j.yaml": Source("j.yaml", "".join(f"{key}{i}: a\n" for i in range(size)) + blank)} for key in ("a", "b")
+        )
+        start = time.process_time()
+        assert diff_text(old, new).count("\n+b") == size
+        return time.process_time() - start
+
+    assert any(seconds(6600) <= MOST * max(seconds(1650), LEAST) for _ in range(3))
+
+
+def test_the_hint_for_a_name_of_many_words() -> None:
+    """Each word of a name could be compared with each word of each candidate."""
+    names = ["ab-" * 80 + f"x{i}" for i in range(400)]
+    start = time.process_time()
+    suggest("abc-" * 60 + "y", names, by_words=True)
+    assert time.process_time() - start < 1
+    short = [f"torch-team{i}" for i in range(100)]
+    assert suggest("troch-team7", [*short, "flux-team7"], by_words=True) == "did you mean 'torch-team7'?"
 
 
 def test_the_refused_changes_of_many_variables() -> None:

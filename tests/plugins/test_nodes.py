@@ -120,6 +120,15 @@ def test_one_node_of_a_runtime_becomes_two(fixes: tuple[str, ...], warns: bool) 
         assert ("enable fix 'mpi-num-nodes'" in str(finding.hint)) == ("launcher-counts-as-node" in fixes)
 
 
+@pytest.mark.parametrize("trainer", ["{}", "{numNodes: 1}"])
+def test_a_launcher_alone_is_one_node(trainer: str) -> None:
+    alone = runtime(role("launcher", trainer=True), policy="{numNodes: 1, mpi: {runLauncherAsNode: true}}")
+    made = compile([Source("a.yaml", f"{alone}---\n{trainjob(trainer=trainer)}")])
+    (hosts,) = [one.data["data"] for one in of_kind(made, "ConfigMap") if one.name == "job-mpi-hostfile"]
+    assert str(get(hosts, "hostfile")).count("\n") == 1
+    assert all(finding.code != "TC452" for finding in made.findings)
+
+
 def served(*roles: str, policy: str, patches: str = "") -> dict[str, tuple[bool, bool]]:
     """Return the replicated jobs, and whether their first container has resources and variables of spec.trainer."""
     own = "resourcesPerNode: {limits: {cpu: 2}}, env: [{name: OWN, value: x}]"

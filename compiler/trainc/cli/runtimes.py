@@ -18,7 +18,7 @@ from trainc.cli.completion import complete_runtime
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.documents.emit import emit_inert
-from trainc.findings import has_errors, suggest_by_words
+from trainc.findings import has_errors, suggest
 from trainc.findings.display import escape_json, one_line, width
 from trainc.findings.redaction import masked_object
 from trainc.project.catalog import Catalog, Runtime, read_catalog
@@ -72,7 +72,7 @@ def find(catalog: Catalog, name: str, namespace: str = "", option: str = "NAME")
     """Return the runtime with a name. Raises BadParameter, with the nearest name, if it is not found."""
     found = catalog.find(name, namespace)
     if found is None:
-        hint = suggest_by_words(name, [one.name for one in catalog.runtimes])
+        hint = suggest(name, [one.name for one in catalog.runtimes], by_words=True)
         errors = (f"{one.file}: {one.message}" for one in catalog.findings if has_errors((one,)))
         more = hint or next(errors, "'trainc runtimes' lists them")
         raise click.BadParameter(f"runtime {name!r} not found; {more}", param_hint=f"'{option}'")

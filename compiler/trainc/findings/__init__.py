@@ -2,7 +2,7 @@
 
 from trainc.findings.codes import CODES, Code
 from trainc.findings.finding import Diagnostic, Finding, Related, Severity, Silenced, has_errors, sort_key
-from trainc.findings.reporting import report, suggest, suggest_by_words
+from trainc.findings.reporting import report, suggest
 
 __all__ = [
     "CODES",
@@ -16,5 +16,4 @@ __all__ = [
     "report",
     "sort_key",
     "suggest",
-    "suggest_by_words",
 ]

@@ -14,7 +14,7 @@ from msgspec import Struct
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, mapped
 from trainc.basics.regex import lazy
 from trainc.findings.secrets import by_path, hidden, is_secret, looks_secret, secrets, shaped
-from trainc.inputs.source import Document, Mark
+from trainc.inputs.source import Document, Mark, Source
 
 MASK = "***"
 """Replaces a hidden value."""
@@ -260,24 +260,29 @@ def _regions_of(documents: Iterable[Document]) -> _Regions:
     regions: list[tuple[Mark, Mark, bool]] = []
     after = _END
     for document in sorted(documents, key=lambda each: each.locate(()), reverse=True):
-        regions += (
-            (begin, min(end, after) if begin < after else end, keyed) for begin, end, keyed in _regions(document)
-        )
+        regions += _regions(document, after)
         after = document.locate(())
     return sorted(regions)
 
 
+@lru_cache(maxsize=4)
+def _lines_of(source: Source) -> tuple[str, list[int]]:
+    """Return the text of a source without its byte order mark, and where each line begins."""
+    text = source.decoded().removeprefix("\ufeff")
+    return text, [0, *(match.end() for match in re.finditer("\n", text))]
+
+
 @lru_cache(maxsize=64)
-def _regions(document: Document) -> _Regions:
+def _regions(document: Document, after: Mark = _END) -> _Regions:
     """Return, in order, the regions of secrets that are whole values, or that the source has folded or with escapes.
 
-    A region begins at the key of a secret, or at the item of a list, and ends at the next key or item.
+    A region begins at the key of a secret, or at the item of a list, and ends at the next key or item, or where the
+    next document begins: ``after``.
     """
     found = hidden(document)
     if not found:
         return ()
-    text = document.source.decoded().removeprefix("\ufeff")
-    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    text, starts = _lines_of(document.source)
 
     def offset(mark: Mark) -> int:
         return starts[mark.line - 1] + mark.column - 1 if mark.line <= len(starts) else len(text)
@@ -289,6 +294,7 @@ def _regions(document: Document) -> _Regions:
             behind = range(bisect_right(ordered, mark, key=itemgetter(0)), len(ordered))
             later = (to for to, at in map(ordered.__getitem__, behind) if at[: len(path)] != path)
             end = next(later, _END)
+            end = min(end, after) if mark < after else end
             part = text[offset(mark) : offset(end)]
             # A value that is not verbatim there is folded, or has escapes.
             if any(

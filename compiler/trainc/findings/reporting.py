@@ -118,11 +118,12 @@ def report_fault(
     )
 
 
-def suggest(name: str, candidates: Iterable[str], most: int = _MOST) -> str | None:
+def suggest(name: str, candidates: Iterable[str], most: int = _MOST, *, by_words: bool = False) -> str | None:
     """Return ``did you mean '...'?`` with the most similar candidate, or None if none is similar.
 
     For a name with an invisible character, the hint is to delete that. More candidates than ``most`` are not compared:
-    where there are so many, as many names may be wrong.
+    where there are so many, as many names may be wrong. ``by_words``: each word of the name must be similar to one of
+    the candidate's, for names that end alike but mean different things, such as mlx-distributed and flux-distributed.
     """
     from difflib import SequenceMatcher
 
@@ -134,27 +135,16 @@ def suggest(name: str, candidates: Iterable[str], most: int = _MOST) -> str | No
     folded = {candidate.lower(): candidate for candidate in reversed(names)}
     matcher = SequenceMatcher(b=name.lower())
     near, best, pairs = "", _NEAR, _PAIRS * most
-    for candidate in folded:
-        matcher.set_seq1(candidate)
+    for text, candidate in folded.items():
+        matcher.set_seq1(text)
         if matcher.real_quick_ratio() < best or matcher.quick_ratio() < best:
             continue
-        pairs -= len(candidate) * len(name)
+        pairs -= len(text) * len(name)
         if pairs < 0:
             break
-        if (ratio := matcher.ratio()) >= best:
-            near, best = max((best, near), (ratio, candidate))[1], ratio
+        if (ratio := matcher.ratio()) >= best and (not by_words or has_similar_words(name, candidate)):
+            near, best = max((best, near), (ratio, text))[1], ratio
     return f"did you mean '{folded[near]}'?" if near else None
-
-
-def suggest_by_words(name: str, candidates: Iterable[str]) -> str | None:
-    """Return a hint like ``suggest``, from candidates with a similar word for each word of the name.
-
-    For names that end alike but mean different things, such as mlx-distributed and flux-distributed.
-    """
-    few = list(islice(candidates, _MOST + 1))
-    if len(few) > _MOST:
-        return None
-    return suggest(name, (each for each in few if len(name) <= 3 * len(each) and has_similar_words(name, each)))
 
 
 def has_similar_words(name: str, other: str) -> bool:

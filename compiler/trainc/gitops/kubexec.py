@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, objects, put
-from trainc.findings import Finding, report, suggest_by_words
+from trainc.findings import Finding, report, suggest
 from trainc.gitops.base import (
     NOBODY,
     Pass,
@@ -36,7 +36,7 @@ def check(model: Model) -> Iterator[Finding]:
     for key, value in annotations.items():
         path: Path = (*ANNOTATIONS, key)
         if key.startswith(TRAINC) and key not in (TRANSPORT, DESCRIPTION):
-            hint = suggest_by_words(key, (TRANSPORT, DESCRIPTION))
+            hint = suggest(key, (TRANSPORT, DESCRIPTION), by_words=True)
             yield report(UNKNOWN, model.runtime, path, f"unknown annotation {key!r}", hint=hint)
         elif key == TRANSPORT and value not in TRANSPORTS:
             expected = " or ".join(TRANSPORTS)

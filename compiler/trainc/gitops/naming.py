@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from trainc.admission.base_revision import Base, Identity
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
 from trainc.basics.regex import lazy
-from trainc.findings import Finding, Related, report, suggest_by_words
+from trainc.findings import Finding, Related, report, suggest
 from trainc.gitops.base import RUN_NUMBER, Pass, jobset_of, option_path, run_of
 from trainc.gitops.immutable_configmaps import read_by_pods
 from trainc.inputs.options import Options
@@ -72,7 +72,7 @@ def check(model: Model) -> Iterator[Finding]:
             message = f"{RUN}: {value!r} is not a valid run number"
             yield report("TC609", model.job, path, message, found=f'"{value}"', expected=_RULE)
         elif key.startswith(TRAINC) and key != RUN:
-            hint = suggest_by_words(key, (RUN,))
+            hint = suggest(key, (RUN,), by_words=True)
             yield report("TC609", model.job, path, f"unknown annotation {key!r}", expected=RUN, hint=hint)
     for key, value in as_object(get(model.job.data, "metadata", "labels")).items():
         if key.startswith(TRAINC):

@@ -19,7 +19,7 @@ from trainc.data import load_json
 from trainc.documents.classify import JOBS, RUNTIMES, Key, identity
 from trainc.documents.emit import emit
 from trainc.documents.load import load
-from trainc.findings import Finding, Related, Severity, report, suggest_by_words
+from trainc.findings import Finding, Related, Severity, report, suggest
 from trainc.gitops.environment import is_included
 from trainc.inputs.options import Options
 from trainc.inputs.source import BUILTIN, Document, Source
@@ -205,7 +205,7 @@ def not_found(
     detail = f"{kind}.{TRAINER_GROUP} {quote(name)} not found"
     detail = f"{detail}: specified {what} must be created before the TrainJob is created"
     text = invalid(field, typed(get(job.data, "spec", "runtimeRef"), "v1alpha1.RuntimeRef"), detail)
-    hint = _elsewhere(job, wanted, namespaces) or suggest_by_words(name, names.get((version, namespace), ()))
+    hint = _elsewhere(job, wanted, namespaces) or suggest(name, names.get((version, namespace), ()), by_words=True)
     path, message = ("spec", "runtimeRef", "name"), f"{kind} {name!r} not found{reason}"
     return refused("TC301", job, path, text, message, found=name, hint=hint)
 

@@ -11,6 +11,7 @@ import errno
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import Match
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -242,33 +243,24 @@ def _range(start: int, end: int) -> str:
     return f"{start + 1}" if end - start == 1 else f"{start + (end > start)},{end - start}"
 
 
-_WINDOW: Final = 200
+_WINDOW: Final = 50
+"""The lines that are compared first, fewer than those of which difflib leaves out frequent ones."""
 
 
 class _Matcher(difflib.SequenceMatcher[str]):
-    """Looks for equal lines in one window after the other, since edits are local: difflib takes quadratic time."""
+    """Looks for equal lines near the last ones first, since edits are local: difflib takes quadratic time."""
 
     def __init__(self, old: list[str], new: list[str]) -> None:
-        super().__init__()
+        super().__init__(None, old, new, autojunk=False)
         self.old, self.new = old, new
 
-    def get_matching_blocks(self) -> list[difflib.Match]:
-        """Return the stretches of equal lines, and an empty one at the end."""
-        found: list[difflib.Match] = []
-        i, j, size = 0, 0, _WINDOW
-        while i < len(self.old) or j < len(self.new):
-            near = difflib.SequenceMatcher(None, self.old[i : i + size], self.new[j : j + size], autojunk=False)
-            blocks = near.get_matching_blocks()[:-1]
-            is_last = max(len(self.old) - i, len(self.new) - j) <= size
-            if not blocks and not is_last:
-                size *= 2
-                continue
-            for a, b, length in blocks:
-                if found and (i + a, j + b) == (found[-1].a + found[-1].size, found[-1].b + found[-1].size):
-                    found[-1] = found[-1]._replace(size=found[-1].size + length)
-                else:
-                    found.append(difflib.Match(i + a, j + b, length))
-            if is_last:
-                break
-            i, j, size = found[-1].a + found[-1].size, found[-1].b + found[-1].size, _WINDOW
-        return [*found, difflib.Match(len(self.old), len(self.new), 0)]
+    def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
+        """Return the longest stretch of equal lines in the first window with one."""
+        old_end, new_end = len(self.old) if ahi is None else ahi, len(self.new) if bhi is None else bhi
+        size = _WINDOW
+        while True:
+            old, new = self.old[alo : min(alo + size, old_end)], self.new[blo : min(blo + size, new_end)]
+            found = difflib.SequenceMatcher(None, old, new).find_longest_match()
+            if found.size or size >= max(old_end - alo, new_end - blo):
+                return Match(alo + found.a, blo + found.b, found.size)
+            size *= 2

@@ -202,7 +202,7 @@ def _known_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
             " launcher's pod and the job still succeeds"
         )
         yield known_bug("openmpi5-variables", model.runtime, (*POLICY, "mpiImplementation"), message)
-    if as_node and model.pod_set(LAUNCHER) is not None:
+    if as_node and all(map(model.pod_set, (LAUNCHER, NODE))):
         yield from _one_node(model)
     if isinstance(nodes, int) and nodes > 1 and counts_launchers(model) and not model.fixed("mpi-num-nodes"):
         message = f"mlPolicy.numNodes applies to the launcher, which gets {nodes} pods, not to job 'node'"
