@@ -213,6 +213,7 @@ def _described(value: quantity.Quantity) -> Case:
         "zero": value.is_zero(),
         "sign": value.sign(),
         "format": str(value.format),
+        "rounded": value.in_thousandths().canonical(),
     }
 
 

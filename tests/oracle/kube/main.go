@@ -125,9 +125,11 @@ func describe(q resource.Quantity) map[string]any {
 	if err != nil {
 		panic(err)
 	}
+	rounded := q.DeepCopy()
+	rounded.RoundUp(resource.Milli) // as SetDefaults_ResourceList does
 	return map[string]any{
 		"json": json.RawMessage(written), "value": q.Value(), "milli": q.MilliValue(),
-		"zero": q.IsZero(), "sign": q.Sign(), "format": string(q.Format),
+		"zero": q.IsZero(), "sign": q.Sign(), "format": string(q.Format), "rounded": rounded.String(),
 	}
 }
 
