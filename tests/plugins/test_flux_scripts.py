@@ -182,6 +182,12 @@ def test_other_nodes_try_until_the_first_broker_answers(container: Container) ->
     assert not any("flux run" in call for call in starts)
 
 
+def test_one_process_per_node(container: Container) -> None:
+    texts = installed(container, 2, ", numProcPerNode: 1")
+    container.run(texts["entrypoint.sh"], "lmp", HOST="j-node-0-0")
+    assert container.calls()[-1].endswith("flux run -N 2 -n 2 lmp")
+
+
 def test_gpus_and_one_node(container: Container) -> None:
     texts = installed(container, 1, ", numProcPerNode: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 8}}")
     container.run(texts["entrypoint.sh"], "lmp")
