@@ -166,7 +166,7 @@ def _created(jobsets: list[Map]) -> Iterator[tuple[Answers, Answers, Answers]]:
     answers = iter(_judged([one for pair in zip(jobs, claims, strict=True) for part in pair for one in part]))
     judged = [tuple([(one, next(answers)) for one in part] for part in pair) for pair in zip(jobs, claims, strict=True)]
     accepted = [job for of, _ in judged for job, answer in of if "stored" in answer]
-    pods = [answer["pod"] for answer in gotools.ask([gotools.build(gotools.ORACLE / "pods", "./made")], accepted)]
+    pods = [answer["sent"] for answer in gotools.ask([gotools.build(gotools.ORACLE / "pods", "./made")], accepted)]
     sent = [{"apiVersion": "v1", "kind": "Pod", **_plain(pod)} for pod in pods]
     for pod in sent:
         pod["metadata"]["name"] = pod["metadata"].get("generateName", "a-") + "abcde"

@@ -148,6 +148,12 @@ SOURCES: tuple[tuple[JsonObject, JsonObject, list[str]], ...] = (
     ({"dataSource": FILLED}, {}, []),  # the server has dropped it
     ({"dataSourceRef": FILLED}, {}, ["spec.dataSourceRef"]),
     ({"dataSourceRef": {**FILLED, "namespace": "b"}}, {}, []),
+    ({"dataSourceRef": FILLED}, {"dataSourceRef": {**FILLED, "namespace": "b"}}, ["spec.dataSourceRef"]),
+    (
+        {"dataSource": CLONE},
+        {"dataSource": CLONE, "dataSourceRef": {**CLONE, "namespace": "b"}},
+        ["spec.dataSourceRef"],
+    ),
 )
 
 

@@ -135,17 +135,22 @@ def _claim_rules(new: JsonObject, old: JsonObject) -> Iterator[tuple[Path, str]]
 
 
 def _changed_source(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:
-    """Yield the changed data source of a claim, whose two fields a cluster stores with the same value."""
-    value, was = (_source(without_dropped_sources(spec)) for spec in (new, old))
+    """Yield the changed data source of a claim, whose two fields a cluster stores with the same value.
+
+    If it has one, a cluster drops no new one.
+    """
+    was = _source(without_dropped_sources(old))
+    value = _source(new if any(was) else without_dropped_sources(new))
     if not same(value, was):
-        path: Path = ("spec", "dataSource" if "dataSource" in (*new, *old) else "dataSourceRef")
+        changed = (key for key in ("dataSource", "dataSourceRef") if not same(new.get(key), old.get(key)))
+        path: Path = ("spec", next(changed))
         yield ForbiddenChange(path, get(new, path[-1]), get(old, path[-1]), _CLAIM, forbidden(dotted(path), _CLAIM))
 
 
 def _source(spec: JsonObject) -> list[Json]:
-    """Return group, kind and name of a claim's data source; nulls without one. An empty group differs from none."""
+    """Return the fields of a claim's data source; nulls without one. An empty group differs from none."""
     source = spec.get("dataSourceRef") or spec.get("dataSource")
-    return [get(source, key) for key in ("apiGroup", "kind", "name")]
+    return [*(get(source, key) for key in ("apiGroup", "kind", "name")), get(source, "namespace") or None]
 
 
 def rewritten(job: JsonObject, before: JsonObject | None = None) -> JsonObject:

@@ -1,6 +1,6 @@
-// Command made says what becomes of a Job: one Job a line in (batch/v1, JSON), {"job", "pod"} a line out. The Job has
-// the server's defaults and the selector that it generates; the pod is the first one that the Job controller makes, with
-// the defaults of pods and what the registry prepares, but without a status.
+// Command made says what becomes of a Job: one Job a line in (batch/v1, JSON), {"job", "sent", "pod"} a line out. The Job
+// has the server's defaults and the selector that it generates. "sent" is the first pod that the Job controller makes,
+// "pod" has also the defaults of pods and what the registry prepares, but no status.
 package main
 
 import (
@@ -86,10 +86,11 @@ func made(line []byte) (any, error) {
 		pod.GenerateName = generateName(job.Name, 0)
 	}
 	pod.Namespace = job.Namespace
+	sent := pod.DeepCopy()
 	if err := prepare(pod); err != nil {
 		return nil, err
 	}
-	return map[string]any{"job": job, "pod": pod}, nil
+	return map[string]any{"job": job, "sent": sent, "pod": pod}, nil
 }
 
 // prepare fills in what the server does of a new pod: defaults, and fields that follow from others.
