@@ -139,7 +139,8 @@ def _changed_source(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChang
 
     If it has one, a cluster drops no new one.
     """
-    was = _source(without_dropped_sources(old))
+    old = without_dropped_sources(old)
+    was = _source(old)
     value = _source(new if any(was) else without_dropped_sources(new))
     if not same(value, was):
         changed = (key for key in ("dataSource", "dataSourceRef") if not same(new.get(key), old.get(key)))
