@@ -148,7 +148,7 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
     def in_thousandths(self) -> Quantity:
         """Return the amount rounded to thousandths, away from zero: a default of resource lists."""
         if self.scale >= MILLI:
-            return replace(self, text="") if self.wide else self
+            return self
         step = 10 ** (MILLI - self.scale)
         rounded = -(-abs(self.unscaled) // step)
         return replace(self, unscaled=rounded * self.sign(), scale=MILLI, text="")
