@@ -247,7 +247,7 @@ def of_changes(cases: list[Case], report: Report) -> None:
         if old["kind"] == "PersistentVolumeClaim":  # of one in use, which alone may grow
             spec = old["spec"]
             old["status"] = {"phase": "Bound", "capacity": spec["resources"]["requests"]}
-            old["status"]["currentVolumeAttributesClassName"] = spec.get("volumeAttributesClassName")
+            old["status"]["currentVolumeAttributesClassName"] = spec.get("volumeAttributesClassName") or None
     answers = _judged([{"object": row[3], "old": old} for row, old in pairs])
     for ((each, ours, old, _), _), answer in zip(pairs, answers, strict=True):
         refused = _refusal(answer)
