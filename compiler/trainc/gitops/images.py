@@ -63,16 +63,11 @@ def _replaced_prefix(image: str, registries: Mapping[str, str]) -> str | None:
     return min(found, key=lambda name: (-len(name), name), default=None)
 
 
-def has_prefix(name: str, prefix: str) -> bool:
-    """Return whether an image's full name has a prefix that ends at a step of its path, or at its tag or digest.
+def prefixes(name: str) -> frozenset[str]:
+    """Return the prefixes that an image's full name has: they end at a step of its path, or at its tag or digest.
 
     A registry with a port is another one than that without.
     """
-    return prefix_spelt_out(prefix) in prefixes(name)
-
-
-def prefixes(name: str) -> frozenset[str]:
-    """Return the prefixes that an image's full name has."""
     path = name.index("/") if "/" in name else len(name)  # a colon before it begins a port
     ends = (at for at in range(1, len(name)) if name[at] in ("/:@" if at > path else "/") or name[at - 1] == "/")
     return frozenset(name[:at] for at in (*ends, len(name)) if at)
@@ -160,9 +155,10 @@ def _names(image: str, settings: Settings) -> Iterator[str]:
     """Yield the full names that an image may have had before registries were rewritten, then its own."""
     plain = image.partition("@")[0]
     name = spelt_out(plain)
+    known = {each: prefixes(each) for each in (name, plain)} if settings.registries else {}
     for old, new in sorted(settings.registries.items()):
         for written, start in ((name, prefix_spelt_out(new)), (plain, new)):  # the new name may be without a registry
-            if has_prefix(written, start):
+            if prefix_spelt_out(start) in known[written]:
                 yield prefix_spelt_out(old) + written.removeprefix(start)
     yield name
 
