@@ -17,7 +17,7 @@ from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
 from trainc.plugins.base import manifest
 from trainc.plugins.model import Model, Object, Objects, Origin
-from trainc.upstream import RBAC_GROUP, RUN_PATH
+from trainc.upstream import RBAC_GROUP, RUN_PATH, TRAINC
 
 JOBSET = "JobSet"
 RUN_NUMBER: Final = lazy(r"[1-9][0-9]{0,8}")
@@ -150,6 +150,15 @@ def not_allowed(document: Document, path: Path, namespace: str, options: Options
         return ()
     message = f"namespace {namespace} is not among argocd.namespaces of environment {options.environment}"
     return (report("TC612", document, path, message, found=namespace, expected=", ".join(allowed)),)
+
+
+def labels_without_effect(document: Document, code: str, annotation: str) -> Iterator[Finding]:
+    """Yield a finding for each label of trainc, which reads annotations only; ``annotation`` is the one to write."""
+    for key, value in as_object(get(document.data, "metadata", "labels")).items():
+        if key.startswith(TRAINC):
+            message = f"label {key} has no effect: trainc reads annotations only"
+            hint = f"write {annotation} in metadata.annotations"
+            yield report(code, document, ("metadata", "labels", key), message, found=str(value), hint=hint)
 
 
 # What keeps Argo CD or Flux from applying an object, or lets them create it again.

@@ -11,6 +11,7 @@ from trainc.gitops.base import (
     NOBODY,
     Pass,
     jobset_of,
+    labels_without_effect,
     option_origin,
     origins_of,
     rights,
@@ -43,11 +44,7 @@ def check(model: Model) -> Iterator[Finding]:
             yield report(UNKNOWN, model.runtime, path, "unknown transport", found=str(value), expected=expected)
         elif key == TRANSPORT and not model.uses("mpi"):
             yield report(UNKNOWN, model.runtime, path, f"{TRANSPORT} is for runtimes with mlPolicy.mpi")
-    for key, value in as_object(get(model.runtime.data, "metadata", "labels")).items():
-        if key.startswith(TRAINC):
-            message = f"label {key} has no effect: trainc reads annotations only"
-            hint = f"write {TRANSPORT} in metadata.annotations"
-            yield report(UNKNOWN, model.runtime, ("metadata", "labels", key), message, found=str(value), hint=hint)
+    yield from labels_without_effect(model.runtime, UNKNOWN, TRANSPORT)
     sshd = sshd_path(model) if by_kubexec(model) else None
     if sshd is not None:
         source = "the runtime's annotation" if TRANSPORT in annotations else "trainc.yaml"

@@ -19,7 +19,7 @@ from trainc.admission.base_revision import Base, Identity
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, Related, report, suggest
-from trainc.gitops.base import RUN_NUMBER, Pass, jobset_of, option_path, run_of
+from trainc.gitops.base import RUN_NUMBER, Pass, jobset_of, labels_without_effect, option_path, run_of
 from trainc.gitops.immutable_configmaps import read_by_pods
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document
@@ -74,11 +74,7 @@ def check(model: Model) -> Iterator[Finding]:
         elif key.startswith(TRAINC) and key != RUN:
             hint = suggest(key, (RUN,), by_words=True)
             yield report("TC609", model.job, path, f"unknown annotation {key!r}", expected=RUN, hint=hint)
-    for key, value in as_object(get(model.job.data, "metadata", "labels")).items():
-        if key.startswith(TRAINC):
-            message = f"label {key} has no effect: trainc reads annotations only"
-            hint = f"write {RUN} in metadata.annotations"
-            yield report("TC609", model.job, ("metadata", "labels", key), message, found=str(value), hint=hint)
+    yield from labels_without_effect(model.job, "TC609", RUN)
     environment, config = model.options.environment, model.options.config_document
     names: tuple[tuple[Document | None, Path, str], ...] = (
         (model.job, ("metadata", "namespace"), model.namespace),
