@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
-from click.core import ParameterSource
 from msgspec.structs import replace
 
 from trainc.cache.results import key_of, load_result, save_result
@@ -64,16 +63,14 @@ def command(
 
     FILE is a file, a folder with all its YAML and JSON files, or - for standard
     input. Findings go to standard error; after an error, or a finding that
-    --fail-on names, no object is printed. In a folder with a trainc.yaml, runtimes/
-    and policies/ are used as well, except with --faithful.
+    --fail-on names, no object is printed. In a project, a folder with a trainc.yaml,
+    and below it, runtimes/ and policies/ are used as well, except with --faithful.
     """
     paths = tuple(dict.fromkeys(paths))  # standard input can be read only once
     if sys.stdout is None:  # the caller closed it
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), OUTPUT)
     folder = Path.cwd()
-    is_given = click.get_current_context().get_parameter_source("root") is ParameterSource.COMMANDLINE
-    home = None if faithful else root if is_given else folder
-    read = _read_all(root, folder, paths, crd_dirs, home)
+    read = _read_all(root, folder, paths, crd_dirs, home=None if faithful else root)
     key = key_of(read.parts, (output, faithful, environment, paths, crd_dirs, read.config is None, reporter.style))
     store = open_store(root) if cache and key is not None and has_config(root) else None
     if store is not None and key is not None and (known := load_result(store, key)) is not None:
