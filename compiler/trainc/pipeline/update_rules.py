@@ -20,6 +20,7 @@ from trainc.basics.differences import Change, changes, contains, counterpart, ho
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get
 from trainc.basics.memo import Remembered, last
 from trainc.documents.classify import RUNTIMES, TRAINJOB, is_companion
+from trainc.documents.positions import value_of_path
 from trainc.findings import Finding, Related, Severity, report
 from trainc.findings.redaction import masked_value
 from trainc.gitops.base import job_name_path, run_of
@@ -114,11 +115,10 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         if isinstance(stored, Finding):
             return (stored,)
         try:
-            before = stored if new["kind"] != TRAINJOB else rewritten(stored)  # by Trainer's mutating webhook
-            after = new if new["kind"] != TRAINJOB else rewritten(new, before)
-            refusals = list(_by_rules(resource, after, before, ""))
+            after = new if new["kind"] != TRAINJOB else rewritten(new, stored)  # by Trainer's mutating webhook
+            refusals = list(_by_rules(resource, after, stored, ""))
             if new["kind"] == TRAINJOB:
-                for changed in trainjob_changes(after, before):
+                for changed in trainjob_changes(after, stored):
                     found = tuple(changes(changed.new, changed.old, changed.path))
                     refusals.append(Refusal(WEBHOOK, "", changed.message, changed.upstream, found))
         except GoDecodeError as error:  # in the old object, since the new one was decoded before
@@ -126,11 +126,11 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         findings = []
         for refusal in refusals:
             first = refusal.changes[0]
-            same_text = same(get(new, *first.path), get(old.data, *first.old_path))
-            hint = _REWRITTEN if same_text and (stored != before or new != after) else None
+            written = _text(document, first.path)
+            hint = _REWRITTEN if written is not None and written == _text(old, first.old_path) else None
             severity = Severity.WARNING if new["kind"] in _ADVISORY else None
             source = document, existing(new, first.path)
-            findings.append(self._finding(refusal, source, old, (after, before), hint=hint, severity=severity))
+            findings.append(self._finding(refusal, source, old, (after, stored), hint=hint, severity=severity))
         return tuple(findings)
 
     def _earlier_run(self, document: Document, old: Document) -> Finding:
@@ -377,3 +377,9 @@ def _named(found: tuple[Change, ...]) -> str:
 
 def _shown(data: JsonObject, path: Path, value: Json) -> str:
     return _ABSENT if value is None else show(masked_value(data, path))
+
+
+def _text(document: Document, path: Path) -> str | None:
+    """Return the text of the scalar at a path; None for other values."""
+    found = value_of_path(document, path)
+    return None if found is None else found[0].text[found[1].begin : found[1].end]
