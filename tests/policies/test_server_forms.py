@@ -11,11 +11,12 @@ from test_created_pods import without
 
 from oracle import celrunner, serverforms
 from trainc.admission.companions import admit_object
-from trainc.basics.jsonvalues import Path
+from trainc.basics.jsonvalues import Path, get
 from trainc.checks.server_forms import server_form
 from trainc.findings import has_errors
 from trainc.inputs.source import Document, Source
 from trainc.schema.kinds import BUILT_IN
+from trainc.upstream import TRAINER_API
 
 CASES = serverforms.read()
 BY_PLUGINS: dict[str, tuple[Path, ...]] = {
@@ -51,6 +52,18 @@ def test_what_only_a_cluster_knows() -> None:
     data, unknown = form_of(claim, created=False)
     assert "status" not in data
     assert unknown == (("spec", "storageClassName"), ("spec", "volumeName"))
+
+
+def test_the_webhook_of_trainer_encodes_a_trainjob_with_patches_anew() -> None:
+    spec: dict[str, Any] = {"trainer": {"resourcesPerNode": {"limits": {"memory": "65536Mi"}}}}
+    job: dict[str, Any] = {"apiVersion": TRAINER_API, "kind": "TrainJob", "metadata": {"name": "a"}, "spec": spec}
+    assert server_form(job) == (job, ())
+    timed = {"manager": "example.com/b", "time": "2026-01-01T00:00:00Z"}
+    spec["runtimePatches"] = [{"manager": "example.com/a"}, timed]
+    data, unknown = server_form(job)
+    assert get(data, "spec", "trainer") == {"resourcesPerNode": {"limits": {"memory": "64Gi"}}}
+    assert unknown == (("spec", "runtimePatches", 0, "time"),)
+    assert server_form(job, created=False) == (data, ())
 
 
 def test_not_decodable() -> None:
