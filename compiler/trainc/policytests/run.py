@@ -109,7 +109,8 @@ def run(cases: Iterable[Case], platform: Platform) -> Run:
     for case in cases:
         result, decisions = _result(case, platform)
         results.append(result)
-        shown |= {(identity(d.policy)[2], d.path[:3]) for d in decisions if d.outcome in ("denied", "error")}
+        failed = [(identity(d.policy)[2], d.path[:3]) for d in decisions if d.outcome in ("denied", "error")]
+        shown |= {(name, path) for name, path in failed if name in case.expect}
     return Run(tuple(results), tuple(_untested(platform.policies, shown)))
 
 
