@@ -16,6 +16,7 @@ from trainc.checks.server_forms import server_form
 from trainc.findings import has_errors
 from trainc.inputs.source import Document, Source
 from trainc.schema.kinds import BUILT_IN
+from trainc.upstream import TRAINER_API
 
 CASES = serverforms.read()
 BY_PLUGINS: dict[str, tuple[Path, ...]] = {
@@ -51,6 +52,14 @@ def test_what_only_a_cluster_knows() -> None:
     data, unknown = form_of(claim, created=False)
     assert "status" not in data
     assert unknown == (("spec", "storageClassName"), ("spec", "volumeName"))
+
+
+def test_the_time_of_a_runtime_patch() -> None:
+    timed = {"manager": "example.com/b", "time": "2026-01-01T00:00:00Z"}
+    spec = {"runtimePatches": [{"manager": "example.com/a"}, timed]}
+    job: dict[str, Any] = {"apiVersion": TRAINER_API, "kind": "TrainJob", "metadata": {"name": "a"}, "spec": spec}
+    assert server_form(job) == (job, (("spec", "runtimePatches", 0, "time"),))
+    assert server_form(job, created=False) == (job, ())
 
 
 def test_not_decodable() -> None:

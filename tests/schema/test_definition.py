@@ -10,6 +10,8 @@ import pytest
 from definition_cases import VECTORS, ask
 from schema_cases import answer
 
+from builders import crd
+from trainc import Options, Source, compile
 from trainc.schema.definitions import Definition, define
 from trainc.schema.formats import FORMATS, format_check
 
@@ -30,6 +32,16 @@ def test_formats_are_the_api_servers(form: str) -> None:
     known = [(text, taken) for text, taken in TEXTS[form] if format_cases.supported(form, text)]
     assert [(text, check(text)) for text, _ in known] == known
     assert {taken for _, taken in TEXTS[form]} == {True, False}
+
+
+@pytest.mark.parametrize(("count", "codes"), [(200, []), (400, ["TC012"])])
+def test_defaults_do_not_multiply_without_limit(count: int, codes: list[str]) -> None:
+    default = json.dumps([*range(count)])
+    item = f"{{type: object, properties: {{d: {{type: array, items: {{type: integer}}, default: {default}}}}}}}"
+    kind = Source("crd.yaml", crd("Thing", f"properties: {{spec: {{type: array, items: {item}}}}}"))
+    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": [{}] * count}
+    build = compile([Source("a.yaml", json.dumps(thing))], Options(crds=(kind,)))
+    assert [finding.code for finding in build.findings if finding.code != "TC014"] == codes
 
 
 def test_every_format_is_recorded() -> None:

@@ -16,6 +16,7 @@ from trainc.admission.native import dropped_sources, faults_of
 from trainc.basics.jsonvalues import Path, as_object, dotted, existing
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
+from trainc.documents.problems import excess
 from trainc.findings import Finding, Related, Severity, report, suggest
 from trainc.findings.reporting import report_fault, secrets_in_plain_text
 from trainc.inputs.source import Document, Source
@@ -143,6 +144,9 @@ def admit_object(document: Document, registry: Registry) -> tuple[Document, tupl
     if resource is None:
         return document, tuple(_no_match(document, registry, group, kind))
     result = admit(resource, document.data)
+    # Defaults may multiply: a long one of the items of a long list.
+    if not resource.native and (message := excess(result.data)) is not None:
+        return document, (report("TC012", document, (), f"with the defaults of its CRD: {message}"),)
     findings = [unknown_field(document, path, resource) for path in result.dropped]
     findings += [violation_finding(document, each) for each in result.violations if each.code != UNCHECKED]
     findings += [report_fault(fault, document) for fault in faults_of(resource, result)]

@@ -137,7 +137,7 @@ def read_question(data: Json) -> Question:
     """Return the question of a JSON object. Raises QuestionError."""
     try:
         if isinstance(data, dict):
-            data = {name: _normalized(value) for name, value in data.items() if value is not None}
+            data = {name: normalized(value) for name, value in data.items() if value is not None}
         question = msgspec.convert(data, Question)
     except RecursionError:
         raise QuestionError(TOO_DEEP) from None
@@ -289,14 +289,14 @@ def _of_policy(question: Question, accepts: Callable[[JsonObject], bool]) -> Ans
 _SURROGATE: Final = lazy("[\ud800-\udfff]")
 
 
-def _normalized(value: Json) -> Json:
+def normalized(value: Json) -> Json:
     """Return JSON as an API server reads it: lone surrogates become U+FFFD, integers beyond 64 bits doubles."""
     if isinstance(value, str):
         return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_normalized(item) for item in value]
+        return [normalized(item) for item in value]
     if isinstance(value, dict):
-        return {str(_normalized(key)): _normalized(item) for key, item in value.items()}
+        return {str(normalized(key)): normalized(item) for key, item in value.items()}
     if value.__class__ is int and not INT_MIN <= value <= INT_MAX:
         return float(value)
     return value

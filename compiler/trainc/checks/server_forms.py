@@ -1,4 +1,4 @@
-"""Objects as the API server hands them to admission policies: with its defaults, or those of JobSet's webhook.
+"""Objects as the API server hands them to admission policies: with its defaults, or those of a webhook.
 
 Built-in kinds that are not listed here, such as a CronJob, stay as they are written.
 
@@ -21,7 +21,7 @@ from trainc.documents.classify import CLAIM_SPEC
 from trainc.kube.gotypes import POD_SPEC, GoDecodeError, decode
 from trainc.kube.pods import default_job, default_pod, default_template, prepared_pod
 from trainc.schema import admit, resource
-from trainc.upstream import JOBSET_API, RBAC_GROUP
+from trainc.upstream import JOBSET_API, RBAC_GROUP, TRAINER_API
 
 
 class ServerForm(NamedTuple):
@@ -190,6 +190,16 @@ def _priority_class(data: JsonObject, created: bool) -> ServerForm:
     return ServerForm(_without_empty(filled, "globalDefault", "description"))
 
 
+_PATCHES: Final = ("spec", "runtimePatches")
+
+
+def _trainjob(data: JsonObject, created: bool) -> ServerForm:
+    """Trainer's webhook sets the times of runtime patches; on an update, unchanged ones keep their times."""
+    patches = objects(get(data, *_PATCHES)) if created else []
+    timed = (index for index, patch in enumerate(patches) if "time" not in patch)
+    return ServerForm(data, tuple((*_PATCHES, index, "time") for index in timed))
+
+
 def _jobset(data: JsonObject, created: bool) -> ServerForm:
     changed = default(data)
     return ServerForm(data if changed is data else admit(resource("JobSet"), changed).data)
@@ -211,4 +221,5 @@ _FORMS: Final[Mapping[tuple[str, str], Callable[[JsonObject, bool], ServerForm]]
     (_RBAC, "ClusterRoleBinding"): _role_binding,
     ("scheduling.k8s.io/v1", "PriorityClass"): _priority_class,
     (JOBSET_API, "JobSet"): _jobset,
+    (TRAINER_API, "TrainJob"): _trainjob,
 }

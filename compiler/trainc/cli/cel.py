@@ -14,6 +14,7 @@ from trainc.basics.about import docs_page
 from trainc.basics.jsonvalues import Json, JsonObject, get
 from trainc.cel.issues import Issue, display
 from trainc.cel.questions import (
+    TOO_DEEP,
     Answer,
     NamedExpression,
     Question,
@@ -21,6 +22,7 @@ from trainc.cel.questions import (
     answer,
     answer_rule,
     answer_with_celpy,
+    normalized,
     read_json,
     read_question,
     unknown_keys,
@@ -146,9 +148,11 @@ def _questions(
             names[name] = _documents(path)[0].data
     if (request := options["request"]) is not None:
         try:
-            names["request"] = read_json(request)
+            names["request"] = normalized(read_json(request))
         except QuestionError as error:
             raise click.BadParameter(str(error), param_hint="--request") from error
+        except RecursionError:
+            raise click.BadParameter(TOO_DEEP, param_hint="--request") from None
         if not isinstance(names["request"], dict):
             raise click.BadParameter("a JSON object is required", param_hint="--request")
     rows: list[NamedExpression] = []

@@ -75,9 +75,9 @@ def excess(value: Json) -> str | None:
         item = waiting.pop()
         children = list(item.values()) if isinstance(item, dict) else item if isinstance(item, list) else []
         nodes += len(children)
+        if nodes > MAX_NODES:
+            return f"more than {MAX_NODES} keys and items in one object"
         waiting += children
-    if nodes > MAX_NODES:
-        return f"more than {MAX_NODES} keys and items in one object"
     size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace"))
     return f"an object of more than {MAX_OBJECT // 1024 // 1024} MiB" if size > MAX_OBJECT else None
 

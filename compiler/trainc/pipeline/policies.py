@@ -114,7 +114,7 @@ class Policies(Struct, frozen=True, eq=False):
             for document in documents
             if document.data["kind"] in _ONLY_IN_CLUSTERS and not document.source.name.startswith(reported)
         )
-        others = {key: each for key, each in cluster.items() if not each.source.name.startswith(_NOT_FOR_POLICIES)}
+        others = only_for_policies(cluster)
         earlier = Earlier.of(options, current, others, registry)
         if not current and earlier is None and not not_evaluated:
             return None
@@ -303,6 +303,11 @@ def with_cluster_namespace(data: JsonObject, namespaces: Mapping[str, str]) -> J
     if not isinstance(home, str) or home not in namespaces:
         return data
     return put(data, ("metadata", "namespace"), namespaces[home])
+
+
+def only_for_policies(cluster: Mapping[Key, Document]) -> dict[Key, Document]:
+    """Return the objects that policies see as Namespaces and params: not those of the authors of jobs and runtimes."""
+    return {key: each for key, each in cluster.items() if not each.source.name.startswith(_NOT_FOR_POLICIES)}
 
 
 def is_policy(document: Document) -> bool:

@@ -28,11 +28,12 @@ from trainc.admission.policy import Decision, PolicySet
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects, put
 from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, Key, classify, identity
 from trainc.documents.load import load
+from trainc.documents.positions import Marks, divide
 from trainc.findings import Finding, Severity, has_errors, report, suggest
 from trainc.findings.reporting import report_fault
 from trainc.findings.settling import collapse
 from trainc.inputs.source import Document, Source
-from trainc.pipeline.policies import is_policy, server_request
+from trainc.pipeline.policies import is_policy, only_for_policies, server_request
 from trainc.project.config import convert, read_document
 from trainc.schema.kinds import Registry, split_version
 
@@ -69,7 +70,7 @@ class Platform(Struct, frozen=True, eq=False):
         """Return the decisions of the policies about a test's object."""
         policies = self.set
         if case.given:
-            given = {identity(document): document for document in map(_in_namespace, case.given)}
+            given = {identity(document): document for document in case.given}
             policies = PolicySet.load(self.documents, {**self.objects, **given}, self.registry)
         current = case.object or case.old
         assert current is not None, "a test without any object is refused when it is read"
@@ -92,7 +93,8 @@ def load_platform(sources: Iterable[Source], crds: tuple[Source, ...] = ()) -> t
         findings += found
     sorted_out, more = classify(documents)
     companions = admit_companions(sorted_out.cluster.values(), crds, faithful=False)
-    objects = {**sorted_out.cluster, **{identity(document): document for document in companions.documents}}
+    stored = {**sorted_out.cluster, **{identity(document): document for document in companions.documents}}
+    objects = only_for_policies(stored)
     given = tuple(document for document in sorted_out.cluster.values() if is_policy(document))
     policies = {identity(d)[2]: d for d in given if d.data["kind"] == POLICIES[0]}
     policy_set = PolicySet.load(given, objects, companions.registry)
@@ -107,7 +109,8 @@ def run(cases: Iterable[Case], platform: Platform) -> Run:
     for case in cases:
         result, decisions = _result(case, platform)
         results.append(result)
-        shown |= {(identity(d.policy)[2], d.path[:3]) for d in decisions if d.outcome in ("denied", "error")}
+        failed = [(identity(d.policy)[2], d.path[:3]) for d in decisions if d.outcome in ("denied", "error")]
+        shown |= {(name, path) for name, path in failed if name in case.expect}
     return Run(tuple(results), tuple(_untested(platform.policies, shown)))
 
 
@@ -135,23 +138,31 @@ def _result(case: Case, platform: Platform) -> tuple[Result, tuple[Decision, ...
 
 
 def stored_case(case: Case, registry: Registry) -> tuple[Case, tuple[Finding, ...]]:
-    """Return a test with its objects as a cluster would store them, and the errors that a cluster would report."""
+    """Return a test with its objects as a cluster would store them, and the errors that a cluster would report.
+
+    As in policies/, params of an unknown kind stay as they are written.
+    """
     found: list[Finding] = []
-    stored: list[Document | None] = []
-    for document in (case.object, case.old):
-        made, findings = _stored(document, registry) if document is not None else (None, ())
-        stored.append(made)
+
+    def stored(document: Document | None, *, is_given: bool = False) -> Document | None:
+        made, findings = _stored(document, registry, is_given) if document is not None else (None, ())
         for finding in (finding for finding in findings if finding.severity is Severity.ERROR):
             message = f"test {case.name!r}: a cluster would reject this object: {finding.message}"
             position = finding.document, finding.path
             found.append(report(_INVALID, *position, message, found=finding.found, hint=finding.hint))
-    return replace(case, object=stored[0], old=stored[1]), tuple(dict.fromkeys(found))
+        return made
+
+    given = tuple(each for each in (stored(each, is_given=True) for each in case.given) if each is not None)
+    case = replace(case, object=stored(case.object), old=stored(case.old), given=given)
+    return case, tuple(dict.fromkeys(found))
 
 
-def _stored(document: Document, registry: Registry) -> tuple[Document, tuple[Finding, ...]]:
+def _stored(document: Document, registry: Registry, is_given: bool) -> tuple[Document, tuple[Finding, ...]]:
     document, kind = _in_namespace(document), document.data["kind"]
     known = registry.find(*split_version(str(document.data["apiVersion"])), str(kind))
     if known is None:
+        if is_given:
+            return document, ()
         message = f"unknown kind {kind} in {document.data['apiVersion']}"
         return document, (report(_INVALID, document, ("kind",), message, hint="pass its CRD with --crd-dir"),)
     if kind in (TRAINJOB, *RUNTIMES):
@@ -285,7 +296,9 @@ def read(source: Source) -> tuple[tuple[Case, ...], tuple[Finding, ...]]:
     invalid = {finding.path[1] for finding in problems if len(finding.path) > 1}
     cases: list[Case] = []
     names: set[str] = set()
-    for index, raw in enumerate(as_list(get(data, "tests"))):
+    tests = as_list(get(data, "tests"))
+    marks = divide(document.marks, [path for index, raw in enumerate(tests) for path in _parts(index, as_object(raw))])
+    for index, raw in enumerate(tests):
         if index in invalid:
             continue
         path: Path = ("tests", index)
@@ -303,7 +316,7 @@ def read(source: Source) -> tuple[tuple[Case, ...], tuple[Finding, ...]]:
         if (differing := _differing(as_object(raw))) is not None:
             problems.append(report(_INVALID, document, (*path, differing[0]), differing[1]))
         elif test.name not in names and given == needed:
-            cases.append(_case(document, path, test, operation, as_object(raw)))
+            cases.append(_case(document, path, test, operation, marks))
         names.add(test.name)
     return tuple(cases), (*findings, *problems)
 
@@ -322,13 +335,18 @@ def _differing(test: JsonObject) -> tuple[str, str] | None:
     return None
 
 
-def _case(document: Document, path: Path, test: Test, operation: str, raw: JsonObject) -> Case:
+def _parts(index: int, test: JsonObject) -> Iterator[Path]:
+    """Yield the paths of the objects of a test."""
+    yield from (("tests", index, key) for key in ("object", "oldObject", "namespace"))
+    yield from (("tests", index, "params", number) for number, _ in enumerate(as_list(test.get("params"))))
+
+
+def _case(document: Document, path: Path, test: Test, operation: str, marks: Mapping[Path, Marks]) -> Case:
     def part(*step: str | int) -> Document | None:
         """Return an object in the file as a document whose positions are those of the file."""
-        data: Any = get(raw, *step)
-        prefix, size = (*path, *step), len(path) + len(step)
-        marks = lambda: {p[size:]: mark for p, mark in document.marks().items() if p[:size] == prefix}  # noqa: E731
-        return Document(document.source, data, document.index, marks) if data else None
+        where = (*path, *step)
+        data: Any = get(document.data, *where)
+        return Document(document.source, data, document.index, marks[where]) if data else None
 
     given = (part("namespace"), *(part("params", index) for index in range(len(test.params))))
     failures = {policy: expected if isinstance(expected, list) else [] for policy, expected in test.expect.items()}
