@@ -482,9 +482,10 @@ def test_a_label_that_kueue_allows_to_change_only_while_a_jobset_is_suspended(ol
         )
 
 
-@pytest.mark.parametrize("options", ["Prune=false", "Delete=false"])
+@pytest.mark.parametrize("options", ["Prune=false", "Delete=false", "keep"])
 def test_what_keeps_a_jobset_in_an_application_that_stays(options: str) -> None:
-    before = annotated("train", {"argocd.argoproj.io/sync-options": options})
+    key = "helm.sh/resource-policy" if options == "keep" else "argocd.argoproj.io/sync-options"
+    before = annotated("train", {key: options})
     settings = {"prod": read_settings({"environments": {"prod": {"argocd": {"per": "namespace"}}}}, "prod")}
     (job,) = compare({**before, **jobset("other", {})}, jobset("other", {}), settings).jobs
     assert job.effect.value == ("kept" if options == "Prune=false" else "deleted")

@@ -60,12 +60,14 @@ def keeping(settings: Settings, *, last: bool) -> frozenset[str]:
     """Return the options of an object that stays in the cluster after its file is removed.
 
     ``last``: Argo CD deletes the application, too, and reads Delete; otherwise it prunes the object, and reads Prune
-    (Argo CD 3.5 shouldBeDeleted in controller/appcontroller.go). With confirm, it waits until somebody confirms.
+    (Argo CD 3.5 shouldBeDeleted in controller/appcontroller.go). With confirm, it waits until somebody confirms. Helm's
+    annotation is Delete=false.
     """
     if settings.target == FLUX:
         return frozenset((f"{_FLUX}prune disabled",))
     option = f"{_SYNC} {'Delete' if last else 'Prune'}"
-    return frozenset((f"{option}=false", f"{option}=confirm", "helm.sh/resource-policy keep"))
+    of_helm = ("helm.sh/resource-policy keep",) if last else ()
+    return frozenset((f"{option}=false", f"{option}=confirm", *of_helm))
 
 
 def sentences(
