@@ -467,6 +467,17 @@ def test_what_keeps_a_jobset_that_flux_applied(kind: str, value: str) -> None:
     assert job.effect.value == "kept"
 
 
+@pytest.mark.parametrize("write", [{}, {"write": "deploy/flux"}])
+def test_a_removed_job_that_flux_applied(write: dict[str, str]) -> None:
+    flux = {"onDelete": "stop", **write}
+    settings = {"prod": read_settings({"environments": {"prod": {"target": "flux", "flux": flux}}}, "prod")}
+    (job,) = compare(jobset("train", {}), {}, settings).jobs
+    stays = "JobSet train stays, and a running job continues, until you do."
+    deleted = "The Kustomization and JobSet train are deleted, which stops the job if it is still running."
+    kept = f"Without flux.write, nothing deletes Kustomization prod.a.train. {stays}"
+    assert job.cluster == (deleted if write else kept,)
+
+
 @pytest.mark.parametrize("old", [{}, {"other": "label"}, {"kueue.x-k8s.io/queue-name": "x"}])
 @pytest.mark.parametrize("key", ["queue-name", "priority-class", "max-exec-time-seconds"])
 def test_a_label_that_kueue_allows_to_change_only_while_a_jobset_is_suspended(old: dict[str, str], key: str) -> None:

@@ -276,6 +276,10 @@ def _rerun(job: JobChange, settings: Settings) -> Iterator[str]:
 def _removed(job: JobChange, settings: Settings) -> str:
     is_flux = settings.target == FLUX
     keep = job.last and (settings.flux.on_delete if is_flux else settings.argocd.on_delete) == "keep"
+    if is_flux and job.last and not keep and not settings.flux.write:  # render removes no Kustomization
+        what = f"JobSet {job.old_name} stays, and a running job continues," if job.old_name else "The objects stay"
+        name = application(job.renamed_from or job.directory, settings)
+        return f"Without flux.write, nothing deletes Kustomization {name}. {what} until you do."
     if not job.old_name:
         stay, gone = "With onDelete: keep, the objects stay in the cluster.", "The objects are removed"
         return stay if keep else f"{gone}; pods that still need them will fail."
