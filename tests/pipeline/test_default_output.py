@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import builders
 import pytest
+
+import builders
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import JsonObject, get
 
@@ -54,9 +55,7 @@ def test_kueues_labels_are_copied_and_no_others() -> None:
     assert get(jobset(faithful), "metadata", "labels") is None
 
 
-@pytest.mark.parametrize(
-    "key", ["provreq.kueue.x-k8s.io/maxRunDurationSeconds", "kueue.x-k8s.io/admission-gated-by"]
-)
+@pytest.mark.parametrize("key", ["provreq.kueue.x-k8s.io/maxRunDurationSeconds", "kueue.x-k8s.io/admission-gated-by"])
 def test_kueues_annotations_are_copied(key: str) -> None:
     metadata = f", annotations: {{{key}: '600', note: x}}"
     assert get(jobset(made(job(metadata=metadata))), "metadata", "annotations") == {key: "600"}

@@ -365,8 +365,13 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
         kept = (was.flux if by_flux else was.argocd).on_delete == "keep"
         what, earlier = "Kustomizations" if by_flux else "Applications", _KEEP.format(was.target)
         if now is None:
-            if not kept and (folder := was.deployment_folder) in written:
-                message = f"environment {name}: removed since {before.name}: {_removal(was.target, folder)}"
+            effect = ""
+            if was.deployment_folder in written:
+                effect = _removal(was.target, was.deployment_folder)
+            elif not by_flux and was.argocd.hydrator is UNSET:  # which read out/
+                effect = f"render removes out/{name}, and its ApplicationSet the Applications, which stops running jobs"
+            if effect and not kept:
+                message = f"environment {name}: removed since {before.name}: {effect}"
                 yield report(RESTARTING, config, existing(config.data, ("environments",)), message, hint=earlier)
             continue
         placed = _placement(now)
@@ -384,8 +389,9 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
             yield report(RESTARTING, config, where, message, hint=hint)
         if not by_flux and now.target == was.target and now.argocd.automated and not was.argocd.automated:
             yield _automated(name, before, after, config)
-        if not kept and (folder := was.deployment_folder) in written and now.deployment_folder != folder and now.target == was.target:
-            yield _unwritten(name, folder, before, was.target, config)
+        is_moved = now.deployment_folder != was.deployment_folder and now.target == was.target
+        if not kept and is_moved and was.deployment_folder in written:
+            yield _unwritten(name, was.deployment_folder, before, was.target, config)
 
 
 def _automated(name: str, before: Revision, after: Revision, config: Document) -> Finding:
