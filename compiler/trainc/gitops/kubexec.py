@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, objects, put
-from trainc.findings import Finding, report, suggest
+from trainc.findings import Finding, Severity, report, suggest
 from trainc.gitops.base import (
     NOBODY,
     Pass,
@@ -53,21 +53,28 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def check_objects(model: Model, objects: Objects) -> Iterator[Finding]:
-    """Refuse a launcher without a token, and warn about other pods with its rights."""
+    """Refuse a launcher without a token, and warn about one without rights, and about other pods with its rights."""
     jobset = jobset_of(objects) if by_kubexec(model) else None
     launcher = launcher_of(jobset.data) if jobset is not None else None
-    account = account_of(launcher[1]) if launcher is not None else None
-    if jobset is None or launcher is None or account is None:
+    if jobset is None or launcher is None:
         return
+    account = account_of(launcher[1]) or DEFAULT
+    bindings = [as_list(obj.data.get("subjects")) for obj in objects if obj.kind == "RoleBinding"]
+    is_bound = any(get(subject, "name") == account for subjects in bindings for subject in subjects)
     for name, path, spec in replicated_pods(jobset.data):
         token = spec.get(TOKEN)
         if name == LAUNCHER and token is False:
             message = "the launcher needs the token of its service account to run kubectl"
             yield report_at(NO_TOKEN, model, jobset, (*path, TOKEN), message)
-        elif name != LAUNCHER and token is not False and (spec.get(ACCOUNT) or DEFAULT) == account:
+        elif is_bound and name != LAUNCHER and token is not False and (account_of(spec) or DEFAULT) == account:
             message = f"the pods of job {name!r} have the launcher's service account and its token"
             yield report_at(FURTHER, model, jobset, (*path, TOKEN), f"{message}, so they may exec into pods")
-    if account == DEFAULT:
+    if not is_bound:
+        message = f"no RoleBinding of the job allows its launcher, with service account {account}, to run kubectl exec"
+        hint = f"set {ACCOUNT} in the runtime, whose account trainc binds, and not in a patch"
+        details = {"severity": Severity.WARNING, "found": account, "hint": hint}
+        yield report_at(NO_TOKEN, model, jobset, (*launcher[0], ACCOUNT), message, **details)
+    elif account == DEFAULT:
         message = "the launcher has the default service account"
         message = f"{message}, so every pod without a service account may exec into pods"
         yield report_at(FURTHER, model, jobset, (*launcher[0], ACCOUNT), message, found=account)
@@ -90,9 +97,9 @@ def launcher_of(jobset: JsonObject) -> tuple[Path, JsonObject] | None:
     return next(((path, spec) for name, path, spec in replicated_pods(jobset) if name == LAUNCHER), None)
 
 
-def account_of(launcher: JsonObject) -> str | None:
-    """Return the service account in the launcher's pod spec, or None."""
-    return str(launcher.get(ACCOUNT) or launcher.get("serviceAccount") or "") or None
+def account_of(pod: JsonObject) -> str | None:
+    """Return the service account in a pod spec, or None."""
+    return str(pod.get(ACCOUNT) or pod.get("serviceAccount") or "") or None
 
 
 def with_token(jobset: JsonObject, account: str, image: str | None) -> JsonObject:

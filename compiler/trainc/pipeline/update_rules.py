@@ -21,7 +21,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, 
 from trainc.basics.memo import Remembered, last
 from trainc.documents.classify import RUNTIMES, TRAINJOB, is_companion
 from trainc.documents.positions import value_of_path
-from trainc.findings import Finding, Related, Severity, report
+from trainc.findings import Finding, Related, Severity, has_errors, report
 from trainc.findings.redaction import masked_value
 from trainc.gitops.base import job_name_path, run_of
 from trainc.gitops.keys import EXTERNAL_SECRETS, operator_secret
@@ -148,7 +148,8 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         for obj in objects:
             old = self.base.emitted(*identify(obj.data)) if obj.kind in _COMPARED else None
             if old is not None and obj.kind == "JobSet":
-                found += self._of_another_job(model, obj, old) or self._jobset(model, obj, old)
+                taken = self._of_another_job(model, obj, old)
+                found += taken if has_errors(taken) else (*taken, *self._jobset(model, obj, old))
             elif old is not None:
                 locate = partial(self._source_of_content, model, obj)
                 found += self._immutable(obj.data, old, locate, new_run_hint(model.job))
@@ -158,15 +159,21 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         return tuple(found)
 
     def _of_another_job(self, model: Model, jobset: Object, old: Document) -> tuple[Finding, ...]:
-        """Return an error if the JobSet was that of another job, whose Application or Kustomization deletes it."""
+        """Return an error if the JobSet was that of another job, whose Application or Kustomization deletes it.
+
+        If one Application has both jobs, the JobSet stays as it is, which is a warning.
+        """
         *_, namespace, job, _ = old.source.name.split("/")
         settings = model.options.settings
         together = settings.target == "argocd" and settings.argocd.per_namespace
-        if together or (namespace, job) == (model.namespace, model.title):
+        if (namespace, job) == (model.namespace, model.title):
             return ()
-        message = f"JobSet {jobset.name} was that of job {job} at {self.base.revision}, whose sync deletes it"
+        effect = "and Argo CD keeps it: nothing runs again" if together else "whose sync deletes it"
+        message = f"JobSet {jobset.name} was that of job {job} at {self.base.revision}, {effect}"
+        severity = Severity.WARNING if together else None
         related = (Related(f"at {self.base.revision}", old, ("metadata", "name")),)
-        return (report("TC602", model.job, job_name_path(model.job), message, found=jobset.name, related=related),)
+        where = model.job, job_name_path(model.job)
+        return (report("TC602", *where, message, severity=severity, found=jobset.name, related=related),)
 
     def _of_operator(self, secret: Object) -> Document | None:
         """Return the ExternalSecret of the base revision with the name of a Secret."""
