@@ -14,17 +14,15 @@ from trainc.documents.classify import RUNTIMES
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, Silenced, has_errors, report, severities, sort_key
 from trainc.findings.settling import JobFindings, ReportRules, collapse
-from trainc.findings.suppression import UNUSED
 from trainc.gitops.environment import (
-    WITHOUT_TARGET,
     jobs_without_environment,
+    patches_without_target,
     unknown_names,
     unused_registries,
     written_twice,
 )
 from trainc.gitops.images import lock_notes
 from trainc.gitops.pods import Summary
-from trainc.gitops.runtime_resources import IDLE
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Build, Job, Loaded, Watch, load_all, run
@@ -172,7 +170,8 @@ def compile_for(
         found += rules.settle(_of_the_whole(tuple(builds.values()), partly=partly is not None))
     found += rules.settle(standard.weakened if standard is not None else ())
     not_compiled = (each.document.source for each in jobs_without_environment([build.excluded for build in made]))
-    found += without_idle([build.input_findings for build in made], partly, not_compiled)
+    found += [finding for build in made for finding in build.input_findings]
+    found += unused_everywhere([build.unused_findings for build in made], partly, not_compiled)
     found = list(cache.with_documents(found))
     # A finding is about the input, so environments repeat it.
     once = {(sort_key(finding), finding.path, finding.hint): finding for finding in reversed(found)}
@@ -216,38 +215,24 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
         yield from without_jobs([build.unused for build in made])
         for options, build in builds:
             yield from unknown_names((*(job.document for job in build.jobs), *build.excluded), options)
+        yield from patches_without_target((options, build.summaries) for options, build in builds)
         yield from unused_registries((options, build.summaries) for options, build in builds)
         yield from lock_notes((options, build.summaries) for options, build in builds)
 
 
-def without_idle(
+def unused_everywhere(
     builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source] | None, not_compiled: Iterable[Source] = ()
 ) -> Iterator[Finding]:
-    """Yield the findings of builds; unused comments and companions only if they are unused in every build.
+    """Yield the findings on comments and companions that all builds have, each of which may use what another does not.
 
     Those in ``partly`` are left out, as a full run may use them, and those in ``not_compiled``, which have jobs that no
-    build has compiled. Errors are kept.
+    build has compiled.
     """
     unseen = {source.name for source in (*(partly or ()), *not_compiled)}
-    idle = [{sort_key(finding) for finding in findings if _is_idle(finding)} for findings in builds]
-    everywhere = set.intersection(*idle) if idle else set()
-    without_target = [{each.path for each in findings if each.code == WITHOUT_TARGET} for findings in builds]
-    for findings in builds:
-        for finding in findings:
-            if finding.code == WITHOUT_TARGET:
-                # A patch of defaults may have its target in another environment.
-                has_target = finding.path[:1] == ("defaults",) and any(
-                    finding.path not in paths for paths in without_target
-                )
-                if partly is not None or has_target:
-                    continue
-            is_seen = finding.document.source.name not in unseen
-            if not _is_idle(finding) or (sort_key(finding) in everywhere and is_seen):
-                yield finding
-
-
-def _is_idle(finding: Finding) -> bool:
-    return finding.code in (UNUSED, IDLE) and finding.severity is not Severity.ERROR
+    found = [{sort_key(finding): finding for finding in findings} for findings in builds]
+    for key, finding in found[0].items() if found else ():
+        if finding.document.source.name not in unseen and all(key in others for others in found):
+            yield finding
 
 
 def read_crds(root: Path, folder: Path, directories: Iterable[str]) -> Inputs:
