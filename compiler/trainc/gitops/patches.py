@@ -149,6 +149,7 @@ def _not_kept(data: JsonObject) -> Iterator[tuple[Path, str]]:
     resource = BUILT_IN.find(group, version, str(data["kind"]))
     if resource is None:
         if data["apiVersion"] == VOLCANO_API:
+            yield from (((key,), f"unknown field {key}") for key in data if key not in (*FIXED, "metadata", "spec"))
             yield from _not_in_go(data["spec"], VOLCANO_POD_GROUP_SPEC, ("spec",))
         return
     result = admit(resource, data)
