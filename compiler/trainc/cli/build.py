@@ -126,6 +126,7 @@ def _compile(
     read: Read, paths: Iterable[str], faithful: bool, environment: str | None
 ) -> tuple[tuple[Finding, ...], tuple[Silenced, ...], tuple[Object, ...]]:
     """Return the findings, those suppressed, and the objects. Raises BadParameter for an unknown environment."""
+    from trainc.findings.settling import ReportRules
     from trainc.pipeline.compile import load_all, run
     from trainc.project.environments import crds_in, has_no_document, nothing, unused_everywhere, with_nothing
 
@@ -133,7 +134,8 @@ def _compile(
     crds = crds_in(read.folders)
     build = run(load_all(merge([read.named, read.platform]).sources), replace(options, crds=crds.sources))
     unused = unused_everywhere([build.unused_findings], read.platform.sources)
-    others = (*findings, *read.named.findings, *read.platform.findings, *crds.findings)
+    rules = ReportRules.of_project(options.config)
+    others = rules.settle((*findings, *read.named.findings, *read.platform.findings, *crds.findings))
     findings = tuple(sorted((*others, *build.findings, *unused), key=sort_key))
     if not has_errors(findings) and not build.jobs:
         what = "no document found" if has_no_document(read.named) else "no TrainJob found"

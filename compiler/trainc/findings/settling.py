@@ -14,6 +14,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import JsonObject
 from trainc.basics.regex import lazy
 from trainc.findings.display import counted
 from trainc.findings.finding import Finding, Severity, Silenced, has_errors, sort_key
@@ -60,6 +61,11 @@ class ReportRules(Struct, frozen=True):
         suppressions = Suppressions.read(sources, documents, comments, locked(current) | locked(other))
         floor = None if options.policies_from is None else read(other)
         return cls(suppressions, read(current), () if options.base is not None else OF_CHANGES, floor)
+
+    @classmethod
+    def of_project(cls, config: JsonObject, other: JsonObject | None = None) -> ReportRules:
+        """Return the severities of a parsed trainc.yaml, and of another revision's, for findings beside the jobs."""
+        return cls(severities=read(config.get(KEY)), floor=None if other is None else read(other.get(KEY)))
 
     def settle(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Return findings with their final severities, without those that comments or trainc.yaml suppress."""

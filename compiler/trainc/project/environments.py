@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from trainc.admission.companions import read_definitions
 from trainc.documents.classify import RUNTIMES
 from trainc.documents.load import load
-from trainc.findings import Finding, Severity, Silenced, has_errors, report, severities, sort_key
+from trainc.findings import Finding, Severity, Silenced, has_errors, report, sort_key
 from trainc.findings.settling import JobFindings, ReportRules, collapse
 from trainc.gitops.environment import (
     jobs_without_environment,
@@ -79,7 +79,8 @@ class Uncached:
 class Outcome(msgspec.Struct, frozen=True, eq=False):
     """The result of all environments: jobs by environment, files, and findings, each once.
 
-    ``made`` has summaries of all objects of an environment, those that jobs share included.
+    ``made`` has summaries of all objects of an environment, those that jobs share included. ``rules`` have the
+    severities for findings on the project, which are added later.
     """
 
     jobs: Mapping[str, tuple[Job, ...]]
@@ -87,6 +88,7 @@ class Outcome(msgspec.Struct, frozen=True, eq=False):
     findings: tuple[Finding, ...]
     made: Mapping[str, tuple[Summary, ...]]
     silenced: tuple[Silenced, ...] = ()
+    rules: ReportRules = ReportRules()
 
     @property
     def job_count(self) -> int:
@@ -151,10 +153,11 @@ def compile_for(
     jobs that are not in the ``cache``. ``watch`` shows how many sources have been read. Raises Changed.
     """
     crds = crds or Inputs()
-    findings = tuple(findings)
-    if has_errors(findings):
-        told = tuple(sorted((*findings, *inputs.findings, *crds.findings), key=sort_key))
-        return Outcome(jobs={}, files={}, findings=told, made={})
+    rules = ReportRules.of_project(config.data, None if standard is None else standard.revision.config)
+    of_config, of_inputs = rules.settle(findings), rules.settle((*inputs.findings, *crds.findings))
+    found = [*of_config, *of_inputs]
+    if has_errors(of_config):
+        return Outcome(jobs={}, files={}, findings=tuple(sorted(found, key=sort_key)), made={}, rules=rules)
     cache = cache or Uncached()
     loaded = cache.with_stubs(load_all(inputs.sources, watch))
     builds: dict[str, tuple[Options, Build]] = {}
@@ -163,9 +166,6 @@ def compile_for(
         options = config.options(name, crds.sources, base, judge)
         builds[name] = options, run(loaded, options, keep, cache.executor(name, execute))
     made = [build for _, build in builds.values()]
-    found = [*findings, *inputs.findings, *crds.findings]
-    floor = None if standard is None else severities.read(standard.revision.config.get(severities.KEY))
-    rules = ReportRules(severities=severities.read(config.data.get(severities.KEY)), floor=floor)
     if set(config.environments) == set(builds):
         found += rules.settle(_of_the_whole(tuple(builds.values()), partly=partly is not None))
     found += rules.settle(standard.weakened if standard is not None else ())
@@ -174,7 +174,7 @@ def compile_for(
     found += unused_everywhere([build.unused_findings for build in made], partly, not_compiled)
     found = list(cache.with_documents(found))
     # A finding is about the input, so environments repeat it.
-    once = {(sort_key(finding), finding.path, finding.hint): finding for finding in reversed(found)}
+    once = {(sort_key(each), each.severity, each.path, each.hint): each for each in reversed(found)}
     # What several environments have in common is reported once, so a job's key is its document.
     jobs = [
         JobFindings(
@@ -193,6 +193,7 @@ def compile_for(
         findings=tuple(sorted(collapse(once.values(), jobs), key=sort_key)),
         made={name: build.summaries for name, (_, build) in builds.items()},
         silenced=tuple(silenced.values()),
+        rules=rules,
     )
 
 
@@ -285,7 +286,7 @@ def with_empty(outcome: Outcome, root: Path, names: Iterable[str]) -> tuple[Find
             made.append(nothing(name, message, Severity.NOTE))
         else:
             made.append(nothing(name, "no TrainJob found", hint=hint))
-    return with_nothing(outcome.findings, made)
+    return with_nothing(outcome.findings, outcome.rules.settle(made))
 
 
 def has_no_document(inputs: Inputs) -> bool:
