@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, objects, put
 from trainc.findings import Finding, report, suggest
 from trainc.gitops.base import (
@@ -56,9 +58,9 @@ def check_objects(model: Model, objects: Objects) -> Iterator[Finding]:
     """Refuse a launcher without a token, and warn about other pods with its rights."""
     jobset = jobset_of(objects) if by_kubexec(model) else None
     launcher = launcher_of(jobset.data) if jobset is not None else None
-    account = account_of(launcher[1]) if launcher is not None else None
-    if jobset is None or launcher is None or account is None:
+    if jobset is None or launcher is None:
         return
+    account = account_of(launcher[1]) or DEFAULT
     for name, path, spec in replicated_pods(jobset.data):
         token = spec.get(TOKEN)
         if name == LAUNCHER and token is False:
@@ -178,4 +180,15 @@ def cause(model: Model, path: Path, root: Json) -> Origin:
     return origin(model)
 
 
+def _as_patched(model: Model, objects: Objects) -> Objects:
+    """Return the objects with the rights of the account that the launcher has after the environment's patches."""
+    jobset = jobset_of(objects) if by_kubexec(model) and model.options.settings.patches else None
+    launcher = launcher_of(jobset.data) if jobset is not None else None
+    if launcher is None:
+        return objects
+    account, path = account_of(launcher[1]) or DEFAULT, ("subjects", 0, "name")
+    return tuple(replace(o, data=put(o.data, path, account)) if o.kind == "RoleBinding" else o for o in objects)
+
+
 PASS: Final = Pass("kubexec", shape, cause, check, check_objects)
+PATCHED: Final = Pass("kubexec", _as_patched, lambda model, *_: option_origin(model.options, "patches"))
