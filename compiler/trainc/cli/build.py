@@ -123,15 +123,17 @@ def _compile(
     read: Read, paths: Iterable[str], faithful: bool, environment: str | None
 ) -> tuple[tuple[Finding, ...], tuple[Silenced, ...], tuple[Object, ...]]:
     """Return the findings, those suppressed, and the objects. Raises BadParameter for an unknown environment."""
-    from trainc.pipeline.compile import compile  # noqa: A004 - its public name
-    from trainc.project.environments import crds_in, has_no_document, nothing, with_nothing, without_idle
+    from trainc.findings.settling import ReportRules
+    from trainc.pipeline.compile import load_all, run
+    from trainc.project.environments import crds_in, has_no_document, nothing, unused_everywhere, with_nothing
 
     options, findings = _options(read, faithful, environment)
     crds = crds_in(read.folders)
-    build = compile(merge([read.named, read.platform]).sources, replace(options, crds=crds.sources))
-    found = without_idle([build.findings], read.platform.sources)
-    others = (*findings, *read.named.findings, *read.platform.findings, *crds.findings)
-    findings = tuple(sorted((*others, *found), key=sort_key))
+    build = run(load_all(merge([read.named, read.platform]).sources), replace(options, crds=crds.sources))
+    unused = unused_everywhere([build.unused_findings], read.platform.sources)
+    rules = ReportRules.of_project(options.config)
+    others = rules.settle((*findings, *read.named.findings, *read.platform.findings, *crds.findings))
+    findings = tuple(sorted((*others, *build.findings, *unused), key=sort_key))
     if not has_errors(findings) and not build.jobs:
         what = "no document found" if has_no_document(read.named) else "no TrainJob found"
         findings = with_nothing(findings, (nothing(path, what) for path in paths))

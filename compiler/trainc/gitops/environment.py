@@ -74,16 +74,26 @@ def name_collisions(jobs: Iterable[DeployedJob], options: Options) -> tuple[Find
     return tuple(found)
 
 
-def patches_without_target(objs: Iterable[Summary], options: Options) -> tuple[Finding, ...]:
-    """Return a warning for each patch that matches no object; none if there are no objects."""
-    objs = tuple(objs)
-    found = []
-    for patch in options.settings.patches if objs else ():
-        where = patch_position(options, patch, ("target",))
-        if where is not None and not any(patch.matches(one.kind, one.namespace, one.plain) for one in objs):
-            message = f"patch matches no {patch.target.kind} in environment {options.environment}"
-            found.append(report(WITHOUT_TARGET, *where, message))
-    return tuple(found)
+def patches_without_target(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:
+    """Return a warning for each patch that matches no object in any environment that has it.
+
+    ``by_environment`` has every environment with its objects. Environments without objects are ignored.
+    """
+    unused: dict[Path, Finding] = {}
+    used: set[Path] = set()
+    for options, summaries in by_environment:
+        objs = tuple(summaries)
+        for patch in options.settings.patches if objs else ():
+            if (where := patch_position(options, patch, ("target",))) is None:
+                continue
+            if any(patch.matches(one.kind, one.namespace, one.plain) for one in objs):
+                used.add(where[1])
+            else:
+                own = where[1][0] == "environments"
+                place = f"environment {options.environment}" if own else "any environment that has it"
+                message = f"patch matches no {patch.target.kind} in {place}"
+                unused[where[1]] = report(WITHOUT_TARGET, *where, message)
+    return tuple(finding for path, finding in unused.items() if path not in used)
 
 
 def unknown_names(jobs: Iterable[Document], options: Options) -> tuple[Finding, ...]:

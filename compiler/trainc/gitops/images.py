@@ -60,7 +60,7 @@ def _replaced_prefix(image: str, registries: Mapping[str, str]) -> str | None:
     """Return the longest prefix of an image among ``registries``, None if it has none of them."""
     own = prefixes(spelt_out(image))
     found = (prefix for prefix in registries if prefix_spelt_out(prefix) in own)
-    return min(found, key=lambda name: (-len(name), name), default=None)
+    return min(found, key=lambda name: (-len(prefix_spelt_out(name)), name), default=None)
 
 
 def prefixes(name: str) -> frozenset[str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, objects, put
-from trainc.findings import Finding, Severity, report, suggest
+from trainc.findings import Finding, report, suggest
 from trainc.gitops.base import (
     NOBODY,
     Pass,
@@ -53,28 +55,21 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def check_objects(model: Model, objects: Objects) -> Iterator[Finding]:
-    """Refuse a launcher without a token, and warn about one without rights, and about other pods with its rights."""
+    """Refuse a launcher without a token, and warn about other pods with its rights."""
     jobset = jobset_of(objects) if by_kubexec(model) else None
     launcher = launcher_of(jobset.data) if jobset is not None else None
     if jobset is None or launcher is None:
         return
     account = account_of(launcher[1]) or DEFAULT
-    bindings = [as_list(obj.data.get("subjects")) for obj in objects if obj.kind == "RoleBinding"]
-    is_bound = any(get(subject, "name") == account for subjects in bindings for subject in subjects)
     for name, path, spec in replicated_pods(jobset.data):
         token = spec.get(TOKEN)
         if name == LAUNCHER and token is False:
             message = "the launcher needs the token of its service account to run kubectl"
             yield report_at(NO_TOKEN, model, jobset, (*path, TOKEN), message)
-        elif is_bound and name != LAUNCHER and token is not False and (account_of(spec) or DEFAULT) == account:
+        elif name != LAUNCHER and token is not False and (account_of(spec) or DEFAULT) == account:
             message = f"the pods of job {name!r} have the launcher's service account and its token"
             yield report_at(FURTHER, model, jobset, (*path, TOKEN), f"{message}, so they may exec into pods")
-    if not is_bound:
-        message = f"no RoleBinding of the job allows its launcher, with service account {account}, to run kubectl exec"
-        hint = f"set {ACCOUNT} in the runtime, whose account trainc binds, and not in a patch"
-        details = {"severity": Severity.WARNING, "found": account, "hint": hint}
-        yield report_at(NO_TOKEN, model, jobset, (*launcher[0], ACCOUNT), message, **details)
-    elif account == DEFAULT:
+    if account == DEFAULT:
         message = "the launcher has the default service account"
         message = f"{message}, so every pod without a service account may exec into pods"
         yield report_at(FURTHER, model, jobset, (*launcher[0], ACCOUNT), message, found=account)
@@ -185,4 +180,15 @@ def cause(model: Model, path: Path, root: Json) -> Origin:
     return origin(model)
 
 
+def _as_patched(model: Model, objects: Objects) -> Objects:
+    """Return the objects with the rights of the account that the launcher has after the environment's patches."""
+    jobset = jobset_of(objects) if by_kubexec(model) and model.options.settings.patches else None
+    launcher = launcher_of(jobset.data) if jobset is not None else None
+    if launcher is None:
+        return objects
+    account, path = account_of(launcher[1]) or DEFAULT, ("subjects", 0, "name")
+    return tuple(replace(o, data=put(o.data, path, account)) if o.kind == "RoleBinding" else o for o in objects)
+
+
 PASS: Final = Pass("kubexec", shape, cause, check, check_objects)
+PATCHED: Final = Pass("kubexec", _as_patched, lambda model, *_: option_origin(model.options, "patches"))

@@ -49,7 +49,8 @@ def _with_deadline(model: Model, objs: Objects) -> Objects:
     for index in range(len(as_list(get(data, *_JOBS)))):
         path: Path = (*_JOBS, index, "template", "spec", FIELD)
         limit = get(data, *path)
-        data = put(data, path, min(limit, seconds) if isinstance(limit, int) else seconds)
+        if limit is None or (isinstance(limit, int) and limit > seconds):  # anything else is refused
+            data = put(data, path, seconds)
     return with_jobset(objs, data)
 
 
@@ -197,9 +198,9 @@ def _with_queue(model: Model, objects: Objects) -> Objects:
 
 
 def _without_suspend(model: Model, objects: Objects) -> Objects:
-    """Return the objects with spec.suspend only where it is true."""
+    """Return the objects without a spec.suspend that is false."""
     jobset = jobset_of(objects)
-    if jobset is None or get(jobset.data, *_SUSPEND) in (None, True):
+    if jobset is None or get(jobset.data, *_SUSPEND) is not False:
         return objects
     spec = {key: value for key, value in as_object(jobset.data["spec"]).items() if key != "suspend"}
     return with_jobset(objects, {**jobset.data, "spec": spec})

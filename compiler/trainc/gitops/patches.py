@@ -7,7 +7,7 @@ patch (RFC 7386), which replaces lists.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -29,7 +29,7 @@ from trainc.basics.jsonvalues import (
 )
 from trainc.documents.classify import CLAIM_SPEC
 from trainc.findings import Finding, report
-from trainc.gitops.base import Pass, option_path
+from trainc.gitops.base import JOBSET, Pass, option_path
 from trainc.gitops.naming import with_titles
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Patch
@@ -56,11 +56,22 @@ METADATA: Final = ("labels", "annotations")
 """The fields of metadata that a patch can change. The others identify the object or are set by the server."""
 
 
-def shape(model: Model, objects: Objects) -> Objects:
-    """Return the objects after the environment's patches. A patch that cannot be merged has no effect."""
+def _of_jobset(model: Model, objects: Objects) -> Objects:
+    """Return the objects after the environment's patches of the JobSet."""
+    return _after_patches(model, objects, lambda obj: obj.kind == JOBSET)
+
+
+def _of_others(model: Model, objects: Objects) -> Objects:
+    """Return the objects after the environment's patches of all but the JobSet."""
+    return _after_patches(model, objects, lambda obj: obj.kind != JOBSET)
+
+
+def _after_patches(model: Model, objects: Objects, is_wanted: Callable[[Object], bool]) -> Objects:
+    """Return the objects after patches of those wanted. A patch that cannot be merged has no effect."""
     if not model.options.settings.patches:
         return objects
-    return tuple(_patched(obj, model.options) for obj in with_titles(model, objects))
+    titled = with_titles(model, objects)
+    return tuple(_patched(obj, model.options) if is_wanted(obj) else obj for obj in titled)
 
 
 def patched_companion(obj: Object, options: Options) -> Object:
@@ -149,6 +160,7 @@ def _not_kept(data: JsonObject) -> Iterator[tuple[Path, str]]:
     resource = BUILT_IN.find(group, version, str(data["kind"]))
     if resource is None:
         if data["apiVersion"] == VOLCANO_API:
+            yield from (((key,), f"unknown field {key}") for key in data if key not in (*FIXED, "metadata", "spec"))
             yield from _not_in_go(data["spec"], VOLCANO_POD_GROUP_SPEC, ("spec",))
         return
     result = admit(resource, data)
@@ -343,4 +355,6 @@ def _base64(value: Json) -> Json:
     return base64.b64encode(found).decode()
 
 
-PASS: Final = Pass("patches", shape, cause, check=check, check_objects=check_objects, again=again)
+JOBSET_PASS: Final = Pass("patches", _of_jobset, cause, again=again)
+"""Comes first, since other objects of a job have values of the JobSet's pods, which their own patches may replace."""
+PASS: Final = Pass("patches", _of_others, cause, check=check, check_objects=check_objects, again=again)
