@@ -233,6 +233,22 @@ def test_keys_of_json_stay_strings() -> None:
     assert (get(again.data, "metadata", "labels"), findings) == ({"on": "yes"}, ())
 
 
+@pytest.mark.parametrize("text", ["\U0001f600 \u0085 \u2028 x", "\U0001f600\x7f", "\U0001f600\ufffe", f"x{'y' * 1100}"])
+@pytest.mark.parametrize("is_ascii", [True, False])
+def test_texts_and_keys_of_json_are_not_read_as_yaml(text: str, *, is_ascii: bool) -> None:
+    (document,), _ = load(Source("", JOB.format(name="a", more="")))
+    annotations = {text: text}
+    data = {**document.data, "metadata": {"name": "a", "annotations": annotations}}
+    (job,) = files(json.dumps(data, ensure_ascii=is_ascii)).values()
+    assert get(load(Source("", job))[0][0].data, "metadata", "annotations") == annotations
+
+
+@pytest.mark.parametrize("text", ["2001-02-30", "2001-12-14 25:59:43", "2001-12-14 21:59:43 -99"])
+def test_a_date_that_does_not_exist_is_a_text(text: str) -> None:
+    (job,) = files(JOB.format(name=f"a, annotations: {{a: {text}}}", more="")).values()
+    assert get(load(Source("", job))[0][0].data, "metadata", "annotations", "a") == text
+
+
 def test_a_comment_does_not_become_a_part_of_a_string() -> None:
     more = ", 'a\n\n              b', # Beside.\n              \"c\n\n              d\" # Also beside.\n              "
     (job,) = files(JOB.format(name="a", more=more)).values()
