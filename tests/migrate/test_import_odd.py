@@ -161,10 +161,24 @@ def test_a_container_without_an_image_gets_none() -> None:
     assert "image" not in "".join(found.values())
 
 
-def test_items_that_are_no_mappings_are_passed_over() -> None:
-    ports = ", ports: [0, {containerPort: 80}], env: [1]"
-    text = JOB.format(name="a", more="").replace("=1]", f"=1]{ports}")
-    assert list(files(text)) == ["jobs/default/a.yaml", "runtimes/torch.yaml"]
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("image:", "ports: [8080], image:", "ports[0] must be a mapping"),
+        ("image:", "ports: [{containerPort: 80}, null], image:", "ports[1] must be a mapping"),
+        ("image:", "env: a, image:", "env must be a list"),
+        ("containers: [", "containers: [{name: b, ports: [80, 81]}, ", "ports[0] must be a mapping"),
+        ("containers: [", "initContainers: [{name: b, ports: [80, 81]}], containers: [", "ports[0] must be a mapping"),
+        ("containers: [", "initContainers: true, containers: [", "initContainers must be a list"),
+        ("containers: [", "initContainers: [null], containers: [", "initContainers[0] must be a mapping"),
+        ("spec: {restart", "metadata: {labels: 1}, spec: {restart", "labels must be a mapping"),
+    ],
+)
+def test_lists_and_mappings_of_a_template_have_their_type(old: str, new: str, message: str) -> None:
+    template = VOLCANO.partition("template: ")[2].replace(old, new)
+    pytorch = JOB.format(name="a", more="").partition("&pod")[0] + template
+    assert message in messages(VOLCANO.partition("template: ")[0] + "template: " + template)
+    assert message in messages(pytorch)
 
 
 def test_a_byte_order_mark_is_kept_where_a_file_is_edited_only() -> None:

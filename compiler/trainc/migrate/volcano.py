@@ -101,6 +101,8 @@ def _tasks(old: Old) -> list[Task]:
         if not pods.names:
             old.refuse(path, f"task {name} has no container")
             continue
+        if not pods.is_well_formed():
+            continue
         old.done(*pods.pod, "restartPolicy")
         if policy not in ("Never", "OnFailure"):
             old.note(pods.pod, "restartPolicy is OnFailure: a Job has no Always, the default of a pod in a Volcano Job")
