@@ -143,6 +143,20 @@ def test_options_of_plugins_are_those_of_go(value: str) -> None:
     assert any("NetworkPolicy" in one for one in messages(text)) != is_true
 
 
+def test_a_switch_does_not_take_the_next_argument() -> None:
+    plugins = "  plugins: {svc: [--inject-hosts-env, 'false', --disable-network-policy]}\n"
+    text = VOLCANO.replace("relay-worker-0", "a").replace("  tasks:", f"{plugins}  tasks:")
+    assert "VC_WORKER_HOSTS" in "".join(files(text).values())
+    assert any("NetworkPolicy" in one for one in messages(text))  # Go stops at 'false'
+
+
+@pytest.mark.parametrize("port", ["--port=abc", "--port", "--port=", "--port=0x10", "--port=022"])
+@pytest.mark.parametrize("plugin", ["pytorch", "mpi"])
+def test_a_port_of_a_plugin_is_a_number(plugin: str, port: str) -> None:
+    text = VOLCANO.replace("relay-worker-0", "a").replace("  tasks:", f"  plugins: {{{plugin}: ['{port}']}}\n  tasks:")
+    assert "port must be the number of a port" in messages(text)
+
+
 @pytest.mark.parametrize("plugin", ["ssh", "mpi"])
 def test_keys_beside_the_plugin_pytorch_are_not_dropped(plugin: str) -> None:
     plugins = f"  plugins: {{pytorch: [], {plugin}: []}}\n"

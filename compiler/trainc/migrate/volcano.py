@@ -133,6 +133,9 @@ def _arrange(old: Old, tasks: list[Task], plugins: Plugins) -> Task:
         if master is not None and master.pods.count > 1:
             message = "each pod of the master gets a RANK of its own: Volcano sets 0 in all of them"
             old.warn((*master.pods.path, "replicas"), message)
+        if master is not None and (other := next((task for task in tasks if task not in (master, worker)), None)):
+            message = "WORLD_SIZE does not count the pods of this task: Volcano v1.10.0 does, later releases do not"
+            old.warn((*other.pods.path, "name"), message)
         if master is not None and worker is not None:
             _merge(old, master, worker, plugins)
         if "ssh" in plugins:
