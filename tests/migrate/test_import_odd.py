@@ -164,6 +164,24 @@ def test_keys_beside_the_plugin_pytorch_are_not_dropped(plugin: str) -> None:
     assert "Trainer makes ssh keys for a launcher and its workers only" in messages(text)
 
 
+@pytest.mark.parametrize(
+    ("command", "runtimes"),
+    [
+        ("[bash, -lc, exec torchrun t.py]", 0),
+        (r'[sh, -ec, "cd /w && pip install a\nA=b torchrun \\\n t.py 2>&1 | tee log"]', 0),
+        ("[python3, -m, torch.distributed.run, t.py]", 0),
+        ("[sh, -c, bash prepare.sh && torchrun t.py]", 1),
+        ("[sh, -c, torchrun --version; accelerate launch t.py]", 1),
+        ("[sh, -c, 'echo `./prepare`; torchrun t.py']", 1),
+        ("[bash, run.sh, -c, torchrun]", 1),
+        ("[sh, -c, './run \"$@\"', --, torchrun, t.py]", 1),
+    ],
+)
+def test_programs_beside_torchrun_get_the_variables_of_the_operator(command: str, runtimes: int) -> None:
+    found = files(JOB.format(name="a", more="").replace("[torchrun, --nproc-per-node=1]", command))
+    assert list(found) == ["jobs/default/a.yaml", "runtimes/torch-env.yaml"][: runtimes + 1]
+
+
 @pytest.mark.parametrize("count", ['"3"', "-1", "1.5", "true", "100001", "1000000000000"])
 def test_a_number_of_pods_that_is_none_is_an_error(count: str) -> None:
     text = JOB.format(name="a", more="").replace("Master:", f"Master:\n      replicas: {count}")
