@@ -143,6 +143,14 @@ def test_options_of_plugins_are_those_of_go(value: str) -> None:
     assert any("NetworkPolicy" in one for one in messages(text)) != is_true
 
 
+@pytest.mark.parametrize(("kind", "count"), [("labels", 1), ("annotations", 0)])
+def test_labels_that_volcano_does_not_copy_to_pods_are_reported(kind: str, count: int) -> None:
+    metadata = f"{{name: relay, {kind}: {{volcano.sh/preemptable: 'true', volcano.sh/revocable-zone: rz1}}}}"
+    found = messages(VOLCANO.replace("metadata: {name: relay}", f"metadata: {metadata}"))
+    assert sum("volcano.sh/revocable-zone has no effect" in one for one in found) == count
+    assert not any("preemptable" in one for one in found)
+
+
 def test_a_switch_does_not_take_the_next_argument() -> None:
     plugins = "  plugins: {svc: [--inject-hosts-env, 'false', --disable-network-policy]}\n"
     text = VOLCANO.replace("relay-worker-0", "a").replace("  tasks:", f"{plugins}  tasks:")

@@ -366,7 +366,8 @@ def _gang(old: Old, runtime: CommentedMap, tasks: list[Task]) -> None:
     else:
         topology = {"networkTopology": policy} if policy else {}
         add_pod_group(runtime, VOLCANO, mapping(**topology))
-    report_metadata(old, "labels", "annotations", of_pods=_ANNOTATIONS_OF_PODS)
+    report_metadata(old, "labels", _LABELS_OF_PODS)
+    report_metadata(old, "annotations", _ANNOTATIONS_OF_PODS)
     add_queue(old, ("spec", "queue"), runtime)
     if old.get("spec", "priorityClassName") is not None:
         report_priority(old, ("spec", "priorityClassName"))
