@@ -167,6 +167,16 @@ def test_a_sidecar_has_each_variable_once() -> None:
     assert not has_errors(build.findings)
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_one_pod_of_xgboost_keeps_a_variable_of_workers(workers: int) -> None:
+    text = OTHER.format(
+        kind="XGBoost", field="xgb", role="Master", container="xgboost", variable="WORKER_PORT", beside="WORKER_ADDRS"
+    )
+    result = import_documents([Source("old.yaml", text + "    Worker: *pods\n" * workers)])
+    assert not has_errors(result.findings)
+    assert sum(file.text.count("value: x") for file in result.files) == (0 if workers else 2)
+
+
 @pytest.mark.parametrize("kind", ["PyTorchJob", "Job"])
 def test_annotations_that_only_a_pod_group_has_are_reported(kind: str) -> None:
     text = JOB.format(pod="schedulerName: volcano", container="")
