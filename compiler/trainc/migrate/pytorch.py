@@ -22,6 +22,7 @@ from trainc.migrate.jobs import (
     new_job,
     new_runtime,
     replicas_of,
+    texts,
     without_pods,
 )
 from trainc.migrate.pods import (
@@ -115,8 +116,10 @@ def _fixed(old: Old, job: CommentedMap, sets: Mapping[str, Replicas]) -> tuple[P
 def _starts_torchrun(replicas: Replicas) -> bool:
     """Return whether torchrun starts the program, so that nothing else reads the variables of the operator.
 
-    Any other program may read them: one that a shell starts as well, or one with torchrun as its argument.
+    Any other program may read them: one that a shell, a probe or a hook starts, or one with torchrun as its argument.
     """
+    if any("exec" in path for path, _ in texts(replicas.old.get(*replicas.container), ())):
+        return False
     command, args = (as_list(replicas.old.get(*replicas.container, key)) for key in ("command", "args"))
     words = [str(word) for word in (*command, *args)] if command else [""]
     if _SHELL.fullmatch(words[0]) is None:
