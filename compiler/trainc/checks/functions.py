@@ -232,6 +232,8 @@ def _does_not_fit(call: ast.Call, parameters: ast.arguments) -> str | None:
     """Return which arguments of a call the function lacks or still needs; None if they fit, or are not known."""
     import ast
 
+    if call.args:  # earlier releases of the SDK pass func_args as one argument
+        return None
     given: set[str] = set()
     for keyword in call.keywords:
         if keyword.arg is not None or not isinstance(keyword.value, ast.Dict):
