@@ -137,3 +137,13 @@ def test_the_last_one_is_the_origin(field: str, last: str) -> None:
 def test_what_a_job_does_not_decide(job: str, field: str, last: str) -> None:
     sources = [source for name in ("jobs", "runtimes") for source in read_tree(ROOT, name).sources]
     assert origins(compile(sources, Options()), Options(), job, field)[0].startswith(last)
+
+
+@pytest.mark.parametrize("part", ["dataset", "model"])
+def test_the_variables_of_each_initializer_are_its_own(part: str) -> None:
+    sources = [source for name in ("jobs", "runtimes") for source in read_tree(ROOT, name).sources]
+    field = f"spec.replicatedJobs[{part}-initializer].template.spec.template.spec.containers[0].env[STORAGE_URI].value"
+    lines = (ROOT / "jobs/team-nlp/llama-1b-alpaca.yaml").read_text(encoding="utf-8").splitlines()
+    line = lines.index(f"    {part}:") + 2
+    found = origins(compile(sources, Options()), Options(), "llama-1b-alpaca", field)
+    assert found[0] == f"trainjob llama-1b-alpaca jobs/team-nlp/llama-1b-alpaca.yaml:{line}"

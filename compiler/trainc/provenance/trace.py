@@ -270,8 +270,16 @@ def _from_inputs(model: Model, varied: Sequence[Json], path: Path, root: Json) -
 
 def _variable_at(model: Model, path: Path, root: Json) -> Origin | None:
     if len(path) > CONTAINER_STEPS + 2 and path[CONTAINER_STEPS + 1] == "env":
-        return _variable(model, get(root, *path[: CONTAINER_STEPS + 3], "name"), path[CONTAINER_STEPS + 3 :])
+        name = get(root, *path[: CONTAINER_STEPS + 3], "name")
+        return _variable(model, _section(path, root), name, path[CONTAINER_STEPS + 3 :])
     return None
+
+
+def _section(path: Path, root: Json) -> Path:
+    """Return the path of the part of a TrainJob that sets the fields of the container at a path in the JobSet."""
+    name = str(get(root, *path[: CONTAINER_STEPS + 1], "name"))
+    kind = name.removesuffix("-initializer")
+    return ("spec", "trainer") if kind == name else ("spec", "initializer", kind)
 
 
 def _job_path(path: Path, root: Json) -> Path | None:
@@ -282,20 +290,15 @@ def _job_path(path: Path, root: Json) -> Path | None:
     field = path[CONTAINER_STEPS + 1] if len(path) > CONTAINER_STEPS + 1 else None
     if field in ("image", "command", "args") and path[CONTAINER_STEPS - 1] == "containers":
         return ("spec", "trainer", field, *path[CONTAINER_STEPS + 2 :])
-    if field == "envFrom":
-        kind = str(get(root, *path[: CONTAINER_STEPS + 1], "name")).removesuffix("-initializer")
-        return ("spec", "initializer", kind, "secretRef", *path[CONTAINER_STEPS + 4 :])
-    return None
+    return (*_section(path, root), "secretRef", *path[CONTAINER_STEPS + 4 :]) if field == "envFrom" else None
 
 
-def _variable(model: Model, name: Json, inside: Path) -> Origin | None:
-    for section in (("spec", "trainer"), ("spec", "initializer", "dataset"), ("spec", "initializer", "model")):
-        variables = get(model.job.data, *section, "env")
-        for index, variable in enumerate(as_list(variables)):
-            if get(variable, "name") == name:
-                return Origin("input", model.job, existing(model.job.data, (*section, "env", index, *inside)))
-        if name == "STORAGE_URI" and get(model.job.data, *section, "storageUri") is not None:
-            return Origin("input", model.job, (*section, "storageUri"))
+def _variable(model: Model, section: Path, name: Json, inside: Path) -> Origin | None:
+    for index, variable in enumerate(as_list(get(model.job.data, *section, "env"))):
+        if get(variable, "name") == name:
+            return Origin("input", model.job, existing(model.job.data, (*section, "env", index, *inside)))
+    if name == "STORAGE_URI" and get(model.job.data, *section, "storageUri") is not None:
+        return Origin("input", model.job, (*section, "storageUri"))
     if name == _PET_PROCESSES and inside == ("value",) and get(model.job.data, *_PROCESSES) is not None:
         return Origin("input", model.job, _PROCESSES)
     if name in _COUNTS and inside == ("value",):
