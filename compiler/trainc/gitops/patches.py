@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from trainc.admission.jobset import overlay
 from trainc.admission.native import faults_of
-from trainc.basics.differences import is_key
+from trainc.basics.differences import counterpart, is_key
 from trainc.basics.jsonvalues import (
     Json,
     JsonObject,
@@ -278,34 +278,9 @@ def _by_patch(options: Options, patches: Iterable[Patch], root: Json, path: Path
 
 def _furthest(patches: Iterable[Patch], data: Json, path: Path) -> tuple[Patch, Path] | None:
     """Return the patch that contains most of a path of the patched data, with the path in it; None if there is none."""
-    trails = [(patch, _trail(patch.patch, data, path)) for patch in patches]
+    trails = [(patch, counterpart(patch.patch, data, path)) for patch in patches]
     longest = max((len(trail) for _, trail in trails), default=0)
     return next((found for found in reversed(trails) if longest and len(found[1]) == longest), None)
-
-
-def _trail(patch: Json, data: Json, path: Path) -> Path:
-    """Return the part of a path of the patched data that a patch contains, as a path in the patch."""
-    trail: list[str | int] = []
-    for step in path:
-        data = get(data, step)
-        items = patch if isinstance(patch, list) else []
-        matching: list[str | int] = [index for index, item in enumerate(items) if _was_merged_into(item, data)]
-        if step in as_object(patch):
-            matching = [step]
-        if not matching:
-            break
-        trail.append(matching[0])
-        patch = get(patch, matching[0])
-    return tuple(trail)
-
-
-def _was_merged_into(item: Json, merged: Json) -> bool:
-    """Return whether an item of a patch was merged into an item of the data: by its name, if it has one."""
-    if not isinstance(item, dict) or not isinstance(merged, dict):
-        return item == merged
-    if "name" in item:
-        return item["name"] == merged.get("name")
-    return all(merged.get(key) == value for key, value in item.items() if not isinstance(value, dict | list))
 
 
 def go_encoded(data: JsonObject) -> JsonObject:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from trainc.admission.jobset import admit_jobset
-from trainc.basics.differences import counterpart, is_key, key_of
+from trainc.basics.differences import counterpart, is_key, key_of, place_of
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, mapped, put
 from trainc.gitops import passes
 from trainc.gitops.base import JOBSET, name_path, namespace_origin
@@ -416,14 +416,7 @@ def _pairs(before: Json, after: Json) -> Iterator[tuple[str | int, str | int | N
         yield from ((key, key if key in old else None) for key in after)
         return
     items, new = as_list(before), as_list(after)
-    indexes = {key: index for index, item in reversed(list(enumerate(items))) if (key := key_of(item)) is not None}
     for index, item in enumerate(new):
-        key = key_of(item)
-        if key is not None:
-            yield index, indexes.get(key)
-        elif index < len(items) and items[index] == item:
-            yield index, index
-        elif item in items:
-            yield index, items.index(item)
-        else:  # if the number of items is the same, it is the old one, changed
-            yield index, index if len(items) == len(new) else None
+        at = place_of(items, item, index)
+        # Without a key, it is the old one, changed, if the number of items is the same.
+        yield index, index if at is None and key_of(item) is None and len(items) == len(new) else at
