@@ -48,7 +48,7 @@ spec:
 JOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
-metadata: {name: j}
+metadata: {name: j, labels: {kueue.x-k8s.io/queue-name: q}}
 spec:
   runtimeRef: {name: rt}
   trainer:
@@ -62,7 +62,7 @@ spec:
   - manager: example.com/a
     trainingRuntimeSpec:
       template:
-        metadata: {labels: {team: a}}
+        metadata: {labels: {team: a, kueue.x-k8s.io/queue-name: q}}
         spec:
           replicatedJobs:
           - name: node
@@ -98,6 +98,7 @@ def origins(build: Build, options: Options, job: str, field: str) -> list[str]:
     ("field", "last"),
     [
         ("metadata.labels.team", "patch example.com/a j.yaml:17"),
+        ("metadata.labels['kueue.x-k8s.io/queue-name']", "trainjob j j.yaml:3"),
         ("metadata.labels.tier", "environment patches trainc.yaml:6"),
         (f"{NODE}.template.spec.nodeSelector.zone", "patch example.com/a j.yaml:21"),
         (f"{NODE}.template.spec.priorityClassName", "environment patches trainc.yaml:11"),

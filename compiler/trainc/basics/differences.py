@@ -7,8 +7,9 @@ from typing import Final
 
 import msgspec
 
-from trainc.basics.jsonvalues import Json, Path, as_object, get, replaced
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, mapped, replaced
 from trainc.basics.memo import keeping
+from trainc.basics.regex import lazy
 
 KEYS = ("mountPath", "containerPort", "name", "key", "manager")
 """The keys of list items, in order of preference: a volume may have several mounts, and a mount has a name, too."""
@@ -79,6 +80,40 @@ def undone(data: Json, change: Change) -> Json:
 def is_key(path: Path) -> bool:
     """Return whether a path leads to the key of a list item, which only says which item is meant."""
     return len(path) > 1 and path[-1] in KEYS and isinstance(path[-2], int)
+
+
+_AMOUNT: Final = lazy(r"[-+]?[0-9.]+(?:[numkMGTPE]i?|[eE][-+]?[0-9]+)?")
+_OTHER_AMOUNTS: Final = ("7919", "7907")
+
+
+def other(value: Json) -> Json:
+    """Return a scalar of the same kind that is not equal; None for None."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value - 1 if value > 1 else value + 1
+    if isinstance(value, str) and _AMOUNT.fullmatch(value):
+        return _OTHER_AMOUNTS[value == _OTHER_AMOUNTS[0]]
+    return f"{value}x" if isinstance(value, str) else value
+
+
+_IDENTITY: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
+
+
+def varied_object(data: JsonObject) -> JsonObject:
+    """Return an object with other values, except for those that identify it or the items of its lists."""
+    return as_object(mapped(data, lambda path, value: value if _identifies(path) else other(value)))
+
+
+def is_set(varied: Json, data: Json, path: Path) -> bool:
+    """Return whether a function sets a value of its result, whatever it was: it is the same in that of varied data."""
+    value = get(data, *path)
+    leaf = value is not None and not isinstance(value, dict | list)
+    return leaf and not _identifies(path) and get(varied, *path) == value
+
+
+def _identifies(path: Path) -> bool:
+    return path in _IDENTITY or is_key(path)
 
 
 def common_start(one: Sequence[object], other: Sequence[object]) -> int:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from trainc.admission.jobset import admit_jobset
-from trainc.basics.differences import counterpart, is_key, key_of, place_of
+from trainc.basics.differences import counterpart, is_key, is_set, key_of, other, place_of, varied_object
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, mapped, put
 from trainc.gitops import passes
 from trainc.gitops.base import JOBSET, name_path, namespace_origin
@@ -65,18 +65,24 @@ def trace(model: Model) -> list[Mapping[Path, Origin]]:
             steps = _steps_of_object(variants, plugin, obj, partial(_owned, model, plugin, jobset))
         histories.append(steps)
         objects += (replace(obj, origins=cache(partial(blame, [*steps]))),)
-    for step, after in () if model.options.faithful else passes.steps(model, objects):
+    varied = _varied_objects(objects)
+    for step in () if model.options.faithful else passes.PASSES:
+        after, others, cause = step.shape(model, objects), step.shape(model, varied), partial(step.cause, model)
         for index, one in enumerate(after):
             if index >= len(histories):
                 histories.append([Step(one.data, partial(_by_creator, one))])
-            elif one.data != objects[index].data or step.again is not None:
-                again = None if step.again is None else partial(step.again, model)
-                histories[index].append(Step(one.data, partial(step.cause, model), again))
-        objects = after
+            elif one.data != objects[index].data or others[index].data != varied[index].data:
+                histories[index].append(Step(one.data, cause, partial(_if_set, others[index].data, cause)))
+        if after is not objects:
+            objects, varied = after, _varied_objects(after)
     for history, one in zip(histories, objects, strict=True):
         if one.kind == JOBSET:
             history.append(_admission(one.data))
     return [blame(history) for history in histories]
+
+
+def _varied_objects(objects: Objects) -> Objects:
+    return tuple(replace(one, data=varied_object(one.data)) for one in objects)
 
 
 def _by_creator(one: Object, path: Path, root: Json) -> Origin:
@@ -124,33 +130,28 @@ def _varied(model: Model) -> tuple[Model, Model]:
     What then differs in the JobSet comes from there, even if the value is the same as the one that it replaced.
     """
 
-    def other(path: Path, value: Json) -> Json:
-        if path[0] not in _COPIED or path[-1] == "divisor" or is_key(path) or value is None:
-            return value
-        if path[:2] == _RESOURCES[1:]:
-            return _OTHER_AMOUNT
-        return not value if isinstance(value, bool) else _other_count(value) if isinstance(value, int) else f"{value}~"
+    def changed(path: Path, value: Json) -> Json:
+        return value if path[0] not in _COPIED or path[-1] == "divisor" or is_key(path) else other(value)
 
     def joined(job: Document, runtime: Document) -> Model:
         return replace(join(job, runtime, model.cluster, model.options), name=model.name, namespace=model.namespace)
 
     job, runtime = model.job, model.runtime
     nodes = get(runtime.data, *NUM_NODES)
-    changed = put(runtime.data, NUM_NODES, _other_count(nodes)) if isinstance(nodes, int) else runtime.data
+    counted = put(runtime.data, NUM_NODES, other(nodes)) if isinstance(nodes, int) else runtime.data
     return (
-        joined(replace(job, data={**job.data, "spec": mapped(job.data["spec"], other)}), runtime),
-        joined(job, replace(runtime, data=changed)),
+        joined(replace(job, data={**job.data, "spec": mapped(job.data["spec"], changed)}), runtime),
+        joined(job, replace(runtime, data=counted)),
     )
 
 
 _COPIED: Final = ("trainer", "initializer", "suspend")
 """The fields of a TrainJob's spec from which values of the JobSet are copied."""
 
-_OTHER_AMOUNT: Final = "7919"
 
-
-def _other_count(count: int) -> int:
-    return count - 1 if count > 1 else count + 1
+def _if_set(varied: Json, cause: Cause, path: Path, root: Json) -> Origin | None:
+    """Return the origin of a value if the step sets it, whatever it was before, as in the varied object, else None."""
+    return cause(path, root) if is_set(varied, root, path) else None
 
 
 def _if_varied(varied: Json, cause: Cause, path: Path, root: Json) -> Origin | None:
