@@ -148,3 +148,12 @@ def test_the_variables_of_each_initializer_are_its_own(part: str) -> None:
     line = lines.index(f"    {part}:") + 2
     found = origins(compile(sources, Options()), Options(), "llama-1b-alpaca", field)
     assert found[0] == f"trainjob llama-1b-alpaca jobs/team-nlp/llama-1b-alpaca.yaml:{line}"
+
+
+def test_a_plugin_decides_what_a_patch_repeats() -> None:
+    labels = "spec: {template: {metadata: {labels: {scheduling.x-k8s.io/pod-group: j}}, spec: {nodeSelector"
+    job = JOB.replace("spec: {template: {spec: {nodeSelector", labels)
+    runtime = RUNTIME.replace("  template:\n", "  podGroupPolicy: {coscheduling: {}}\n  template:\n", 1)
+    build = compile([Source("rt.yaml", runtime), Source("j.yaml", job)], Options())
+    field = f"{NODE}.template.metadata.labels['scheduling.x-k8s.io/pod-group']"
+    assert origins(build, Options(), "j", field) == ["plugin CoScheduling rt.yaml:6", "patch example.com/a j.yaml:21"]

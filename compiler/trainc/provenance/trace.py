@@ -21,7 +21,7 @@ from trainc.plugins.join import join, patched, propagated
 from trainc.plugins.model import Model, Object, Objects, Origin
 from trainc.plugins.origins import nearest
 from trainc.schema import admit, resource
-from trainc.upstream import JOBSET_API, VOLCANO_QUEUE
+from trainc.upstream import ANCESTOR_LABEL, JOBSET_API, VOLCANO_QUEUE
 
 POLICIES = {plugin.name: plugin.policy for plugin in PLUGINS}
 """The policy in the runtime's spec that enables each plugin."""
@@ -103,14 +103,17 @@ def _steps_of_jobset(model: Model, variants: Sequence[Model]) -> list[Step]:
     fixed, model = model, _joined(model, ())
     found = [_template(model), *_patches(model)]
     stages = zip(_stages(model), *map(_stages, _varied(model)), strict=True)
+    before: Json = None
     for (name, after), *others in stages:
-        varied = [other for _, other in others]
+        *varied, of_template = [other for _, other in others]
         if not name:
             again = partial(_if_varied, varied[0], partial(_resources, model))
             found.append(Step(after, partial(_resources, model), again))
         else:
-            again = partial(_from_inputs, model, varied)
-            found.append(Step(after, partial(_shaped, model, name, varied), again))
+            cause = partial(_shaped, model, name, varied)
+            again = partial(_shaped_again, model, varied, partial(_if_newly_set, before, of_template, cause))
+            found.append(Step(after, cause, again))
+        before = of_template
     fixes = zip(fixed.options.chosen, variants[1:], strict=True)
     return [*found, *(Step(_jobset(variant), _by_fix(variant, name)) for name, variant in fixes)]
 
@@ -124,14 +127,19 @@ def _stages(model: Model) -> Iterator[tuple[str, Json]]:
         yield plugin.name, _jobset(model)
 
 
-def _varied(model: Model) -> tuple[Model, Model]:
-    """Return the model with other values in the TrainJob, and with another numNodes in the runtime.
+def _varied(model: Model) -> tuple[Model, Model, Model]:
+    """Return the model with other values in the TrainJob, with another numNodes, and with others in the template.
 
-    What then differs in the JobSet comes from there, even if the value is the same as the one that it replaced.
+    What then differs in the JobSet comes from there, even if the value is the same as the one that it replaced. What is
+    the same with another template, and with other runtime patches, is set later.
     """
 
     def changed(path: Path, value: Json) -> Json:
         return value if path[0] not in _COPIED or path[-1] == "divisor" or is_key(path) else other(value)
+
+    def replaced(path: Path, value: Json) -> Json:
+        is_kept = is_key(path) or str(path[-1]).startswith("$") or path[-1] in (ANCESTOR_LABEL, "divisor")
+        return value if is_kept or "template" not in path else other(value)
 
     def joined(job: Document, runtime: Document) -> Model:
         return replace(join(job, runtime, model.cluster, model.options), name=model.name, namespace=model.namespace)
@@ -139,9 +147,14 @@ def _varied(model: Model) -> tuple[Model, Model]:
     job, runtime = model.job, model.runtime
     nodes = get(runtime.data, *NUM_NODES)
     counted = put(runtime.data, NUM_NODES, other(nodes)) if isinstance(nodes, int) else runtime.data
+    patches = mapped(as_list(get(job.data, "spec", "runtimePatches")), replaced)
     return (
         joined(replace(job, data={**job.data, "spec": mapped(job.data["spec"], changed)}), runtime),
         joined(job, replace(runtime, data=counted)),
+        joined(
+            replace(job, data=put(job.data, ("spec", "runtimePatches"), patches)),
+            replace(runtime, data=as_object(mapped(runtime.data, replaced))),
+        ),
     )
 
 
@@ -152,6 +165,13 @@ _COPIED: Final = ("trainer", "initializer", "suspend")
 def _if_set(varied: Json, cause: Cause, path: Path, root: Json) -> Origin | None:
     """Return the origin of a value if the step sets it, whatever it was before, as in the varied object, else None."""
     return cause(path, root) if is_set(varied, root, path) else None
+
+
+def _if_newly_set(before: Json, after: Json, cause: Cause, path: Path, root: Json) -> Origin | None:
+    """Return the origin of a value if the step sets it, and no step before, in the JobSets of another template."""
+    if not is_set(after, root, path) or get(before, *counterpart(before, root, path)) == get(root, *path):
+        return None
+    return cause(path, root)
 
 
 def _if_varied(varied: Json, cause: Cause, path: Path, root: Json) -> Origin | None:
@@ -187,6 +207,13 @@ def _by_policy(model: Model, plugin: str) -> Origin:
 def _shaped(model: Model, plugin: str, varied: Sequence[Json], path: Path, root: Json) -> Origin:
     """Return the origin of a value that a plugin set in the JobSet."""
     return _from_inputs(model, varied, path, root) or _variable_at(model, path, root) or _by_policy(model, plugin)
+
+
+def _shaped_again(
+    model: Model, varied: Sequence[Json], by_plugin: Callable[[Path, Json], Origin | None], path: Path, root: Json
+) -> Origin | None:
+    """Return the origin of a value that was the same before if it comes from an input or from the plugin, else None."""
+    return _from_inputs(model, varied, path, root) or by_plugin(path, root)
 
 
 def _resources(model: Model, path: Path, root: Json) -> Origin:
