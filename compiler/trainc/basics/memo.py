@@ -117,3 +117,20 @@ def remembering(make: Callable[[Any], T], *, lasts: bool = False) -> Callable[[A
         return found
 
     return remembered
+
+
+def keeping(make: Callable[[Any], T], size: int = 64) -> Callable[[Any], T]:
+    """Return a function of one argument that keeps its results for the latest arguments, by their identity.
+
+    It keeps the arguments, too, so that no other one has the same id. They must never change in place.
+    """
+    kept: dict[int, tuple[Any, T]] = {}
+
+    def found(value: Any) -> T:
+        if (result := kept.get(id(value))) is None:
+            if len(kept) >= size:
+                del kept[next(iter(kept))]
+            result = kept[id(value)] = value, make(value)
+        return result[1]
+
+    return found

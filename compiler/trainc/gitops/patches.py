@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from trainc.admission.jobset import overlay
 from trainc.admission.native import faults_of
-from trainc.basics.differences import is_key
+from trainc.basics.differences import counterpart, is_set, varied_object
 from trainc.basics.jsonvalues import (
     Json,
     JsonObject,
@@ -80,13 +80,14 @@ def patched_companion(obj: Object, options: Options) -> Object:
 
     def origins() -> Mapping[Path, Origin]:
         unpatched, patches, found = obj.origins(), _patches_of(after, options), {}
+        other = _patched(replace(obj, data=varied_object(obj.data)), options).data
         for path in paths(after.data):
             old, new = get(obj.data, *path), get(after.data, *path)
-            if old != new and (old is None or not isinstance(new, dict | list)):
+            is_new = old != new and (old is None or not isinstance(new, dict | list))
+            if is_new or is_set(other, after.data, path):
                 origin: Origin | None = _by_patch(options, patches, after.data, path)
             else:
-                again = None if isinstance(new, dict | list) else _by_patch_again(options, patches, after.data, path)
-                origin = again or nearest(unpatched, path)
+                origin = nearest(unpatched, path)
             if origin is not None:
                 found[path] = origin
         return found
@@ -261,25 +262,11 @@ def _json_merged(value: Json, patch: Json) -> Json:
 
 def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin: the last patch among those that contain most of the path."""
-    return _by_patch(model.options, _patches_at(model, root), root, path)
-
-
-def again(model: Model, path: Path, root: Json) -> Origin | None:
-    """Return the origin of a value that was the same before if a patch has it, too, else None."""
-    return _by_patch_again(model.options, _patches_at(model, root), root, path)
-
-
-def _patches_at(model: Model, root: Json) -> list[Patch]:
     name, namespace = (str(get(root, "metadata", key)) for key in ("name", "namespace"))
     plain = model.title + name.removeprefix(model.name) if name.startswith(model.name) else name
     kind = str(get(root, "kind"))
-    return [patch for patch in model.options.settings.patches if patch.matches(kind, namespace, plain)]
-
-
-def _by_patch_again(options: Options, patches: Iterable[Patch], root: Json, path: Path) -> Origin | None:
-    furthest = _furthest(patches, root, path)
-    is_set = furthest is not None and len(furthest[1]) == len(path) and not is_key(path)
-    return _by_patch(options, patches, root, path) if is_set else None
+    matching = (patch for patch in model.options.settings.patches if patch.matches(kind, namespace, plain))
+    return _by_patch(model.options, matching, root, path)
 
 
 def _by_patch(options: Options, patches: Iterable[Patch], root: Json, path: Path) -> Origin:
@@ -290,34 +277,9 @@ def _by_patch(options: Options, patches: Iterable[Patch], root: Json, path: Path
 
 def _furthest(patches: Iterable[Patch], data: Json, path: Path) -> tuple[Patch, Path] | None:
     """Return the patch that contains most of a path of the patched data, with the path in it; None if there is none."""
-    trails = [(patch, _trail(patch.patch, data, path)) for patch in patches]
+    trails = [(patch, counterpart(patch.patch, data, path)) for patch in patches]
     longest = max((len(trail) for _, trail in trails), default=0)
     return next((found for found in reversed(trails) if longest and len(found[1]) == longest), None)
-
-
-def _trail(patch: Json, data: Json, path: Path) -> Path:
-    """Return the part of a path of the patched data that a patch contains, as a path in the patch."""
-    trail: list[str | int] = []
-    for step in path:
-        data = get(data, step)
-        items = patch if isinstance(patch, list) else []
-        matching: list[str | int] = [index for index, item in enumerate(items) if _was_merged_into(item, data)]
-        if step in as_object(patch):
-            matching = [step]
-        if not matching:
-            break
-        trail.append(matching[0])
-        patch = get(patch, matching[0])
-    return tuple(trail)
-
-
-def _was_merged_into(item: Json, merged: Json) -> bool:
-    """Return whether an item of a patch was merged into an item of the data: by its name, if it has one."""
-    if not isinstance(item, dict) or not isinstance(merged, dict):
-        return item == merged
-    if "name" in item:
-        return item["name"] == merged.get("name")
-    return all(merged.get(key) == value for key, value in item.items() if not isinstance(value, dict | list))
 
 
 def go_encoded(data: JsonObject) -> JsonObject:
@@ -355,6 +317,6 @@ def _base64(value: Json) -> Json:
     return base64.b64encode(found).decode()
 
 
-JOBSET_PASS: Final = Pass("patches", _of_jobset, cause, again=again)
+JOBSET_PASS: Final = Pass("patches", _of_jobset, cause)
 """Comes first, since other objects of a job have values of the JobSet's pods, which their own patches may replace."""
-PASS: Final = Pass("patches", _of_others, cause, check=check, check_objects=check_objects, again=again)
+PASS: Final = Pass("patches", _of_others, cause, check=check, check_objects=check_objects)
