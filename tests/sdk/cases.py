@@ -814,6 +814,9 @@ def test_the_rest_names_the_command_that_asks_the_cluster(client: GitTrainerClie
         f"{pods.format('mnist', 'model-initializer', 0)} -c model-initializer --tail=-1": lambda: client.get_job_logs(
             "mnist", step="model-initializer"
         ),
+        f"{pods.format('mnist', 'data-v2', 0)} -c data-v2 --tail=-1": lambda: client.get_job_logs(
+            "mnist", step="data-v2"
+        ),
         "only the cluster has events: kubectl -n team-a describe pods -l jobset.sigs.k8s.io/jobset-name=mnist": (
             lambda: client.get_job_events("mnist")
         ),

@@ -211,8 +211,9 @@ class GitBackend(KubernetesBackend):
 
     def get_job_logs(self, name: str, follow: bool | None = False, step: str = f"{constants.NODE}-0") -> NoReturn:
         """Raise NeedsClusterError, with the command that shows the logs of a step."""
-        role, _, index = step.rpartition("-") if step[-1:].isdigit() else (step, "", "")
-        labels, rank = self._labels(name), int(index or 0)
+        role, _, index = step.rpartition("-")
+        role, index = (role, index) if index.isdecimal() else (step, "0")
+        labels, rank = self._labels(name), int(index)
         job = role
         if role == constants.NODE and self.get_job(name).runtime.trainer.command[:1] == ("mpirun",):
             job, rank = (constants.NODE, rank - 1) if rank else (constants.LAUNCHER, 0)  # as the SDK counts
