@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import get
+from trainc.basics.jsonvalues import as_object, copied, get
+from trainc.basics.memo import exclusive
 from trainc.documents.classify import JOBS, classify, superseded
 from trainc.documents.load import load
 from trainc.findings import Finding, Silenced, has_errors, report, sort_key
@@ -104,12 +105,31 @@ def load_all(sources: Iterable[Source], watch: Watch = iter) -> Loaded:
 
 
 def compile(sources: Iterable[Source], options: Options | None = None) -> Build:  # noqa: A001 - the public name
-    """Compile every TrainJob of the sources. Pure and deterministic; errors in them become findings."""
-    build = run(load_all(sources), options or Options())
+    """Compile every TrainJob of the sources. Pure and deterministic; errors in them become findings.
+
+    Threads may call this: one compiles at a time. The caller may change the data of the objects.
+    """
+    return _compile(tuple(sources), options or Options())
+
+
+@exclusive
+def _compile(sources: Sequence[Source], options: Options) -> Build:
+    build = _with_unused(run(load_all(sources), options))
+    # Jobs share parts of their runtimes and of defaults, also with later compilations.
+    jobs = (replace(job, objects=tuple(map(_copied, job.objects))) for job in build.jobs)
+    return replace(build, jobs=tuple(jobs), shared=tuple(one._replace(obj=_copied(one.obj)) for one in build.shared))
+
+
+def _with_unused(build: Build) -> Build:
+    """Return a build whose findings include those on what it does not use."""
     if not build.unused_findings:
         return build
     build = replace(build, findings=tuple(sorted((*build.findings, *build.unused_findings), key=sort_key)))
     return replace(build, shared=(), files={}) if has_errors(build.unused_findings) else build
+
+
+def _copied(obj: Object) -> Object:
+    return replace(obj, data=as_object(copied(obj.data)))
 
 
 def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Executor = in_order) -> Build:
