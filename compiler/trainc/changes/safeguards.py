@@ -31,7 +31,7 @@ from trainc.findings.severities import IGNORE, KEY, locked, rank
 from trainc.findings.severities import read as read_levels
 from trainc.findings.suppression import WORD, Suppressions
 from trainc.gitops.argocd import DEFAULT, IN_CLUSTER, IN_CLUSTER_NAME
-from trainc.gitops.images import prefixes
+from trainc.gitops.images import Starts
 from trainc.gitops.naming import MODE
 from trainc.inputs.imagelock import prefix_spelt_out
 from trainc.inputs.options import Revision
@@ -212,9 +212,10 @@ def _severities(before: Json, after: Json) -> Weaker:
 def _settings(before: Revision, after: Revision) -> Weaker:
     if get(before.config, "policies", "pods") is True and get(after.config, "policies", "pods") is not True:
         yield ("policies", "pods"), "policies no longer evaluated on pods"
-    required = {prefix_spelt_out(str(prefix)) for prefix in as_list(get(after.config, "lock", "required"))}
+    wanted = map(str, as_list(get(after.config, "lock", "required")))
+    required = Starts((prefix_spelt_out(prefix), prefix) for prefix in wanted)
     for prefix in as_list(get(before.config, "lock", "required")):
-        if required.isdisjoint(prefixes(prefix_spelt_out(str(prefix)))):
+        if not any(True for _ in required.of(prefix_spelt_out(str(prefix)))):
             yield ("lock", "required"), f"images of {prefix} no longer have to be locked"
     known = {*unmanaged(before.config)}
     for path in unmanaged(after.config):
