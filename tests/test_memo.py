@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.basics import memo
-from trainc.basics.memo import LASTING, Once, Remembered, known, last, remembering
+from trainc.basics.memo import LASTING, Once, Remembered, keeping, known, last, remembering
 
 
 @given(st.lists(st.integers(0, 9)), st.integers(1, 5))
@@ -116,3 +116,13 @@ def test_what_is_made_of_what_lasts_may_last_itself() -> None:
     assert doubled(one) is doubled(one)
     assert is_held(doubled(one))
     assert doubled([1]) is not doubled([1])
+
+
+@given(st.lists(st.integers(0, 9)), st.integers(1, 5))
+def test_a_kept_result_is_that_of_the_same_value(asked: list[int], size: int) -> None:
+    found = keeping(lambda value: [*value], size)
+    values = [[number] for number in range(10)]
+    for number in asked:
+        assert found(values[number]) == values[number]
+        assert found(values[number]) is found(values[number])
+        assert found([number, number]) == [number, number]

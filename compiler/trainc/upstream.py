@@ -31,11 +31,13 @@ COORDINATOR_LABEL: Final = "jobset.sigs.k8s.io/coordinator"
 QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 MAX_TIME_LABEL: Final = "kueue.x-k8s.io/max-exec-time-seconds"
-KUEUE_LABELS: Final = (QUEUE_LABEL, PRIORITY_LABEL, MAX_TIME_LABEL)
+PREBUILT_LABEL: Final = "kueue.x-k8s.io/prebuilt-workload-name"
+KUEUE_LABELS: Final = (QUEUE_LABEL, PRIORITY_LABEL, MAX_TIME_LABEL, PREBUILT_LABEL)
 POD_GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"
 VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
 VOLCANO_QUEUE: Final = "scheduling.volcano.sh/queue-name"
-PROVISIONING_PREFIX: Final = "provreq.kueue.x-k8s.io/"
+KUEUE_ANNOTATIONS: Final = ("provreq.kueue.x-k8s.io/", "kueue.x-k8s.io/admission-gated-by")
+"""What the annotations begin with that Kueue reads from a job."""
 MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
 
 SERVER_FIELDS: Final = (

@@ -55,6 +55,7 @@ PURE_NAMES = {
     ("io", "StringIO"),
     ("pathlib", "PurePosixPath"),
     ("sys", "intern"),
+    ("threading", "RLock"),
     ("urllib", "quote"),
     ("urllib", "unquote"),
 }

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import re
 import time
+import tracemalloc
 from collections.abc import Callable
 from itertools import product
 from json import dumps
@@ -31,7 +32,7 @@ from trainc.changes import compare, safeguards
 from trainc.checks.created_pods import created_objects
 from trainc.documents.load import load
 from trainc.findings import suggest
-from trainc.gitops.images import is_required
+from trainc.gitops.images import is_required, rewritten
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import Settings
 from trainc.inputs.source import Source
@@ -213,6 +214,32 @@ def test_an_image_that_may_come_from_many_registries() -> None:
     start = time.process_time()
     assert not is_required("s.com/b/a:1", settings)
     assert time.process_time() - start < 1
+
+
+def test_registries_that_map_to_one() -> None:
+    """For each of them, all others could be tried on an image that may come from it."""
+
+    def seconds(size: int) -> float:
+        registries = numbered("r.com/NUMBER: registry.example.com", size)
+        config = f"environments: {{prod: {{registries: {{{registries}}}}}}}\n"
+        job = one("  trainer: {image: 'registry.example.com/a:1'}\n")
+        run = measure(Input({"trainc.yaml": config, "jobs/a/one.yaml": job}))
+        assert run.status == 0
+        return run.seconds
+
+    warm_up()
+    assert any(seconds(4000) <= MOST * max(seconds(1000), LEAST) for _ in range(3))
+
+
+def test_the_name_of_an_image_of_many_steps() -> None:
+    """All of its beginnings could be kept."""
+    image = "e.com/" + "a/" * 20_000 + "b:1"
+    tracemalloc.start()
+    assert rewritten(image, {"r.com": "a.com"}) == image
+    assert not is_required(image, Settings(registries={"r.com": "a.com"}, lock_required=("r.com",)))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20 * len(image)
 
 
 def test_the_pods_of_many_replicated_jobs() -> None:

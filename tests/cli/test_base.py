@@ -29,7 +29,7 @@ def test_a_revision_without_a_project(repository: Path, run: Run, option: str) -
     put(repository / "old", "jobs/a/one.yaml", text)
     commit(repository)
     put(repository / "new", "jobs/a/one.yaml", text)
-    assert "TC018" not in run("validate", option, "HEAD", "--root", "old").stdout
+    assert "no project" not in run("validate", option, "HEAD", "--root", "old").stdout
     result = run("validate", option, "HEAD", "--root", "new")
     message = "no project in this folder at that revision: nothing is compared, and no policy of it applies"
     assert (result.exit_code, result.stdout.count(f"HEAD:trainc.yaml:1:1: note[TC018]: {message}\n")) == (0, 1)

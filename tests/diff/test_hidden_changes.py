@@ -467,24 +467,37 @@ def test_what_keeps_a_jobset_that_flux_applied(kind: str, value: str) -> None:
     assert job.effect.value == "kept"
 
 
+@pytest.mark.parametrize("write", [{}, {"write": "deploy/flux"}])
+def test_a_removed_job_that_flux_applied(write: dict[str, str]) -> None:
+    settings = {"prod": read_settings({"environments": {"prod": {"target": "flux", "flux": write}}}, "prod")}
+    (job,) = compare(jobset("train", {}), {}, settings).jobs
+    kept = "Without flux.write, nothing deletes Kustomization prod.a.train. JobSet train stays, and a running job"
+    assert job.cluster[0].startswith("The Kustomization and JobSet train are deleted" if write else kept)
+
+
 @pytest.mark.parametrize("old", [{}, {"other": "label"}, {"kueue.x-k8s.io/queue-name": "x"}])
-@pytest.mark.parametrize("key", ["queue-name", "priority-class", "max-exec-time-seconds"])
+@pytest.mark.parametrize("key", ["queue-name", "priority-class", "max-exec-time-seconds", "prebuilt-workload-name"])
 def test_a_label_that_kueue_allows_to_change_only_while_a_jobset_is_suspended(old: dict[str, str], key: str) -> None:
     new = {**old, f"kueue.x-k8s.io/{key}": "1"}
     before, after = (
         {file: data.replace(b"annotations", b"labels") for file, data in annotated("train", labels).items()}
         for labels in (old, new)
     )
-    for one, other in ((before, after), (after, before)):
+    allowed = "Kueue allows this change only while the JobSet is suspended: if it is running, the sync is refused."
+    never = "Kueue never allows to remove label kueue.x-k8s.io/priority-class: the sync is refused."
+    for one, other, removed in ((before, after, False), (after, before, True)):
         (job,) = compare(one, other).jobs
-        assert job.cluster[1:] == (
-            "Kueue allows this change only while the JobSet is suspended: if it is running, the sync is refused.",
-        )
+        assert job.cluster[1:] == (never if removed and key == "priority-class" else allowed,)
+    other = {file: data.replace(b'"1"', b'"2"') for file, data in after.items()}
+    assert compare(after, other).jobs[0].cluster[1:] == (() if key == "priority-class" else (allowed,))
+    paused = {file: data.replace(b'"repl', b'"suspend": true, "repl') for file, data in before.items()}
+    assert "suspended: the sync, which resumes it, is refused" in compare(paused, after).jobs[0].cluster[1]
 
 
-@pytest.mark.parametrize("options", ["Prune=false", "Delete=false"])
+@pytest.mark.parametrize("options", ["Prune=false", "Delete=false", "keep"])
 def test_what_keeps_a_jobset_in_an_application_that_stays(options: str) -> None:
-    before = annotated("train", {"argocd.argoproj.io/sync-options": options})
+    key = "helm.sh/resource-policy" if options == "keep" else "argocd.argoproj.io/sync-options"
+    before = annotated("train", {key: options})
     settings = {"prod": read_settings({"environments": {"prod": {"argocd": {"per": "namespace"}}}}, "prod")}
     (job,) = compare({**before, **jobset("other", {})}, jobset("other", {}), settings).jobs
     assert job.effect.value == ("kept" if options == "Prune=false" else "deleted")

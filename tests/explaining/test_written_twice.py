@@ -48,7 +48,7 @@ spec:
 JOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
-metadata: {name: j}
+metadata: {name: j, labels: {kueue.x-k8s.io/queue-name: q}}
 spec:
   runtimeRef: {name: rt}
   trainer:
@@ -62,7 +62,7 @@ spec:
   - manager: example.com/a
     trainingRuntimeSpec:
       template:
-        metadata: {labels: {team: a}}
+        metadata: {labels: {team: a, kueue.x-k8s.io/queue-name: q}}
         spec:
           replicatedJobs:
           - name: node
@@ -98,6 +98,7 @@ def origins(build: Build, options: Options, job: str, field: str) -> list[str]:
     ("field", "last"),
     [
         ("metadata.labels.team", "patch example.com/a j.yaml:17"),
+        ("metadata.labels['kueue.x-k8s.io/queue-name']", "trainjob j j.yaml:3"),
         ("metadata.labels.tier", "environment patches trainc.yaml:6"),
         (f"{NODE}.template.spec.nodeSelector.zone", "patch example.com/a j.yaml:21"),
         (f"{NODE}.template.spec.priorityClassName", "environment patches trainc.yaml:11"),
@@ -137,3 +138,22 @@ def test_the_last_one_is_the_origin(field: str, last: str) -> None:
 def test_what_a_job_does_not_decide(job: str, field: str, last: str) -> None:
     sources = [source for name in ("jobs", "runtimes") for source in read_tree(ROOT, name).sources]
     assert origins(compile(sources, Options()), Options(), job, field)[0].startswith(last)
+
+
+@pytest.mark.parametrize("part", ["dataset", "model"])
+def test_the_variables_of_each_initializer_are_its_own(part: str) -> None:
+    sources = [source for name in ("jobs", "runtimes") for source in read_tree(ROOT, name).sources]
+    field = f"spec.replicatedJobs[{part}-initializer].template.spec.template.spec.containers[0].env[STORAGE_URI].value"
+    lines = (ROOT / "jobs/team-nlp/llama-1b-alpaca.yaml").read_text(encoding="utf-8").splitlines()
+    line = lines.index(f"    {part}:") + 2
+    found = origins(compile(sources, Options()), Options(), "llama-1b-alpaca", field)
+    assert found[0] == f"trainjob llama-1b-alpaca jobs/team-nlp/llama-1b-alpaca.yaml:{line}"
+
+
+def test_a_plugin_decides_what_a_patch_repeats() -> None:
+    labels = "spec: {template: {metadata: {labels: {scheduling.x-k8s.io/pod-group: j}}, spec: {nodeSelector"
+    job = JOB.replace("spec: {template: {spec: {nodeSelector", labels)
+    runtime = RUNTIME.replace("  template:\n", "  podGroupPolicy: {coscheduling: {}}\n  template:\n", 1)
+    build = compile([Source("rt.yaml", runtime), Source("j.yaml", job)], Options())
+    field = f"{NODE}.template.metadata.labels['scheduling.x-k8s.io/pod-group']"
+    assert origins(build, Options(), "j", field) == ["plugin CoScheduling rt.yaml:6", "patch example.com/a j.yaml:21"]

@@ -95,6 +95,12 @@ def test_a_registry_in_any_spelling_is_replaced(image: str, moved: str) -> None:
     assert rewritten(image, registries) == moved
 
 
+def test_the_longest_of_two_prefixes_in_different_spellings_is_replaced() -> None:
+    registries = {"index.docker.io": "m.io/hub", "docker.io/team": "m.io/team"}
+    assert rewritten("team/x:1", registries) == "m.io/team/x:1"
+    assert rewritten("teams/x:1", registries) == "m.io/hub/teams/x:1"
+
+
 def test_a_pin_changes_nothing_but_images() -> None:
     def without(value: Json) -> Json:
         if isinstance(value, dict):

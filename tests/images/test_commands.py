@@ -304,6 +304,18 @@ def test_links_out_of_the_project_are_not_followed(folder: Path, run: Run, tmp_p
     assert "leads out of the project" in " ".join(result.stderr.split())
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("link", ["build/images", "build/images/small"])
+def test_a_layout_is_not_written_through_a_link_out_of_the_project(run: Run, tmp_path: Path, link: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    Path(link).parent.mkdir(parents=True, exist_ok=True)
+    Path(link).symlink_to(outside)
+    result = run("image", "build")
+    assert (result.exit_code, list(outside.iterdir())) == (2, [])
+    assert "symbolic link that leads out of the project, not followed" in " ".join(result.stderr.split())
+
+
 def test_a_system_with_other_packages_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def made(*_: object) -> Path:
         (tmp_path / "made.tar").write_bytes(tar_of(SYSTEM_FILES))

@@ -96,6 +96,27 @@ def test_the_working_directory_is_not_replaced(root: Path, run: Run, monkeypatch
     assert ". is the working directory: it is not replaced" in result.stderr
 
 
+def test_what_others_have_put_into_a_layout_is_kept(root: Path, run: Run) -> None:
+    assert run("package", "-o", "made").exit_code == 0
+    notes = root / "made/blobs/notes"
+    notes.write_text("mine", encoding="utf-8")
+    assert "made has blobs/notes, which is not part of an image layout" in run("package", "-o", "made").stderr
+    notes.unlink()
+    index = json.loads((root / "made/index.json").read_bytes())
+    index["manifests"] *= 2
+    (root / "made/index.json").write_bytes(canonical(index))
+    assert "made has 2 images: it is not overwritten" in run("package", "-o", "made").stderr
+    (root / "made/index.json").write_bytes(b"{")  # damaged
+    assert run("package", "-o", "made").exit_code == 0
+
+
+def test_a_link_in_the_place_of_a_layout_is_followed(root: Path, run: Run) -> None:
+    (root / "link").symlink_to("made")
+    assert run("package", "-o", "link").exit_code == 0
+    assert (root / "link").is_symlink()
+    assert (root / "made/oci-layout").is_file()
+
+
 def test_an_environment_without_jobs_and_several_environments(root: Path, run: Run) -> None:
     (root / "trainc.yaml").write_text("environments: {prod: {}, test: {jobs: [other/*]}}\n", encoding="utf-8")
     result = run("package")

@@ -484,6 +484,14 @@ DIFFERENCES = (
         finding="VC_TASK_INDEX counts from",
     ),
     Entry(
+        "volcano-world-size",
+        "Job",
+        r"containers\[.*\]\.env\[WORLD_SIZE\]",
+        "`WORLD_SIZE` does not count the pods of tasks beside master and worker",
+        "They have no rank, so the others would wait for them. Volcano v1.10.0 counts them, later releases do not.",
+        finding="WORLD_SIZE does not count",
+    ),
+    Entry(
         "volcano-claims",
         "Job",
         r".*\.volumeMounts\[.*\]",

@@ -42,7 +42,7 @@ def messages(pod: str = "", container: str = "") -> list[str]:
     return [f"{one.severity}: {one.message}" for one in import_documents([Source("old.yaml", text)]).findings]
 
 
-@pytest.mark.parametrize("label", ["training.kubeflow.org/job-name", "pytorch-job-name"])
+@pytest.mark.parametrize("label", ["training.kubeflow.org/job-name", "tf-job-name"])
 def test_a_variable_with_the_name_of_the_job_keeps_it(label: str) -> None:
     field = f"metadata.labels['{label}']"
     found = pod_of(container=f'env: [{{name: JOB, valueFrom: {{fieldRef: {{fieldPath: "{field}"}}}}}}]')
@@ -51,7 +51,24 @@ def test_a_variable_with_the_name_of_the_job_keeps_it(label: str) -> None:
 
 
 def test_a_label_of_the_user_stays() -> None:
-    assert get(pod_of(), "metadata", "labels", "pytorch-job-name") == "mnist"
+    """No operator of today sets it, so what refers to it keeps it, too."""
+    field = "metadata.labels['pytorch-job-name']"
+    env = f'env: [{{name: GROUP, valueFrom: {{fieldRef: {{fieldPath: "{field}"}}}}}}]'
+    spread = "maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {a: b}}"
+    found = pod_of(f"topologySpreadConstraints: [{{{spread}, matchLabelKeys: [pytorch-job-name]}}]", env)
+    assert get(found, "metadata", "labels", "pytorch-job-name") == "mnist"
+    assert get(found, "spec", "topologySpreadConstraints", 0, "matchLabelKeys") == ["pytorch-job-name"]
+    (group,) = [one for one in objects(get(found, "spec", "containers", 0, "env")) if one["name"] == "GROUP"]
+    assert get(group, "valueFrom", "fieldRef", "fieldPath") == field
+
+
+@pytest.mark.parametrize(
+    "label", ["scheduling.volcano.sh/queue-name", "volcano.sh/queue-name", "training.kubeflow.org/team"]
+)
+def test_a_label_or_annotation_that_the_user_sets_is_no_use_of_one(label: str) -> None:
+    text = JOB.format(pod="{}", container="").replace("          {}\n", "").replace("{pytorch-job-name:", f"{{{label}:")
+    for source in (text, text.replace("labels:", "annotations:")):
+        assert not has_errors(import_documents([Source("old.yaml", source)]).findings)
 
 
 def test_a_topology_spreads_the_pods_of_one_job() -> None:
@@ -148,6 +165,16 @@ def test_a_sidecar_has_each_variable_once() -> None:
     assert "RANK is left out: the operator replaces its value" in [one.message for one in result.findings]
     build = compile([Source(file.path, file.text) for file in result.files], Options())
     assert not has_errors(build.findings)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_one_pod_of_xgboost_keeps_a_variable_of_workers(workers: int) -> None:
+    text = OTHER.format(
+        kind="XGBoost", field="xgb", role="Master", container="xgboost", variable="WORKER_PORT", beside="WORKER_ADDRS"
+    )
+    result = import_documents([Source("old.yaml", text + "    Worker: *pods\n" * workers)])
+    assert not has_errors(result.findings)
+    assert sum(file.text.count("value: x") for file in result.files) == (0 if workers else 2)
 
 
 @pytest.mark.parametrize("kind", ["PyTorchJob", "Job"])

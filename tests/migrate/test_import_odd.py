@@ -143,11 +143,53 @@ def test_options_of_plugins_are_those_of_go(value: str) -> None:
     assert any("NetworkPolicy" in one for one in messages(text)) != is_true
 
 
+@pytest.mark.parametrize(("kind", "count"), [("labels", 1), ("annotations", 0)])
+def test_labels_that_volcano_does_not_copy_to_pods_are_reported(kind: str, count: int) -> None:
+    metadata = f"{{name: relay, {kind}: {{volcano.sh/preemptable: 'true', volcano.sh/revocable-zone: rz1}}}}"
+    found = messages(VOLCANO.replace("metadata: {name: relay}", f"metadata: {metadata}"))
+    assert sum("volcano.sh/revocable-zone has no effect" in one for one in found) == count
+    assert not any("preemptable" in one for one in found)
+
+
+def test_a_switch_does_not_take_the_next_argument() -> None:
+    plugins = "  plugins: {svc: [--inject-hosts-env, 'false', --disable-network-policy]}\n"
+    text = VOLCANO.replace("relay-worker-0", "a").replace("  tasks:", f"{plugins}  tasks:")
+    assert "VC_WORKER_HOSTS" in "".join(files(text).values())
+    assert any("NetworkPolicy" in one for one in messages(text))  # Go stops at 'false'
+
+
+@pytest.mark.parametrize("port", ["--port=abc", "--port", "--port=", "--port=0x10", "--port=022"])
+@pytest.mark.parametrize("plugin", ["pytorch", "mpi"])
+def test_a_port_of_a_plugin_is_a_number(plugin: str, port: str) -> None:
+    text = VOLCANO.replace("relay-worker-0", "a").replace("  tasks:", f"  plugins: {{{plugin}: ['{port}']}}\n  tasks:")
+    assert "port must be the number of a port" in messages(text)
+
+
 @pytest.mark.parametrize("plugin", ["ssh", "mpi"])
 def test_keys_beside_the_plugin_pytorch_are_not_dropped(plugin: str) -> None:
     plugins = f"  plugins: {{pytorch: [], {plugin}: []}}\n"
     text = VOLCANO.replace("relay-worker-0", "a").replace("  tasks:", f"{plugins}  tasks:")
     assert "Trainer makes ssh keys for a launcher and its workers only" in messages(text)
+
+
+@pytest.mark.parametrize(
+    ("command", "has_others"),
+    [
+        ("[bash, -lc, exec torchrun t.py]", False),
+        (r'[sh, -ec, "cd /w && pip install a\nA=b torchrun \\\n t.py 2>&1 | tee log"]', False),
+        ("[python3, -m, torch.distributed.run, t.py]", False),
+        ("[sh, -c, bash prepare.sh && torchrun t.py]", True),
+        ("[sh, -c, torchrun --version; accelerate launch t.py]", True),
+        ("[sh, -c, 'echo `./prepare`; torchrun t.py']", True),
+        ("[bash, run.sh, -c, torchrun]", True),
+        ("[sh, -c, './run \"$@\"', --, torchrun, t.py]", True),
+        ("[torchrun, t.py], lifecycle: {preStop: {exec: {command: [save.sh]}}}", True),
+        ("[torchrun, t.py], livenessProbe: {httpGet: {port: 80}}", False),
+    ],
+)
+def test_programs_beside_torchrun_get_the_variables_of_the_operator(command: str, *, has_others: bool) -> None:
+    found = files(JOB.format(name="a", more="").replace("[torchrun, --nproc-per-node=1]", command))
+    assert ("runtimes/torch-env.yaml" in found) == has_others
 
 
 @pytest.mark.parametrize("count", ['"3"', "-1", "1.5", "true", "100001", "1000000000000"])
@@ -161,10 +203,24 @@ def test_a_container_without_an_image_gets_none() -> None:
     assert "image" not in "".join(found.values())
 
 
-def test_items_that_are_no_mappings_are_passed_over() -> None:
-    ports = ", ports: [0, {containerPort: 80}], env: [1]"
-    text = JOB.format(name="a", more="").replace("=1]", f"=1]{ports}")
-    assert list(files(text)) == ["jobs/default/a.yaml", "runtimes/torch.yaml"]
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("image:", "ports: [8080], image:", "ports[0] must be a mapping"),
+        ("image:", "ports: [{containerPort: 80}, null], image:", "ports[1] must be a mapping"),
+        ("image:", "env: a, image:", "env must be a list"),
+        ("containers: [", "containers: [{name: b, ports: [80, 81]}, ", "ports[0] must be a mapping"),
+        ("containers: [", "initContainers: [{name: b, ports: [80, 81]}], containers: [", "ports[0] must be a mapping"),
+        ("containers: [", "initContainers: true, containers: [", "initContainers must be a list"),
+        ("containers: [", "initContainers: [null], containers: [", "initContainers[0] must be a mapping"),
+        ("spec: {restart", "metadata: {labels: 1}, spec: {restart", "labels must be a mapping"),
+    ],
+)
+def test_lists_and_mappings_of_a_template_have_their_type(old: str, new: str, message: str) -> None:
+    template = VOLCANO.partition("template: ")[2].replace(old, new)
+    pytorch = JOB.format(name="a", more="").partition("&pod")[0] + template
+    assert message in messages(VOLCANO.partition("template: ")[0] + "template: " + template)
+    assert message in messages(pytorch)
 
 
 def test_a_byte_order_mark_is_kept_where_a_file_is_edited_only() -> None:
@@ -231,6 +287,22 @@ def test_keys_of_json_stay_strings() -> None:
     (job,) = files(json.dumps(document.data)).values()
     (again,), findings = load(Source("", job))
     assert (get(again.data, "metadata", "labels"), findings) == ({"on": "yes"}, ())
+
+
+@pytest.mark.parametrize("text", ["\U0001f600 \u0085 \u2028 x", "\U0001f600\x7f", "\U0001f600\ufffe", f"x{'y' * 1100}"])
+@pytest.mark.parametrize("is_ascii", [True, False])
+def test_texts_and_keys_of_json_are_not_read_as_yaml(text: str, *, is_ascii: bool) -> None:
+    (document,), _ = load(Source("", JOB.format(name="a", more="")))
+    annotations = {text: text}
+    data = {**document.data, "metadata": {"name": "a", "annotations": annotations}}
+    (job,) = files(json.dumps(data, ensure_ascii=is_ascii)).values()
+    assert get(load(Source("", job))[0][0].data, "metadata", "annotations") == annotations
+
+
+@pytest.mark.parametrize("text", ["2001-02-30", "2001-12-14 25:59:43", "2001-12-14 21:59:43 -99"])
+def test_a_date_that_does_not_exist_is_a_text(text: str) -> None:
+    (job,) = files(JOB.format(name=f"a, annotations: {{a: {text}}}", more="")).values()
+    assert get(load(Source("", job))[0][0].data, "metadata", "annotations", "a") == text
 
 
 def test_a_comment_does_not_become_a_part_of_a_string() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import builders
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import JsonObject, get
@@ -34,6 +36,7 @@ def errors(build: Build) -> list[str]:
 
 
 QUEUE = ", labels: {kueue.x-k8s.io/queue-name: q, kueue.x-k8s.io/priority-class: high, team: a}"
+RESERVED = ", labels: {kueue.x-k8s.io/prebuilt-workload-name: w}"
 
 
 def test_suspend_is_written_only_where_it_is_true() -> None:
@@ -46,12 +49,14 @@ def test_suspend_is_written_only_where_it_is_true() -> None:
 def test_kueues_labels_are_copied_and_no_others() -> None:
     labels = get(jobset(made(job(metadata=QUEUE))), "metadata", "labels")
     assert labels == {"kueue.x-k8s.io/queue-name": "q", "kueue.x-k8s.io/priority-class": "high"}
+    reserved = get(jobset(made(job(metadata=RESERVED))), "metadata", "labels")
+    assert reserved == {"kueue.x-k8s.io/prebuilt-workload-name": "w"}
     faithful = made(job(metadata=QUEUE, runtime="rt"), runtime("rt", "i:1"), faithful=True)
     assert get(jobset(faithful), "metadata", "labels") is None
 
 
-def test_parameters_of_provisioning_requests_are_copied() -> None:
-    key = "provreq.kueue.x-k8s.io/maxRunDurationSeconds"
+@pytest.mark.parametrize("key", ["provreq.kueue.x-k8s.io/maxRunDurationSeconds", "kueue.x-k8s.io/admission-gated-by"])
+def test_kueues_annotations_are_copied(key: str) -> None:
     metadata = f", annotations: {{{key}: '600', note: x}}"
     assert get(jobset(made(job(metadata=metadata))), "metadata", "annotations") == {key: "600"}
 

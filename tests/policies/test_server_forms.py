@@ -11,7 +11,7 @@ from test_created_pods import without
 
 from oracle import celrunner, serverforms
 from trainc.admission.companions import admit_object
-from trainc.basics.jsonvalues import Path, get
+from trainc.basics.jsonvalues import Path
 from trainc.checks.server_forms import server_form
 from trainc.findings import has_errors
 from trainc.inputs.source import Document, Source
@@ -54,16 +54,12 @@ def test_what_only_a_cluster_knows() -> None:
     assert unknown == (("spec", "storageClassName"), ("spec", "volumeName"))
 
 
-def test_the_webhook_of_trainer_encodes_a_trainjob_with_patches_anew() -> None:
-    spec: dict[str, Any] = {"trainer": {"resourcesPerNode": {"limits": {"memory": "65536Mi"}}}}
-    job: dict[str, Any] = {"apiVersion": TRAINER_API, "kind": "TrainJob", "metadata": {"name": "a"}, "spec": spec}
-    assert server_form(job) == (job, ())
+def test_the_time_of_a_runtime_patch() -> None:
     timed = {"manager": "example.com/b", "time": "2026-01-01T00:00:00Z"}
-    spec["runtimePatches"] = [{"manager": "example.com/a"}, timed]
-    data, unknown = server_form(job)
-    assert get(data, "spec", "trainer") == {"resourcesPerNode": {"limits": {"memory": "64Gi"}}}
-    assert unknown == (("spec", "runtimePatches", 0, "time"),)
-    assert server_form(job, created=False) == (data, ())
+    spec = {"runtimePatches": [{"manager": "example.com/a"}, timed]}
+    job: dict[str, Any] = {"apiVersion": TRAINER_API, "kind": "TrainJob", "metadata": {"name": "a"}, "spec": spec}
+    assert server_form(job) == (job, (("spec", "runtimePatches", 0, "time"),))
+    assert server_form(job, created=False) == (job, ())
 
 
 def test_not_decodable() -> None:

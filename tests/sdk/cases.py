@@ -1,6 +1,6 @@
 """GitTrainerClient, compared with what the SDK itself sends to an API server. See test_sdk.py, which runs this file."""
 
-# ruff: noqa: T201, W291
+# ruff: noqa: T201, W291, W293
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import io
 import json
 import linecache
 import os
+import pickle
 import re
 import subprocess
+import sys
+import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +43,7 @@ from kubeflow.trainer.backends.kubernetes.backend import KubernetesBackend
 from kubernetes.client import ApiException
 
 from gitrepo import commit
-from trainc.checks.functions import mistakes, quoted, read_script
+from trainc.checks.functions import Script, mistakes, quoted, read_script
 from trainc.documents.load import load
 from trainc.inputs.source import Source
 from trainc.kube.quantity import from_json
@@ -287,6 +290,20 @@ def blanks() -> None:
 b""")
 
 
+def nested() -> Callable[[], None]:
+    def prompt() -> None:
+        text = f"""
+        The indentation of a text,  
+        
+and a line of blanks, are parts of the text: {1 + 1}
+"""
+        print(text)
+
+    # A comment may have less indentation.
+
+    return prompt
+
+
 def run(script: str, folder: Path) -> str:
     """Return the Python file that a container with this script runs."""
     program = folder / "torchrun"
@@ -320,6 +337,20 @@ def test_a_function_reaches_python_byte_for_byte(
     script = read_script(theirs)
     assert script is not None
     assert (("TC060" in {mistake.code for mistake in mistakes(script)}), script.text == ours) == (changes, not changes)
+
+
+def test_a_text_reaches_python_byte_for_byte(
+    client: GitTrainerClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    function = nested()
+    function()
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[2] == " " * 8
+    script = written(client, name="mnist", trainer=CustomTrainer(function))["spec"]["trainer"]["command"][-1]
+    code = run(script, tmp_path)
+    assert code.startswith("def prompt() -> None:\n    text = f")
+    exec(code, {})
+    assert capsys.readouterr().out == shown
 
 
 def test_what_bash_changes_is_found(tmp_path: Path) -> None:
@@ -399,6 +430,74 @@ tests/sdk/cases.py:{line}:22: error[TC061]: the function does not define 'np': {
     )
 
 
+def id() -> None:  # noqa: A001 - what the next function reads
+    """Replace a builtin of Python."""
+
+
+def reader(max: int) -> Callable[[], None]:  # noqa: A002
+    def read() -> None:
+        print(id, max, min, __name__)
+
+    return read
+
+
+def test_a_builtin_that_the_module_replaces_is_a_warning(client: GitTrainerClient) -> None:
+    with pytest.warns(FindingsWarning) as caught:
+        client.train(name="mnist", trainer=CustomTrainer(reader(1), image=IMAGE))
+    found = re.findall(r"warning\[TC061\]: (.*)", str(caught[0].message))
+    rule = "only its own source reaches the pod"
+    assert found == [
+        f"the function does not define '{name}', so it gets Python's {name}: {rule}" for name in ("id", "max")
+    ]
+
+
+def code_of(body: str) -> Script:
+    return Script("", f"def train():\n    {body}\n\ntrain()", "train.py", "python", quoted=True)
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ("class A:\n        size: Size = 1", ["Size"]),
+        ("size: Size = 1\n    class A:\n        def method(self) -> None:\n            self.size: Size = 1", []),
+        ("text = ''\n    return text" + ".strip()" * 200, []),
+        ("text = " + " + ".join(["''"] * 900), []),
+    ],
+)
+def test_names_that_python_would_not_find_are_found(body: str, names: list[str]) -> None:
+    assert [(mistake.code, mistake.found) for mistake in mistakes(code_of(body))] == [("TC061", name) for name in names]
+
+
+def test_builtins_of_notebooks_are_not_those_of_python() -> None:
+    program = """
+import builtins
+builtins.display = builtins.get_ipython = print  # as IPython does
+del builtins.exit
+from trainc.checks.functions import Script, mistakes
+code = "def train():\\n    display(get_ipython())\\n    exit(len([]))\\n\\ntrain()"
+print(*(mistake.found for mistake in mistakes(Script("", code, "train.py", "python"))))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert sorted(done.stdout.split()) == ["display", "get_ipython"]
+
+
+def test_severities_apply_to_functions(client: GitTrainerClient, root: Path) -> None:
+    settings = "environments: {prod: {}}\nseverities: {TC061: %s}\n"
+    trainer = CustomTrainer(undefined, {"path": "data"}, image=IMAGE)
+    assert "error[TC061]" in refusal(client, trainer=trainer)
+    (root / "trainc.yaml").write_text(settings % "warning", encoding="utf-8")
+    with pytest.warns(FindingsWarning, match=r"warning\[TC061\]: the function does not define 'np'"):
+        client.train(name="mnist", trainer=trainer)
+    (root / "trainc.yaml").write_text(settings % "ignore", encoding="utf-8")
+    client.train(name="mnist", trainer=trainer)
+
+
+def test_a_script_of_the_sdk_in_a_command_has_its_warnings(client: GitTrainerClient) -> None:
+    script = sent(trainer=CustomTrainer(dollars))["spec"]["trainer"]["command"]
+    with pytest.warns(FindingsWarning, match="TC060"):
+        client.train(name="mnist", trainer=CONTAINER, options=[options.TrainerCommand(script)])
+
+
 def test_errors_of_the_compiler_are_raised(client: GitTrainerClient, root: Path) -> None:
     text = refusal(client, trainer=CONTAINER, options=[options.RuntimePatch(), options.RuntimePatch()])
     assert text.splitlines()[2].startswith("jobs/team-a/mnist.yaml:")
@@ -443,10 +542,11 @@ def test_a_token_is_refused_and_the_advice_works(client: GitTrainerClient) -> No
 
 def test_a_token_in_func_args_is_refused(client: GitTrainerClient) -> None:
     for token in (TOKEN, "hunter2222"):
-        trainer = CustomTrainer(train_mnist, {"epochs": 1, "token": token})
-        text = refusal(client, trainer=trainer)
-        assert "error[TC411]" in text
-        assert token not in text
+        for epochs in (1, object()):
+            trainer = CustomTrainer(train_mnist, {"epochs": epochs, "token": token})
+            text = refusal(client, trainer=trainer)
+            assert "error[TC411]" in text
+            assert token not in text
 
 
 def log_in() -> None:
@@ -517,6 +617,76 @@ def test_a_cell_may_run_again(client: GitTrainerClient, root: Path) -> None:
         client.train(name="broken", trainer=CONTAINER)
     with pytest.raises(RuntimeError, match=r"moved\.yaml has other documents, too: delete TrainJob 'other' there"):
         client.delete_job("other")
+
+
+def test_a_document_that_cannot_be_read_is_kept(client: GitTrainerClient, root: Path) -> None:
+    client.train(name="mnist", trainer=CONTAINER)
+    path = root / "jobs" / "team-a" / "mnist.yaml"
+    text = path.read_text(encoding="utf-8") + "---\na: [\n"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(FileExistsError, match="has other documents: change TrainJob 'mnist' there"):
+        client.train(name="mnist", trainer=CustomTrainer(train_mnist), replace=True)
+    with pytest.raises(RuntimeError, match="has other documents, too: delete TrainJob 'mnist' there"):
+        client.delete_job("mnist")
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_line_ends_of_windows_do_not_make_a_file_one_of_a_person(client: GitTrainerClient, root: Path) -> None:
+    client.train(name="mnist", trainer=CONTAINER)
+    path = root / "jobs" / "team-a" / "mnist.yaml"
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"\n", b"\r\n"))
+    client.train(name="mnist", trainer=CONTAINER)
+    assert path.read_bytes() == data
+
+
+def test_options_may_come_from_an_iterator(client: GitTrainerClient) -> None:
+    labels = options.Labels({"example.com/team": "a"})
+    assert written(client, name="mnist", trainer=CONTAINER, options=iter([labels]))["metadata"]["labels"]
+
+
+def test_options_and_threads_may_call_train(client: GitTrainerClient) -> None:
+    def inner(*arguments: object) -> None:
+        thread = threading.Thread(target=client.train, kwargs={"name": "inner", "trainer": CONTAINER})
+        thread.start()
+        thread.join()
+
+    assert written(client, name="outer", options=[inner])["metadata"]["name"] == "outer"
+    assert [job.name for job in client.list_jobs()] == ["inner", "outer"]
+
+
+def test_many_threads_may_begin_at_once(root: Path) -> None:
+    program = """
+import sys, threading
+from trainc.sdk import GitTrainerClient
+client, barrier = GitTrainerClient(namespace="team-a"), threading.Barrier(8)
+sys.setswitchinterval(1e-6)
+def train(number):
+    barrier.wait()
+    client.train(name=f"job-{number}")
+threads = [threading.Thread(target=train, args=(number,)) for number in range(8)]
+for thread in threads:
+    thread.start()
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], cwd=root, check=True)
+    assert len([*(root / "jobs" / "team-a").iterdir()]) == 8
+
+
+def test_an_error_can_be_passed_between_processes(client: GitTrainerClient) -> None:
+    with pytest.raises(FindingsError) as caught:
+        client.train(name="mnist", trainer=CustomTrainerContainer(IMAGE, num_nodes=-1))
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert (str(error), len(error.findings)) == (str(caught.value), 1)
+
+
+def test_a_repository_that_git_does_not_read_is_an_error(
+    client: GitTrainerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subprocess.run(["git", "init", "-q"], check=True)
+    client.train(name="mnist", trainer=CONTAINER)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(Exception, match="git not found on PATH"):
+        client.train(name="other", trainer=CONTAINER)
 
 
 def test_nothing_is_written_through_a_link_out_of_the_project(client: GitTrainerClient, root: Path) -> None:
@@ -643,6 +813,9 @@ def test_the_rest_names_the_command_that_asks_the_cluster(client: GitTrainerClie
         f"{pods.format('ranks', 'node', 1)} -c node --tail=-1": lambda: client.get_job_logs("ranks", "node-2"),
         f"{pods.format('mnist', 'model-initializer', 0)} -c model-initializer --tail=-1": lambda: client.get_job_logs(
             "mnist", step="model-initializer"
+        ),
+        f"{pods.format('mnist', 'data-v2', 0)} -c data-v2 --tail=-1": lambda: client.get_job_logs(
+            "mnist", step="data-v2"
         ),
         "only the cluster has events: kubectl -n team-a describe pods -l jobset.sigs.k8s.io/jobset-name=mnist": (
             lambda: client.get_job_events("mnist")

@@ -10,9 +10,10 @@ import msgspec
 from msgspec.structs import replace
 
 from trainc.admission.jobset import default
+from trainc.admission.update import rewritten
 from trainc.basics.differences import same
 from trainc.basics.jsonvalues import JsonObject, Path, existing, get, put
-from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, classify
+from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, TRAINJOB, classify
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.options import Revision
@@ -187,16 +188,18 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
 def as_stored(resource: Resource, old: Document, *, created: bool = False) -> JsonObject | Finding:
     """Return an old object as a cluster stores it, or a note (TC018) if no cluster could.
 
-    ``created``: it has passed JobSet's mutating webhook.
+    ``created``: it has passed JobSet's mutating webhook. A TrainJob has passed Trainer's.
     """
     result = admit(resource, standard(old.data))
     violations = result.violations
-    if created and not violations:
-        try:
+    try:
+        if created and not violations:
             result = admit(resource, default(result.data))
-        except GoDecodeError as error:
-            return broken(old, error.path, error.message)
-        violations = result.violations
+            violations = result.violations
+        elif old.data["kind"] == TRAINJOB and not violations:
+            return rewritten(result.data)
+    except GoDecodeError as error:
+        return broken(old, error.path, error.message)
     wrong = next((violation for violation in violations if violation.decode or violation.blocking), None)
     if wrong is None:
         return result.data

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.admission.rules import BrokenRule, failures
+from trainc.admission.update import rewritten
 from trainc.basics.jsonvalues import Path, dotted, existing, get
 from trainc.basics.regex import lazy
 from trainc.cel.declarations import base
@@ -49,7 +50,7 @@ class Admitted(Struct, frozen=True):
 
 
 def admit_document(document: Document, stage: str, webhook: str, *, faithful: bool) -> Admitted:
-    """Prune, default and validate a document.
+    """Prune, default and validate a document, as Trainer's mutating webhook leaves it.
 
     ``stage`` and ``webhook`` name the stages at which schema and decoding into Go's types fail.
     """
@@ -66,6 +67,7 @@ def admit_document(document: Document, stage: str, webhook: str, *, faithful: bo
     if not result.violations:
         try:
             decode(result.data, TYPES[kind])
+            stored = replace(stored, data=rewritten(result.data)) if kind == TRAINJOB else stored
         except GoDecodeError as error:
             value, message = str(get(stored.data, *error.path)), f"cannot be decoded: {error.message}"
             where = stored, error.path, message

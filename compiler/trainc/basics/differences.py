@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import msgspec
 
-from trainc.basics.jsonvalues import Json, Path, as_object, get, replaced
-from trainc.basics.memo import remembering
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, mapped, replaced
+from trainc.basics.memo import keeping
+from trainc.basics.regex import lazy
 
-KEYS = ("name", "mountPath", "containerPort", "key", "manager")
-"""The keys of list items, in order of preference."""
+KEYS = ("mountPath", "containerPort", "name", "key", "manager")
+"""The keys of list items, in order of preference: a volume may have several mounts, and a mount has a name, too."""
+
+_SHORT: Final = 8
+"""The most items of a list that is searched without an index."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -75,6 +80,40 @@ def undone(data: Json, change: Change) -> Json:
 def is_key(path: Path) -> bool:
     """Return whether a path leads to the key of a list item, which only says which item is meant."""
     return len(path) > 1 and path[-1] in KEYS and isinstance(path[-2], int)
+
+
+_AMOUNT: Final = lazy(r"[-+]?[0-9.]+(?:[numkMGTPE]i?|[eE][-+]?[0-9]+)?")
+_OTHER_AMOUNTS: Final = ("7919", "7907")
+
+
+def other(value: Json) -> Json:
+    """Return a scalar of the same kind that is not equal; None for None."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value - 1 if value > 1 else value + 1
+    if isinstance(value, str) and _AMOUNT.fullmatch(value):
+        return _OTHER_AMOUNTS[value == _OTHER_AMOUNTS[0]]
+    return f"{value}x" if isinstance(value, str) else value
+
+
+_IDENTITY: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
+
+
+def varied_object(data: JsonObject) -> JsonObject:
+    """Return an object with other values, except for those that identify it or the items of its lists."""
+    return as_object(mapped(data, lambda path, value: value if _identifies(path) else other(value)))
+
+
+def is_set(varied: Json, data: Json, path: Path) -> bool:
+    """Return whether a function sets a value of its result, whatever it was: it is the same in that of varied data."""
+    value = get(data, *path)
+    leaf = value is not None and not isinstance(value, dict | list)
+    return leaf and not _identifies(path) and get(varied, *path) == value
+
+
+def _identifies(path: Path) -> bool:
+    return path in _IDENTITY or is_key(path)
 
 
 def common_start(one: Sequence[object], other: Sequence[object]) -> int:
@@ -143,18 +182,35 @@ def key_of(item: Json) -> tuple[str, Json] | None:
     return None
 
 
-def _place_key(item: Json) -> tuple[str, Json] | None:
-    """Return what identifies a list item: its key, or for a scalar itself; None for other values."""
-    return key_of(item) or (None if isinstance(item, dict | list) else ("", item))
+def place_of(items: Sequence[Json], item: Json, index: int) -> int | None:
+    """Return the index of the item that became, or was merged into, an item that is now at ``index``; None if none did.
+
+    It is one with the same key. Without a key it is one with the same content, or has the same scalars and place.
+    """
+    place = _place(item)
+    at_index = items[index] if index < len(items) else None
+    if index < len(items) and _place(at_index) == place:
+        return index
+    places = (_kept_places if len(items) > _SHORT else _first_places)(items)
+    if place in places:
+        return places[place]
+    if not isinstance(item, dict) or not isinstance(at_index, dict) or key_of(item) or key_of(at_index):
+        return None
+    same_scalars = all(item.get(key) == value for key, value in at_index.items() if not isinstance(value, dict | list))
+    return index if same_scalars else None
 
 
-def _first_places(items: list[Json]) -> dict[tuple[str, Json], int]:
-    """Return the index of the first of the items that have the same key, by key."""
-    keys = ((_place_key(items[index]), index) for index in range(len(items) - 1, -1, -1))
-    return {key: index for key, index in keys if key is not None}
+def _place(item: Json) -> tuple[str, Json | bytes]:
+    """Return what identifies a list item: its key, or else its content."""
+    return key_of(item) or ("", msgspec.json.encode(item, order="sorted"))
 
 
-_places = remembering(_first_places)
+def _first_places(items: Sequence[Json]) -> dict[tuple[str, Json | bytes], int]:
+    """Return the index of the first of the items that are identified alike."""
+    return {_place(items[index]): index for index in range(len(items) - 1, -1, -1)}
+
+
+_kept_places = keeping(_first_places)
 
 
 def counterpart(value: Json, root: Json, path: Path) -> Path:
@@ -167,11 +223,8 @@ def counterpart(value: Json, root: Json, path: Path) -> Path:
             root, value = root.get(step), value[step]
             out.append(step)
         elif isinstance(root, list) and isinstance(step, int) and isinstance(value, list):
-            root = root[step]
-            if (key := _place_key(root)) is not None:
-                at = _places(value).get(key)
-            else:
-                at = value.index(root) if root in value else None
+            root = get(root, step)
+            at = place_of(value, root, step)
             if at is None:
                 break
             value = value[at]

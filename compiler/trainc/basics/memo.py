@@ -1,11 +1,33 @@
-"""Caches of pure functions: by argument, or by the identity of values that many jobs share."""
+"""Caches of pure functions: by argument, or by the identity of values that many jobs share.
+
+They are filled without locks, so only one thread compiles at a time: see ``exclusive``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Generic, TypeVar
+from functools import wraps
+from threading import RLock
+from typing import Any, Final, Generic, ParamSpec, TypeVar
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+_LOCK: Final = RLock()
+
+
+def exclusive(function: Callable[P, T]) -> Callable[P, T]:
+    """Return a function that waits while another thread is in any of these functions.
+
+    Functions that programs call need this. It costs no time: Python runs one thread at a time anyway.
+    """
+
+    @wraps(function)
+    def locked(*args: P.args, **kwargs: P.kwargs) -> T:
+        with _LOCK:
+            return function(*args, **kwargs)
+
+    return locked
 
 
 class Once(Generic[T]):
@@ -21,8 +43,9 @@ class Once(Generic[T]):
 
     def __call__(self) -> T:
         """Return the result of the function."""
-        if self._make is not None:
-            self._made = self._make()
+        make = self._make  # once: another thread may have called it meanwhile
+        if make is not None:
+            self._made = make()
             self._make = None
         return self._made
 
@@ -117,3 +140,20 @@ def remembering(make: Callable[[Any], T], *, lasts: bool = False) -> Callable[[A
         return found
 
     return remembered
+
+
+def keeping(make: Callable[[Any], T], size: int = 64) -> Callable[[Any], T]:
+    """Return a function of one argument that keeps its results for the latest arguments, by their identity.
+
+    It keeps the arguments, too, so that no other one has the same id. They must never change in place.
+    """
+    kept: dict[int, tuple[Any, T]] = {}
+
+    def found(value: Any) -> T:
+        if (result := kept.get(id(value))) is None:
+            if len(kept) >= size:
+                del kept[next(iter(kept))]
+            result = kept[id(value)] = value, make(value)
+        return result[1]
+
+    return found

@@ -17,7 +17,7 @@ from trainc.gitops.argocd import Tree as Environment
 from trainc.gitops.flux import kustomization_name
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
-from trainc.upstream import KUEUE_LABELS, RUN
+from trainc.upstream import KUEUE_LABELS, PRIORITY_LABEL, RUN
 
 FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
@@ -60,12 +60,14 @@ def keeping(settings: Settings, *, last: bool) -> frozenset[str]:
     """Return the options of an object that stays in the cluster after its file is removed.
 
     ``last``: Argo CD deletes the application, too, and reads Delete; otherwise it prunes the object, and reads Prune
-    (Argo CD 3.5 shouldBeDeleted in controller/appcontroller.go). With confirm, it waits until somebody confirms.
+    (Argo CD 3.5 shouldBeDeleted in controller/appcontroller.go). With confirm, it waits until somebody confirms. Helm's
+    annotation is Delete=false.
     """
     if settings.target == FLUX:
         return frozenset((f"{_FLUX}prune disabled",))
     option = f"{_SYNC} {'Delete' if last else 'Prune'}"
-    return frozenset((f"{option}=false", f"{option}=confirm", "helm.sh/resource-policy keep"))
+    of_helm = ("helm.sh/resource-policy keep",) if last else ()
+    return frozenset((f"{option}=false", f"{option}=confirm", *of_helm))
 
 
 def sentences(
@@ -259,10 +261,21 @@ def _changed_options(change: ObjectChange) -> tuple[frozenset[str], frozenset[st
     return before - after, after - before
 
 
-def _concerns_kueue(change: ObjectChange) -> bool:
-    """Return whether a JobSet gets, loses or changes a label that Kueue's webhook fixes while it is not suspended."""
-    labels = [as_object(side["labels"]) for side in _changed_metadata(change)]
-    return change.kind == "JobSet" and any(label in side for side in labels for label in KUEUE_LABELS)
+def _of_kueue(job: JobChange, change: ObjectChange) -> Iterator[str]:
+    """Yield a sentence if Kueue's webhook may refuse a change of a JobSet's labels.
+
+    Source: Kueue v0.17.0 pkg/controller/jobframework/validation.go ValidateJobOnUpdate.
+    """
+    before, after = (as_object(side["labels"]) for side in _changed_metadata(change))
+    labels = {label for label in KUEUE_LABELS if label in before or label in after}
+    if change.kind != "JobSet" or not labels:
+        return
+    if PRIORITY_LABEL in before and PRIORITY_LABEL not in after:
+        yield f"Kueue never allows to remove label {PRIORITY_LABEL}: the sync is refused."
+    elif any(each.what == "suspended" and each.new != "yes" for each in job.properties):
+        yield "Kueue allows this change only while the JobSet is suspended: the sync, which resumes it, is refused."
+    elif labels != {PRIORITY_LABEL} or PRIORITY_LABEL not in before:  # its value may always change
+        yield "Kueue allows this change only while the JobSet is suspended: if it is running, the sync is refused."
 
 
 def _rerun(job: JobChange, settings: Settings) -> Iterator[str]:
@@ -274,6 +287,10 @@ def _rerun(job: JobChange, settings: Settings) -> Iterator[str]:
 def _removed(job: JobChange, settings: Settings) -> str:
     is_flux = settings.target == FLUX
     keep = job.last and (settings.flux.on_delete if is_flux else settings.argocd.on_delete) == "keep"
+    if is_flux and job.last and not keep and not settings.flux.write:  # render removes no Kustomization
+        what = f"JobSet {job.old_name} stays, and a running job continues," if job.old_name else "The objects stay"
+        name = application(job.renamed_from or job.directory, settings)
+        return f"Without flux.write, nothing deletes Kustomization {name}. {what} until you do."
     if not job.old_name:
         stay, gone = "With onDelete: keep, the objects stay in the cluster.", "The objects are removed"
         return stay if keep else f"{gone}; pods that still need them will fail."
@@ -316,8 +333,8 @@ _PROTECTION: Final = ("is no longer protected from deletion: it loses", "is now 
 def _of_objects(job: JobChange) -> Iterator[str]:
     """Yield sentences about the queue, Jobs that get another name, and ConfigMaps and claims."""
     is_updated = job.effect is Effect.UPDATED
-    if is_updated and any(map(_concerns_kueue, job.objects)):
-        yield "Kueue allows this change only while the JobSet is suspended: if it is running, the sync is refused."
+    for change in job.objects if is_updated else ():
+        yield from _of_kueue(job, change)
     for change in job.objects:
         for options, text in zip(_changed_options(change), _PROTECTION, strict=True):
             if found := sorted(option.rpartition(" ")[2] for option in options & _SAFEGUARDS):

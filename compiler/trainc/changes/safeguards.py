@@ -31,7 +31,7 @@ from trainc.findings.severities import IGNORE, KEY, locked, rank
 from trainc.findings.severities import read as read_levels
 from trainc.findings.suppression import WORD, Suppressions
 from trainc.gitops.argocd import DEFAULT, IN_CLUSTER, IN_CLUSTER_NAME
-from trainc.gitops.images import prefixes
+from trainc.gitops.images import Starts
 from trainc.gitops.naming import MODE
 from trainc.inputs.imagelock import prefix_spelt_out
 from trainc.inputs.options import Revision
@@ -212,9 +212,10 @@ def _severities(before: Json, after: Json) -> Weaker:
 def _settings(before: Revision, after: Revision) -> Weaker:
     if get(before.config, "policies", "pods") is True and get(after.config, "policies", "pods") is not True:
         yield ("policies", "pods"), "policies no longer evaluated on pods"
-    required = {prefix_spelt_out(str(prefix)) for prefix in as_list(get(after.config, "lock", "required"))}
+    wanted = map(str, as_list(get(after.config, "lock", "required")))
+    required = Starts((prefix_spelt_out(prefix), prefix) for prefix in wanted)
     for prefix in as_list(get(before.config, "lock", "required")):
-        if required.isdisjoint(prefixes(prefix_spelt_out(str(prefix)))):
+        if not any(True for _ in required.of(prefix_spelt_out(str(prefix)))):
             yield ("lock", "required"), f"images of {prefix} no longer have to be locked"
     known = {*unmanaged(before.config)}
     for path in unmanaged(after.config):
@@ -356,7 +357,7 @@ def _origin(settings: Settings) -> Mapping[tuple[str, ...], str]:
 def _restarting(before: Revision, after: Revision, config: Document) -> Iterator[Finding]:
     """Yield a finding for each setting with which Argo CD or Flux deploys all jobs of an environment anew."""
     current = {name: read_settings(after.config, name) for name in as_object(after.config.get("environments"))}
-    written = {folder for folder in map(_folder, current.values()) if folder}
+    written = {folder for each in current.values() if (folder := each.deployment_folder)}
     for name in as_object(before.config.get("environments")):
         was, now = read_settings(before.config, name), current.get(name)
         by_flux = was.target == "flux"
@@ -365,8 +366,13 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
         kept = (was.flux if by_flux else was.argocd).on_delete == "keep"
         what, earlier = "Kustomizations" if by_flux else "Applications", _KEEP.format(was.target)
         if now is None:
-            if not kept and (folder := _folder(was)) in written:
-                message = f"environment {name}: removed since {before.name}: {_removal(was.target, folder)}"
+            effect = ""
+            if was.deployment_folder in written:
+                effect = _removal(was.target, was.deployment_folder)
+            elif not by_flux and was.argocd.hydrator is UNSET:  # which read out/
+                effect = f"render removes out/{name}, and its ApplicationSet the Applications, which stops running jobs"
+            if effect and not kept:
+                message = f"environment {name}: removed since {before.name}: {effect}"
                 yield report(RESTARTING, config, existing(config.data, ("environments",)), message, hint=earlier)
             continue
         placed = _placement(now)
@@ -384,8 +390,9 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
             yield report(RESTARTING, config, where, message, hint=hint)
         if not by_flux and now.target == was.target and now.argocd.automated and not was.argocd.automated:
             yield _automated(name, before, after, config)
-        if not kept and (folder := _folder(was)) in written and _folder(now) != folder and now.target == was.target:
-            yield _unwritten(name, folder, before, was.target, config)
+        is_moved = now.deployment_folder != was.deployment_folder and now.target == was.target
+        if not kept and is_moved and was.deployment_folder in written:
+            yield _unwritten(name, was.deployment_folder, before, was.target, config)
 
 
 def _automated(name: str, before: Revision, after: Revision, config: Document) -> Finding:
@@ -412,13 +419,6 @@ def _unwritten(name: str, folder: str, before: Revision, target: str, config: Do
     hint = f"set {target}.write as before: a section {target} of an environment replaces that of defaults"
     path = existing(config.data, ("environments", name, target, "write"))
     return report(RESTARTING, config, path, message, hint=hint)
-
-
-def _folder(settings: Settings) -> str:
-    """Return the folder to which render writes the objects of Argo CD or Flux, or nothing."""
-    if settings.target == "flux":
-        return settings.flux.write
-    return settings.argocd.write if settings.argocd.repo_url else ""
 
 
 def _placement(settings: Settings) -> Mapping[tuple[str, ...], str]:

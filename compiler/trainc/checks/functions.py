@@ -44,7 +44,12 @@ Source: Kubernetes 1.34, third_party/forked/golang/expansion/expand.go.
 """
 
 _LINE = lazy(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
-_MODULE = frozenset(("__annotations__", "__builtins__", "__doc__", "__file__", "__name__", "__spec__", *dir(builtins)))
+_OF_SHELLS = frozenset(("_", "__IPYTHON__", "display", "get_ipython"))
+"""Builtins that only an interactive Python has. IPython also removes some of the next ones."""
+
+_OF_SITE = ("copyright", "credits", "exit", "help", "license", "quit")
+_DUNDER = ("__annotations__", "__builtins__", "__doc__", "__file__", "__name__", "__spec__")
+_MODULE = frozenset((*_DUNDER, *_OF_SITE, *dir(builtins))) - _OF_SHELLS
 
 
 class Script(Struct, frozen=True):
@@ -101,13 +106,16 @@ def quoted(script: Script) -> Script:
     return Script(script.before, _BY_KUBELET.sub("$$", script.code), script.file, script.program, word, True)
 
 
-def mistakes(script: Script) -> tuple[Mistake, ...]:
-    """Return the mistakes in a script, in order."""
+def mistakes(script: Script, replaced: frozenset[str] = frozenset()) -> tuple[Mistake, ...]:
+    """Return the mistakes in a script, in order.
+
+    ``replaced`` are builtins of Python that the module of the function defines anew.
+    """
     if (size := len(script.text.encode(errors="surrogatepass"))) >= MAX_ARGUMENT:
         message = f"the script has {size:,} bytes; Linux passes at most {MAX_ARGUMENT - 1:,} in one argument"
         invalid: Iterable[Mistake] = (Mistake(TOO_LONG, 0, message, f"{size:,} bytes"),)
     else:
-        invalid = _invalid(script.code)
+        invalid = _invalid(script.code, replaced)
     found = [*(() if script.quoted else _changed(script)), *invalid]
     return tuple(sorted(found, key=lambda mistake: mistake.offset))
 
@@ -155,13 +163,14 @@ def _changed(script: Script) -> Iterator[Mistake]:
         start += len(line)
 
 
-def _invalid(code: str) -> Iterator[Mistake]:
+def _invalid(code: str, replaced: frozenset[str]) -> Iterator[Mistake]:
     """Yield a mistake if the code is not valid Python or does not run, or one for each name that nothing defines."""
     import ast  # here, since few jobs have such a script
     import warnings
 
     starts = [match.start() for match in _LINE.finditer(code)]
     lines = _LINE.findall(code)
+    is_changed = False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the style of the function
@@ -169,10 +178,11 @@ def _invalid(code: str) -> Iterator[Mistake]:
             for function in (
                 node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             ):
-                for node in ast.walk(function):
+                for node in _own_nodes(function):
                     if isinstance(node, ast.AnnAssign):  # Python does not evaluate annotations of local variables
                         node.annotation = ast.Constant(None)
-            names = _undefined(ast.unparse(tree))
+                        is_changed = True
+            names = _unbound(ast.unparse(tree) if is_changed else code) - (_MODULE - replaced)
             calls = [*_miscalled(tree)]
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         number = min(getattr(error, "lineno", None) or 1, len(lines)) - 1
@@ -188,7 +198,8 @@ def _invalid(code: str) -> Iterator[Mistake]:
             names.discard(node.id)
             number = min(node.lineno, len(lines)) - 1  # Python 3.11 is wrong about some lines of f-strings
             column = len(lines[number].encode()[: node.col_offset].decode(errors="ignore"))  # ast counts bytes
-            message = f"the function does not define {node.id!r}: only its own source reaches the pod"
+            instead = f", so it gets Python's {node.id}" if node.id in _MODULE else ""
+            message = f"the function does not define {node.id!r}{instead}: only its own source reaches the pod"
             yield Mistake(NAMES, starts[number] + column, message, node.id)
 
 
@@ -219,19 +230,26 @@ def _miscalled(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
 def _is_generator(function: ast.FunctionDef) -> bool:
     import ast
 
+    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(function))
+
+
+def _own_nodes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
+    """Yield the nodes in the body of a function, but not those in functions and classes within it."""
+    import ast
+
     nodes: list[ast.AST] = [*function.body]
     for node in nodes:  # grows
-        if isinstance(node, ast.Yield | ast.YieldFrom):
-            return True
+        yield node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             nodes += ast.iter_child_nodes(node)
-    return False
 
 
 def _does_not_fit(call: ast.Call, parameters: ast.arguments) -> str | None:
     """Return which arguments of a call the function lacks or still needs; None if they fit, or are not known."""
     import ast
 
+    if call.args:  # earlier releases of the SDK pass func_args as one argument
+        return None
     given: set[str] = set()
     for keyword in call.keywords:
         if keyword.arg is not None or not isinstance(keyword.value, ast.Dict):
@@ -252,11 +270,12 @@ def _does_not_fit(call: ast.Call, parameters: ast.arguments) -> str | None:
     return None
 
 
-def _undefined(code: str) -> set[str]:
-    """Return the global names that code reads, but does not bind, and that Python does not define."""
+def _unbound(code: str) -> set[str]:
+    """Return the global names that code reads, but does not bind."""
     import symtable
 
-    bound, read = set(_MODULE), set()
+    bound: set[str] = set()
+    read: set[str] = set()
     top = symtable.symtable(code, "<function>", "exec")
     tables = [top]
     for table in tables:  # grows

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
-from click.core import ParameterSource
 from msgspec.structs import replace
 
 from trainc.cache.results import key_of, load_result, save_result
@@ -64,16 +63,14 @@ def command(
 
     FILE is a file, a folder with all its YAML and JSON files, or - for standard
     input. Findings go to standard error; after an error, or a finding that
-    --fail-on names, no object is printed. In a folder with a trainc.yaml, runtimes/
-    and policies/ are used as well, except with --faithful.
+    --fail-on names, no object is printed. In a project, a folder with a trainc.yaml,
+    and below it, runtimes/ and policies/ are used as well, except with --faithful.
     """
     paths = tuple(dict.fromkeys(paths))  # standard input can be read only once
     if sys.stdout is None:  # the caller closed it
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), OUTPUT)
     folder = Path.cwd()
-    is_given = click.get_current_context().get_parameter_source("root") is ParameterSource.COMMANDLINE
-    home = None if faithful else root if is_given else folder
-    read = _read_all(root, folder, paths, crd_dirs, home)
+    read = _read_all(root, folder, paths, crd_dirs, home=None if faithful else root)
     key = key_of(read.parts, (output, faithful, environment, paths, crd_dirs, read.config is None, reporter.style))
     store = open_store(root) if cache and key is not None and has_config(root) else None
     if store is not None and key is not None and (known := load_result(store, key)) is not None:
@@ -126,15 +123,17 @@ def _compile(
     read: Read, paths: Iterable[str], faithful: bool, environment: str | None
 ) -> tuple[tuple[Finding, ...], tuple[Silenced, ...], tuple[Object, ...]]:
     """Return the findings, those suppressed, and the objects. Raises BadParameter for an unknown environment."""
-    from trainc.pipeline.compile import compile  # noqa: A004 - its public name
-    from trainc.project.environments import crds_in, has_no_document, nothing, with_nothing, without_idle
+    from trainc.findings.settling import ReportRules
+    from trainc.pipeline.compile import load_all, run
+    from trainc.project.environments import crds_in, has_no_document, nothing, unused_everywhere, with_nothing
 
     options, findings = _options(read, faithful, environment)
     crds = crds_in(read.folders)
-    build = compile(merge([read.named, read.platform]).sources, replace(options, crds=crds.sources))
-    found = without_idle([build.findings], read.platform.sources)
-    others = (*findings, *read.named.findings, *read.platform.findings, *crds.findings)
-    findings = tuple(sorted((*others, *found), key=sort_key))
+    build = run(load_all(merge([read.named, read.platform]).sources), replace(options, crds=crds.sources))
+    unused = unused_everywhere([build.unused_findings], read.platform.sources)
+    rules = ReportRules.of_project(options.config)
+    others = rules.settle((*findings, *read.named.findings, *read.platform.findings, *crds.findings))
+    findings = tuple(sorted((*others, *build.findings, *unused), key=sort_key))
     if not has_errors(findings) and not build.jobs:
         what = "no document found" if has_no_document(read.named) else "no TrainJob found"
         findings = with_nothing(findings, (nothing(path, what) for path in paths))

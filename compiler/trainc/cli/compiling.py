@@ -84,7 +84,7 @@ def with_project(
         elif paths and has_no_document(inputs):
             findings = with_nothing(findings, (nothing(path, "no document found") for path in paths))
     if (has_config(root) or not paths) and not has_errors(of_config):
-        others = foreign_files(root, look(root, (OUT,)), None, config.data)
+        others = outcome.rules.settle(foreign_files(root, look(root, (OUT,)), None, config.data))
         findings = tuple(sorted((*findings, *others), key=sort_key))
     return findings
 

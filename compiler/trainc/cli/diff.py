@@ -27,6 +27,7 @@ from trainc.cli.completion import complete_file
 from trainc.cli.options import findings_options, revision_option, root_option
 from trainc.cli.reporter import Reporter, is_coloured
 from trainc.findings import Finding, has_errors
+from trainc.findings.settling import ReportRules
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
@@ -121,7 +122,8 @@ def command(
     else:
         text = as_markdown(difference) if output == "markdown" else as_text(difference, is_coloured())
     echo(text, nl=False, color=is_coloured(), form=output)
-    status = reporter.report((*of_config, *of_head, *difference.findings))
+    of_project = ReportRules.of_project(config.data).settle((*of_config, *of_head))
+    status = reporter.report((*of_project, *difference.findings))
     if status != CLEAN:
         return status
     if difference.broken or (exit_code and (difference.jobs or difference.weakened) and not difference.stale):

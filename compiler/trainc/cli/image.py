@@ -22,7 +22,7 @@ from trainc.inputs.imagelock import DIGEST, FILE, key_of
 from trainc.project.config import lock_text, parse_lock
 from trainc.project.files import leads_out
 from trainc.project.read import name_below, read_lock
-from trainc.project.write import replace_file
+from trainc.project.write import check_folder, replace_file
 
 ARGUMENT = "IMAGE"
 
@@ -176,6 +176,7 @@ def build(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pat
     def build_one(inputs: Inputs) -> Iterable[Finding]:
         built, findings = builder.build(inputs, cache or root / CACHE, mirror)
         if built is not None:
+            check_folder(root, target / inputs.name)
             target.mkdir(parents=True, exist_ok=True)
             write_layout(built.documents, built.layers, target / inputs.name)
             echo_line(f"{built.image}: {built.digest}")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from msgspec import UNSET
 
+from trainc.basics.jsonvalues import as_object
 from trainc.cache.run import RunCache, with_cache
 from trainc.cache.store import open_store
 from trainc.cli.command import Command
@@ -21,8 +24,9 @@ from trainc.cli.options import (
 )
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Reporter
-from trainc.findings import has_errors, report
+from trainc.findings import Finding, has_errors, report
 from trainc.inputs.options import Revision
+from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.context import Keep
 from trainc.project.config import FILE, Config
@@ -44,6 +48,7 @@ from trainc.project.read import (
     read_tree,
 )
 from trainc.project.revisions import links_leading_out
+from trainc.project.write import OUT
 
 EPILOG = """\b
 Examples:
@@ -146,4 +151,21 @@ def _standard(
     from trainc.changes.safeguards import weakened
 
     now = Revision("", inputs.sources, config.data)
-    return Standard(before, weakened(before, now, config.document, read_beside_policies(root).sources))
+    weaker = weakened(before, now, config.document, read_beside_policies(root).sources)
+    return Standard(before, (*weaker, *_without_output(base, config)))
+
+
+def _without_output(base: Revision | None, config: Config) -> Iterator[Finding]:
+    """Yield a note for each environment of which a revision with jobs has nothing in out/.
+
+    Others may have no jobs, unless no environment has something there, or Argo CD's hydrator writes it to a branch.
+    """
+    if base is None or not any(source.name.startswith(f"{JOBS}/") for source in base.sources):
+        return
+    committed = {file.name.split("/")[1] for file in base.output}
+    environments = as_object(base.config.get("environments"))
+    for name in (each for each in config.environments if each in environments and each not in committed):
+        if not committed or read_settings(base.config, name).argocd.hydrator is not UNSET:
+            place = Document(Source(f"{base.name}:{OUT}/{name}", b""), {})
+            message = "no objects are committed: neither refused changes of them nor jobs that run again are reported"
+            yield report("TC018", place, (), message)

@@ -14,6 +14,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import JsonObject
 from trainc.basics.regex import lazy
 from trainc.findings.display import counted
 from trainc.findings.finding import Finding, Severity, Silenced, has_errors, sort_key
@@ -27,12 +28,16 @@ OF_CHANGES = ("TC202", "TC204")
 
 
 class Report(Struct, frozen=True):
-    """The findings of a run, each once; those on inputs other than jobs, those of each job, and the suppressed ones."""
+    """The findings of a run, each once; those on inputs other than jobs, those of each job, and the suppressed ones.
+
+    ``unused`` are findings on what this run does not use, which other environments may use. They are in no other list.
+    """
 
     findings: tuple[Finding, ...]
     of_inputs: tuple[Finding, ...]
     of_jobs: tuple[tuple[Finding, ...], ...]
     silenced: tuple[Silenced, ...]
+    unused: tuple[Finding, ...] = ()
 
 
 class ReportRules(Struct, frozen=True):
@@ -57,6 +62,11 @@ class ReportRules(Struct, frozen=True):
         floor = None if options.policies_from is None else read(other)
         return cls(suppressions, read(current), () if options.base is not None else OF_CHANGES, floor)
 
+    @classmethod
+    def of_project(cls, config: JsonObject, other: JsonObject | None = None) -> ReportRules:
+        """Return the severities of a parsed trainc.yaml, and of another revision's, for findings beside the jobs."""
+        return cls(severities=read(config.get(KEY)), floor=None if other is None else read(other.get(KEY)))
+
     def settle(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Return findings with their final severities, without those that comments or trainc.yaml suppress."""
         return self._with_severities(each for each in findings if not self.suppressions.suppresses(each))
@@ -70,22 +80,29 @@ class ReportRules(Struct, frozen=True):
         has_settings = self.severities or self.floor or self.suppressions.covered
         return has_errors(self.settle(findings) if has_settings else findings)
 
-    def finish(self, of_inputs: Sequence[Finding], jobs: Sequence[JobFindings], partial: Collection[Source]) -> Report:
+    def finish(
+        self,
+        of_inputs: Sequence[Finding],
+        jobs: Sequence[JobFindings],
+        unused: Sequence[Finding],
+        partial: Collection[Source],
+    ) -> Report:
         """Return the report of a run, from the findings on inputs other than jobs and those of each TrainJob.
 
-        Unused comments are reported only without errors, since the checks of a job end at an error. ``partial`` are
-        sources of which this run does not detect all findings.
+        ``unused`` are findings on inputs that this run does not use. Unused comments are added to them only without
+        errors, since the checks of a job end at an error. ``partial`` are sources of which this run does not detect all
+        findings.
         """
-        found = [*of_inputs, *(finding for job in jobs for finding in job.findings)]
+        found = [*of_inputs, *unused, *(finding for job in jobs for finding in job.findings)]
         settled = self.settle(of_inputs)
         of_jobs = tuple(self.settle(job.findings) for job in jobs)
         rows = [JobFindings(job.name, findings) for job, findings in zip(jobs, of_jobs, strict=True)]
         findings = collapse(settled, rows)
-        remarks = [*self.suppressions.findings, *self.suppressions.powerless(found)]
-        if not has_errors(findings):
-            remarks += self.suppressions.unused(found, partial, self.skipped)
-        noted = self._with_severities(remarks)
-        return Report((*findings, *noted), (*settled, *noted), of_jobs, tuple(self._silenced(of_inputs, jobs)))
+        noted = self._with_severities((*self.suppressions.findings, *self.suppressions.powerless(found)))
+        comments = () if has_errors(findings) else self.suppressions.unused(found, partial, self.skipped)
+        silenced = tuple(self._silenced((*of_inputs, *unused), jobs))
+        unused = (*self.settle(unused), *self._with_severities(comments))
+        return Report((*findings, *noted), (*settled, *noted), of_jobs, silenced, unused)
 
     def _silenced(self, of_inputs: Iterable[Finding], jobs: Iterable[JobFindings]) -> Iterable[Silenced]:
         """Yield each finding that a comment suppresses, once."""

@@ -32,8 +32,7 @@ class Pass(Struct, frozen=True):
 
     ``shape`` returns the objects of a job with additions and changes, or the same tuple if there are none. ``cause``
     returns the origin of a path that the pass set in an object. ``check`` checks the joined model before objects are
-    built, ``check_objects`` the objects after the last pass. ``again`` returns the origin of a path that the pass set
-    to what it was before, or None; without it, it sets no such path.
+    built, ``check_objects`` the objects after the last pass.
     """
 
     name: str
@@ -41,7 +40,6 @@ class Pass(Struct, frozen=True):
     cause: Callable[[Model, Path, Json], Origin] = _nothing_caused
     check: Callable[[Model], Iterable[Finding]] = lambda model: ()
     check_objects: Callable[[Model, Objects], Iterable[Finding]] = lambda model, objects: ()
-    again: Callable[[Model, Path, Json], Origin | None] | None = None
 
 
 def jobset_of(objects: Objects) -> Object | None:

@@ -11,7 +11,7 @@ from trainc.findings import Finding, Related, Severity, report
 from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME
 from trainc.gitops.base import NOT_APPLIED, Pass, job_name_path, not_allowed, option_path, sync_obstacles
 from trainc.gitops.flux import kustomization_name
-from trainc.gitops.images import rewritten
+from trainc.gitops.images import Starts, rewritten
 from trainc.gitops.naming import DeployedJob
 from trainc.gitops.patches import patch_position
 from trainc.gitops.pods import Summary
@@ -74,16 +74,26 @@ def name_collisions(jobs: Iterable[DeployedJob], options: Options) -> tuple[Find
     return tuple(found)
 
 
-def patches_without_target(objs: Iterable[Summary], options: Options) -> tuple[Finding, ...]:
-    """Return a warning for each patch that matches no object; none if there are no objects."""
-    objs = tuple(objs)
-    found = []
-    for patch in options.settings.patches if objs else ():
-        where = patch_position(options, patch, ("target",))
-        if where is not None and not any(patch.matches(one.kind, one.namespace, one.plain) for one in objs):
-            message = f"patch matches no {patch.target.kind} in environment {options.environment}"
-            found.append(report(WITHOUT_TARGET, *where, message))
-    return tuple(found)
+def patches_without_target(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:
+    """Return a warning for each patch that matches no object in any environment that has it.
+
+    ``by_environment`` has every environment with its objects. Environments without objects are ignored.
+    """
+    unused: dict[Path, Finding] = {}
+    used: set[Path] = set()
+    for options, summaries in by_environment:
+        objs = tuple(summaries)
+        for patch in options.settings.patches if objs else ():
+            if (where := patch_position(options, patch, ("target",))) is None:
+                continue
+            if any(patch.matches(one.kind, one.namespace, one.plain) for one in objs):
+                used.add(where[1])
+            else:
+                own = where[1][0] == "environments"
+                place = f"environment {options.environment}" if own else "any environment that has it"
+                message = f"patch matches no {patch.target.kind} in {place}"
+                unused[where[1]] = report(WITHOUT_TARGET, *where, message)
+    return tuple(finding for path, finding in unused.items() if path not in used)
 
 
 def unknown_names(jobs: Iterable[Document], options: Options) -> tuple[Finding, ...]:
@@ -127,14 +137,23 @@ def unused_registries(by_environment: Iterable[tuple[Options, Iterable[Summary]]
         images = {image for one in summaries for image in one.images} if settings.registries else set()
         if where is None or options.config_document is None or not images:
             continue
-        for key, replacement in settings.registries.items():
+        keys = Starts((replacement, key) for key, replacement in settings.registries.items())
+        found: set[str] = set()
+        for image in images:
+            left = (key for key in keys.of(image, by_step=False) if key not in found)
+            found.update(key for key in left if _makes(key, image, settings))
+        for key in settings.registries:
             path = (*where, key)
-            moved = [image for image in images if image.startswith(replacement)]
-            if any(rewritten(key + image.removeprefix(replacement), settings.registries) == image for image in moved):
+            if key in found:
                 used.add(path)
             else:
                 unused[path] = report(UNKNOWN, options.config_document, path, f"no image starts with {key}", found=key)
     return tuple(finding for path, finding in unused.items() if path not in used)
+
+
+def _makes(key: str, image: str, settings: Settings) -> bool:
+    """Return whether an entry for a registry makes an image of one that starts with its key."""
+    return rewritten(key + image.removeprefix(settings.registries[key]), settings.registries) == image
 
 
 def written_twice(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:

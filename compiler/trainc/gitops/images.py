@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
+from trainc.basics.memo import last, remembering
 from trainc.findings import Finding, report
 from trainc.gitops.base import Pass, option_origin
 from trainc.gitops.pods import Summary, images, with_images, with_pods
@@ -58,19 +59,43 @@ def rewritten(image: str, registries: Mapping[str, str]) -> str:
 
 def _replaced_prefix(image: str, registries: Mapping[str, str]) -> str | None:
     """Return the longest prefix of an image among ``registries``, None if it has none of them."""
-    own = prefixes(spelt_out(image))
-    found = (prefix for prefix in registries if prefix_spelt_out(prefix) in own)
-    return min(found, key=lambda name: (-len(name), name), default=None)
+    found = _keys_of(last(registries)).of(spelt_out(image))
+    return min(found, key=lambda name: (-len(prefix_spelt_out(name)), name), default=None)
 
 
-def prefixes(name: str) -> frozenset[str]:
-    """Return the prefixes that an image's full name has: they end at a step of its path, or at its tag or digest.
+class Starts:
+    """Names by the texts with which the names of images may start, so that those of an image are found at once."""
 
-    A registry with a port is another one than that without.
-    """
-    path = name.index("/") if "/" in name else len(name)  # a colon before it begins a port
-    ends = (at for at in range(1, len(name)) if name[at] in ("/:@" if at > path else "/") or name[at - 1] == "/")
-    return frozenset(name[:at] for at in (*ends, len(name)) if at)
+    __slots__ = ("_names", "_sizes")
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self._names: dict[str, list[str]] = {}
+        for start, name in pairs:
+            self._names.setdefault(start, []).append(name)
+        self._sizes = sorted({*map(len, self._names)})
+
+    def of(self, image: str, *, by_step: bool = True) -> Iterator[str]:
+        """Yield the names for each start of an image's full name, shortest start first.
+
+        ``by_step``: a start ends at a step of the path, or at the tag or digest. A registry with a port is another one
+        than that without.
+        """
+        path = image.index("/") if "/" in image else len(image)  # a colon before it begins a port
+        for size in self._sizes:
+            if size > len(image):
+                return
+            ends = ("", *"/:@") if size > path else ("", "/")
+            is_step = size > 0 and (image[size : size + 1] in ends or image[size - 1] == "/")
+            if is_step or not by_step:
+                yield from self._names.get(image[:size], ())
+
+
+_keys_of = remembering(lambda registries: Starts((prefix_spelt_out(key), key) for key in registries))
+_by_target = remembering(lambda registries: Starts((prefix_spelt_out(new), old) for old, new in registries.items()))
+_required = remembering(
+    lambda names: Starts((prefix_spelt_out(start), start) for each in names for start in (each, spelt_out(each)))
+)
+"""docker.io/python is the folder, and the image docker.io/library/python."""
 
 
 def _cause_of_registry(model: Model, path: Path, root: Json) -> Origin:
@@ -143,23 +168,22 @@ def _problem(model: Model, obj: Object, path: Path, image: str) -> Finding | Non
 
 
 def is_required(image: str, settings: Settings) -> bool:
-    """Return whether an image must have a digest, by its name before or after registries were rewritten.
-
-    docker.io/python is the folder, and the image docker.io/library/python.
-    """
-    starts = {prefix_spelt_out(start) for each in settings.lock_required for start in (each, spelt_out(each))}
-    return any(not starts.isdisjoint(prefixes(name)) for name in _names(image, settings))
+    """Return whether an image must have a digest, by its name before or after registries were rewritten."""
+    starts = _required(last(settings.lock_required))
+    return any(True for name in _names(image, settings) for _ in starts.of(name))
 
 
 def _names(image: str, settings: Settings) -> Iterator[str]:
     """Yield the full names that an image may have had before registries were rewritten, then its own."""
     plain = image.partition("@")[0]
-    name = spelt_out(plain)
-    known = {each: prefixes(each) for each in (name, plain)} if settings.registries else {}
-    for old, new in sorted(settings.registries.items()):
-        for written, start in ((name, prefix_spelt_out(new)), (plain, new)):  # the new name may be without a registry
-            if prefix_spelt_out(start) in known[written]:
-                yield prefix_spelt_out(old) + written.removeprefix(start)
+    name, registries = spelt_out(plain), settings.registries
+    olds = _by_target(last(registries))
+    # The new name may be without a registry.
+    found = [*((old, False) for old in olds.of(name)), *((old, True) for old in olds.of(plain))]
+    for old, as_written in sorted(found):
+        new = registries[old]
+        rest = plain.removeprefix(new) if as_written else name.removeprefix(prefix_spelt_out(new))
+        yield prefix_spelt_out(old) + rest
     yield name
 
 
@@ -176,11 +200,10 @@ def lock_notes(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> t
     """
     lock, config, used = Lock(), None, set[str]()
     unpinned: dict[str, None] = {}
-    wanted = False
     for options, summaries in by_environment:
         lock, config, settings = options.lock, options.config_document, options.settings
-        wanted = wanted or lock.document is not None or bool(settings.lock_required)
-        for image in dict.fromkeys(image for one in summaries for image in one.images):
+        wanted = lock.document is not None or bool(settings.lock_required)  # the same for all environments
+        for image in dict.fromkeys(image for one in summaries for image in one.images) if wanted else ():
             used.update(_keys(image, settings))
             if "@" not in image and not is_required(image, settings):
                 unpinned[image] = None
@@ -190,7 +213,7 @@ def lock_notes(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> t
         if key not in used and lock.document is not None
     ]
     document = lock.document or config
-    if wanted and unpinned and document is not None:
+    if unpinned and document is not None:
         names = sorted(unpinned)
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         path: Path = ("lock",) if get(document.data, IMAGES) is None else (IMAGES,)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
 from trainc.data import load_text
@@ -18,12 +19,13 @@ from trainc.gitops.base import (
     rights,
     small_container,
     user_context,
+    with_jobset,
 )
 from trainc.gitops.pods import replicated_pods, with_pods
 from trainc.inputs.settings import SshKeys
 from trainc.plugins.base import manifest
 from trainc.plugins.model import Model, Object, Objects, Origin
-from trainc.plugins.mpi.transport import secret_name
+from trainc.plugins.mpi.transport import PRIVATE_KEY, SSH_VOLUME, key_mode, pod_of, secret_name
 from trainc.plugins.origins import nearest
 from trainc.upstream import LAUNCHER, NODE
 
@@ -50,7 +52,7 @@ def launcher_of(jobset: JsonObject, secret: str) -> Launcher | None:
     _, path, spec = next((pod for pod in found if pod[0] == LAUNCHER), found[0])
     containers = objects(spec.get("containers"))
     index = next((i for i, container in enumerate(containers) if container.get("name") == NODE), 0)
-    return Launcher(spec, (*path, "containers", index), containers[index])
+    return Launcher(spec, (*path, "containers", index), containers[index] if containers else {})
 
 
 def keys_name(model: Model) -> str:
@@ -257,4 +259,37 @@ def cause(model: Model, path: Path, root: Json) -> Origin:
     return option_origin(model.options, OPTION)
 
 
+def _as_patched(model: Model, objs: Objects) -> Objects:
+    """Return the objects with key mode, and pod of the key Job, for the pods after the environment's patches."""
+    keys, jobset = model.options.settings.ssh_keys, jobset_of(objs)
+    if jobset is None or not model.options.settings.patches:
+        return objs
+    objs = with_jobset(objs, _with_key_modes(model, jobset.data))
+    launcher = launcher_of(jobset.data, secret_name(model))
+    if launcher is None:
+        return objs
+    template = pod_template(keys_name(model), secret_name(model), launcher, keys)
+    path: Path = ("spec", "template", "spec", "containers", 0, "image")
+
+    def changed(obj: Object) -> Object:
+        if obj.kind != "Job":
+            return obj
+        data = put(obj.data, path[:2], template)
+        return replace(obj, data=put(data, path, get(obj.data, *path)) if keys.image else data)
+
+    return tuple(map(changed, objs))
+
+
+def _with_key_modes(model: Model, jobset: JsonObject) -> JsonObject:
+    """Return a patched JobSet in which the mode of the private key suits the user, unless a patch sets another one."""
+    for name, path, pod in replicated_pods(jobset):
+        before, after = key_mode(model, pod_of(model, name)), key_mode(model, pod)
+        for number, volume in enumerate(objects(pod.get("volumes")) if before != after else ()):
+            for index, item in enumerate(objects(get(volume, "secret", "items"))):
+                if volume.get("name") == SSH_VOLUME and (item.get("path"), item.get("mode")) == (PRIVATE_KEY, before):
+                    jobset = put(jobset, (*path, "volumes", number, "secret", "items", index, "mode"), after)
+    return jobset
+
+
 PASS: Final = Pass(OPTION, shape, cause)
+PATCHED: Final = Pass(OPTION, _as_patched, lambda model, *_: option_origin(model.options, "patches"))

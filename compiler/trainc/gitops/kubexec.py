@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, objects, put
 from trainc.findings import Finding, report, suggest
 from trainc.gitops.base import (
@@ -56,15 +58,15 @@ def check_objects(model: Model, objects: Objects) -> Iterator[Finding]:
     """Refuse a launcher without a token, and warn about other pods with its rights."""
     jobset = jobset_of(objects) if by_kubexec(model) else None
     launcher = launcher_of(jobset.data) if jobset is not None else None
-    account = account_of(launcher[1]) if launcher is not None else None
-    if jobset is None or launcher is None or account is None:
+    if jobset is None or launcher is None:
         return
+    account = account_of(launcher[1]) or DEFAULT
     for name, path, spec in replicated_pods(jobset.data):
         token = spec.get(TOKEN)
         if name == LAUNCHER and token is False:
             message = "the launcher needs the token of its service account to run kubectl"
             yield report_at(NO_TOKEN, model, jobset, (*path, TOKEN), message)
-        elif name != LAUNCHER and token is not False and (spec.get(ACCOUNT) or DEFAULT) == account:
+        elif name != LAUNCHER and token is not False and (account_of(spec) or DEFAULT) == account:
             message = f"the pods of job {name!r} have the launcher's service account and its token"
             yield report_at(FURTHER, model, jobset, (*path, TOKEN), f"{message}, so they may exec into pods")
     if account == DEFAULT:
@@ -90,9 +92,9 @@ def launcher_of(jobset: JsonObject) -> tuple[Path, JsonObject] | None:
     return next(((path, spec) for name, path, spec in replicated_pods(jobset) if name == LAUNCHER), None)
 
 
-def account_of(launcher: JsonObject) -> str | None:
-    """Return the service account in the launcher's pod spec, or None."""
-    return str(launcher.get(ACCOUNT) or launcher.get("serviceAccount") or "") or None
+def account_of(pod: JsonObject) -> str | None:
+    """Return the service account in a pod spec, or None."""
+    return str(pod.get(ACCOUNT) or pod.get("serviceAccount") or "") or None
 
 
 def with_token(jobset: JsonObject, account: str, image: str | None) -> JsonObject:
@@ -178,4 +180,15 @@ def cause(model: Model, path: Path, root: Json) -> Origin:
     return origin(model)
 
 
+def _as_patched(model: Model, objects: Objects) -> Objects:
+    """Return the objects with the rights of the account that the launcher has after the environment's patches."""
+    jobset = jobset_of(objects) if by_kubexec(model) and model.options.settings.patches else None
+    launcher = launcher_of(jobset.data) if jobset is not None else None
+    if launcher is None:
+        return objects
+    account, path = account_of(launcher[1]) or DEFAULT, ("subjects", 0, "name")
+    return tuple(replace(o, data=put(o.data, path, account)) if o.kind == "RoleBinding" else o for o in objects)
+
+
 PASS: Final = Pass("kubexec", shape, cause, check, check_objects)
+PATCHED: Final = Pass("kubexec", _as_patched, lambda model, *_: option_origin(model.options, "patches"))

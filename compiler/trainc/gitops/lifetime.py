@@ -24,7 +24,14 @@ from trainc.inputs.source import Document
 from trainc.kube.fielderror import quote
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 from trainc.plugins.origins import report_at, source_of
-from trainc.upstream import KUEUE_LABELS, MAX_TIME_LABEL, PRIORITY_LABEL, PROVISIONING_PREFIX, QUEUE_LABEL
+from trainc.upstream import (
+    KUEUE_ANNOTATIONS,
+    KUEUE_LABELS,
+    MAX_TIME_LABEL,
+    PREBUILT_LABEL,
+    PRIORITY_LABEL,
+    QUEUE_LABEL,
+)
 
 FIELD: Final = "activeDeadlineSeconds"
 _DEADLINE: Path = ("spec", FIELD)
@@ -42,7 +49,8 @@ def _with_deadline(model: Model, objs: Objects) -> Objects:
     for index in range(len(as_list(get(data, *_JOBS)))):
         path: Path = (*_JOBS, index, "template", "spec", FIELD)
         limit = get(data, *path)
-        data = put(data, path, min(limit, seconds) if isinstance(limit, int) else seconds)
+        if limit is None or (isinstance(limit, int) and limit > seconds):  # anything else is refused
+            data = put(data, path, seconds)
     return with_jobset(objs, data)
 
 
@@ -107,7 +115,6 @@ TTL: Final = Pass("ttl", check_objects=_check_ttl)
 # Trainer always writes spec.suspend and never copies the TrainJob's labels. In git, ``suspend: false`` would bypass
 # Kueue at the next self-heal, and a JobSet without the queue's label is not queued.
 
-_PREBUILT_LABEL: Final = "kueue.x-k8s.io/prebuilt-workload-name"
 _INTEGER: Final = lazy("[+-]?[0-9]{1,18}")
 _QUEUE: Final = lazy(r"kueue\.x-k8s\.io/(?:local|cluster)?[-_]?queues?[-_]?(?:names?)?", re.I)
 _SUSPEND: Path = ("spec", "suspend")
@@ -158,7 +165,7 @@ def _kueue_faults(obj: Object) -> Iterator[Fault]:
     """
     root = Field(obj.data if obj.kind in ("JobSet", "Job") else {}, (), "", "TC108")
     labels = root.child("metadata", "labels").named("metadata.labels")
-    for key in (QUEUE_LABEL, PRIORITY_LABEL, _PREBUILT_LABEL):
+    for key in (QUEUE_LABEL, PRIORITY_LABEL, PREBUILT_LABEL):
         if key in labels.object() and (labels.text(key) or key != PRIORITY_LABEL):
             dns_subdomain(labels.key(key))
     seconds = labels.key(MAX_TIME_LABEL)
@@ -173,7 +180,7 @@ def _kueue_faults(obj: Object) -> Iterator[Fault]:
 
 
 def _with_queue(model: Model, objects: Objects) -> Objects:
-    """Return the objects with Kueue's labels, and parameters of ProvisioningRequests, on the JobSet.
+    """Return the objects with Kueue's labels and annotations on the JobSet.
 
     Those of the TrainJob replace the runtime's: Kueue queues a TrainJob by its own labels, and never its JobSet.
     """
@@ -183,7 +190,7 @@ def _with_queue(model: Model, objects: Objects) -> Objects:
     queue, data = model.options.settings.queue, jobset.data
     for path, default in ((_LABELS, {QUEUE_LABEL: queue} if queue else {}), (_ANNOTATIONS, {})):
         found = as_object(get(model.job.data, *path))
-        own = {key: found[key] for key in found if key in KUEUE_LABELS or key.startswith(PROVISIONING_PREFIX)}
+        own = {key: found[key] for key in found if key in KUEUE_LABELS or key.startswith(KUEUE_ANNOTATIONS)}
         existing = as_object(get(data, *path))
         wanted = {**default, **existing, **own}
         data = data if wanted == existing else put(data, path, wanted)
@@ -191,9 +198,9 @@ def _with_queue(model: Model, objects: Objects) -> Objects:
 
 
 def _without_suspend(model: Model, objects: Objects) -> Objects:
-    """Return the objects with spec.suspend only where it is true."""
+    """Return the objects without a spec.suspend that is false."""
     jobset = jobset_of(objects)
-    if jobset is None or get(jobset.data, *_SUSPEND) in (None, True):
+    if jobset is None or get(jobset.data, *_SUSPEND) is not False:
         return objects
     spec = {key: value for key, value in as_object(jobset.data["spec"]).items() if key != "suspend"}
     return with_jobset(objects, {**jobset.data, "spec": spec})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from trainc.gitops import (
@@ -27,6 +26,9 @@ PASSES: Final[tuple[Pass, ...]] = (
     images.DIGESTS,
     images.PASS,
     lifetime.QUEUE,
+    patches.JOBSET_PASS,
+    keys.PATCHED,
+    kubexec.PATCHED,
     patches.PASS,
     images.PATCHED,
     lifetime.DEADLINE,
@@ -48,19 +50,10 @@ def check(model: Model) -> Findings:
     return tuple(finding for each in PASSES for finding in each.check(model))
 
 
-def steps(model: Model, objects: Objects) -> Iterator[tuple[Pass, Objects]]:
-    """Yield each pass that changes the objects of a job, with the objects after it."""
-    for each in PASSES:
-        after = each.shape(model, objects)
-        if after is not objects:
-            yield each, after
-            objects = after
-
-
 def shape(model: Model, objects: Objects) -> Objects:
     """Return the objects of a job after the last pass."""
-    for _, after in steps(model, objects):
-        objects = after
+    for each in PASSES:
+        objects = each.shape(model, objects)
     return objects
 
 

@@ -7,14 +7,14 @@ patch (RFC 7386), which replaces lists.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec.structs import replace
 
 from trainc.admission.jobset import overlay
 from trainc.admission.native import faults_of
-from trainc.basics.differences import is_key
+from trainc.basics.differences import counterpart, is_set, varied_object
 from trainc.basics.jsonvalues import (
     Json,
     JsonObject,
@@ -29,7 +29,7 @@ from trainc.basics.jsonvalues import (
 )
 from trainc.documents.classify import CLAIM_SPEC
 from trainc.findings import Finding, report
-from trainc.gitops.base import Pass, option_path
+from trainc.gitops.base import JOBSET, Pass, option_path
 from trainc.gitops.naming import with_titles
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Patch
@@ -56,11 +56,22 @@ METADATA: Final = ("labels", "annotations")
 """The fields of metadata that a patch can change. The others identify the object or are set by the server."""
 
 
-def shape(model: Model, objects: Objects) -> Objects:
-    """Return the objects after the environment's patches. A patch that cannot be merged has no effect."""
+def _of_jobset(model: Model, objects: Objects) -> Objects:
+    """Return the objects after the environment's patches of the JobSet."""
+    return _after_patches(model, objects, lambda obj: obj.kind == JOBSET)
+
+
+def _of_others(model: Model, objects: Objects) -> Objects:
+    """Return the objects after the environment's patches of all but the JobSet."""
+    return _after_patches(model, objects, lambda obj: obj.kind != JOBSET)
+
+
+def _after_patches(model: Model, objects: Objects, is_wanted: Callable[[Object], bool]) -> Objects:
+    """Return the objects after patches of those wanted. A patch that cannot be merged has no effect."""
     if not model.options.settings.patches:
         return objects
-    return tuple(_patched(obj, model.options) for obj in with_titles(model, objects))
+    titled = with_titles(model, objects)
+    return tuple(_patched(obj, model.options) if is_wanted(obj) else obj for obj in titled)
 
 
 def patched_companion(obj: Object, options: Options) -> Object:
@@ -69,13 +80,14 @@ def patched_companion(obj: Object, options: Options) -> Object:
 
     def origins() -> Mapping[Path, Origin]:
         unpatched, patches, found = obj.origins(), _patches_of(after, options), {}
+        other = _patched(replace(obj, data=varied_object(obj.data)), options).data
         for path in paths(after.data):
             old, new = get(obj.data, *path), get(after.data, *path)
-            if old != new and (old is None or not isinstance(new, dict | list)):
+            is_new = old != new and (old is None or not isinstance(new, dict | list))
+            if is_new or is_set(other, after.data, path):
                 origin: Origin | None = _by_patch(options, patches, after.data, path)
             else:
-                again = None if isinstance(new, dict | list) else _by_patch_again(options, patches, after.data, path)
-                origin = again or nearest(unpatched, path)
+                origin = nearest(unpatched, path)
             if origin is not None:
                 found[path] = origin
         return found
@@ -149,6 +161,7 @@ def _not_kept(data: JsonObject) -> Iterator[tuple[Path, str]]:
     resource = BUILT_IN.find(group, version, str(data["kind"]))
     if resource is None:
         if data["apiVersion"] == VOLCANO_API:
+            yield from (((key,), f"unknown field {key}") for key in data if key not in (*FIXED, "metadata", "spec"))
             yield from _not_in_go(data["spec"], VOLCANO_POD_GROUP_SPEC, ("spec",))
         return
     result = admit(resource, data)
@@ -249,25 +262,11 @@ def _json_merged(value: Json, patch: Json) -> Json:
 
 def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin: the last patch among those that contain most of the path."""
-    return _by_patch(model.options, _patches_at(model, root), root, path)
-
-
-def again(model: Model, path: Path, root: Json) -> Origin | None:
-    """Return the origin of a value that was the same before if a patch has it, too, else None."""
-    return _by_patch_again(model.options, _patches_at(model, root), root, path)
-
-
-def _patches_at(model: Model, root: Json) -> list[Patch]:
     name, namespace = (str(get(root, "metadata", key)) for key in ("name", "namespace"))
     plain = model.title + name.removeprefix(model.name) if name.startswith(model.name) else name
     kind = str(get(root, "kind"))
-    return [patch for patch in model.options.settings.patches if patch.matches(kind, namespace, plain)]
-
-
-def _by_patch_again(options: Options, patches: Iterable[Patch], root: Json, path: Path) -> Origin | None:
-    furthest = _furthest(patches, root, path)
-    is_set = furthest is not None and len(furthest[1]) == len(path) and not is_key(path)
-    return _by_patch(options, patches, root, path) if is_set else None
+    matching = (patch for patch in model.options.settings.patches if patch.matches(kind, namespace, plain))
+    return _by_patch(model.options, matching, root, path)
 
 
 def _by_patch(options: Options, patches: Iterable[Patch], root: Json, path: Path) -> Origin:
@@ -278,34 +277,9 @@ def _by_patch(options: Options, patches: Iterable[Patch], root: Json, path: Path
 
 def _furthest(patches: Iterable[Patch], data: Json, path: Path) -> tuple[Patch, Path] | None:
     """Return the patch that contains most of a path of the patched data, with the path in it; None if there is none."""
-    trails = [(patch, _trail(patch.patch, data, path)) for patch in patches]
+    trails = [(patch, counterpart(patch.patch, data, path)) for patch in patches]
     longest = max((len(trail) for _, trail in trails), default=0)
     return next((found for found in reversed(trails) if longest and len(found[1]) == longest), None)
-
-
-def _trail(patch: Json, data: Json, path: Path) -> Path:
-    """Return the part of a path of the patched data that a patch contains, as a path in the patch."""
-    trail: list[str | int] = []
-    for step in path:
-        data = get(data, step)
-        items = patch if isinstance(patch, list) else []
-        matching: list[str | int] = [index for index, item in enumerate(items) if _was_merged_into(item, data)]
-        if step in as_object(patch):
-            matching = [step]
-        if not matching:
-            break
-        trail.append(matching[0])
-        patch = get(patch, matching[0])
-    return tuple(trail)
-
-
-def _was_merged_into(item: Json, merged: Json) -> bool:
-    """Return whether an item of a patch was merged into an item of the data: by its name, if it has one."""
-    if not isinstance(item, dict) or not isinstance(merged, dict):
-        return item == merged
-    if "name" in item:
-        return item["name"] == merged.get("name")
-    return all(merged.get(key) == value for key, value in item.items() if not isinstance(value, dict | list))
 
 
 def go_encoded(data: JsonObject) -> JsonObject:
@@ -343,4 +317,6 @@ def _base64(value: Json) -> Json:
     return base64.b64encode(found).decode()
 
 
-PASS: Final = Pass("patches", shape, cause, check=check, check_objects=check_objects, again=again)
+JOBSET_PASS: Final = Pass("patches", _of_jobset, cause)
+"""Comes first, since other objects of a job have values of the JobSet's pods, which their own patches may replace."""
+PASS: Final = Pass("patches", _of_others, cause, check=check, check_objects=check_objects)

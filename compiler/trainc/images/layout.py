@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +38,7 @@ FULL_NAME: Final = "io.containerd.image.name"
 
 _VERSION, _INDEX, _BLOBS = "oci-layout", "index.json", "blobs"
 """What a layout consists of."""
+_PART: Final = re.compile(r"oci-layout|index\.json|blobs(?:/sha256(?:/[0-9a-f]{64})?)?")
 
 MARKER: Final = b'{"imageLayoutVersion":"1.0.0"}'
 """The content of the file oci-layout."""
@@ -88,15 +91,12 @@ def index_of(config: bytes, manifest: bytes, entry: JsonObject) -> Documents:
 def write_layout(documents: Documents, layers: Iterable[Path | bytes], folder: Path) -> None:
     """Write an OCI image layout, in the place of an older one; ``layers`` are their contents, or files with them.
 
-    Raises BuildError for any other folder that is not empty, and for the working directory.
+    Raises BuildError for any other folder that is not empty, for a layout of several images, and for the working
+    directory.
     """
-    there = {path.name for path in folder.iterdir()} if folder.exists() else set()
-    if there and not (folder / _VERSION).is_file():
-        raise BuildError(f"{folder} is neither empty nor an image layout: it is not overwritten")
-    if foreign := sorted(there - {_VERSION, _INDEX, _BLOBS}):
-        raise BuildError(f"{folder} has {foreign[0]}, which is not part of an image layout: it is not overwritten")
-    if folder.exists() and folder.samefile("."):
-        raise BuildError(f"{folder} is the working directory: it is not replaced")
+    if folder.exists():
+        _check_replaceable(folder)
+    folder = folder.resolve()  # of a link, the folder that it leads to
     making, old = (folder.with_name(f".{folder.name}.{suffix}") for suffix in ("making", "old"))
     _settle(folder, making, old)  # what a killed run left
     try:
@@ -106,6 +106,19 @@ def write_layout(documents: Documents, layers: Iterable[Path | bytes], folder: P
         making.rename(folder)
     finally:
         _settle(folder, making, old)
+
+
+def _check_replaceable(folder: Path) -> None:
+    if any(folder.iterdir()) and not (folder / _VERSION).is_file():
+        raise BuildError(f"{folder} is neither empty nor an image layout: it is not overwritten")
+    there = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    if foreign := sorted(name for name in there if not _PART.fullmatch(name)):
+        raise BuildError(f"{folder} has {foreign[0]}, which is not part of an image layout: it is not overwritten")
+    with suppress(LayoutError):
+        if (count := len(_manifests(folder))) > 1:
+            raise BuildError(f"{folder} has {count} images: it is not overwritten")
+    if Path.cwd().is_relative_to(folder.resolve()):
+        raise BuildError(f"{folder} is the working directory: it is not replaced")
 
 
 def _settle(folder: Path, making: Path, old: Path) -> None:

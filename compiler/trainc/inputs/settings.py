@@ -367,6 +367,13 @@ class Settings(Environment, frozen=True, rename="camel"):
     folder: str = ""
     pods: bool = False
 
+    @property
+    def deployment_folder(self) -> str:
+        """The folder to which render writes the objects of Argo CD or Flux, or nothing."""
+        if self.target == "flux":
+            return self.flux.write
+        return self.argocd.write if self.argocd.repo_url else ""
+
     def takes(self, namespace: str, name: str) -> bool:
         """Return whether the environment includes a job, by its namespace below jobs/ and its name."""
         wanted = [pattern for pattern in self.jobs if not pattern.startswith("!")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -17,7 +16,7 @@ from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document, Source
 from trainc.migrate.inplace import Addition, Edit
-from trainc.migrate.trees import Comment, comments_of, containers, read_tree, write_tree
+from trainc.migrate.trees import Comment, comments_of, containers, read_tree, tree_of, write_tree
 
 NO_EQUAL, CHANGED = "TC030", "TC031"
 INT32_MAX: Final = 2**31 - 1
@@ -259,7 +258,7 @@ def _trees(source: Source, first: int, last: int) -> tuple[Any, dict[tuple[int, 
     """
     try:
         whole = read_tree("\n".join(_lines(source)[first - 1 : last]) + "\n")
-    except YAMLError:
+    except (YAMLError, ValueError):  # 2001-02-30 is a text, and no date
         return None, {}
     return whole, {(one.lc.line + first, one.lc.col + 1): one for one in _objects(whole)}
 
@@ -276,7 +275,7 @@ def _tree_of(document: Document) -> tuple[Any, int, int]:
     whole, objects = _trees(document.source, first, last)
     tree = objects.get((line, column))
     if tree is None or _data(tree) != document.data:
-        tree = read_tree(json.dumps(document.data, ensure_ascii=False))
+        tree = tree_of(document.data)
     if tree is not whole:
         end = last
         first, last = line, max(mark.line for mark in document.marks().values())

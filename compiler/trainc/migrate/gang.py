@@ -80,16 +80,15 @@ def add_queue(old: Old, path: Path, runtime: CommentedMap) -> None:
         old.put(runtime["spec"]["template"]["metadata"]["annotations"], VOLCANO_QUEUE, *path)
 
 
-def report_metadata(old: Old, *kinds: str, of_pods: Collection[str] = ()) -> None:
-    """Report labels and annotations that an operator copies to the PodGroup, where Volcano looks for its own.
+def report_metadata(old: Old, kind: str, of_pods: Collection[str] = ()) -> None:
+    """Report labels or annotations that an operator copies to the PodGroup, where Volcano looks for its own.
 
     ``of_pods`` are those that the pods get, too.
     """
-    for kind in kinds:
-        for key in old.keys("metadata", kind):
-            if key.partition("/")[0].endswith("volcano.sh") and key not in of_pods:
-                message = f"{key} has no effect: Trainer's PodGroup gets no {kind} of the job"
-                old.warn(("metadata", kind, key), message)
+    for key in old.keys("metadata", kind):
+        if key.partition("/")[0].endswith("volcano.sh") and key not in of_pods:
+            message = f"{key} has no effect: Trainer's PodGroup gets no {kind} of the job"
+            old.warn(("metadata", kind, key), message)
 
 
 def check_least(old: Old, path: Path, needed: int, total: int) -> None:

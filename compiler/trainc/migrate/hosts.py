@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -21,9 +21,10 @@ OF_JOBS: Final = (
     "mpi_job_name",
     "volcano.sh/job-name",
 )
+"""The labels with the name of a job. Those without a domain are of earlier releases."""
 _OLD_LABELS: Final = re.compile(
-    r"training\.kubeflow\.org/[a-z-]+"
-    r"|volcano\.sh/(?:job-(?:name|namespace|version|retry-count)|queue-name|task-(?:spec|index)|template-uid)\b"
+    r"(?<![\w.-])(?:training\.kubeflow\.org/(?:job-(?:name|role)|operator-name|replica-(?:index|type))"
+    r"|volcano\.sh/(?:job-(?:name|namespace|version|retry-count)|queue-name|task-(?:spec|index)|template-uid))(?![\w.-])"
 )
 _FIELD: Final = re.compile(r"metadata\.(?:labels|annotations)\['(.*)'\]")
 _KEYS: Final = ("matchLabelKeys", "mismatchLabelKeys")
@@ -34,34 +35,45 @@ _HOST: Final = r"(?<![\w-]){}-(?:(?:{})-\d+|launcher)(?![\w-])"
 
 def with_new_names(replicas: Replicas, tree: Any, container: str) -> None:
     """Replace names of the old job's pods in new trees: the label with the name of the job, and the main container."""
+    containers = {replicas.names[replicas.main]: container}
+    _rename(tree, dict.fromkeys(_of_job(replicas), JOBSET_LABEL), containers)
+
+
+def _of_job(replicas: Replicas) -> tuple[str, ...]:
+    """Return the labels with the name of the job: one of an earlier release may be the user's own."""
+    own = replicas.old.keys(*replicas.template, "metadata", "labels")
+    return tuple(label for label in OF_JOBS if "/" in label or label not in own)
+
+
+def _rename(tree: Any, labels: Mapping[str, str], containers: Mapping[str, str]) -> None:
     if isinstance(tree, CommentedSeq):
         for value in tree:
-            with_new_names(replicas, value, container)
+            _rename(value, labels, containers)
     if not isinstance(tree, CommentedMap):
         return
     for key, value in tree.items():
         if key == "labelSelector" and isinstance(value, CommentedMap):
-            _rename_in_selector(value)
+            _rename_in_selector(value, labels)
         elif key in _KEYS and isinstance(value, CommentedSeq):
-            value[:] = [JOBSET_LABEL if label in OF_JOBS else label for label in value]
+            value[:] = [labels.get(str(label), label) for label in value]
         elif key == "fieldRef" and isinstance(value, CommentedMap):
-            if (found := _FIELD.fullmatch(str(value.get("fieldPath")))) and found[1] in OF_JOBS:
-                value["fieldPath"] = f"metadata.labels['{JOBSET_LABEL}']"
+            if (found := _FIELD.fullmatch(str(value.get("fieldPath")))) and found[1] in labels:
+                value["fieldPath"] = f"metadata.labels['{labels[found[1]]}']"
         elif key == "resourceFieldRef" and isinstance(value, CommentedMap):
-            if value.get("containerName") == replicas.names[replicas.main]:
-                value["containerName"] = container
+            if (name := str(value.get("containerName"))) in containers:
+                value["containerName"] = containers[name]
         else:
-            with_new_names(replicas, value, container)
+            _rename(value, labels, containers)
 
 
-def _rename_in_selector(selector: CommentedMap) -> None:
+def _rename_in_selector(selector: CommentedMap, new: Mapping[str, str]) -> None:
     labels, expressions = selector.get("matchLabels"), selector.get("matchExpressions")
     if isinstance(labels, CommentedMap):
-        for label in [key for key in labels if key in OF_JOBS]:
-            labels.insert(list(labels).index(label), JOBSET_LABEL, labels.pop(label))
+        for label in [key for key in labels if key in new]:
+            labels.insert(list(labels).index(label), new[label], labels.pop(label))
     for one in expressions if isinstance(expressions, CommentedSeq) else ():
-        if isinstance(one, CommentedMap) and one.get("key") in OF_JOBS:
-            one["key"] = JOBSET_LABEL
+        if isinstance(one, CommentedMap) and (label := str(one.get("key"))) in new:
+            one["key"] = new[label]
 
 
 def check_names(replicas: Replicas, job: str, roles: Iterable[str]) -> None:
@@ -75,7 +87,7 @@ def check_names(replicas: Replicas, job: str, roles: Iterable[str]) -> None:
         if (label := next((label for label in labels if not _is_replaced(replicas, path, label)), None)) is not None:
             message = f"the pods of a JobSet do not have the label {label}"
             old.refuse(path, message, "use a label of JobSet: jobset.sigs.k8s.io/replicatedjob-name, ...")
-        if text != old.name and _selects_jobs(old, path, text):
+        if text != old.name and _selects_jobs(replicas, path, text):
             message = f"{text} now selects the pods of JobSet {text}, not those of a job that an operator runs"
             old.warn(path, message)
 
@@ -90,16 +102,16 @@ def check_host(old: Old, path: Path, text: str, job: str, roles: Iterable[str] =
 
 
 def _is_replaced(replicas: Replicas, path: Path, label: str) -> bool:
-    """Return whether a label of the old operator is the user's own, or one that ``with_new_names`` replaces."""
-    own = (*replicas.template, "metadata", "labels")
-    places = ("labelSelector", "fieldRef", *_KEYS)
-    return label in OF_JOBS and (path[: len(own)] == own or any(place in path for place in places))
+    """Return whether a label of the old operator is one that the user sets, or that ``with_new_names`` replaces."""
+    own = (*replicas.template, "metadata")
+    is_set = path[: len(own)] == own and path[-1] == label
+    return is_set or (label in OF_JOBS and any(place in path for place in ("labelSelector", "fieldRef", *_KEYS)))
 
 
-def _selects_jobs(old: Old, path: Path, text: str) -> bool:
+def _selects_jobs(replicas: Replicas, path: Path, text: str) -> bool:
     """Return whether a text is the name of a job in a selector."""
     if "labelSelector" not in path:
         return False
     if path[-2] == "matchLabels":
-        return path[-1] in OF_JOBS and text != path[-1]
-    return path[-2] == "values" and old.get(*path[:-2], "key") in OF_JOBS
+        return path[-1] in _of_job(replicas) and text != path[-1]
+    return path[-2] == "values" and replicas.old.get(*path[:-2], "key") in _of_job(replicas)

@@ -7,13 +7,15 @@ from typing import Final
 
 from ruamel.yaml.comments import CommentedMap
 
-from trainc.basics.jsonvalues import Json, Path, get
+from trainc.basics.jsonvalues import Json, Path, dotted, get
 from trainc.checks.jobs import MAX_INDEXED
+from trainc.kube.gotypes import fields, is_struct
 from trainc.migrate.documents import Converted, Old
 from trainc.migrate.trees import mapping, sequence
 from trainc.upstream import QUEUE_LABEL, SERVER_FIELDS, TRAINER_API
 
 _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_TEMPLATE: Final = "v1.PodTemplateSpec"
 _MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
 
 
@@ -85,11 +87,43 @@ class Replicas:
         keys = ("command", "args", "env")
         return " ".join(text for key in keys for _, text in texts(self.old.get(*self.container, key), ()))
 
+    def is_well_formed(self) -> bool:
+        """Report values of the template that must be a mapping or a list, and are not; return whether there are none.
+
+        No operator has such a job: the API server refuses it.
+        """
+        found = list(_misfits(self.old.get(*self.template), _TEMPLATE, self.template))
+        for path, expected in found:
+            name = path[-1] if isinstance(path[-1], str) else dotted(path[-2:])
+            self.old.refuse(path, f"{name} must be {expected}")
+        if found:
+            self.old.done(*self.path)
+        return not found
+
     def port(self, name: str, default: int) -> int:
         """Return the port of the main container that has a name."""
         ports = self.old.items(*self.container, "ports")
         found = next((port.get("containerPort") for port in ports if port.get("name") == name), default)
         return found if isinstance(found, int) else default
+
+
+def _misfits(value: Json, kind: str, path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the paths of values that are a mapping or a list in Go, and are not here, with what they must be."""
+    kind = kind.removeprefix("*")
+    if kind.startswith("[]") and isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _misfits(item, kind[2:], (*path, index))
+    elif kind.startswith("[]"):
+        yield path, "a list"
+    elif not kind.startswith("{}") and not is_struct(kind):
+        return
+    elif not isinstance(value, dict):
+        yield path, "a mapping"
+    else:
+        known = None if kind.startswith("{}") else fields(kind)
+        for key, item in value.items():
+            if item is not None and (known is None or key in known):
+                yield from _misfits(item, kind[2:] if known is None else known[key].kind, (*path, key))
 
 
 def texts(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
@@ -113,12 +147,13 @@ def replicas_of(
     ``defaults`` are the numbers of replicas of types for which it is not 1.
     """
     keys = {key.lower(): key for key in old.keys("spec", field)}
-    return {
+    found = {
         name: Replicas(old, ("spec", field, key), container, restart, (defaults or {}).get(name, 1))
         for name in types
         if (key := keys.get(name.lower())) is not None
         and old.items("spec", field, key, "template", "spec", "containers")
     }
+    return {name: replicas for name, replicas in found.items() if replicas.is_well_formed()}
 
 
 def without_pods(old: Old, field: str) -> Converted:

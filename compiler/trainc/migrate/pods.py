@@ -277,7 +277,7 @@ def _ports(replicas: Replicas, pods: PodSet, target: CommentedMap) -> None:
 
 
 def _name_port(old: Old, path: Path, port: Any) -> None:
-    if port and port.get("name") is None:
+    if port.get("name") is None:
         port.insert(0, "name", f"port-{port.get('containerPort')}")
         old.note(path, "the port gets a name: Trainer changes the numbers of ports without names")
 

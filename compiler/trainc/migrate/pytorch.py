@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import partial
+from itertools import takewhile
 from typing import Final
 
 from ruamel.yaml.comments import CommentedMap
@@ -21,6 +22,7 @@ from trainc.migrate.jobs import (
     new_job,
     new_runtime,
     replicas_of,
+    texts,
     without_pods,
 )
 from trainc.migrate.pods import (
@@ -46,11 +48,17 @@ _MASTER: Final = ("MASTER_PORT", "PET_MASTER_PORT", "MASTER_ADDR", "PET_MASTER_A
 _VARIABLES: Final = ("PYTHONUNBUFFERED", *_MASTER, "PET_NODE_RANK", "PET_NPROC_PER_NODE", "PET_NNODES")
 _TORCHRUN: Final = re.compile(r"\btorchrun\b|torch\.distributed\.(?:run|launch)\b")
 _STARTS: Final = re.compile(
-    r"(?:^|[\n;&|(]|\b(?:exec|then|else|do) )[ \t]*(?:\w+=[^\s;&|()]*[ \t]+)*(?:[\w./-]*/)?"
+    r"(?:(?:exec|then|else|do)[ \t]+)?(?:\w+=\S*[ \t]+)*(?:[\w./-]*/)?"
     r"(?:torchrun|python[\d.]*[ \t]+(?:-[\w-]+[ \t]+)*-m[ \t]+torch\.distributed\.(?:run|launch))(?![\w.-])"
 )
-"""torchrun as a program that a shell starts."""
-_OTHER_PROGRAM: Final = re.compile(r"\bpython[\d.]*\s(?!\s*-m\s*pip\b)")
+"""A command that starts torchrun."""
+_READS_NOTHING: Final = re.compile(
+    r"(?:cd|echo|export|mkdir|nvidia-smi|(?:python[\d.]*[ \t]+-m[ \t]+)?pip3?|pwd|set|sleep|tee)(?![\w./-])"
+    r"|\w+=\S*$|#"
+)
+"""A command without a program that reads the variables."""
+_SEPARATOR: Final = re.compile(r"[\n;|()`]|(?<!>)&")
+_SHELL: Final = re.compile(r"(?:.*/)?(?:ba|da|z)?sh")
 _OF_RANKS: Final = re.compile(r"(?<![A-Z_])(?:MASTER_ADDR|MASTER_PORT|WORLD_SIZE|RANK)\b")
 _PROCESSES: Final = re.compile(r"--nproc[-_]per[-_]node")
 
@@ -108,16 +116,19 @@ def _fixed(old: Old, job: CommentedMap, sets: Mapping[str, Replicas]) -> tuple[P
 def _starts_torchrun(replicas: Replicas) -> bool:
     """Return whether torchrun starts the program, so that nothing else reads the variables of the operator.
 
-    A program that only mentions torchrun, or an entrypoint with torchrun as its argument, may read them.
+    Any other program may read them: one that a shell, a probe or a hook starts, or one with torchrun as its argument.
     """
-    command, args = (as_list(replicas.old.get(*replicas.container, key)) for key in ("command", "args"))
-    if not command:
+    if any("exec" in path for path, _ in texts(replicas.old.get(*replicas.container), ())):
         return False
-    program, *words = map(str, (*command, *args))
-    is_shell = re.fullmatch(r"(?:.*/)?(?:ba|da|z)?sh", program) and any(re.fullmatch(r"-\w*c", word) for word in words)
-    text = "\n".join(words) if is_shell else " ".join((program, *words))
-    found = _STARTS.search(text) if is_shell else _STARTS.match(text)
-    return found is not None and _OTHER_PROGRAM.search(_STARTS.sub("", text)) is None
+    command, args = (as_list(replicas.old.get(*replicas.container, key)) for key in ("command", "args"))
+    words = [str(word) for word in (*command, *args)] if command else [""]
+    if _SHELL.fullmatch(words[0]) is None:
+        return _STARTS.match(" ".join(words)) is not None
+    options = list(takewhile(lambda word: word.startswith("-"), words[1:]))
+    script = "".join(words[len(options) + 1 :][:1]) if any(option.endswith("c") for option in options) else ""
+    commands = [each.strip() for each in _SEPARATOR.split(script.replace("\\\n", " ")) if each.strip()]
+    others = [each for each in commands if _STARTS.match(each) is None]
+    return len(others) < len(commands) and all(map(_READS_NOTHING.match, others))
 
 
 def _variables_of_ranks() -> list[CommentedMap]:

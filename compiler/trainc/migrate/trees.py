@@ -22,9 +22,9 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import ReusedAnchorWarning
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import RoundTripRepresenter
-from ruamel.yaml.scalarstring import PlainScalarString, SingleQuotedScalarString
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString, PlainScalarString, SingleQuotedScalarString
 
-from trainc.basics.jsonvalues import Path
+from trainc.basics.jsonvalues import Json, Path
 from trainc.documents.load import comments, load
 from trainc.documents.scalars import kubernetes
 from trainc.inputs.source import Document, Mark, Source
@@ -109,6 +109,15 @@ def read_tree(text: str) -> Any:
         warnings.simplefilter("ignore", ReusedAnchorWarning)
         tree = _yaml().load(text)
     return _plain(tree, is_json=text.lstrip().startswith("{"))
+
+
+def tree_of(data: Json) -> Any:
+    """Return the tree of data, with its texts in quotes."""
+    if isinstance(data, dict):
+        return mapping(**{key: tree_of(value) for key, value in data.items()})
+    if isinstance(data, list):
+        return sequence(*map(tree_of, data))
+    return DoubleQuotedScalarString(data) if isinstance(data, str) else data
 
 
 def _plain(tree: Any, *, is_json: bool) -> Any:

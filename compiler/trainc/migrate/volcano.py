@@ -101,6 +101,8 @@ def _tasks(old: Old) -> list[Task]:
         if not pods.names:
             old.refuse(path, f"task {name} has no container")
             continue
+        if not pods.is_well_formed():
+            continue
         old.done(*pods.pod, "restartPolicy")
         if policy not in ("Never", "OnFailure"):
             old.note(pods.pod, "restartPolicy is OnFailure: a Job has no Always, the default of a pod in a Volcano Job")
@@ -131,6 +133,9 @@ def _arrange(old: Old, tasks: list[Task], plugins: Plugins) -> Task:
         if master is not None and master.pods.count > 1:
             message = "each pod of the master gets a RANK of its own: Volcano sets 0 in all of them"
             old.warn((*master.pods.path, "replicas"), message)
+        if master is not None and (other := next((task for task in tasks if task not in (master, worker)), None)):
+            message = "WORLD_SIZE does not count the pods of this task: Volcano v1.10.0 does, later releases do not"
+            old.warn((*other.pods.path, "name"), message)
         if master is not None and worker is not None:
             _merge(old, master, worker, plugins)
         if "ssh" in plugins:
@@ -361,7 +366,8 @@ def _gang(old: Old, runtime: CommentedMap, tasks: list[Task]) -> None:
     else:
         topology = {"networkTopology": policy} if policy else {}
         add_pod_group(runtime, VOLCANO, mapping(**topology))
-    report_metadata(old, "labels", "annotations", of_pods=_ANNOTATIONS_OF_PODS)
+    report_metadata(old, "labels", _LABELS_OF_PODS)
+    report_metadata(old, "annotations", _ANNOTATIONS_OF_PODS)
     add_queue(old, ("spec", "queue"), runtime)
     if old.get("spec", "priorityClassName") is not None:
         report_priority(old, ("spec", "priorityClassName"))

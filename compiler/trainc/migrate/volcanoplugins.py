@@ -6,6 +6,7 @@ patchDefaultPlugins of the admission webhook, by which mpi implies ssh and svc, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -20,12 +21,20 @@ from trainc.migrate.trees import mapping, sequence
 from trainc.upstream import JOB_COMPLETION_INDEX
 
 _SUPPORTED: Final = ("env", "svc", "ssh", "mpi", "pytorch")
-_PORTS: Final = {"mpi": ("mpijob-port", "22"), "pytorch": ("pytorchjob-port", "23456")}
+_PORTS: Final = {"mpi": "mpijob-port", "pytorch": "pytorchjob-port"}
+"""The names of the ports that a plugin opens."""
+_NUMBERS: Final = {"mpi": ("port", "22"), "pytorch": ("port", "23456"), "ssh": ("ssh-port", "22")}
+"""The options for ports, and their defaults."""
+_SWITCHES: Final = frozenset(
+    ("disable-network-policy", "inject-hosts-env", "no-root", "publish-not-ready-addresses", "wait-master-enabled")
+)
+"""The options that do not take the next argument as their value."""
 _NAME: Final = f"$({JOBSET_NAME})"
 _JOB_INDEX: Final = "metadata.labels['jobset.sigs.k8s.io/job-index']"
 """The index of a Job in its replicated job."""
 _FILES, _HOSTS, _SSH = "volcano-files", "volcano-hosts", "volcano-ssh"
 """The names of the init container and of its volumes."""
+_OPTION: Final = re.compile(r"--?([^=-][^=]*)(?:=(.*))?", re.DOTALL)
 _TRUE: Final = ("1", "t", "T", "true", "TRUE", "True")
 """What Go reads as true."""
 FOLDER: Final = "/etc/volcano"
@@ -54,6 +63,11 @@ class Plugins:
             self.arguments.setdefault("ssh", {})
         if "mpi" in self.arguments or "pytorch" in self.arguments:
             self.arguments.setdefault("svc", {})
+        for name in (name for name in _NUMBERS if name in self):
+            option, default = _NUMBERS[name]
+            if re.fullmatch("[1-9][0-9]{0,4}", self.arguments[name].setdefault(option, default)) is None:
+                old.refuse(self.path(name), f"{option} must be the number of a port")
+                self.arguments[name][option] = default
         if "svc" in self and not self._is_set("svc", "disable-network-policy"):
             old.note(self.path("svc"), "there is no NetworkPolicy: pods of other jobs can connect to those of this one")
         if "svc" in self and FOLDER not in str(old.get("spec", "tasks")):
@@ -98,8 +112,8 @@ class Plugins:
         if master not in self.hosts:
             return
         yield literal("MASTER_ADDR", self.hosts[master][0])
-        yield literal("MASTER_PORT", self.arguments["pytorch"].get("port", _PORTS["pytorch"][1]))
-        yield literal("WORLD_SIZE", sum(map(len, self.hosts.values())))
+        yield literal("MASTER_PORT", self.arguments["pytorch"]["port"])
+        yield literal("WORLD_SIZE", len(self.hosts[master]) + len(self.hosts.get(worker, ())))
         if task in (master, worker):
             yield global_index("RANK") if alone else completion_index("RANK")
 
@@ -109,10 +123,9 @@ class Plugins:
 
     def open_ports(self, container: Any) -> None:
         """Add the ports of mpi and pytorch to a container that does not have them."""
-        for plugin in ("mpi", "pytorch"):
+        for plugin, name in _PORTS.items():
             if plugin in self:
-                name, default = _PORTS[plugin]
-                number = int(self.arguments[plugin].get("port", default))
+                number = int(self.arguments[plugin]["port"])
                 ports = container.setdefault("ports", sequence())
                 if all(port.get("containerPort") != number for port in ports):
                     ports.append(mapping(name=name, containerPort=number))
@@ -136,7 +149,7 @@ class Plugins:
         writer = mapping(name=_FILES, image=container.get("image"))
         volumes = pod.get("volumes", sequence())
         if self.has_keys:
-            port = self.arguments["ssh"].get("ssh-port", "22")
+            port = self.arguments["ssh"]["ssh-port"]
             config = _CONFIG if port == "22" else f"{_CONFIG}Port {port}\\n"
             files = " ".join(f"{KEYS}/{name}" for name in ("id_rsa", "id_rsa.pub", "authorized_keys"))
             lines += f"install -d -m 0700 /ssh/.ssh\ninstall -m 0600 {files} /ssh/.ssh/\n"
@@ -166,10 +179,12 @@ class Plugins:
 
 
 def _arguments(words: Sequence[Any]) -> dict[str, str]:
-    """Return the options among the arguments of a plugin: --name=value, or --name and its value."""
+    """Return the options of a plugin, as Go reads them: up to the first argument that is none."""
     found: dict[str, str] = {}
     rest = [str(word) for word in words]
-    while rest:
-        name, equals, value = rest.pop(0).lstrip("-").partition("=")
-        found[name] = value if equals else rest.pop(0) if rest and not rest[0].startswith("-") else "true"
+    while rest and (option := _OPTION.fullmatch(rest.pop(0))) is not None:
+        name, value = option.groups()
+        if value is None:
+            value = "true" if name in _SWITCHES or not rest else rest.pop(0)
+        found[name] = value
     return found

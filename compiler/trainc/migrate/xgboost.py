@@ -33,8 +33,8 @@ from trainc.migrate.trees import mapping
 _FIELD: Final = "xgbReplicaSpecs"
 _CONTAINER: Final = "xgboost"
 _PORT, _PORT_NAME = 9999, "xgboostjob-port"
+_VARIABLES: Final = ("MASTER_PORT", "MASTER_ADDR", "WORLD_SIZE", "RANK", "PYTHONUNBUFFERED")
 _OF_WORKERS: Final = ("WORKER_PORT", "WORKER_ADDRS")
-_VARIABLES: Final = ("MASTER_PORT", "MASTER_ADDR", "WORLD_SIZE", "RANK", "PYTHONUNBUFFERED", *_OF_WORKERS)
 
 
 def convert(old: Old) -> Converted:
@@ -45,6 +45,7 @@ def convert(old: Old) -> Converted:
     job = new_job(old)
     policy = RunPolicy(old, job)
     total = sum(one.count for one in sets.values())
+    variables = (*_VARIABLES, *_OF_WORKERS) if total > 1 else _VARIABLES
     first = next(iter(sets.values()))
     port = first.port(_PORT_NAME, _PORT)
     in_one = merged(sets)
@@ -72,12 +73,12 @@ def convert(old: Old) -> Converted:
         return shared if in_one else shared + cluster()
 
     if in_one:
-        pods = PodSet(job=job, environment=environment, variables=_VARIABLES)
+        pods = PodSet(job=job, environment=environment, variables=variables)
         add_env_of_all(old, job, *cluster())
         jobs = [replicated_job(count_nodes(old, job, sets), policy.backoff_limit, pods)]
         runtime = new_runtime("xgboost-env", "xgboost", mapping(numNodes=1), *jobs)
     else:
-        pods = PodSet(container=_CONTAINER, environment=environment, variables=_VARIABLES)
+        pods = PodSet(container=_CONTAINER, environment=environment, variables=variables)
         runtime, jobs = separate(old, job, policy, sets, pods)
     schedule_together(old, policy, sets, runtime, jobs)
     return Converted(job, runtime)

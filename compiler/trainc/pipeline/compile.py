@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import get
+from trainc.basics.jsonvalues import as_object, copied, get
+from trainc.basics.memo import exclusive
 from trainc.documents.classify import JOBS, classify, superseded
 from trainc.documents.load import load
 from trainc.findings import Finding, Silenced, has_errors, report, sort_key
 from trainc.findings.settling import JobFindings
 from trainc.gitops.base import JOBSET
-from trainc.gitops.environment import is_included, name_collisions, patches_without_target
+from trainc.gitops.environment import is_included, name_collisions
 from trainc.gitops.naming import DeployedJob, too_many_reruns
 from trainc.gitops.pods import Summary, summarize
 from trainc.gitops.runtime_resources import (
@@ -47,7 +48,9 @@ class Build(Struct, frozen=True):
     ``files`` maps paths below out/ to their content; it is empty if any finding is an error.
     ``excluded`` are the TrainJobs that the environment excludes, which are not compiled. ``shared`` are companions of
     runtimes, shared by all jobs of a namespace. ``unused`` are runtimes that no job references.
-    ``silenced`` are the findings that comments suppress. ``input_findings`` belong to no job.
+    ``silenced`` are the findings that comments suppress. ``input_findings`` belong to no job. ``unused_findings`` are
+    about comments and companions that this environment does not use: ``run`` lists them here only, since another
+    environment may use them, and ``compile`` in ``findings``, too.
     """
 
     jobs: tuple[Job, ...]
@@ -58,6 +61,7 @@ class Build(Struct, frozen=True):
     unused: tuple[Document, ...] = ()
     silenced: tuple[Silenced, ...] = ()
     input_findings: tuple[Finding, ...] = ()
+    unused_findings: tuple[Finding, ...] = ()
 
     @property
     def objects(self) -> tuple[Object, ...]:
@@ -101,8 +105,31 @@ def load_all(sources: Iterable[Source], watch: Watch = iter) -> Loaded:
 
 
 def compile(sources: Iterable[Source], options: Options | None = None) -> Build:  # noqa: A001 - the public name
-    """Compile every TrainJob of the sources. Pure and deterministic; errors in them become findings."""
-    return run(load_all(sources), options or Options())
+    """Compile every TrainJob of the sources. Pure and deterministic; errors in them become findings.
+
+    Threads may call this: one compiles at a time. The caller may change the data of the objects.
+    """
+    return _compile(tuple(sources), options or Options())
+
+
+@exclusive
+def _compile(sources: Sequence[Source], options: Options) -> Build:
+    build = _with_unused(run(load_all(sources), options))
+    # Jobs share parts of their runtimes and of defaults, also with later compilations.
+    jobs = (replace(job, objects=tuple(map(_copied, job.objects))) for job in build.jobs)
+    return replace(build, jobs=tuple(jobs), shared=tuple(one._replace(obj=_copied(one.obj)) for one in build.shared))
+
+
+def _with_unused(build: Build) -> Build:
+    """Return a build whose findings include those on what it does not use."""
+    if not build.unused_findings:
+        return build
+    build = replace(build, findings=tuple(sorted((*build.findings, *build.unused_findings), key=sort_key)))
+    return replace(build, shared=(), files={}) if has_errors(build.unused_findings) else build
+
+
+def _copied(obj: Object) -> Object:
+    return replace(obj, data=as_object(copied(obj.data)))
 
 
 def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Executor = in_order) -> Build:
@@ -112,20 +139,18 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
     context = Context.of(documents, loaded.documents, loaded.sources, options, keep)
     chosen = [(job, is_included(job, options.settings)) for job in documents.jobs]
     jobs = tuple(sorted(execute(context, [job for job, included in chosen if included]), key=_order))
-    shared, of_resources = _runtime_resources(context, jobs)
+    shared, of_resources, not_written = _runtime_resources(context, jobs)
     deployed = tuple(map(_deployed, jobs))
     of_inputs = [
         *(*loaded.findings, *findings, *context.findings),
         *(*name_collisions(deployed, options), *too_many_reruns(deployed, context.base, options), *of_resources),
-        # A job without objects may be the target of a patch.
-        *(patches_without_target(_summaries(jobs, shared), options) if all(job.summaries for job in jobs) else ()),
         *_check_other_inputs(context, shared),
     ]
     rows = [JobFindings(f"{job.namespace}/{job.name}", job.findings) for job in jobs]
     # Most findings in the sources of unused runtimes are not detected.
     used = {job.runtime.source for job in jobs if job.runtime is not None}
     unused = frozenset(runtime.source for runtime in documents.runtimes) - used
-    final = context.report_rules.finish(of_inputs, rows, unused)
+    final = context.report_rules.finish(of_inputs, rows, not_written, unused)
     jobs = tuple(map(_with_findings, jobs, final.of_jobs))
     build = Build(
         jobs,
@@ -135,6 +160,7 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
         unused=context.runtimes.unused(job.document for job in jobs),
         silenced=final.silenced,
         input_findings=final.of_inputs,
+        unused_findings=final.unused,
     )
     if has_errors(build.findings):
         return build
@@ -158,20 +184,22 @@ def _deployed(job: Job) -> DeployedJob:
     return DeployedJob(job.namespace, job.name, job.document, *names)
 
 
-def _runtime_resources(context: Context, jobs: tuple[Job, ...]) -> tuple[tuple[Shared, ...], tuple[Finding, ...]]:
-    """Return the companions of the runtimes in use, and the findings on all companions."""
+def _runtime_resources(
+    context: Context, jobs: tuple[Job, ...]
+) -> tuple[tuple[Shared, ...], tuple[Finding, ...], tuple[Finding, ...]]:
+    """Return the companions of the runtimes in use, and the findings on all companions and on those without a job."""
     known, options = context.documents, context.options
     homes = (str(get(job.document.data, "metadata", "namespace")) for job in jobs)
     uses = [Use(job.runtime, job.namespace, home) for job, home in zip(jobs, homes, strict=True) if job.runtime]
-    findings = [*unused_resources(known.cluster.values(), known.runtimes, uses, faithful=options.faithful)]
+    unused = unused_resources(known.cluster.values(), known.runtimes, uses, faithful=options.faithful)
     if options.faithful:
-        return (), tuple(findings)
+        return (), (), unused
     unknown = [finding.document for finding in context.companions.findings if finding.code == "TC008"]
-    findings += unread_resources(known.cluster.values(), known.runtimes, unknown, context.companions.registry.given)
+    unread = unread_resources(known.cluster.values(), known.runtimes, unknown, context.companions.registry.given)
     shared, found = share(context.cluster, context.unplaced, uses, options)
     generated = [obj for job in jobs for obj in job.summaries]
     params = overwritten_params(context.cluster, shared, generated, options)
-    return shared, (*findings, *found, *collisions(shared, generated), *params)
+    return shared, (*unread, *found, *collisions(shared, generated), *params), unused
 
 
 def _check_other_inputs(context: Context, shared: Iterable[Shared]) -> Iterable[Finding]:

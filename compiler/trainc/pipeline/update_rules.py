@@ -20,7 +20,8 @@ from trainc.basics.differences import Change, changes, contains, counterpart, ho
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get
 from trainc.basics.memo import Remembered, last
 from trainc.documents.classify import RUNTIMES, TRAINJOB, is_companion
-from trainc.findings import Finding, Related, Severity, report
+from trainc.documents.positions import value_of_path
+from trainc.findings import Finding, Related, Severity, has_errors, report
 from trainc.findings.redaction import masked_value
 from trainc.gitops.base import job_name_path, run_of
 from trainc.gitops.keys import EXTERNAL_SECRETS, operator_secret
@@ -114,11 +115,10 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         if isinstance(stored, Finding):
             return (stored,)
         try:
-            before = stored if new["kind"] != TRAINJOB else rewritten(stored)  # by Trainer's mutating webhook
-            after = new if new["kind"] != TRAINJOB else rewritten(new, before)
-            refusals = list(_by_rules(resource, after, before, ""))
+            after = new if new["kind"] != TRAINJOB else rewritten(new, stored)  # by Trainer's mutating webhook
+            refusals = list(_by_rules(resource, after, stored, ""))
             if new["kind"] == TRAINJOB:
-                for changed in trainjob_changes(after, before):
+                for changed in trainjob_changes(after, stored):
                     found = tuple(changes(changed.new, changed.old, changed.path))
                     refusals.append(Refusal(WEBHOOK, "", changed.message, changed.upstream, found))
         except GoDecodeError as error:  # in the old object, since the new one was decoded before
@@ -126,11 +126,11 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         findings = []
         for refusal in refusals:
             first = refusal.changes[0]
-            same_text = same(get(new, *first.path), get(old.data, *first.old_path))
-            hint = _REWRITTEN if same_text and (stored != before or new != after) else None
+            written = _text(document, first.path)
+            hint = _REWRITTEN if written is not None and written == _text(old, first.old_path) else None
             severity = Severity.WARNING if new["kind"] in _ADVISORY else None
             source = document, existing(new, first.path)
-            findings.append(self._finding(refusal, source, old, (after, before), hint=hint, severity=severity))
+            findings.append(self._finding(refusal, source, old, (after, stored), hint=hint, severity=severity))
         return tuple(findings)
 
     def _earlier_run(self, document: Document, old: Document) -> Finding:
@@ -148,7 +148,8 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         for obj in objects:
             old = self.base.emitted(*identify(obj.data)) if obj.kind in _COMPARED else None
             if old is not None and obj.kind == "JobSet":
-                found += self._of_another_job(model, obj, old) or self._jobset(model, obj, old)
+                taken = self._of_another_job(model, obj, old)
+                found += taken if has_errors(taken) else (*taken, *self._jobset(model, obj, old))
             elif old is not None:
                 locate = partial(self._source_of_content, model, obj)
                 found += self._immutable(obj.data, old, locate, new_run_hint(model.job))
@@ -158,15 +159,21 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         return tuple(found)
 
     def _of_another_job(self, model: Model, jobset: Object, old: Document) -> tuple[Finding, ...]:
-        """Return an error if the JobSet was that of another job, whose Application or Kustomization deletes it."""
+        """Return an error if the JobSet was that of another job, whose Application or Kustomization deletes it.
+
+        If one Application has both jobs, the JobSet stays as it is, which is a warning.
+        """
         *_, namespace, job, _ = old.source.name.split("/")
         settings = model.options.settings
         together = settings.target == "argocd" and settings.argocd.per_namespace
-        if together or (namespace, job) == (model.namespace, model.title):
+        if (namespace, job) == (model.namespace, model.title):
             return ()
-        message = f"JobSet {jobset.name} was that of job {job} at {self.base.revision}, whose sync deletes it"
+        effect = "and Argo CD keeps it: nothing runs again" if together else "whose sync deletes it"
+        message = f"JobSet {jobset.name} was that of job {job} at {self.base.revision}, {effect}"
+        severity = Severity.WARNING if together else None
         related = (Related(f"at {self.base.revision}", old, ("metadata", "name")),)
-        return (report("TC602", model.job, job_name_path(model.job), message, found=jobset.name, related=related),)
+        where = model.job, job_name_path(model.job)
+        return (report("TC602", *where, message, severity=severity, found=jobset.name, related=related),)
 
     def _of_operator(self, secret: Object) -> Document | None:
         """Return the ExternalSecret of the base revision with the name of a Secret."""
@@ -377,3 +384,9 @@ def _named(found: tuple[Change, ...]) -> str:
 
 def _shown(data: JsonObject, path: Path, value: Json) -> str:
     return _ABSENT if value is None else show(masked_value(data, path))
+
+
+def _text(document: Document, path: Path) -> str | None:
+    """Return the text of the scalar at a path; None for other values."""
+    found = value_of_path(document, path)
+    return None if found is None else found[0].text[found[1].begin : found[1].end]

@@ -24,7 +24,7 @@ from trainc.documents.yaml import MORE, offsets, read_yaml
 from trainc.findings import Finding, Severity, has_errors, report, severities, sort_key, suggest
 from trainc.findings.display import is_printable
 from trainc.findings.reporting import secrets_in_plain_text
-from trainc.gitops.argocd import DEFAULT
+from trainc.gitops.argocd import DEFAULT, Tree
 from trainc.inputs.imagelock import IMAGES, NAME, Lock, LockFile, is_registry, key_of
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.settings import RECOMMENDED, ConfigFile, expanded, options_of, read_settings
@@ -130,6 +130,7 @@ def _rules(document: Document) -> Iterator[Finding]:
             written += _without_repository(document, data, name)
     yield from {finding.path: finding for finding in written}.values()
     yield from _split_projects(document, names)
+    yield from _read_by_flux(document, names)
     yield from severities.check(document)
     yield from secrets_in_plain_text(document)
 
@@ -176,19 +177,20 @@ def sharing_projects(config: Config, environments: Iterable[str]) -> tuple[str, 
 
 
 def _project(data: JsonObject, name: str) -> tuple[str, str] | None:
-    """Return namespace and name of the AppProject that trainc.yaml names for an environment, if trainc writes it."""
-    settings = read_settings(data, name)
-    is_named = settings.target == "argocd" and settings.argocd.project not in ("", DEFAULT)
-    return (settings.argocd.namespace, settings.argocd.project) if is_named else None
+    """Return namespace and name of the AppProject of an environment, if trainc writes it."""
+    tree = Tree(name, read_settings(data, name))
+    is_written = tree.settings.target == "argocd" and tree.project != DEFAULT
+    return (tree.settings.argocd.namespace, tree.project) if is_written else None
 
 
 def _split_projects(document: Document, names: Iterable[str]) -> Iterator[Finding]:
     """Yield a warning for each environment that writes the AppProject of another one to another folder."""
     first: dict[tuple[str, str], tuple[str, str]] = {}
     for name in names:
-        project, folder = _project(document.data, name), read_settings(document.data, name).argocd.write
-        if project is None or not folder:
+        project, argocd = _project(document.data, name), read_settings(document.data, name).argocd
+        if project is None or not argocd.repo_url:
             continue
+        folder = argocd.write or "no folder"
         other, other_folder = first.setdefault(project, (name, folder))
         if folder != other_folder:
             places = f"{other_folder} (environment {other}) and {folder} (environment {name})"
@@ -197,6 +199,19 @@ def _split_projects(document: Document, names: Iterable[str]) -> Iterator[Findin
             where = existing(document.data, (*_position(document.data, name, "argocd"), "project"))
             expected = "one folder in argocd.write, or different projects"
             yield report(CODE, document, where, message, severity=Severity.WARNING, expected=expected)
+
+
+def _read_by_flux(document: Document, names: Iterable[str]) -> Iterator[Finding]:
+    """Yield a warning for each folder that Flux reads with another one: it also reads all folders below it."""
+    of_all = ((name, read_settings(document.data, name)) for name in names)
+    found = [(name, each.target, folder) for name, each in of_all if (folder := each.deployment_folder)]
+    for name, target, folder in found:
+        for other, tool, below in found if target == "flux" else ():
+            if f"{below}/".startswith(f"{folder}/") and (tool, below) != (target, folder):
+                message = f"Flux would also apply {tool}.write {below} (environment {other}): it reads subfolders"
+                where = existing(document.data, (*_position(document.data, name, "flux"), "write"))
+                expected = "a folder that contains no other one"
+                yield report(CODE, document, where, message, severity=Severity.WARNING, found=folder, expected=expected)
 
 
 def _folders(document: Document, name: str) -> Iterator[Finding]:

@@ -12,19 +12,17 @@ from msgspec.structs import replace
 from trainc.admission.companions import read_definitions
 from trainc.documents.classify import RUNTIMES
 from trainc.documents.load import load
-from trainc.findings import Finding, Severity, Silenced, has_errors, report, severities, sort_key
+from trainc.findings import Finding, Severity, Silenced, has_errors, report, sort_key
 from trainc.findings.settling import JobFindings, ReportRules, collapse
-from trainc.findings.suppression import UNUSED
 from trainc.gitops.environment import (
-    WITHOUT_TARGET,
     jobs_without_environment,
+    patches_without_target,
     unknown_names,
     unused_registries,
     written_twice,
 )
 from trainc.gitops.images import lock_notes
 from trainc.gitops.pods import Summary
-from trainc.gitops.runtime_resources import IDLE
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Build, Job, Loaded, Watch, load_all, run
@@ -81,7 +79,8 @@ class Uncached:
 class Outcome(msgspec.Struct, frozen=True, eq=False):
     """The result of all environments: jobs by environment, files, and findings, each once.
 
-    ``made`` has summaries of all objects of an environment, those that jobs share included.
+    ``made`` has summaries of all objects of an environment, those that jobs share included. ``rules`` have the
+    severities for findings on the project, which are added later.
     """
 
     jobs: Mapping[str, tuple[Job, ...]]
@@ -89,6 +88,7 @@ class Outcome(msgspec.Struct, frozen=True, eq=False):
     findings: tuple[Finding, ...]
     made: Mapping[str, tuple[Summary, ...]]
     silenced: tuple[Silenced, ...] = ()
+    rules: ReportRules = ReportRules()
 
     @property
     def job_count(self) -> int:
@@ -153,10 +153,11 @@ def compile_for(
     jobs that are not in the ``cache``. ``watch`` shows how many sources have been read. Raises Changed.
     """
     crds = crds or Inputs()
-    findings = tuple(findings)
-    if has_errors(findings):
-        told = tuple(sorted((*findings, *inputs.findings, *crds.findings), key=sort_key))
-        return Outcome(jobs={}, files={}, findings=told, made={})
+    rules = ReportRules.of_project(config.data, None if standard is None else standard.revision.config)
+    of_config, of_inputs = rules.settle(findings), rules.settle((*inputs.findings, *crds.findings))
+    found = [*of_config, *of_inputs]
+    if has_errors(of_config):
+        return Outcome(jobs={}, files={}, findings=tuple(sorted(found, key=sort_key)), made={}, rules=rules)
     cache = cache or Uncached()
     loaded = cache.with_stubs(load_all(inputs.sources, watch))
     builds: dict[str, tuple[Options, Build]] = {}
@@ -165,17 +166,15 @@ def compile_for(
         options = config.options(name, crds.sources, base, judge)
         builds[name] = options, run(loaded, options, keep, cache.executor(name, execute))
     made = [build for _, build in builds.values()]
-    found = [*findings, *inputs.findings, *crds.findings]
-    floor = None if standard is None else severities.read(standard.revision.config.get(severities.KEY))
-    rules = ReportRules(severities=severities.read(config.data.get(severities.KEY)), floor=floor)
     if set(config.environments) == set(builds):
         found += rules.settle(_of_the_whole(tuple(builds.values()), partly=partly is not None))
     found += rules.settle(standard.weakened if standard is not None else ())
     not_compiled = (each.document.source for each in jobs_without_environment([build.excluded for build in made]))
-    found += without_idle([build.input_findings for build in made], partly, not_compiled)
+    found += [finding for build in made for finding in build.input_findings]
+    found += unused_everywhere([build.unused_findings for build in made], partly, not_compiled)
     found = list(cache.with_documents(found))
     # A finding is about the input, so environments repeat it.
-    once = {(sort_key(finding), finding.path, finding.hint): finding for finding in reversed(found)}
+    once = {(sort_key(each), each.severity, each.path, each.hint): each for each in reversed(found)}
     # What several environments have in common is reported once, so a job's key is its document.
     jobs = [
         JobFindings(
@@ -194,6 +193,7 @@ def compile_for(
         findings=tuple(sorted(collapse(once.values(), jobs), key=sort_key)),
         made={name: build.summaries for name, (_, build) in builds.items()},
         silenced=tuple(silenced.values()),
+        rules=rules,
     )
 
 
@@ -216,38 +216,24 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
         yield from without_jobs([build.unused for build in made])
         for options, build in builds:
             yield from unknown_names((*(job.document for job in build.jobs), *build.excluded), options)
+        yield from patches_without_target((options, build.summaries) for options, build in builds)
         yield from unused_registries((options, build.summaries) for options, build in builds)
         yield from lock_notes((options, build.summaries) for options, build in builds)
 
 
-def without_idle(
+def unused_everywhere(
     builds: Sequence[tuple[Finding, ...]], partly: Iterable[Source] | None, not_compiled: Iterable[Source] = ()
 ) -> Iterator[Finding]:
-    """Yield the findings of builds; unused comments and companions only if they are unused in every build.
+    """Yield the findings on comments and companions that all builds have, each of which may use what another does not.
 
     Those in ``partly`` are left out, as a full run may use them, and those in ``not_compiled``, which have jobs that no
-    build has compiled. Errors are kept.
+    build has compiled.
     """
     unseen = {source.name for source in (*(partly or ()), *not_compiled)}
-    idle = [{sort_key(finding) for finding in findings if _is_idle(finding)} for findings in builds]
-    everywhere = set.intersection(*idle) if idle else set()
-    without_target = [{each.path for each in findings if each.code == WITHOUT_TARGET} for findings in builds]
-    for findings in builds:
-        for finding in findings:
-            if finding.code == WITHOUT_TARGET:
-                # A patch of defaults may have its target in another environment.
-                has_target = finding.path[:1] == ("defaults",) and any(
-                    finding.path not in paths for paths in without_target
-                )
-                if partly is not None or has_target:
-                    continue
-            is_seen = finding.document.source.name not in unseen
-            if not _is_idle(finding) or (sort_key(finding) in everywhere and is_seen):
-                yield finding
-
-
-def _is_idle(finding: Finding) -> bool:
-    return finding.code in (UNUSED, IDLE) and finding.severity is not Severity.ERROR
+    found = [{sort_key(finding): finding for finding in findings} for findings in builds]
+    for key, finding in found[0].items() if found else ():
+        if finding.document.source.name not in unseen and all(key in others for others in found):
+            yield finding
 
 
 def read_crds(root: Path, folder: Path, directories: Iterable[str]) -> Inputs:
@@ -300,7 +286,7 @@ def with_empty(outcome: Outcome, root: Path, names: Iterable[str]) -> tuple[Find
             made.append(nothing(name, message, Severity.NOTE))
         else:
             made.append(nothing(name, "no TrainJob found", hint=hint))
-    return with_nothing(outcome.findings, made)
+    return with_nothing(outcome.findings, outcome.rules.settle(made))
 
 
 def has_no_document(inputs: Inputs) -> bool:

@@ -95,7 +95,7 @@ def plan_request(
         todo = plan(root, wanted, folders, folders, cache.is_same, there=there)
     elif not fails(found):
         todo = plan(root, outcome.files, tuple(dict.fromkeys(_scopes(request, outcome))), is_same=cache.is_same)
-    others = foreign_files(root, there, todo, config.data)
+    others = outcome.rules.settle(foreign_files(root, there, todo, config.data))
     beside = (document.source for document in (config.document, config.lock.document) if document is not None)
     sources = (*platform.sources, *beside)
     if todo is None:

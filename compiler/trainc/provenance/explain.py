@@ -244,12 +244,13 @@ class Table(msgspec.Struct, frozen=True, eq=False):
 def table(obj: Object, fields: Iterable[Path], options: Options) -> Table:
     """Return the rows of an object at and below the given fields, each once."""
     fields = tuple(fields)
+    chosen = frozenset(fields)
     data = masked_object(as_object(ordered_object(obj.data)))
     origins, rows = obj.origins(), []
     for path in paths(data):
         value = get(data, *path)
         leaf = not isinstance(value, dict | list) or not value
-        if leaf and any(path[: len(field)] == field for field in fields):
+        if leaf and any(path[:end] in chosen for end in range(len(path) + 1)):
             origin = nearest(origins, path)
             rows.append(Row(path, value, () if origin is None else provenances(origin, options)))
     return Table(obj, data, fields, tuple(rows))

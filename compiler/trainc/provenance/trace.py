@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from trainc.admission.jobset import admit_jobset
-from trainc.basics.differences import counterpart, is_key, key_of
+from trainc.basics.differences import counterpart, is_key, is_set, key_of, other, place_of, varied_object
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, mapped, put
 from trainc.gitops import passes
 from trainc.gitops.base import JOBSET, name_path, namespace_origin
@@ -21,7 +21,7 @@ from trainc.plugins.join import join, patched, propagated
 from trainc.plugins.model import Model, Object, Objects, Origin
 from trainc.plugins.origins import nearest
 from trainc.schema import admit, resource
-from trainc.upstream import JOBSET_API, VOLCANO_QUEUE
+from trainc.upstream import ANCESTOR_LABEL, JOBSET_API, VOLCANO_QUEUE
 
 POLICIES = {plugin.name: plugin.policy for plugin in PLUGINS}
 """The policy in the runtime's spec that enables each plugin."""
@@ -65,18 +65,24 @@ def trace(model: Model) -> list[Mapping[Path, Origin]]:
             steps = _steps_of_object(variants, plugin, obj, partial(_owned, model, plugin, jobset))
         histories.append(steps)
         objects += (replace(obj, origins=cache(partial(blame, [*steps]))),)
-    for step, after in () if model.options.faithful else passes.steps(model, objects):
+    varied = _varied_objects(objects)
+    for step in () if model.options.faithful else passes.PASSES:
+        after, others, cause = step.shape(model, objects), step.shape(model, varied), partial(step.cause, model)
         for index, one in enumerate(after):
             if index >= len(histories):
                 histories.append([Step(one.data, partial(_by_creator, one))])
-            elif one.data != objects[index].data or step.again is not None:
-                again = None if step.again is None else partial(step.again, model)
-                histories[index].append(Step(one.data, partial(step.cause, model), again))
-        objects = after
+            elif one.data != objects[index].data or others[index].data != varied[index].data:
+                histories[index].append(Step(one.data, cause, partial(_if_set, others[index].data, cause)))
+        if after is not objects:
+            objects, varied = after, _varied_objects(after)
     for history, one in zip(histories, objects, strict=True):
         if one.kind == JOBSET:
             history.append(_admission(one.data))
     return [blame(history) for history in histories]
+
+
+def _varied_objects(objects: Objects) -> Objects:
+    return tuple(replace(one, data=varied_object(one.data)) for one in objects)
 
 
 def _by_creator(one: Object, path: Path, root: Json) -> Origin:
@@ -97,14 +103,17 @@ def _steps_of_jobset(model: Model, variants: Sequence[Model]) -> list[Step]:
     fixed, model = model, _joined(model, ())
     found = [_template(model), *_patches(model)]
     stages = zip(_stages(model), *map(_stages, _varied(model)), strict=True)
+    before: Json = None
     for (name, after), *others in stages:
-        varied = [other for _, other in others]
+        *varied, of_template = [other for _, other in others]
         if not name:
             again = partial(_if_varied, varied[0], partial(_resources, model))
             found.append(Step(after, partial(_resources, model), again))
         else:
-            again = partial(_from_inputs, model, varied)
-            found.append(Step(after, partial(_shaped, model, name, varied), again))
+            cause = partial(_shaped, model, name, varied)
+            again = partial(_shaped_again, model, varied, partial(_if_newly_set, before, of_template, cause))
+            found.append(Step(after, cause, again))
+        before = of_template
     fixes = zip(fixed.options.chosen, variants[1:], strict=True)
     return [*found, *(Step(_jobset(variant), _by_fix(variant, name)) for name, variant in fixes)]
 
@@ -118,39 +127,51 @@ def _stages(model: Model) -> Iterator[tuple[str, Json]]:
         yield plugin.name, _jobset(model)
 
 
-def _varied(model: Model) -> tuple[Model, Model]:
-    """Return the model with other values in the TrainJob, and with another numNodes in the runtime.
+def _varied(model: Model) -> tuple[Model, Model, Model]:
+    """Return the model with other values in the TrainJob, with another numNodes, and with others in the template.
 
-    What then differs in the JobSet comes from there, even if the value is the same as the one that it replaced.
+    What then differs in the JobSet comes from there, even if the value is the same as the one that it replaced. What is
+    the same with another template, and with other runtime patches, is set later.
     """
 
-    def other(path: Path, value: Json) -> Json:
-        if path[0] not in _COPIED or path[-1] == "divisor" or is_key(path) or value is None:
-            return value
-        if path[:2] == _RESOURCES[1:]:
-            return _OTHER_AMOUNT
-        return not value if isinstance(value, bool) else _other_count(value) if isinstance(value, int) else f"{value}~"
+    def changed(path: Path, value: Json) -> Json:
+        return value if path[0] not in _COPIED or path[-1] == "divisor" or is_key(path) else other(value)
+
+    def replaced(path: Path, value: Json) -> Json:
+        is_kept = is_key(path) or str(path[-1]).startswith("$") or path[-1] in (ANCESTOR_LABEL, "divisor")
+        return value if is_kept or "template" not in path else other(value)
 
     def joined(job: Document, runtime: Document) -> Model:
         return replace(join(job, runtime, model.cluster, model.options), name=model.name, namespace=model.namespace)
 
     job, runtime = model.job, model.runtime
     nodes = get(runtime.data, *NUM_NODES)
-    changed = put(runtime.data, NUM_NODES, _other_count(nodes)) if isinstance(nodes, int) else runtime.data
+    counted = put(runtime.data, NUM_NODES, other(nodes)) if isinstance(nodes, int) else runtime.data
+    patches = mapped(as_list(get(job.data, "spec", "runtimePatches")), replaced)
     return (
-        joined(replace(job, data={**job.data, "spec": mapped(job.data["spec"], other)}), runtime),
-        joined(job, replace(runtime, data=changed)),
+        joined(replace(job, data={**job.data, "spec": mapped(job.data["spec"], changed)}), runtime),
+        joined(job, replace(runtime, data=counted)),
+        joined(
+            replace(job, data=put(job.data, ("spec", "runtimePatches"), patches)),
+            replace(runtime, data=as_object(mapped(runtime.data, replaced))),
+        ),
     )
 
 
 _COPIED: Final = ("trainer", "initializer", "suspend")
 """The fields of a TrainJob's spec from which values of the JobSet are copied."""
 
-_OTHER_AMOUNT: Final = "7919"
+
+def _if_set(varied: Json, cause: Cause, path: Path, root: Json) -> Origin | None:
+    """Return the origin of a value if the step sets it, whatever it was before, as in the varied object, else None."""
+    return cause(path, root) if is_set(varied, root, path) else None
 
 
-def _other_count(count: int) -> int:
-    return count - 1 if count > 1 else count + 1
+def _if_newly_set(before: Json, after: Json, cause: Cause, path: Path, root: Json) -> Origin | None:
+    """Return the origin of a value if the step sets it, and no step before, in the JobSets of another template."""
+    if not is_set(after, root, path) or get(before, *counterpart(before, root, path)) == get(root, *path):
+        return None
+    return cause(path, root)
 
 
 def _if_varied(varied: Json, cause: Cause, path: Path, root: Json) -> Origin | None:
@@ -186,6 +207,13 @@ def _by_policy(model: Model, plugin: str) -> Origin:
 def _shaped(model: Model, plugin: str, varied: Sequence[Json], path: Path, root: Json) -> Origin:
     """Return the origin of a value that a plugin set in the JobSet."""
     return _from_inputs(model, varied, path, root) or _variable_at(model, path, root) or _by_policy(model, plugin)
+
+
+def _shaped_again(
+    model: Model, varied: Sequence[Json], by_plugin: Callable[[Path, Json], Origin | None], path: Path, root: Json
+) -> Origin | None:
+    """Return the origin of a value that was the same before if it comes from an input or from the plugin, else None."""
+    return _from_inputs(model, varied, path, root) or by_plugin(path, root)
 
 
 def _resources(model: Model, path: Path, root: Json) -> Origin:
@@ -270,8 +298,16 @@ def _from_inputs(model: Model, varied: Sequence[Json], path: Path, root: Json) -
 
 def _variable_at(model: Model, path: Path, root: Json) -> Origin | None:
     if len(path) > CONTAINER_STEPS + 2 and path[CONTAINER_STEPS + 1] == "env":
-        return _variable(model, get(root, *path[: CONTAINER_STEPS + 3], "name"), path[CONTAINER_STEPS + 3 :])
+        name = get(root, *path[: CONTAINER_STEPS + 3], "name")
+        return _variable(model, _section(path, root), name, path[CONTAINER_STEPS + 3 :])
     return None
+
+
+def _section(path: Path, root: Json) -> Path:
+    """Return the path of the part of a TrainJob that sets the fields of the container at a path in the JobSet."""
+    name = str(get(root, *path[: CONTAINER_STEPS + 1], "name"))
+    kind = name.removesuffix("-initializer")
+    return ("spec", "trainer") if kind == name else ("spec", "initializer", kind)
 
 
 def _job_path(path: Path, root: Json) -> Path | None:
@@ -282,20 +318,15 @@ def _job_path(path: Path, root: Json) -> Path | None:
     field = path[CONTAINER_STEPS + 1] if len(path) > CONTAINER_STEPS + 1 else None
     if field in ("image", "command", "args") and path[CONTAINER_STEPS - 1] == "containers":
         return ("spec", "trainer", field, *path[CONTAINER_STEPS + 2 :])
-    if field == "envFrom":
-        kind = str(get(root, *path[: CONTAINER_STEPS + 1], "name")).removesuffix("-initializer")
-        return ("spec", "initializer", kind, "secretRef", *path[CONTAINER_STEPS + 4 :])
-    return None
+    return (*_section(path, root), "secretRef", *path[CONTAINER_STEPS + 4 :]) if field == "envFrom" else None
 
 
-def _variable(model: Model, name: Json, inside: Path) -> Origin | None:
-    for section in (("spec", "trainer"), ("spec", "initializer", "dataset"), ("spec", "initializer", "model")):
-        variables = get(model.job.data, *section, "env")
-        for index, variable in enumerate(as_list(variables)):
-            if get(variable, "name") == name:
-                return Origin("input", model.job, existing(model.job.data, (*section, "env", index, *inside)))
-        if name == "STORAGE_URI" and get(model.job.data, *section, "storageUri") is not None:
-            return Origin("input", model.job, (*section, "storageUri"))
+def _variable(model: Model, section: Path, name: Json, inside: Path) -> Origin | None:
+    for index, variable in enumerate(as_list(get(model.job.data, *section, "env"))):
+        if get(variable, "name") == name:
+            return Origin("input", model.job, existing(model.job.data, (*section, "env", index, *inside)))
+    if name == "STORAGE_URI" and get(model.job.data, *section, "storageUri") is not None:
+        return Origin("input", model.job, (*section, "storageUri"))
     if name == _PET_PROCESSES and inside == ("value",) and get(model.job.data, *_PROCESSES) is not None:
         return Origin("input", model.job, _PROCESSES)
     if name in _COUNTS and inside == ("value",):
@@ -413,14 +444,7 @@ def _pairs(before: Json, after: Json) -> Iterator[tuple[str | int, str | int | N
         yield from ((key, key if key in old else None) for key in after)
         return
     items, new = as_list(before), as_list(after)
-    indexes = {key: index for index, item in reversed(list(enumerate(items))) if (key := key_of(item)) is not None}
     for index, item in enumerate(new):
-        key = key_of(item)
-        if key is not None:
-            yield index, indexes.get(key)
-        elif index < len(items) and items[index] == item:
-            yield index, index
-        elif item in items:
-            yield index, items.index(item)
-        else:  # if the number of items is the same, it is the old one, changed
-            yield index, index if len(items) == len(new) else None
+        at = place_of(items, item, index)
+        # Without a key, it is the old one, changed, if the number of items is the same.
+        yield index, index if at is None and key_of(item) is None and len(items) == len(new) else at

@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from copy import copy
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -93,12 +94,14 @@ class GitBackend(KubernetesBackend):
         replace: bool = False,
     ) -> str:
         """Write a TrainJob, and return its name: see ``GitTrainerClient.train``."""
-        own = [option for option in options or () if isinstance(option, Reference)]
-        others = [option for option in options or () if not isinstance(option, Reference)]
+        given = [*(options or ())]  # once: it may be an iterator
+        own = [option for option in given if isinstance(option, Reference)]
+        others = [option for option in given if not isinstance(option, Reference)]
         named = [Name(name)] if name is not None else []
         created: list[dict[str, Any]] = []
-        self.custom_api = SimpleNamespace(create_namespaced_custom_object=lambda *args: created.append(args[-1]))
-        super().train(runtime, initializer, trainer, [*others, *named, _keep_unnamed])
+        backend = copy(self)  # other threads and options may call train, too
+        backend.custom_api = SimpleNamespace(create_namespaced_custom_object=lambda *args: created.append(args[-1]))
+        super(GitBackend, backend).train(runtime, initializer, trainer, [*others, *named, _keep_unnamed])
         (data,) = created
         name = _checked_name(data["metadata"]["name"], trainer)
         for option in own:
@@ -108,7 +111,10 @@ class GitBackend(KubernetesBackend):
         file = f"{JOBS}/{self.namespace}/{name}.yaml"
         existing = self._existing(name, file, replace)
         source, findings = self._compiled(existing.file if existing else file, data, existing)
-        if errors := [*self.repository.not_ignored(of_function), *filter(_is_error, findings)]:
+        if isinstance(trainer, types.CustomTrainer):
+            findings = tuple(one for one in findings if one.file != source.name or one.code not in _IN_FUNCTION)
+        findings = (*self.repository.settled(of_function), *findings)
+        if errors := [*filter(_is_error, findings)]:
             raise FindingsError(name, errors)
         self.repository.write(source)
         if findings:
@@ -152,7 +158,7 @@ class GitBackend(KubernetesBackend):
     def _check(self, file: str, data: JsonObject, base: Revision | None) -> tuple[Source, tuple[Finding, ...]]:
         source = Source(file, _text(data))
         found = self.repository.check(source, base)
-        own = [one for one in found if one.file == file and one.code not in _IN_FUNCTION]
+        own = [one for one in found if one.file == file]
         secrets = [one for one in own if one.code in SECRET_CODES]
         errors = [one for one in found if _is_error(one) and one not in secrets]
         refused = [replace(one, severity=Severity.ERROR, hint=None) for one in secrets]
@@ -205,8 +211,9 @@ class GitBackend(KubernetesBackend):
 
     def get_job_logs(self, name: str, follow: bool | None = False, step: str = f"{constants.NODE}-0") -> NoReturn:
         """Raise NeedsClusterError, with the command that shows the logs of a step."""
-        role, _, index = step.rpartition("-") if step[-1:].isdigit() else (step, "", "")
-        labels, rank = self._labels(name), int(index or 0)
+        role, _, index = step.rpartition("-")
+        role, index = (role, index) if index.isdecimal() else (step, "0")
+        labels, rank = self._labels(name), int(index)
         job = role
         if role == constants.NODE and self.get_job(name).runtime.trainer.command[:1] == ("mpirun",):
             job, rank = (constants.NODE, rank - 1) if rank else (constants.LAUNCHER, 0)  # as the SDK counts
@@ -365,5 +372,6 @@ def _function(data: JsonObject, trainer: Trainer | None) -> tuple[Finding, ...]:
     script = read_script(str(command[-1])) if isinstance(trainer, types.CustomTrainer) else None
     if script is None or not isinstance(trainer, types.CustomTrainer):
         return ()
+    script = functions.as_written(script, trainer.func)
     command[-1] = Block(functions.adapted(script, trainer.func).text)
-    return functions.check(script, trainer.func)
+    return functions.check(script, trainer.func, data)

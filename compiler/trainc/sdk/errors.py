@@ -31,10 +31,15 @@ class FindingsError(_Plain, ValueError):
     """A TrainJob has errors, and nothing was written. ``findings`` are the errors, with file, line and column."""
 
     def __init__(self, name: str, findings: Iterable[Finding]) -> None:
+        self.name = name
         self.findings = tuple(findings)
         advice = SECRETS if any(finding.code in SECRET_CODES for finding in self.findings) else ""
         text = escape_text(render(self.findings))
         super().__init__(f"TrainJob {name!r} has errors, and was not written:\n\n{text}{advice}".rstrip())
+
+    def __reduce__(self) -> tuple[type[FindingsError], tuple[str, tuple[Finding, ...]]]:
+        """Return how another process makes this error again."""
+        return type(self), (self.name, self.findings)
 
 
 class FindingsWarning(UserWarning):

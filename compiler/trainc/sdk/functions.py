@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import os
 import sys
-from collections.abc import Callable
+import textwrap
+import tokenize
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from io import StringIO
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from msgspec.structs import replace
 
-from trainc.checks.functions import SHELL, Script, imported, mistakes, quoted
+from trainc.basics.jsonvalues import JsonObject
+from trainc.basics.memo import exclusive
+from trainc.checks.functions import NAMES, SHELL, Script, imported, mistakes, quoted
+from trainc.documents.emit import emit
 from trainc.findings import Finding, Severity, report
+from trainc.findings.redaction import known, redact
 from trainc.inputs.source import Document, Mark, Source
 
 NOTEBOOK = "<notebook>"
@@ -23,6 +31,16 @@ _LIBRARIES = ("deepspeed", "jax", "mpi4py", "numpy", "torch", "xgboost", "yaml")
 """Modules that the programs of Trainer's runtimes import, besides those of the standard library."""
 
 
+def as_written(script: Script, function: Callable[..., Any]) -> Script:
+    """Return the script of a function with its texts of several lines as they are in the source.
+
+    The SDK removes the indentation of a nested function, and the blanks of lines without others, also within texts.
+    """
+    source = inspect.getsource(function)
+    return replace(script, code=_dedented(source) + script.code.removeprefix(textwrap.dedent(source)))
+
+
+@exclusive
 def adapted(script: Script, function: Callable[..., Any]) -> Script:
     """Return the script of a function as it is written to the repository.
 
@@ -38,21 +56,70 @@ def adapted(script: Script, function: Callable[..., Any]) -> Script:
     return quoted(script) if any(mistake.code == SHELL for mistake in mistakes(script)) else script
 
 
-def check(script: Script, function: Callable[..., Any]) -> tuple[Finding, ...]:
-    """Return the mistakes in a script of the SDK that quoting does not fix, as errors at the lines of the function."""
+@exclusive
+def check(script: Script, function: Callable[..., Any], data: JsonObject) -> tuple[Finding, ...]:
+    """Return the mistakes in a script of the SDK that quoting does not fix, at the lines of the function.
+
+    They are errors; names that Python defines, too, are warnings. Secrets of the TrainJob ``data`` are masked.
+    """
     lines, first = inspect.findsource(inspect.unwrap(function))
     source = Source(_file(function), "".join(lines))
-    indent = len(lines[first]) - len(lines[first].lstrip())  # which the SDK removes
+    code = script.code.split("\n")
     count = len(inspect.getblock(lines[first:]))
+    secrets = [known(Document(Source("", emit(data)), data))]
+    replaced = _replaced_builtins(function)
     findings = []
-    for mistake in (each for each in mistakes(script) if each.code != SHELL):
+    for mistake in (each for each in mistakes(script, replaced) if each.code != SHELL):
         before = script.code[: mistake.offset].split("\n")
         # The call below the function is the SDK's.
         line, column = (len(before), len(before[-1]) + 1) if len(before) <= count else (1, 1)
-        document = Document(source, {}, marks=partial(dict, {(): Mark(first + line, indent + column)}))
-        found = report(mistake.code, document, (), mistake.message, severity=Severity.ERROR, found=mistake.found)
-        findings.append(found)
+        original = lines[first + line - 1].rstrip("\r\n")
+        column += max(len(original) - len(code[line - 1]), 0)  # the indentation that the SDK removes
+        document = Document(source, {}, marks=partial(dict, {(): Mark(first + line, column)}))
+        severity = Severity.WARNING if mistake.code == NAMES and mistake.found in replaced else Severity.ERROR
+        message, shown = redact(mistake.message, secrets), redact(mistake.found, secrets)
+        findings.append(report(mistake.code, document, (), message, severity=severity, found=shown))
     return tuple(findings)
+
+
+def _dedented(source: str) -> str:
+    """Return the source of a function without its indentation, as ``textwrap.dedent`` does, but not within texts."""
+    lines = [*StringIO(source)]
+    indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
+    try:
+        inside = {*_lines_within_texts(lines)}
+    except (tokenize.TokenError, SyntaxError):
+        return textwrap.dedent(source)
+    for number, line in enumerate(lines):
+        if number not in inside:
+            lines[number] = line.removeprefix(indent) if line.strip(" \t\r\n") else line.lstrip(" \t")
+    return "".join(lines)
+
+
+def _lines_within_texts(lines: Iterable[str]) -> Iterator[int]:
+    """Yield the indexes of lines that begin within a text. Raises TokenError and SyntaxError."""
+    starts: list[int] = []
+    for token in tokenize.generate_tokens(iter(lines).__next__):
+        kind = tokenize.tok_name[token.type]
+        if kind.endswith("STRING_START"):  # f-strings, from Python 3.12 on
+            starts.append(token.start[0])
+        elif kind == "STRING" or kind.endswith("STRING_END"):
+            yield from range(token.start[0] if kind == "STRING" else starts.pop(), token.end[0])
+
+
+def _replaced_builtins(function: Callable[..., Any]) -> frozenset[str]:
+    """Return the names of Python's builtins that the module of a function, or a function around it, defines anew."""
+    inner = inspect.unwrap(function)
+    own = getattr(inner, "__globals__", {})
+    free = getattr(getattr(inner, "__code__", None), "co_freevars", ())
+    return frozenset(
+        name
+        for name, value in vars(builtins).items()
+        # IPython has an open() of its own in each notebook.
+        if name in free
+        or (own.get(name, value) is not value and not str(getattr(own[name], "__module__", "")).startswith("IPython"))
+        if not name.startswith("_")
+    )
 
 
 def _file(function: Callable[..., Any]) -> str:

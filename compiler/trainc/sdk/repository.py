@@ -6,18 +6,21 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from trainc.basics.jsonvalues import JsonObject, as_object, get
+from msgspec.structs import replace
+
+from trainc.basics.jsonvalues import JsonObject, get
+from trainc.basics.memo import exclusive
 from trainc.documents.classify import classify
 from trainc.documents.load import load
-from trainc.findings import Finding, severities
+from trainc.findings import Finding, has_errors, severities
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import load_all
 from trainc.pipeline.runtimes import Runtimes, admit_builtin, builtin_names
 from trainc.project.environments import JOBS, check_file, load_config
-from trainc.project.files import read_regular
+from trainc.project.files import read_regular, top_of
 from trainc.project.read import Inputs, read_platform, read_tree
-from trainc.project.revisions import RevisionError, read_revision
+from trainc.project.revisions import RevisionError, branches_and_tags, read_revision
 from trainc.project.write import replace_file
 
 HEADER = "# Written by trainc.sdk. Running the notebook again overwrites this file.\n"
@@ -25,7 +28,7 @@ HEADER = "# Written by trainc.sdk. Running the notebook again overwrites this fi
 
 
 class Stored(NamedTuple):
-    """A TrainJob of the repository. ``alone``: its file has no other document."""
+    """A TrainJob of the repository. ``alone``: its file has no other document, not even one that cannot be read."""
 
     document: Document
     alone: bool
@@ -43,7 +46,9 @@ class Stored(NamedTuple):
     @property
     def is_written(self) -> bool:
         """Whether the client wrote the file."""
-        return self.alone and self.document.source.decoded().startswith(HEADER)
+        # git may write the line ends of Windows, and editors a byte order mark.
+        first = self.document.source.decoded().removeprefix("\ufeff").partition("\n")[0]
+        return self.alone and first.rstrip("\r") == HEADER.rstrip("\n")
 
 
 class Repository:
@@ -53,18 +58,24 @@ class Repository:
         self.root = root
         self.namespace = namespace
 
+    @exclusive
     def read(self, base: Revision | None = None) -> tuple[list[Stored], list[Finding]]:
         """Return the TrainJobs of the namespace, or those at a revision, and the findings on reading their files."""
         folder = f"{JOBS}/{self.namespace}"
         inputs = read_tree(self.root, folder) if base is None else Inputs(base.sources)
         loaded = [load(source) for source in inputs.sources if source.name.startswith(f"{folder}/")]
-        jobs = [Stored(job, len(documents) == 1) for documents, _ in loaded for job in classify(documents)[0].jobs]
+        jobs = [
+            Stored(job, len(documents) == 1 and not has_errors(found))
+            for documents, found in loaded
+            for job in classify(documents)[0].jobs
+        ]
         return jobs, [*inputs.findings, *(finding for _, findings in loaded for finding in findings)]
 
     def find(self, name: str, base: Revision | None = None) -> Stored | None:
         """Return the TrainJob of a name, or that at a revision."""
         return next((job for job in self.read(base)[0] if job.name == name), None)
 
+    @exclusive
     def runtimes(self) -> Mapping[str, JsonObject]:
         """Return the runtimes that a job of the namespace can use, by name, as a cluster stores them.
 
@@ -76,23 +87,27 @@ class Repository:
         own = {name: each.document.data for (_, home, name), each in given if home in ("", self.namespace)}
         return {**built_in, **own}
 
+    @exclusive
     def base(self, revision: str | None) -> Revision | None:
-        """Return a revision to compare with; None if ``HEAD`` does not exist yet. Raises RevisionError."""
+        """Return a revision to compare with; None if there is no repository or no commit yet. Raises RevisionError."""
         try:
             return None if revision is None else read_revision(self.root, revision)
         except RevisionError:
-            if revision == "HEAD":
+            if revision == "HEAD" and (top_of(self.root) is None or not branches_and_tags(self.root)):
                 return None
             raise
 
+    @exclusive
     def check(self, source: Source, base: Revision | None) -> tuple[Finding, ...]:
         """Return the findings on a file of jobs/, also those on changes since a revision."""
         return check_file(self.root, source, *load_config(self.root), base)
 
-    def not_ignored(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Return findings whose code trainc.yaml does not ignore."""
-        levels = as_object(load_config(self.root)[0].data.get(severities.KEY))
-        return [finding for finding in findings if levels.get(finding.code) != "ignore"]
+    @exclusive
+    def settled(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Return findings with the severities of trainc.yaml, without those that it ignores."""
+        levels = severities.read(load_config(self.root)[0].data.get(severities.KEY))
+        rated = ((finding, levels.get(finding.code, finding.severity)) for finding in findings)
+        return [replace(finding, severity=level) for finding, level in rated if level is not None]
 
     def write(self, source: Source) -> None:
         """Write a file, unless it has this content. Raises OSError."""

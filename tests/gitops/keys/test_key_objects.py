@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -271,3 +272,66 @@ def test_a_long_name_is_cut_off() -> None:
     job = names(build(name=name))["Job"]
     assert len(job) == 63
     assert job.startswith(name)
+
+
+def test_the_job_runs_as_the_patched_launcher() -> None:
+    pod: JsonObject = {
+        "tolerations": [{"operator": "Exists"}],
+        "securityContext": {"runAsUser": 1234},
+        "nodeSelector": {"kubernetes.io/arch": "arm64", "pool": "gpu"},
+        "containers": [{"name": "node", "image": "example.com/patched:1"}],
+    }
+    launcher: Json = {"name": "launcher", "template": {"spec": {"template": {"spec": pod}}}}
+    patches: list[Json] = [
+        {"target": {"kind": "Job"}, "patch": {"spec": {"template": {"spec": {"priorityClassName": "low"}}}}},
+        {"target": {"kind": "JobSet"}, "patch": {"spec": {"replicatedJobs": [launcher]}}},
+    ]
+    options: JsonObject = {"patches": patches, "registries": {"example.com": "mirror.example.net"}}
+    for keys, image in ((None, "example.com/patched:1"), (MODES["image"], "mirror.example.net/ssh:1")):
+        made = build(keys, pod="imagePullSecrets: [{name: own}]", options={**options, "imagePullSecrets": ["pull"]})
+        found = pod_of(the(made, "Job"))
+        assert get(found, "containers", 0, "image") == image
+        assert found["tolerations"] == pod["tolerations"]
+        assert found["imagePullSecrets"] == [{"name": "own"}, {"name": "pull"}]
+        assert found["priorityClassName"] == "low"
+        own = keys is None
+        assert get(found, "securityContext", "runAsUser") == (1234 if own else 65534)
+        assert found.get("nodeSelector") == ({"kubernetes.io/arch": "arm64"} if own else None)
+        (job,) = of_kind(made, "Job")
+        origin = nearest(job.origins(), ("spec", "template", "spec", "tolerations", 0, "operator"))
+        assert origin is not None
+        assert origin.name == "patches"
+
+
+def test_a_launcher_without_containers_is_an_error() -> None:
+    pod: JsonObject = {"containers": [{"$patch": "delete", "name": "node"}]}
+    launcher: Json = {"name": "launcher", "template": {"spec": {"template": {"spec": pod}}}}
+    patch: Json = {"target": {"kind": "JobSet"}, "patch": {"spec": {"replicatedJobs": [launcher]}}}
+    assert {one.code for one in build(options={"patches": [patch]}).findings if one.severity == "error"} == {"TC805"}
+
+
+@pytest.mark.parametrize("mode", ["job", "existing"])
+@pytest.mark.parametrize(
+    ("runtime", "patched", "set_mode", "expected"),
+    [
+        ({}, {"runAsUser": 1000}, None, 0o640),
+        ({}, {"fsGroup": 1000}, None, 0o640),
+        ({}, {"runAsGroup": 1000}, None, 0o600),
+        ({"runAsUser": 1000}, {"runAsUser": 0}, None, 0o600),
+        ({}, {"runAsUser": 1000}, 0o444, 0o444),
+    ],
+)
+def test_the_key_has_the_mode_for_a_patched_user(
+    mode: str, runtime: JsonObject, patched: JsonObject, set_mode: int | None, expected: int
+) -> None:
+    item: JsonObject = {"key": "ssh-privatekey", "path": "id_rsa", "mode": set_mode}
+    volume: JsonObject = {"name": "mpi-ssh-auth", "secret": {"items": [item]}}
+    pod: JsonObject = {"securityContext": patched, **({} if set_mode is None else {"volumes": [volume]})}
+    launcher: Json = {"name": "launcher", "template": {"spec": {"template": {"spec": pod}}}}
+    options: JsonObject = {
+        "patches": [{"target": {"kind": "JobSet"}, "patch": {"spec": {"replicatedJobs": [launcher]}}}]
+    }
+    text = f"securityContext: {json.dumps(runtime)}"
+    of_node, of_launcher = volumes(build(MODES[mode], fixes=("ssh-key-mode",), pod=text, options=options))
+    assert get(of_node, "items", 0, "mode") == 0o600, "not patched"
+    assert get(of_launcher, "items", 0, "mode") == expected

@@ -113,6 +113,16 @@ def test_an_unknown_account_of_the_runtimes_own() -> None:
     assert codes(build(launcher="serviceAccountName: nobody-makes-it")) == ["TC604"]
 
 
+@pytest.mark.parametrize(("account", "found"), [("mine", ()), (None, ("TC623",))])
+def test_an_account_that_a_patch_sets_is_bound(account: str | None, found: tuple[str, ...]) -> None:
+    launcher: Json = {"name": "launcher", "template": {"spec": {"template": {"spec": {"serviceAccountName": account}}}}}
+    patch: Json = {"target": {"kind": "JobSet"}, "patch": {"spec": {"replicatedJobs": [launcher]}}}
+    made = build(options={"serviceAccounts": ["mine"], "patches": [patch]})
+    assert get(the(made, "RoleBinding"), "subjects", 0, "name") == (account or "default")
+    assert pod_of(made, "launcher").get("serviceAccountName") == account
+    assert tuple(codes(made)) == found
+
+
 def test_nodes_with_the_launchers_account_get_no_token() -> None:
     shared = {"serviceAccounts": ["mine"]}
     made = build(node="serviceAccountName: mine", launcher="serviceAccountName: mine", options=shared)

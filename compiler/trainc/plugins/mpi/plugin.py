@@ -238,7 +238,7 @@ def counts_launchers(model: Model) -> bool:
 
 
 def _ssh_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
-    rooted = next((name for name in (LAUNCHER, NODE) if transport.may_be_root(model, name)), None)
+    rooted = next((name for name in (LAUNCHER, NODE) if transport.may_be_root(transport.pod_of(model, name))), None)
     if rooted is not None and not model.fixed("ssh-key-mode"):
         index = next(index for index, job in enumerate(model.jobs) if job.get("name") == rooted)
         message = "id_rsa is mounted with mode 0640, which ssh refuses if the container runs as root without fsGroup"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.data import load_text
 from trainc.findings import Finding, report
 from trainc.plugins.base import POD_SPEC, config_map, node_containers, pod_containers
@@ -70,9 +70,8 @@ def secret_keys(model: Model, policy: JsonObject) -> str:
 
 def ssh_volume(model: Model, policy: JsonObject, job: str) -> JsonObject:
     """Return the volume with the keys for a replicated job, in upstream's modes (M7)."""
-    mode = 0o600 if model.fixed("ssh-key-mode") and may_be_root(model, job) else 0o640
     items: list[Json] = [
-        {"key": "ssh-privatekey", "path": PRIVATE_KEY, "mode": mode},
+        {"key": "ssh-privatekey", "path": PRIVATE_KEY, "mode": key_mode(model, pod_of(model, job))},
         {"key": "ssh-publickey", "path": f"{PRIVATE_KEY}.pub", "mode": 0o644},
         {"key": "ssh-publickey", "path": "authorized_keys", "mode": 0o644},
     ]
@@ -113,17 +112,27 @@ def _mount(policy: JsonObject) -> str:
     return str(policy.get("sshAuthMountPath")).rstrip("/")
 
 
-def may_be_root(model: Model, job: str) -> bool:
-    """Return whether container node of a replicated job may run as root, without a group for its volumes.
+def key_mode(model: Model, pod: JsonObject) -> int:
+    """Return the mode of the private key in a pod spec: Trainer's, or with the fix one that ssh accepts for root."""
+    return 0o600 if model.fixed("ssh-key-mode") and may_be_root(pod) else 0o640
+
+
+def pod_of(model: Model, job: str) -> JsonObject:
+    """Return the pod spec of a replicated job in the model; empty if there is no such job."""
+    return as_object(get(model.replicated_job(job), *POD_SPEC))
+
+
+def may_be_root(pod: JsonObject) -> bool:
+    """Return whether container node of a pod spec may run as root, without a group for its volumes.
 
     For root, ssh refuses a key that its group may read. With an fsGroup, the kubelet makes it readable for the group
     regardless of the mode. Other users do not own the file, and ssh checks only the modes of the owner's files.
     """
-    found = model.replicated_job(job)
-    context = get(found, *POD_SPEC, "securityContext")
-    if found is None or get(context, "fsGroup") is not None:
+    context, containers = pod.get("securityContext"), objects(pod.get("containers"))
+    if get(context, "fsGroup") is not None:
         return False
-    contexts = ({**as_object(context), **as_object(one.get("securityContext"))} for one in node_containers(found))
+    nodes = (one for one in containers if one.get("name") == NODE)
+    contexts = ({**as_object(context), **as_object(one.get("securityContext"))} for one in nodes)
     return any(one.get("runAsUser") in (None, 0) and one.get("runAsNonRoot") is not True for one in contexts)
 
 

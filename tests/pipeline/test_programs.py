@@ -1,0 +1,73 @@
+"""``compile`` as programs call it: in threads, again and again, and with objects that they change."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from trainc import Options, Source, compile
+
+HOME = "trainc.pipeline.compile"
+JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {{name: {name}}}
+spec: {{runtimeRef: {{name: torch-distributed}}, trainer: {{}}}}
+"""
+
+
+def compiled(*names: str) -> list[dict[str, Any]]:
+    """Return the JobSets of jobs with these names."""
+    build = compile([Source(f"{name}.yaml", JOB.format(name=name)) for name in names])
+    return [job.objects[0].data for job in build.jobs]
+
+
+def replace_all(value: Any) -> None:
+    """Replace whatever is in a value."""
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(item, dict | list):
+            replace_all(item)
+        else:
+            value[key] = "changed"
+    value.clear()
+
+
+def test_an_object_shares_nothing_with_other_objects() -> None:
+    one, two = compiled("one", "two")
+    before = json.dumps(two)
+    replace_all(one)
+    assert [before, before] == [json.dumps(two), *map(json.dumps, compiled("two"))]
+
+
+def test_one_thread_compiles_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    module: Any = sys.modules[HOME]
+    running: list[int] = []
+    most: list[int] = []
+    run = module.run
+
+    def observed(*arguments: Any) -> Any:
+        running.append(1)
+        most.append(len(running))
+        time.sleep(0.01)
+        try:
+            return run(*arguments)
+        finally:
+            running.pop()
+
+    monkeypatch.setattr(module, "run", observed)
+    threads = [threading.Thread(target=compile, args=([], Options())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1] * 4
+
+
+def test_sources_may_come_from_a_program_that_compiles() -> None:
+    sources = (Source("a.yaml", JOB.format(name=job["metadata"]["name"])) for job in compiled("inner"))
+    assert [job.name for job in compile(sources).jobs] == ["inner"]
