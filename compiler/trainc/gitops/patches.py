@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from trainc.admission.jobset import overlay
 from trainc.admission.native import faults_of
-from trainc.basics.differences import counterpart, is_set, varied_object
+from trainc.basics.differences import counterpart, is_set, same, varied_object
 from trainc.basics.jsonvalues import (
     Json,
     JsonObject,
@@ -213,7 +213,7 @@ def _patched(obj: Object, options: Options) -> Object:
             # A server drops empty labels and annotations.
             kept = {key: value for key, value in metadata.items() if value or key not in METADATA}
             data = merged if kept == metadata else {**merged, "metadata": kept}
-    if data == obj.data:
+    if data is obj.data or same(data, obj.data):
         return obj
     return replace(obj, data=bound(data) if data["kind"] == "RoleBinding" else go_encoded(data))
 
