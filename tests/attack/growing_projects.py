@@ -80,23 +80,14 @@ def items(count: int, text: str) -> Input:
     )
 
 
-def policy_tests(count: int, more: str = "") -> Input:
-    job = (JOB + more).replace("{name: NAME}", "{name: a, namespace: a}").replace("\n", "\n    ")
+def policy_tests(count: int) -> Input:
+    job = JOB.replace("{name: NAME}", "{name: a, namespace: a}").replace("\n", "\n    ")
     test = f"- name: tNUMBER\n  expect: {{p0: pass}}\n  object:\n    {job}"
     files = {
         "policies/p.yaml": policy("p0", "true", resource=TRAINJOBS),
         "policies/tests/t.yaml": "tests:\n" + numbered(test, count, "\n") + "\n",
     }
     return project(files, command="policy test")
-
-
-LISTED = """\
-# A runtime.
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: NAME}
-spec: {template: {spec: {replicatedJobs: [{name: node, template: {}}]}}}
-"""
 
 
 def repository(count: int, command: str, change: str = "") -> Input:
@@ -336,8 +327,6 @@ PROJECTS: dict[str, tuple[int, Make]] = {
         ),
     ),
     "policy tests": (50, policy_tests),
-    "policy tests of objects that are refused": (250, lambda n: policy_tests(n, "  unknown: 1\n")),
-    "runtimes to list": (500, lambda n: project({"runtimes/all.yaml": several(LISTED, n)}, command="runtimes")),
     "an expression of a list": (500, lambda n: ruled(f"size([{'1, ' * n}1]) > 0")),
     "an expression of a map": (250, lambda n: ruled(f"size({{{numbered('NUMBER: 1', n)}}}) > 0")),
     "an expression of operands": (250, lambda n: ruled(numbered("object.metadata.name != 'NUMBER'", n, " && "))),

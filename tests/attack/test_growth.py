@@ -43,9 +43,13 @@ from trainc.migrate.documents import Old
 from trainc.migrate.jobs import new_runtime
 from trainc.migrate.runtimes import Runtimes
 from trainc.migrate.trees import mapping
+from trainc.policytests.run import read as read_tests
+from trainc.policytests.run import stored_case
+from trainc.project.catalog import Runtime
 from trainc.project.files import OWNED
 from trainc.project.fixing import diff_text
 from trainc.project.write import kept_applications
+from trainc.schema.kinds import BUILT_IN
 
 PAGE = Path(__file__).parents[2] / "docs/trust.md"
 MOST = 9
@@ -341,6 +345,34 @@ def test_containers_with_fields_that_a_server_drops() -> None:
         return time.process_time() - start
 
     assert any(seconds(8000) <= MOST * max(seconds(2000), LEAST) for _ in range(3))
+
+
+def test_policy_tests_of_objects_that_are_refused() -> None:
+    """Each finding could search for its position in the whole file."""
+    pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {unknown: 1, containers: [{name: a, image: b}]}}"
+
+    def seconds(size: int) -> float:
+        text = "tests:\n" + numbered(f"- {{name: tNUMBER, object: {pod}, expect: {{p: pass}}}}", size, "\n")
+        cases, _ = read_tests(Source("policies/tests/t.yaml", text))
+        start = time.process_time()
+        for case in cases:
+            _, (finding,) = stored_case(case, BUILT_IN)
+            assert finding.document.locate(finding.path).column > 1
+        return time.process_time() - start
+
+    assert any(seconds(1200) <= MOST * max(seconds(300), LEAST) for _ in range(3))
+
+
+def test_the_descriptions_of_runtimes_in_one_file() -> None:
+    """Each runtime could split the whole file to find the comment above it."""
+
+    def seconds(size: int) -> float:
+        documents, _ = load(Source("runtimes/all.yaml", several(f"# A runtime.\n{JOB}", size)))
+        start = time.process_time()
+        assert {Runtime(document).description for document in documents} == {"A runtime"}
+        return time.process_time() - start
+
+    assert any(seconds(4000) <= MOST * max(seconds(1000), LEAST) for _ in range(3))
 
 
 TASK = "{name: tNUMBER, replicas: 1, template: {spec: {containers: [{name: a, image: b}]}}}"
