@@ -82,7 +82,7 @@ def is_key(path: Path) -> bool:
     return len(path) > 1 and path[-1] in KEYS and isinstance(path[-2], int)
 
 
-_AMOUNT: Final = lazy(r"[-+]?[0-9.]+(?:[numkMGTPE]i?|[eE][-+]?[0-9]+)?")
+_AMOUNT: Final = lazy(r"[-+]?[0-9.]+(?:[numkKMGTPE]i?|[eE][-+]?[0-9]+)?")
 _OTHER_AMOUNTS: Final = ("7919", "7907")
 
 
