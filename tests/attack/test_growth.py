@@ -21,7 +21,7 @@ from json import dumps
 from pathlib import Path
 
 import pytest
-from growing_texts import JOB, Input, listed, numbered, one, several
+from growing_texts import CONTAINER, JOB, Input, filled, listed, numbered, one, several, trained
 from growth import KINDS, made, measure, warm_up
 
 from effort import some
@@ -240,6 +240,46 @@ def test_the_name_of_an_image_of_many_steps() -> None:
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 20 * len(image)
+
+
+TEXTS_OF_ONE_LINE: dict[str, Callable[[int], str]] = {
+    "variables without an end": lambda n: one(f"  trainer: {{env: [{{name: A, value: '{'$(' * n}'}}]}}\n"),
+    "paths without an end": lambda n: trained(
+        filled(CONTAINER, NAME="node", FIELDS=f"volumeMounts: [{{name: v, mountPath: /v, subPathExpr: '{'$(' * n}'}}]"),
+        "volumes: [{name: v, emptyDir: {}}]",
+    ),
+    "escaped quotes": lambda n: one('  trainer: {args: ["' + '\\"' * n + '"]} # \\/\n'),
+    "an iSCSI target": lambda n: trained(
+        pods=f"volumes: [{{name: v, iscsi: {{targetPortal: a, iqn: '{'iqn.2020-01.' * n}/', lun: 1}}}}]"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TEXTS_OF_ONE_LINE)
+def test_a_text_in_which_each_part_could_be_searched_to_the_end(kind: str) -> None:
+    def seconds(size: int) -> float:
+        run = measure(Input(text=TEXTS_OF_ONE_LINE[kind](size), command=("build", "--no-cache", "-")))
+        assert run.status in (0, 1)
+        return run.seconds
+
+    warm_up()
+    assert any(seconds(16_000) <= MOST * max(seconds(4000), LEAST) for _ in range(3))
+
+
+def test_the_fields_of_many_items_to_explain() -> None:
+    """Each field of the object could be compared with each one that is asked for."""
+
+    def seconds(size: int) -> float:
+        runtime = listed("env", "{name: ANUMBER, value: b}", size).partition("---\n")[0]
+        files = {"trainc.yaml": "environments: {prod: {}}\n", "runtimes/many.yaml": runtime}
+        pod = "spec.replicatedJobs[*].template.spec.template.spec"
+        command = ("explain", "a/one", f"{pod}.containers[*].env[*].name")
+        run = measure(Input({**files, "jobs/a/one.yaml": one(runtime="many")}, command))
+        assert run.status == 0
+        return run.seconds
+
+    warm_up()
+    assert any(seconds(8000) <= MOST * max(seconds(2000), LEAST) for _ in range(3))
 
 
 def test_the_pods_of_many_replicated_jobs() -> None:

@@ -8,8 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from trainc import Build, Options, Source, compile
+from trainc.basics.differences import other
+from trainc.kube.gotime import normalize_time
+from trainc.kube.quantity import canonical
 from trainc.project.config import parse
 from trainc.project.read import read_tree
 from trainc.provenance.explain import find, table
@@ -157,3 +162,20 @@ def test_a_plugin_decides_what_a_patch_repeats() -> None:
     build = compile([Source("rt.yaml", runtime), Source("j.yaml", job)], Options())
     field = f"{NODE}.template.metadata.labels['scheduling.x-k8s.io/pod-group']"
     assert origins(build, Options(), "j", field) == ["plugin CoScheduling rt.yaml:6", "patch example.com/a j.yaml:21"]
+
+
+@given(st.from_regex(r"[-+]?[0-9]{1,3}(\.[0-9]{0,3})?([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]{1,2})?", fullmatch=True))
+def test_another_quantity_is_one(text: str) -> None:
+    value = other(text)
+    assert isinstance(value, str)
+    assert canonical(value)
+    assert value != text
+
+
+@pytest.mark.parametrize("value", ["a", "", "16Mi", "7919", "2020-01-01T00:00:00.5+02:00", 0, 1, 2**31 - 1, 0.5, True])
+def test_another_value_is_of_the_same_kind(value: str | float) -> None:
+    found = other(value)
+    assert type(found) is type(value)
+    assert found != value
+    if isinstance(found, str) and "T" in found:
+        assert normalize_time(found)

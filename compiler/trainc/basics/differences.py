@@ -82,19 +82,23 @@ def is_key(path: Path) -> bool:
     return len(path) > 1 and path[-1] in KEYS and isinstance(path[-2], int)
 
 
-_AMOUNT: Final = lazy(r"[-+]?[0-9.]+(?:[numkKMGTPE]i?|[eE][-+]?[0-9]+)?")
-_OTHER_AMOUNTS: Final = ("7919", "7907")
+_OTHER_TEXTS: Final = (
+    (lazy(r"[-+]?[0-9.]+[eEinumkKMGTP]*[-+]?[0-9]*"), ("7919", "7907")),
+    (lazy(r"\d{4}-\d\d-\d\d[Tt].*"), ("2001-01-01T00:00:00Z", "2002-01-01T00:00:00Z")),
+)
+"""Texts that Go reads as quantities and times, and others that it reads so."""
 
 
 def other(value: Json) -> Json:
-    """Return a scalar of the same kind that is not equal; None for None."""
+    """Return a scalar of the same kind that is not equal, which Go decodes if it decodes the value; None for None."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):
         return value - 1 if value > 1 else value + 1
-    if isinstance(value, str) and _AMOUNT.fullmatch(value):
-        return _OTHER_AMOUNTS[value == _OTHER_AMOUNTS[0]]
-    return f"{value}x" if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    others = next((texts for pattern, texts in _OTHER_TEXTS if pattern.fullmatch(value)), (f"{value}x",))
+    return others[-1] if value == others[0] else others[0]
 
 
 _IDENTITY: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))

@@ -25,7 +25,9 @@ _NAMES: Final = (("persistentVolumeClaim", "claimName"), ("secret", "secretName"
 _PROJECTED: Final = (("secret", "name"), ("configMap", "name"))
 _MEDIUMS: Final = ("", "Memory")
 _HUGE_PAGES: Final = "HugePages"
-_REFERENCE: Final = lazy(r"(\$\$)+|\$\(([^)]*)\)")
+_REFERENCE: Final = lazy(r"(\$\$)+|\$\((?:([^)]*+)\)|[^)]*+\Z)")
+"""Escapes, and variables by their names; without a name, the rest of a text in which a bracket is not closed."""
+
 _BY_CLUSTER: Final = lazy(r"JOB_COMPLETION_INDEX|.*_(?:SERVICE|PORT)(?:_.*)?")
 """Variables that the Job controller adds, and those that the kubelet adds for Services of the namespace."""
 

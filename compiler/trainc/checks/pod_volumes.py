@@ -17,11 +17,11 @@ from trainc.admission.fields import (
 )
 from trainc.admission.native import validate_claim
 from trainc.basics.jsonvalues import as_object
-from trainc.basics.regex import lazy
 from trainc.checks.pod_environment import VOLUME_FIELDS, validate_field_ref, validate_resource_ref
 from trainc.findings import suggest
 from trainc.kube.names import is_dns1123_subdomain
 from trainc.kube.quantity import from_json
+from trainc.schema.formats import matcher
 
 TWO_SOURCES = "may not specify more than 1 volume type"
 
@@ -98,11 +98,11 @@ def _disk(source: Field) -> None:
 
 
 _INITIATORS = {
-    "iqn": lazy(r".*iqn\.[0-9]{4}-[0-9]{2}\.([A-Za-z0-9.-]+)(:[^,;*&$|\s]+)"),
-    "eui": lazy(r"eui.[A-Za-z0-9]{16}"),
-    "naa": lazy(r"naa.[A-Za-z0-9]{32}"),
+    "iqn": r"iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$",
+    "eui": r"^eui.[[:alnum:]]{16}$",
+    "naa": r"^naa.[[:alnum:]]{32}$",
 }
-"""The forms of the names of iSCSI targets and initiators, by how they start."""
+"""The API server's patterns for the names of iSCSI targets and initiators, by how they start."""
 
 
 def _iscsi(source: Field) -> None:
@@ -119,10 +119,10 @@ def _iscsi(source: Field) -> None:
 
 
 def _initiator(field: Field) -> None:
-    form = _INITIATORS.get(field.text()[:3])
-    if form is None:
+    pattern = _INITIATORS.get(field.text()[:3])
+    if pattern is None:
         field.invalid("must be valid format starting with iqn, eui, or naa")
-    elif not form.fullmatch(field.text()):
+    elif (fits := matcher(pattern)) is None or not fits(field.text()):
         field.invalid("must be valid format")
 
 

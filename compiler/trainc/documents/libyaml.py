@@ -72,7 +72,7 @@ def _slash_checked(read: Read, text: str) -> Any:
     event = read()
     if getattr(event, "style", None) == '"':
         scalar = text[event.start_mark.index : event.end_mark.index]
-        if found := _SLASH_ESCAPE.search(scalar):
+        if found := _SLASH_ESCAPE.match(scalar, scalar.index('"')):  # a tag or an anchor may precede it
             offset = event.start_mark.index + found.end() - 2
             line = text.count("\n", 0, offset)
             upstream = f"{CONVERTING}yaml: {f'line {line + 1}: ' if line else ''}{_ESCAPE}"

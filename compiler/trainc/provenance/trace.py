@@ -135,10 +135,10 @@ def _varied(model: Model) -> tuple[Model, Model, Model]:
     """
 
     def changed(path: Path, value: Json) -> Json:
-        return value if path[0] not in _COPIED or path[-1] == "divisor" or is_key(path) else other(value)
+        return value if path[0] not in _COPIED or is_key(path) else other(value)
 
     def replaced(path: Path, value: Json) -> Json:
-        is_kept = is_key(path) or str(path[-1]).startswith("$") or path[-1] in (ANCESTOR_LABEL, "divisor")
+        is_kept = is_key(path) or path[-1] == ANCESTOR_LABEL or any(str(step).startswith("$") for step in path)
         return value if is_kept or "template" not in path else other(value)
 
     def joined(job: Document, runtime: Document) -> Model:
