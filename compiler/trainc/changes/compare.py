@@ -18,7 +18,7 @@ from trainc.admission.update import refused_changes
 from trainc.basics.differences import Change, changes, key_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
-from trainc.changes.cluster import application, home_of, keeping, sentences, sync_options
+from trainc.changes.cluster import TAKEN, application, home_of, keeping, sentences, sync_options
 from trainc.changes.model import (
     Difference,
     Directory,
@@ -115,15 +115,25 @@ def compare(
             findings += found
     beside = {each: application(each, settings_of[each]) for each in unshown}
     jobs = _with_renamed(_with_held(jobs, beside, old, new), old, new)
+    given_up = _given_up(jobs, settings_of)
     for index, job in enumerate(jobs):
         of_removed = settings_of[job.renamed_from or job.directory]
         cluster = sentences(job, settings_of[job.directory], of_removed, settings.get(job.directory.environment))
+        if (job.application, job.directory.namespace, job.name) in given_up:
+            cluster = (TAKEN, *cluster)
         jobs[index] = replace(job, cluster=cluster, annotation=_next_run(job))
     unchanged = len(demands) - len(jobs) - sum(job.renamed_from is not None for job in jobs)
     there = dict.fromkeys(after, Kind.FILE) if there is None else there
     others = tuple(foreign(there, ours, exceptions, folder_of=folder_of))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
     return Difference(tuple(jobs), unchanged, totals(demands), (*others, *findings), foreign=is_read)
+
+
+def _given_up(jobs: Iterable[JobChange], settings: Mapping[Directory, Settings]) -> set[tuple[str, str, str]]:
+    """Return the JobSets that jobs no longer have: application, namespace and name."""
+    gone = [job for job in jobs if job.old_name and job.effect in (Effect.DELETED, Effect.RERUN, Effect.RENAMED)]
+    homes = ((job.renamed_from or job.directory, job.old_name) for job in gone)
+    return {(application(home, settings[home]), home.namespace, name) for home, name in homes}
 
 
 def _deciding(
