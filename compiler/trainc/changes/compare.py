@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import lru_cache, partial
 from json import dumps
 from typing import Final
 
@@ -43,7 +42,7 @@ from trainc.changes.trees import (
 )
 from trainc.changes.usage import Demand, demand_of, property_changes, replicated_jobs, totals
 from trainc.findings import Finding, Severity
-from trainc.findings.redaction import LEAST, MASK
+from trainc.findings.redaction import LEAST, MASK, masked_at, masking
 from trainc.findings.secrets import hidden
 from trainc.gitops.keys import operator_secret
 from trainc.gitops.runtime_resources import FOLDER
@@ -544,38 +543,12 @@ def masked(document: Document, other: Document | None) -> JsonObject:
         if each is not None:
             texts.update(secret.text for found in hidden(each).values() for secret in found)
     spellings = {form for text in texts for form in (text, dumps(text)[1:-1]) if len(form) >= LEAST}
-    without = _mask_of(frozenset(spellings))
+    without = masking(frozenset(spellings))
     here = hidden(document)
 
     def mask(path: Path, value: Json) -> Json:
-        for secret in here.get(path, ()):
-            value = MASK if secret.whole or not isinstance(value, str) else value.replace(secret.text, MASK)
+        if path in here:
+            value = masked_at(here[path], value) if isinstance(value, str) else MASK
         return without(value) if isinstance(value, str) else value
 
     return as_object(mapped(document.data, mask)) if texts else document.data
-
-
-_FEW: Final = 100
-"""The most texts that Python's regular expressions look for one after the other."""
-
-
-@lru_cache(maxsize=4)
-def _mask_of(texts: frozenset[str]) -> Callable[[str], str]:
-    """Return a function that masks any of the texts in a value."""
-    # Longest first: one secret may begin as another does.
-    forms = sorted(texts, key=lambda form: (-len(form), form))
-    if len(forms) <= _FEW:
-        return partial(re.compile("|".join(map(re.escape, forms)) or r"(?!)").sub, MASK)
-    import re2  # type: ignore[import-untyped]
-
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1  # UTF-8 as bytes, since a text may have surrogates
-    options.log_errors = False
-    options.max_mem = 1 << 30
-    many = re2.compile(b"|".join(re2.escape(form.encode("utf-8", "surrogatepass")) for form in forms), options)
-
-    def without(value: str) -> str:
-        found: bytes = many.sub(MASK.encode(), value.encode("utf-8", "surrogatepass"))
-        return found.decode("utf-8", "surrogatepass")
-
-    return without
