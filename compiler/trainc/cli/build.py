@@ -14,6 +14,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
+from trainc.basics.jsonvalues import as_object
 from trainc.cache.results import key_of, load_result, save_result
 from trainc.cache.store import open_store
 from trainc.cli.command import CLEAN, OUTPUT, Command, echo, standard_input
@@ -130,7 +131,8 @@ def _compile(
     options, findings = _options(read, faithful, environment)
     crds = crds_in(read.folders)
     build = run(load_all(merge([read.named, read.platform]).sources), replace(options, crds=crds.sources))
-    unused = unused_everywhere([build.unused_findings], read.platform.sources)
+    others_exist = len(as_object(options.config.get("environments"))) > 1  # which may use what this one does not
+    unused = () if others_exist else unused_everywhere([build.unused_findings], read.platform.sources)
     rules = ReportRules.of_project(options.config)
     others = rules.settle((*findings, *read.named.findings, *read.platform.findings, *crds.findings))
     findings = tuple(sorted((*others, *build.findings, *unused), key=sort_key))

@@ -16,7 +16,7 @@ from trainc.findings import Finding, Severity, has_errors, sort_key, suggest
 from trainc.findings.display import counted
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.options import Options
-from trainc.pipeline.compile import compile  # noqa: A004 - its public name
+from trainc.pipeline.compile import load_all, run
 from trainc.plugins.model import Objects
 from trainc.project.environments import JOBS, load_config, read_others
 from trainc.project.read import Inputs, merge, read_tree
@@ -38,7 +38,7 @@ def explain_job(root: Path, what: str, field: str, environment: str | None, outp
     inputs = merge([own, read_others(root, (source.name for source in own.sources))])
     for each in environments:
         options = config.options(each)
-        build = compile(inputs.sources, options)
+        build = run(load_all(inputs.sources), options)
         objects: Objects = next((job.objects for job in build.jobs if job.name == name), ())
         if name == FOLDER:  # the objects that the jobs of a namespace share
             target = options.settings.namespaces.get(namespace, namespace)

@@ -168,10 +168,10 @@ def compile_for(
     made = [build for _, build in builds.values()]
     if set(config.environments) == set(builds):
         found += rules.settle(_of_the_whole(tuple(builds.values()), partly=partly is not None))
+        not_compiled = (each.document.source for each in jobs_without_environment([build.excluded for build in made]))
+        found += unused_everywhere([build.unused_findings for build in made], partly, not_compiled)
     found += rules.settle(standard.weakened if standard is not None else ())
-    not_compiled = (each.document.source for each in jobs_without_environment([build.excluded for build in made]))
     found += [finding for build in made for finding in build.input_findings]
-    found += unused_everywhere([build.unused_findings for build in made], partly, not_compiled)
     found = list(cache.with_documents(found))
     # A finding is about the input, so environments repeat it.
     once = {(sort_key(each), each.severity, each.path, each.hint): each for each in reversed(found)}
