@@ -187,7 +187,8 @@ def _as_patched(model: Model, objects: Objects) -> Objects:
     if launcher is None:
         return objects
     account, path = account_of(launcher[1]) or DEFAULT, ("subjects", 0, "name")
-    return tuple(replace(o, data=put(o.data, path, account)) if o.kind == "RoleBinding" else o for o in objects)
+    own = ("RoleBinding", kubexec_name(model))
+    return tuple(replace(o, data=put(o.data, path, account)) if (o.kind, o.name) == own else o for o in objects)
 
 
 PASS: Final = Pass("kubexec", shape, cause, check, check_objects)

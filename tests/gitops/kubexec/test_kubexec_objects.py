@@ -123,6 +123,15 @@ def test_an_account_that_a_patch_sets_is_bound(account: str | None, found: tuple
     assert tuple(codes(made)) == found
 
 
+def test_a_patch_leaves_the_rights_of_the_key_job() -> None:
+    patch: Json = {"target": {"kind": "JobSet"}, "patch": {"metadata": {"labels": {"a": "b"}}}}
+    keys = "volumes: [{name: keys, secret: {secretName: job-mpi-ssh-auth}}]"
+    for options in ({}, {"patches": [patch]}):
+        made = build(node=keys, options=options)
+        subjects = {one.name: get(one.data, "subjects", 0, "name") for one in of_kind(made, "RoleBinding")}
+        assert subjects == {name: name for name in ("job-mpi-kubexec", "job-mpi-ssh-keys")}
+
+
 def test_nodes_with_the_launchers_account_get_no_token() -> None:
     shared = {"serviceAccounts": ["mine"]}
     made = build(node="serviceAccountName: mine", launcher="serviceAccountName: mine", options=shared)
