@@ -11,8 +11,11 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, map
 from trainc.basics.memo import keeping
 from trainc.basics.regex import lazy
 
-KEYS = ("mountPath", "containerPort", "name", "key", "manager")
-"""The keys of list items, in order of preference: a volume may have several mounts, and a mount has a name, too."""
+KEYS = ("mountPath", "devicePath", "containerPort", "topologyKey", "ip", "name", "key", "manager")
+"""The keys of list items, in order of preference: those by which Kubernetes merges lists of pods, and others.
+
+A volume may have several mounts, and a mount has a name, too.
+"""
 
 _SHORT: Final = 8
 """The most items of a list that is searched without an index."""
