@@ -16,7 +16,7 @@ P = ParamSpec("P")
 
 _LOCK: Final = RLock()
 if hasattr(os, "register_at_fork"):  # not on Windows
-    # Without this, a process that is forked while another thread has the lock waits for ever, or has half-filled caches.
+    # A process that is forked while another thread has the lock would wait for ever, or have half-filled caches.
     os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 
 
