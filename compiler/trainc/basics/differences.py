@@ -209,7 +209,15 @@ def place_of(items: Sequence[Json], item: Json, index: int) -> int | None:
 
 def _place(item: Json) -> tuple[str, Json | bytes]:
     """Return what identifies a list item: its key, or else its content."""
-    return key_of(item) or ("", msgspec.json.encode(item, order="sorted"))
+    return key_of(item) or ("", (_kept_content if isinstance(item, dict | list) else _content)(item))
+
+
+def _content(item: Json) -> bytes:
+    return msgspec.json.encode(item, order="sorted")
+
+
+_kept_content = keeping(_content)
+"""For each of its values, the place of the same item is asked for."""
 
 
 def _first_places(items: Sequence[Json]) -> dict[tuple[str, Json | bytes], int]:
