@@ -100,6 +100,9 @@ def test_one_application_keeps_the_jobset_of_another_job(
     put(base, "jobs/a/one-2.yaml", job("one-2"))
     found = run("validate", "--base", "HEAD")
     assert (found.exit_code, expected in found.stdout) == (status, True)
+    assert run("render").exit_code == 0
+    stays = "The JobSet was that of another job in the application: it stays as it is, neither created nor pruned."
+    assert (stays in run("diff").stdout) == (status == 0)
 
 
 def test_a_submodule_below_out_is_an_error(base: Path, run: Run) -> None:

@@ -114,3 +114,22 @@ def test_many_items_of_a_patch(text: str) -> None:
         return time.process_time() - start
 
     assert any(seconds(1000) <= 9 * seconds(250) for _ in range(3))
+
+
+def test_many_containers_with_an_image_of_a_registry() -> None:
+    """The image of each could be compared with those of all others."""
+    config, findings = parse(Source("trainc.yaml", "environments: {prod: {registries: {ghcr.io: example.com}}}\n"))
+    assert findings == ()
+    options = Options(environment="prod", config=config.data, config_document=config.document)
+
+    def seconds(size: int) -> float:
+        names = ["node", *(f"c{number}" for number in range(size))]
+        containers = ", ".join(f'{{name: {name}, image: "ghcr.io/a/{name}:1"}}' for name in names)
+        text = runtime(role(trainer=True, containers=f"[{containers}]"))
+        build = compile([Source("rt.yaml", text), Source("j.yaml", trainjob("j"))], options)
+        start = time.process_time()
+        (jobset,) = (one for one in build.objects if one.kind == "JobSet")
+        assert any(origin.name == "registries" for origin in jobset.origins().values())
+        return time.process_time() - start
+
+    assert any(seconds(600) <= 9 * seconds(150) for _ in range(3))

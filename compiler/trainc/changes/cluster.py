@@ -30,6 +30,9 @@ NEW_RUN: Final = f"To apply the change, set the annotation {RUN} in the TrainJob
 """The advice about a refused change."""
 
 
+TAKEN: Final = "The JobSet was that of another job in the application: it stays as it is, neither created nor pruned."
+
+
 def application(directory: Directory, settings: Settings) -> str:
     """Return the name of the Application, or of Flux's Kustomization, that a directory of out/ belongs to."""
     if settings.target == FLUX:

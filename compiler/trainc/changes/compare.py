@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import lru_cache, partial
 from json import dumps
 from typing import Final
 
@@ -18,7 +17,7 @@ from trainc.admission.update import refused_changes
 from trainc.basics.differences import Change, changes, key_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
-from trainc.changes.cluster import application, home_of, keeping, sentences, sync_options
+from trainc.changes.cluster import TAKEN, application, home_of, keeping, sentences, sync_options
 from trainc.changes.model import (
     Difference,
     Directory,
@@ -43,7 +42,7 @@ from trainc.changes.trees import (
 )
 from trainc.changes.usage import Demand, demand_of, property_changes, replicated_jobs, totals
 from trainc.findings import Finding, Severity
-from trainc.findings.redaction import LEAST, MASK
+from trainc.findings.redaction import LEAST, MASK, masked_at, masking
 from trainc.findings.secrets import hidden
 from trainc.gitops.keys import operator_secret
 from trainc.gitops.runtime_resources import FOLDER
@@ -115,15 +114,25 @@ def compare(
             findings += found
     beside = {each: application(each, settings_of[each]) for each in unshown}
     jobs = _with_renamed(_with_held(jobs, beside, old, new), old, new)
+    given_up = _given_up(jobs, settings_of)
     for index, job in enumerate(jobs):
         of_removed = settings_of[job.renamed_from or job.directory]
         cluster = sentences(job, settings_of[job.directory], of_removed, settings.get(job.directory.environment))
+        if (job.application, job.directory.namespace, job.name) in given_up:
+            cluster = (TAKEN, *cluster)
         jobs[index] = replace(job, cluster=cluster, annotation=_next_run(job))
     unchanged = len(demands) - len(jobs) - sum(job.renamed_from is not None for job in jobs)
     there = dict.fromkeys(after, Kind.FILE) if there is None else there
     others = tuple(foreign(there, ours, exceptions, folder_of=folder_of))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
     return Difference(tuple(jobs), unchanged, totals(demands), (*others, *findings), foreign=is_read)
+
+
+def _given_up(jobs: Iterable[JobChange], settings: Mapping[Directory, Settings]) -> set[tuple[str, str, str]]:
+    """Return the JobSets that jobs no longer have: application, namespace and name."""
+    gone = [job for job in jobs if job.old_name and job.effect in (Effect.DELETED, Effect.RERUN, Effect.RENAMED)]
+    homes = ((job.renamed_from or job.directory, job.old_name) for job in gone)
+    return {(application(home, settings[home]), home.namespace, name) for home, name in homes}
 
 
 def _deciding(
@@ -534,38 +543,12 @@ def masked(document: Document, other: Document | None) -> JsonObject:
         if each is not None:
             texts.update(secret.text for found in hidden(each).values() for secret in found)
     spellings = {form for text in texts for form in (text, dumps(text)[1:-1]) if len(form) >= LEAST}
-    without = _mask_of(frozenset(spellings))
+    without = masking(frozenset(spellings))
     here = hidden(document)
 
     def mask(path: Path, value: Json) -> Json:
-        for secret in here.get(path, ()):
-            value = MASK if secret.whole or not isinstance(value, str) else value.replace(secret.text, MASK)
+        if path in here:
+            value = masked_at(here[path], value) if isinstance(value, str) else MASK
         return without(value) if isinstance(value, str) else value
 
     return as_object(mapped(document.data, mask)) if texts else document.data
-
-
-_FEW: Final = 100
-"""The most texts that Python's regular expressions look for one after the other."""
-
-
-@lru_cache(maxsize=4)
-def _mask_of(texts: frozenset[str]) -> Callable[[str], str]:
-    """Return a function that masks any of the texts in a value."""
-    # Longest first: one secret may begin as another does.
-    forms = sorted(texts, key=lambda form: (-len(form), form))
-    if len(forms) <= _FEW:
-        return partial(re.compile("|".join(map(re.escape, forms)) or r"(?!)").sub, MASK)
-    import re2  # type: ignore[import-untyped]
-
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1  # UTF-8 as bytes, since a text may have surrogates
-    options.log_errors = False
-    options.max_mem = 1 << 30
-    many = re2.compile(b"|".join(re2.escape(form.encode("utf-8", "surrogatepass")) for form in forms), options)
-
-    def without(value: str) -> str:
-        found: bytes = many.sub(MASK.encode(), value.encode("utf-8", "surrogatepass"))
-        return found.decode("utf-8", "surrogatepass")
-
-    return without

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from operator import itemgetter
+from typing import Final
 
 from msgspec import Struct
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, mapped
 from trainc.basics.regex import lazy
-from trainc.findings.secrets import by_path, hidden, is_secret, looks_secret, secrets, shaped
+from trainc.findings.secrets import Hidden, by_path, hidden, is_secret, looks_secret, secrets, shaped
 from trainc.inputs.source import Document, Mark, Source
 
 MASK = "***"
@@ -194,11 +195,42 @@ def masked_object(data: JsonObject) -> JsonObject:
     values = by_path(secrets(data))
 
     def mask(at: Path, value: Json) -> Json:
-        for found in values.get(at, ()):
-            value = MASK if found.whole else value.replace(found.text, MASK) if isinstance(value, str) else value
-        return value
+        return masked_at(values[at], value) if at in values else value
 
     return as_object(mapped(data, mask)) if values else data
+
+
+def masked_at(found: Sequence[Hidden], value: Json) -> Json:
+    """Return the value at a path with MASK instead of the secrets that were found there."""
+    if any(each.whole for each in found):
+        return MASK
+    return masking(frozenset(each.text for each in found))(value) if isinstance(value, str) else value
+
+
+_MOST_ALTERNATIVES: Final = 100
+"""The most texts that Python's regular expressions look for one after the other."""
+
+
+@lru_cache(maxsize=4)
+def masking(texts: frozenset[str]) -> Callable[[str], str]:
+    """Return a function that masks any of the texts in a value."""
+    # Longest first: one secret may begin as another does.
+    forms = sorted(texts, key=lambda form: (-len(form), form))
+    if len(forms) <= _MOST_ALTERNATIVES:
+        return partial(re.compile("|".join(map(re.escape, forms)) or r"(?!)").sub, MASK)
+    import re2  # type: ignore[import-untyped]
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1  # UTF-8 as bytes, since a text may have surrogates
+    options.log_errors = False
+    options.max_mem = 1 << 30
+    many = re2.compile(b"|".join(re2.escape(form.encode("utf-8", "surrogatepass")) for form in forms), options)
+
+    def without(value: str) -> str:
+        found: bytes = many.sub(MASK.encode(), value.encode("utf-8", "surrogatepass"))
+        return found.decode("utf-8", "surrogatepass")
+
+    return without
 
 
 def masked_line(document: Document, lines: Sequence[str], mark: Mark) -> tuple[str, int]:
@@ -297,11 +329,18 @@ def _regions(document: Document, after: Mark = _END) -> _Regions:
             end = min(end, after) if mark < after else end
             part = text[offset(mark) : offset(end)]
             # A value that is not verbatim there is folded, or has escapes.
-            if any(
-                each.whole or not all(line.strip() in part for line in each.text.split("\n")) for each in found[path]
-            ):
+            if any(each.whole for each in found[path]) or not _has_all(part, (each.text for each in found[path])):
                 regions.append((mark, end, isinstance(path[-1], str)))
     return tuple(regions)
+
+
+def _has_all(part: str, texts: Iterable[str]) -> bool:
+    """Return whether a text has each line of other texts, most of which follow each other in it."""
+    at = 0
+    for line in (line.strip() for text in texts for line in text.split("\n")):
+        if (at := part.find(line, at)) < 0 and (at := part.find(line)) < 0:
+            return False
+    return True
 
 
 def _by_regions(regions: _Regions, line: str, number: int, near: Span) -> Iterator[Span]:

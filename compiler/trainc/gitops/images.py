@@ -6,11 +6,12 @@ digest is the same in a mirror. This includes initializers, init containers and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
+from trainc.basics.differences import place_of
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
-from trainc.basics.memo import last, remembering
+from trainc.basics.memo import keeping
 from trainc.findings import Finding, report
 from trainc.gitops.base import Pass, option_origin
 from trainc.gitops.pods import Summary, images, with_images, with_pods
@@ -59,7 +60,7 @@ def rewritten(image: str, registries: Mapping[str, str]) -> str:
 
 def _replaced_prefix(image: str, registries: Mapping[str, str]) -> str | None:
     """Return the longest prefix of an image among ``registries``, None if it has none of them."""
-    found = _keys_of(last(registries)).of(spelt_out(image))
+    found = _keys_of(registries).of(spelt_out(image))
     return min(found, key=lambda name: (-len(prefix_spelt_out(name)), name), default=None)
 
 
@@ -90,9 +91,9 @@ class Starts:
                 yield from self._names.get(image[:size], ())
 
 
-_keys_of = remembering(lambda registries: Starts((prefix_spelt_out(key), key) for key in registries))
-_by_target = remembering(lambda registries: Starts((prefix_spelt_out(new), old) for old, new in registries.items()))
-_required = remembering(
+_keys_of = keeping(lambda registries: Starts((prefix_spelt_out(key), key) for key in registries))
+_by_target = keeping(lambda registries: Starts((prefix_spelt_out(new), old) for old, new in registries.items()))
+_required = keeping(
     lambda names: Starts((prefix_spelt_out(start), start) for each in names for start in (each, spelt_out(each)))
 )
 """docker.io/python is the folder, and the image docker.io/library/python."""
@@ -102,29 +103,38 @@ def _cause_of_registry(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin: the entry for the registry or the secret in trainc.yaml."""
     settings = model.options.settings
     if "imagePullSecrets" in path:
-        names, name = settings.image_pull_secrets, get(root, *path[: path.index("imagePullSecrets") + 2], "name")
-        return option_origin(model.options, "imagePullSecrets", *((names.index(name),) if name in names else ()))
+        item = path[: path.index("imagePullSecrets") + 2]
+        index = item[-1] if isinstance(item[-1], int) else 0
+        at = place_of(settings.image_pull_secrets, get(root, *item, "name"), index)
+        return option_origin(model.options, "imagePullSecrets", *(() if at is None else (at,)))
     found = set(_entries(model, str(get(root, *path))))
     return option_origin(model.options, REGISTRIES, *(found if len(found) == 1 else ()))
 
 
-def _entries(model: Model, image: str) -> Iterator[str]:
-    """Yield the entries for registries that make an image of one in the job, or else of any image."""
+def _entries(model: Model, image: str) -> Iterable[str]:
+    """Return the entries for registries that make an image of one in the job, or else of any image."""
+    registries = model.options.settings.registries
+    any_image = (old + image.removeprefix(new) for old, new in registries.items() if image.startswith(new))
+    return _entries_of_job(model).get(image) or _by_result(any_image, registries).get(image, ())
+
+
+def _computed_entries(model: Model) -> Mapping[str, Collection[str]]:
+    """Return the entries for registries by the images that they make of those of a job."""
     settings = model.options.settings
-    template: JsonObject = {"kind": "JobSet", "spec": model.spec}
-    own = [each for _, each in images(template)]
+    own = [each for _, each in images({"kind": "JobSet", "spec": model.spec})]
     own += [str(model.trainer_value("image") or ""), settings.ssh_keys.image, settings.transport.image]
-    any_image = [old + image.removeprefix(new) for old, new in settings.registries.items() if image.startswith(new)]
-    for known in (map(model.options.lock.pinned, filter(None, own)), any_image):
-        found = [
-            prefix
-            for each in known
-            if rewritten(each, settings.registries) == image
-            and (prefix := _replaced_prefix(each, settings.registries)) is not None
-        ]
-        yield from found
-        if found:
-            return
+    return _by_result(map(model.options.lock.pinned, filter(None, own)), settings.registries)
+
+
+_entries_of_job: Final = keeping(_computed_entries, 4)
+
+
+def _by_result(known: Iterable[str], registries: Mapping[str, str]) -> Mapping[str, Collection[str]]:
+    found: dict[str, dict[str, None]] = {}
+    for image in known:
+        if (prefix := _replaced_prefix(image, registries)) is not None:
+            found.setdefault(rewritten(image, registries), {})[prefix] = None
+    return found
 
 
 # Digests.
@@ -169,7 +179,7 @@ def _problem(model: Model, obj: Object, path: Path, image: str) -> Finding | Non
 
 def is_required(image: str, settings: Settings) -> bool:
     """Return whether an image must have a digest, by its name before or after registries were rewritten."""
-    starts = _required(last(settings.lock_required))
+    starts = _required(settings.lock_required)
     return any(True for name in _names(image, settings) for _ in starts.of(name))
 
 
@@ -177,7 +187,7 @@ def _names(image: str, settings: Settings) -> Iterator[str]:
     """Yield the full names that an image may have had before registries were rewritten, then its own."""
     plain = image.partition("@")[0]
     name, registries = spelt_out(plain), settings.registries
-    olds = _by_target(last(registries))
+    olds = _by_target(registries)
     # The new name may be without a registry.
     found = [*((old, False) for old in olds.of(name)), *((old, True) for old in olds.of(plain))]
     for old, as_written in sorted(found):

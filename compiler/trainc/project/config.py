@@ -41,6 +41,9 @@ _ONLY_FOR = {"secret": "existing", "image": "job", "skipDryRunOnMissingResource"
 _FULL = "a full name, such as docker.io/library/python or docker.io/team"
 
 _TOOLS = ("argocd", "flux")
+_READ_BY = {"argocd": "argocd", "destination": "argocd", "createNamespace": "argocd", "flux": "flux"}
+"""Options of environments that only one target reads."""
+
 _RESERVED = ("out", "jobs", "runtimes", "policies")
 """Folders to which Argo CD's and Flux's objects cannot be written."""
 
@@ -129,6 +132,7 @@ def _rules(document: Document) -> Iterator[Finding]:
         if get(options_of(data, name), "argocd", "write") is not None:
             written += _without_repository(document, data, name)
     yield from {finding.path: finding for finding in written}.values()
+    yield from _without_effect(document, names)
     yield from _split_projects(document, names)
     yield from _read_by_flux(document, names)
     yield from severities.check(document)
@@ -153,6 +157,22 @@ def _ssh_keys(document: Document, path: Path) -> Iterator[Finding]:
         if key in keys and mode != of:
             message = f"sshKeys.{key} has no effect with mode {mode}"
             yield report(CODE, document, (*where, key), message, expected=f"mode: {of}")
+
+
+def _without_effect(document: Document, names: Iterable[str]) -> Iterator[Finding]:
+    """Yield a warning for each option that the targets of all environments which have it ignore."""
+    targets: dict[Path, set[str]] = {}
+    for name in names:
+        target = read_settings(document.data, name).target
+        for place in (("defaults",), ("environments", name)):
+            for key in _READ_BY:
+                if key in as_object(get(document.data, *place)):
+                    targets.setdefault((*place, key), set()).add(target)
+    for path, found in targets.items():
+        key = str(path[-1])
+        if _READ_BY[key] not in found:
+            message, expected = f"{key} has no effect with target {found.pop()}", f"target: {_READ_BY[key]}"
+            yield report(CODE, document, path, message, severity=Severity.WARNING, expected=expected)
 
 
 def without_repository(config: Config, environments: Iterable[str]) -> tuple[Finding, ...]:
