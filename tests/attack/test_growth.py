@@ -285,6 +285,24 @@ def test_the_fields_of_many_items_to_explain() -> None:
     assert any(seconds(8000) <= MOST * max(seconds(2000), LEAST) for _ in range(3))
 
 
+def test_the_values_of_a_list_item_without_a_key_to_explain() -> None:
+    """The whole item could be compared for each of them."""
+
+    def seconds(size: int) -> float:
+        expression = {"key": "zone", "operator": "In", "values": [f"zone-{number}" for number in range(size)]}
+        terms = [{"weight": 1, "preference": {"matchExpressions": [expression]}}]
+        affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": terms}}
+        template = {"spec": {"template": {"spec": {"affinity": affinity}}}}
+        patch = {"spec": {"replicatedJobs": [{"name": "node", "template": template}]}}
+        config = {"environments": {"prod": {"patches": [{"target": {"kind": "JobSet"}, "patch": patch}]}}}
+        run = measure(Input({"trainc.yaml": dumps(config), "jobs/a/one.yaml": one()}, ("explain", "a/one")))
+        assert run.status == 0
+        return run.seconds
+
+    warm_up()
+    assert any(seconds(16_000) <= MOST * max(seconds(4000), LEAST) for _ in range(3))
+
+
 def test_the_pods_of_many_replicated_jobs() -> None:
     """The labels of each one count the others."""
 

@@ -14,6 +14,7 @@ from trainc.project.config import parse
 from trainc.provenance.explain import find, table
 
 MOUNTS = 'volumeMounts: [{name: v, mountPath: /a, subPath: "a"}, {name: v, mountPath: /b, subPath: "b"}]'
+VOLUMES = "volumes: [{name: v, emptyDir: {}}]"
 ADDED = "volumeMounts: [{name: v, mountPath: /c}]"
 PATCHES = """\
 environments:
@@ -27,14 +28,14 @@ environments:
             template: """
 
 
-def explained(of_runtime: str, of_patch: str, field: str, pod: str = "") -> list[str]:
+def explained(of_runtime: str, of_patch: str, field: str, pod: str = "", old_pod: str = VOLUMES) -> list[str]:
     """Return the text that each origin of a field of the JobSet leads to.
 
-    The runtime and trainc.yaml set fields of the container, trainc.yaml also those of its ``pod``.
+    The runtime and trainc.yaml set fields of the container, and those of its pod: ``old_pod`` and ``pod``.
     """
     patch = f"{{spec: {{template: {{spec: {{{pod}containers: [{{name: node, {of_patch}}}]}}}}}}}}"
     texts = {
-        "rt.yaml": runtime(role(trainer=True, container=f", {of_runtime}", pod="volumes: [{name: v, emptyDir: {}}]")),
+        "rt.yaml": runtime(role(trainer=True, container=f", {of_runtime}", pod=old_pod)),
         "trainc.yaml": PATCHES + patch,
     }
     config, findings = parse(Source("trainc.yaml", texts["trainc.yaml"]))
@@ -68,6 +69,24 @@ def test_two_items_with_the_same_key(effect: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("hostAliases", "ip: 1.2.3.%s", "hostnames: [a]"),
+        ("topologySpreadConstraints", "maxSkew: 1, topologyKey: key%s", "whenUnsatisfiable: ScheduleAnyway"),
+    ],
+)
+def test_items_that_kubernetes_merges_by_another_key_than_a_name(name: str, key: str, value: str) -> None:
+    one, two = (f"{{{key % number}, {value}}}" for number in (1, 2))
+    of_patch, of_runtime = f"{name}: [{two}], ", f"{name}: [{one}, {two}]"
+    found = [
+        explained("tty: true", "tty: true", f"{name}[{index}].{value.partition(':')[0]}", of_patch, of_runtime)
+        for index in (0, 1)
+    ]
+    # The runtime's line ends after the list.
+    assert [["containers" in origin for origin in origins] for origins in found] == [[False], [True, False]]
+
+
+@pytest.mark.parametrize(
     ("items", "item", "index", "found"),
     [
         ([{"name": "a"}, {"name": "b"}], {"name": "b", "value": "1"}, 0, 1),
@@ -76,8 +95,8 @@ def test_two_items_with_the_same_key(effect: str) -> None:
         (["x", "y"], "y", 5, 1),
         ([{"ip": "1"}, {"ip": "2"}], {"ip": "2"}, 0, 1),
         ([{"verbs": ["get"]}, {"verbs": ["list"]}], {"verbs": ["list"]}, 0, 1),
-        ([{"topologyKey": "a", "maxSkew": 1}], {"maxSkew": 1, "topologyKey": "a", "minDomains": 2}, 0, 0),
-        ([{"topologyKey": "a", "maxSkew": 1}], {"topologyKey": "a", "maxSkew": 2}, 0, None),
+        ([{"port": 1, "endPort": 2}], {"endPort": 2, "port": 1, "protocol": "TCP"}, 0, 0),
+        ([{"port": 1, "endPort": 2}], {"port": 1, "endPort": 3}, 0, None),
     ],
 )
 def test_the_place_of_an_item(items: list[Json], item: Json, index: int, found: int | None) -> None:

@@ -289,7 +289,9 @@ def test_keys_of_json_stay_strings() -> None:
     assert (get(again.data, "metadata", "labels"), findings) == ({"on": "yes"}, ())
 
 
-@pytest.mark.parametrize("text", ["\U0001f600 \u0085 \u2028 x", "\U0001f600\x7f", "\U0001f600\ufffe", f"x{'y' * 1100}"])
+@pytest.mark.parametrize(
+    "text", ["\U0001f600 \u0085 \u2028 x", "\U0001f600\x7f", "\U0001f600\ufffe", "\u0085x", f"x{'y' * 1100}"]
+)
 @pytest.mark.parametrize("is_ascii", [True, False])
 def test_texts_and_keys_of_json_are_not_read_as_yaml(text: str, *, is_ascii: bool) -> None:
     (document,), _ = load(Source("", JOB.format(name="a", more="")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import sys
 import threading
 import time
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from trainc import Options, Source, compile
+from trainc.basics.memo import exclusive
 
 HOME = "trainc.pipeline.compile"
 JOB = """\
@@ -66,6 +68,28 @@ def test_one_thread_compiles_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     for thread in threads:
         thread.join()
     assert most == [1] * 4
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="there is no fork")
+def test_a_process_that_is_forked_while_a_thread_compiles_does_not_wait_for_it() -> None:
+    is_inside = threading.Event()
+
+    @exclusive
+    def inside() -> None:
+        is_inside.set()
+        time.sleep(0.2)
+
+    thread = threading.Thread(target=inside)
+    thread.start()
+    is_inside.wait()
+    process = multiprocessing.get_context("fork").Process(target=compile, args=([],))
+    process.start()
+    process.join(20)
+    process.kill()
+    thread.join()
+    process.join()
+    assert process.exitcode == 0
 
 
 def test_sources_may_come_from_a_program_that_compiles() -> None:

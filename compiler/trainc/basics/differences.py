@@ -11,8 +11,11 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, map
 from trainc.basics.memo import keeping
 from trainc.basics.regex import lazy
 
-KEYS = ("mountPath", "containerPort", "name", "key", "manager")
-"""The keys of list items, in order of preference: a volume may have several mounts, and a mount has a name, too."""
+KEYS = ("mountPath", "devicePath", "containerPort", "topologyKey", "ip", "name", "key", "manager")
+"""The keys of list items, in order of preference: those by which Kubernetes merges lists of pods, and others.
+
+A volume may have several mounts, and a mount has a name, too.
+"""
 
 _SHORT: Final = 8
 """The most items of a list that is searched without an index."""
@@ -206,7 +209,15 @@ def place_of(items: Sequence[Json], item: Json, index: int) -> int | None:
 
 def _place(item: Json) -> tuple[str, Json | bytes]:
     """Return what identifies a list item: its key, or else its content."""
-    return key_of(item) or ("", msgspec.json.encode(item, order="sorted"))
+    return key_of(item) or ("", (_kept_content if isinstance(item, dict | list) else _content)(item))
+
+
+def _content(item: Json) -> bytes:
+    return msgspec.json.encode(item, order="sorted")
+
+
+_kept_content = keeping(_content)
+"""For each of its values, the place of the same item is asked for."""
 
 
 def _first_places(items: Sequence[Json]) -> dict[tuple[str, Json | bytes], int]:

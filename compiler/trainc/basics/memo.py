@@ -5,6 +5,7 @@ They are filled without locks, so only one thread compiles at a time: see ``excl
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import wraps
 from threading import RLock
@@ -14,6 +15,9 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 _LOCK: Final = RLock()
+if hasattr(os, "register_at_fork"):  # not on Windows
+    # A process that is forked while another thread has the lock would wait for ever, or have half-filled caches.
+    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 
 
 def exclusive(function: Callable[P, T]) -> Callable[P, T]:

@@ -59,6 +59,8 @@ _READS_NOTHING: Final = re.compile(
 """A command without a program that reads the variables."""
 _SEPARATOR: Final = re.compile(r"[\n;|()`]|(?<!>)&")
 _SHELL: Final = re.compile(r"(?:.*/)?(?:ba|da|z)?sh")
+_RUNS_TEXT: Final = re.compile(r"-\w*c\w*")
+"""The option with which a shell runs a text, alone or with others."""
 _OF_RANKS: Final = re.compile(r"(?<![A-Z_])(?:MASTER_ADDR|MASTER_PORT|WORLD_SIZE|RANK)\b")
 _PROCESSES: Final = re.compile(r"--nproc[-_]per[-_]node")
 
@@ -124,8 +126,8 @@ def _starts_torchrun(replicas: Replicas) -> bool:
     words = [str(word) for word in (*command, *args)] if command else [""]
     if _SHELL.fullmatch(words[0]) is None:
         return _STARTS.match(" ".join(words)) is not None
-    options = list(takewhile(lambda word: word.startswith("-"), words[1:]))
-    script = "".join(words[len(options) + 1 :][:1]) if any(option.endswith("c") for option in options) else ""
+    options = list(takewhile(lambda word: word.startswith("-") or word == "pipefail", words[1:]))
+    script = "".join(words[len(options) + 1 :][:1]) if any(map(_RUNS_TEXT.fullmatch, options)) else ""
     commands = [each.strip() for each in _SEPARATOR.split(script.replace("\\\n", " ")) if each.strip()]
     others = [each for each in commands if _STARTS.match(each) is None]
     return len(others) < len(commands) and all(map(_READS_NOTHING.match, others))

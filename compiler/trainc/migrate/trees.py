@@ -32,7 +32,7 @@ from trainc.inputs.source import Document, Mark, Source
 _WIDTH: Final = 1 << 30
 """Lines are not folded."""
 _BREAK: Final = re.compile("[\r\u0085\u2028\u2029]")
-"""The line breaks of YAML besides the line feed: they end a comment, too."""
+"""The line breaks of YAML besides the line feed: they end a comment, and single quotes do not keep them."""
 
 
 class Comment(msgspec.Struct):
@@ -54,7 +54,7 @@ class _Representer(RoundTripRepresenter):
 
     def represent_text(self, text: str) -> ScalarNode:
         """Represent a string without quotes of its own, or in single quotes."""
-        if "\n" in text:
+        if "\n" in text or _BREAK.search(text):
             return self.represent_scalar(_TEXT, text, style='"')
         return self.represent_scalar(_TEXT, text, style=None if type(text) is str and _is_string(text) else "'")
 
