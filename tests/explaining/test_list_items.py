@@ -61,6 +61,18 @@ def test_two_mounts_of_a_volume(of_runtime: str, of_patch: str, letter: str) -> 
     assert origin.startswith(f'subPath: "{letter}"')
 
 
+@pytest.mark.parametrize(
+    ("items", "field"),
+    [
+        ("volumeMounts: [{name: v, mountPath: /a}]", "volumeMounts[mountPath=/a].name"),
+        ("ports: [{name: http, containerPort: 80}]", "ports[containerPort=80].name"),
+    ],
+)
+def test_a_name_that_is_not_the_key_of_an_item(items: str, field: str) -> None:
+    origins = explained(items, items, field)
+    assert [origin.count("}") > 3 for origin in origins] == [True, False]  # a patch of one line, and the runtime
+
+
 @pytest.mark.parametrize("effect", ["NoSchedule", "NoExecute"])
 def test_two_items_with_the_same_key(effect: str) -> None:
     items = ", ".join(f"{{key: k, effect: {each}}}" for each in ("NoSchedule", "NoExecute"))

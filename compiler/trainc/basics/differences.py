@@ -80,9 +80,12 @@ def undone(data: Json, change: Change) -> Json:
     return replaced(data, change.path, change.old)
 
 
-def is_key(path: Path) -> bool:
+def is_key(data: Json, path: Path) -> bool:
     """Return whether a path leads to the key of a list item, which only says which item is meant."""
-    return len(path) > 1 and path[-1] in KEYS and isinstance(path[-2], int)
+    if len(path) < 2 or path[-1] not in KEYS or not isinstance(path[-2], int):
+        return False
+    key = key_of(get(data, *path[:-1]))
+    return key is not None and key[0] == path[-1]
 
 
 _OTHER_TEXTS: Final = (
@@ -109,18 +112,18 @@ _IDENTITY: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata
 
 def varied_object(data: JsonObject) -> JsonObject:
     """Return an object with other values, except for those that identify it or the items of its lists."""
-    return as_object(mapped(data, lambda path, value: value if _identifies(path) else other(value)))
+    return as_object(mapped(data, lambda path, value: value if _identifies(data, path) else other(value)))
 
 
 def is_set(varied: Json, data: Json, path: Path) -> bool:
     """Return whether a function sets a value of its result, whatever it was: it is the same in that of varied data."""
     value = get(data, *path)
     leaf = value is not None and not isinstance(value, dict | list)
-    return leaf and not _identifies(path) and get(varied, *path) == value
+    return leaf and not _identifies(data, path) and get(varied, *path) == value
 
 
-def _identifies(path: Path) -> bool:
-    return path in _IDENTITY or is_key(path)
+def _identifies(data: Json, path: Path) -> bool:
+    return path in _IDENTITY or is_key(data, path)
 
 
 def common_start(one: Sequence[object], other: Sequence[object]) -> int:

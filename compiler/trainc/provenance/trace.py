@@ -135,25 +135,26 @@ def _varied(model: Model) -> tuple[Model, Model, Model]:
     """
 
     def changed(path: Path, value: Json) -> Json:
-        return value if path[0] not in _COPIED or is_key(path) else other(value)
+        return value if path[0] not in _COPIED or is_key(spec, path) else other(value)
 
-    def replaced(path: Path, value: Json) -> Json:
-        is_kept = is_key(path) or path[-1] == ANCESTOR_LABEL or any(str(step).startswith("$") for step in path)
+    def replaced(data: Json, path: Path, value: Json) -> Json:
+        is_kept = is_key(data, path) or path[-1] == ANCESTOR_LABEL or any(str(step).startswith("$") for step in path)
         return value if is_kept or "template" not in path else other(value)
 
     def joined(job: Document, runtime: Document) -> Model:
         return replace(join(job, runtime, model.cluster, model.options), name=model.name, namespace=model.namespace)
 
-    job, runtime = model.job, model.runtime
+    job, runtime, spec = model.job, model.runtime, model.job.data["spec"]
     nodes = get(runtime.data, *NUM_NODES)
     counted = put(runtime.data, NUM_NODES, other(nodes)) if isinstance(nodes, int) else runtime.data
-    patches = mapped(as_list(get(job.data, "spec", "runtimePatches")), replaced)
+    patches = as_list(get(spec, "runtimePatches"))
+    other_patches = mapped(patches, partial(replaced, patches))
     return (
-        joined(replace(job, data={**job.data, "spec": mapped(job.data["spec"], changed)}), runtime),
+        joined(replace(job, data={**job.data, "spec": mapped(spec, changed)}), runtime),
         joined(job, replace(runtime, data=counted)),
         joined(
-            replace(job, data=put(job.data, ("spec", "runtimePatches"), patches)),
-            replace(runtime, data=as_object(mapped(runtime.data, replaced))),
+            replace(job, data=put(job.data, ("spec", "runtimePatches"), other_patches)),
+            replace(runtime, data=as_object(mapped(runtime.data, partial(replaced, runtime.data)))),
         ),
     )
 
@@ -266,7 +267,8 @@ def _patch_origin(model: Model, index: int, patch: Json, path: Path, root: Json)
 def _patched_again(model: Model, index: int, patch: Json, path: Path, root: Json) -> Origin | None:
     """Return the origin of a value that was the same before if the patch has it, too, else None."""
     inside = counterpart(get(patch, "trainingRuntimeSpec", "template"), root, path)
-    return _patch_origin(model, index, patch, path, root) if len(inside) == len(path) and not is_key(path) else None
+    is_there = len(inside) == len(path) and not is_key(root, path)
+    return _patch_origin(model, index, patch, path, root) if is_there else None
 
 
 def _bare(model: Model, spec: Json, template: Json = None) -> JsonObject:
