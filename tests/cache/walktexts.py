@@ -177,7 +177,7 @@ OPTIONS = (
     "{serviceAccounts: [trainer]}",
     "{sshKeys: {mode: existing, secret: keys}}",
     "{argocd: {repoURL: 'https://example.com/r.git', write: deploy/argo}}",
-    "{patches: [{target: {kind: JobSet, name: one}, patch: {metadata: {labels: {x: y}}}}]}",
+    "{patches: [{target: {kind: JobSet, name: one}, patch: {metadata: {labels: {x: z}}}}]}",
     "{jobs: [none]}",
 )
 TAILS = (

@@ -35,7 +35,8 @@ def test_sarif_lists_what_is_silenced(repository: Path, run: Run) -> None:
         found = run(*command, "--format", "sarif")
         assert found.exit_code == 0
         text = found.stdout if command[0] != "build" else found.stderr
-        assert sorted(results(text)) == [("TC017", []), ("TC412", reason)]
+        unused = [] if command[0] == "build" else [("TC017", [])]  # another environment may have a use for it
+        assert sorted(results(text)) == [*unused, ("TC412", reason)]
     assert "[TC412]" not in run("validate").stdout
 
 

@@ -18,13 +18,21 @@ from trainc.basics.jsonvalues import JsonObject
 from trainc.basics.regex import lazy
 from trainc.findings.display import counted
 from trainc.findings.finding import Finding, Severity, Silenced, has_errors, sort_key
-from trainc.findings.severities import KEY, LEVELS, Severities, apply, locked, read
+from trainc.findings.severities import KEY, LEVELS, OF_OTHER_FILES, Severities, apply, locked, read
 from trainc.findings.suppression import ReadComments, Suppressions
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
 
-OF_CHANGES = ("TC202", "TC204")
-"""The codes that need a base revision."""
+OF_CHANGES: Final = ("TC202", "TC204")
+"""The codes of changed fields of a TrainJob."""
+
+WITH_BASE: Final = (*OF_CHANGES, "TC205", "TC609")
+"""The codes of findings that need a base revision, at least some of them."""
+
+NOT_IN_EACH_RUN: Final = (*sorted(OF_OTHER_FILES), "TC502", "TC503")
+"""The codes of findings that one run may have and another not: a run of some jobs does not compare them with others, and
+policies may match only CREATE, or only UPDATE, which a base revision decides.
+"""
 
 
 class Report(Struct, frozen=True):
@@ -41,7 +49,7 @@ class Report(Struct, frozen=True):
 
 
 class ReportRules(Struct, frozen=True):
-    """The comments and severities of a run. ``skipped`` are codes that the run does not check.
+    """The comments and severities of a run. ``skipped`` are codes that the run may not check.
 
     ``floor`` are the severities of another revision; no finding gets a lower one.
     """
@@ -60,7 +68,8 @@ class ReportRules(Struct, frozen=True):
         other = options.policies_from.config.get(KEY) if options.policies_from is not None else None
         suppressions = Suppressions.read(sources, documents, comments, locked(current) | locked(other))
         floor = None if options.policies_from is None else read(other)
-        return cls(suppressions, read(current), () if options.base is not None else OF_CHANGES, floor)
+        skipped = NOT_IN_EACH_RUN if options.base is not None else (*NOT_IN_EACH_RUN, *WITH_BASE)
+        return cls(suppressions, read(current), skipped, floor)
 
     @classmethod
     def of_project(cls, config: JsonObject, other: JsonObject | None = None) -> ReportRules:
