@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
 from typing import Final
@@ -25,6 +26,10 @@ _CLAIM: Final = "PersistentVolumeClaim"
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
 _SYNC: Final = "argocd.argoproj.io/sync-options"
 _SAFEGUARDS: Final = frozenset((f"{_SYNC} Prune=false", f"{_SYNC} Delete=false", f"{_FLUX}prune disabled"))
+
+_MERGED: Final = re.compile(r"spec\.replicatedJobs\[[^]]*\]\.template\.spec\.template\.(?:metadata|spec)\.(\w+)")
+_MERGED_LISTS: Final = ("schedulingGates", "tolerations")
+"""What JobSet merges into the Jobs of a JobSet that it resumes: fields of their pods, and which of them are lists."""
 
 NEW_RUN: Final = f"To apply the change, set the annotation {RUN} in the TrainJob: a new run starts from the beginning."
 """The advice about a refused change."""
@@ -156,6 +161,7 @@ def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iter
             may_run = job.had_ttl and job.name and not _is_suspended(job)
             again = " If its TTL has deleted it, it is created again, and the job runs again."
             yield _updated(job) + (again if may_run else "")
+            yield from _of_existing_jobs(job)
         case Effect.RERUN:
             yield from _rerun(job, settings)
         case Effect.RENAMED:
@@ -224,6 +230,24 @@ def _updated(job: JobChange) -> str:
         in_place = any(change.effect is Effect.UPDATED for change in job.objects)
         return f"Objects shared by the jobs of the namespace change{' in place' * in_place}."
     return "Other objects change; the JobSet does not, and its pods keep running."
+
+
+def _of_existing_jobs(job: JobChange) -> Iterator[str]:
+    """Yield a sentence if fields are removed from the pods of a JobSet that is or was suspended: only then may they.
+
+    Source: JobSet v0.12.0 pkg/controllers/jobset_controller.go resumeJob, which merges maps by key and lists whole.
+    """
+    jobsets = (change for change in job.objects if change.kind == "JobSet" and change.effect is Effect.UPDATED)
+    removed = {
+        kept[1]
+        for field in (field for change in jobsets for field in change.fields if field.old is not None)
+        if (kept := _MERGED.match(field.path)) and (field.new is None or kept[1] in _MERGED_LISTS)
+    }
+    if removed:
+        yield (
+            f"Jobs of {job.name} that exist keep what is removed from their pods ({', '.join(sorted(removed))}): JobSet"
+            " only adds to them when it resumes. A new run creates new ones."
+        )
 
 
 def sync_options(metadata: Json) -> frozenset[str]:
