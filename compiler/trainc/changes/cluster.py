@@ -31,6 +31,10 @@ _MERGED: Final = re.compile(r"spec\.replicatedJobs\[[^]]*\]\.template\.spec\.tem
 _MERGED_LISTS: Final = ("schedulingGates", "tolerations")
 """What JobSet merges into the Jobs of a JobSet that it resumes: fields of their pods, and which of them are lists."""
 
+_OF_NEW_JOBS: Final = re.compile(r"spec\.(coordinator|volumeClaimPolicies)\b")
+_PLACEMENT: Final = "alpha.jobset.sigs.k8s.io/"
+"""What JobSet reads only when it creates Jobs: fields, and how annotations begin."""
+
 NEW_RUN: Final = f"To apply the change, set the annotation {RUN} in the TrainJob: a new run starts from the beginning."
 """The advice about a refused change."""
 
@@ -233,21 +237,23 @@ def _updated(job: JobChange) -> str:
 
 
 def _of_existing_jobs(job: JobChange) -> Iterator[str]:
-    """Yield a sentence if fields are removed from the pods of a JobSet that is or was suspended: only then may they.
+    """Yield sentences about changes of a JobSet that do not reach the Jobs that it has.
 
-    Source: JobSet v0.12.0 pkg/controllers/jobset_controller.go resumeJob, which merges maps by key and lists whole.
+    Source: JobSet v0.12.0 pkg/controllers/jobset_controller.go: resumeJob merges maps by key and lists whole, and
+    constructJob alone reads what is in _OF_NEW_JOBS.
     """
-    jobsets = (change for change in job.objects if change.kind == "JobSet" and change.effect is Effect.UPDATED)
-    removed = {
-        kept[1]
-        for field in (field for change in jobsets for field in change.fields if field.old is not None)
-        if (kept := _MERGED.match(field.path)) and (field.new is None or kept[1] in _MERGED_LISTS)
-    }
-    if removed:
+    jobsets = [change for change in job.objects if change.kind == "JobSet" and change.effect is Effect.UPDATED]
+    fields = [field for change in jobsets for field in change.fields]
+    merged = [(kept[1], field) for field in fields if field.old is not None and (kept := _MERGED.match(field.path))]
+    if removed := {name for name, field in merged if field.new is None or name in _MERGED_LISTS}:
         yield (
-            f"Jobs of {job.name} that exist keep what is removed from their pods ({', '.join(sorted(removed))}): JobSet"
-            " only adds to them when it resumes. A new run creates new ones."
+            f"The Jobs of JobSet {job.name} keep what is removed from their pods ({', '.join(sorted(removed))}): when it"
+            " resumes, it only adds to them. A new run creates new ones."
         )
+    options = {option[1] for field in fields if (option := _OF_NEW_JOBS.match(field.path))}
+    sides = (side["annotations"] for change in jobsets for side in _changed_metadata(change))
+    if options := options.union(key for side in sides for key in as_object(side) if key.startswith(_PLACEMENT)):
+        yield f"The Jobs that JobSet {job.name} has are not changed by: {', '.join(sorted(options))}."
 
 
 def sync_options(metadata: Json) -> frozenset[str]:
