@@ -247,8 +247,8 @@ def _of_existing_jobs(job: JobChange) -> Iterator[str]:
     merged = [(kept[1], field) for field in fields if field.old is not None and (kept := _MERGED.match(field.path))]
     if removed := {name for name, field in merged if field.new is None or name in _MERGED_LISTS}:
         yield (
-            f"The Jobs of JobSet {job.name} keep what is removed from their pods ({', '.join(sorted(removed))}): when it"
-            " resumes, it only adds to them. A new run creates new ones."
+            f"The Jobs of JobSet {job.name} keep what is removed from their pods ({', '.join(sorted(removed))}): when"
+            " it resumes, it only adds to them. A new run creates new ones."
         )
     options = {option[1] for field in fields if (option := _OF_NEW_JOBS.match(field.path))}
     sides = (side["annotations"] for change in jobsets for side in _changed_metadata(change))
