@@ -11,7 +11,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
-from trainc.changes.model import Difference, Directory, Effect, JobChange, ObjectChange, Usage
+from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
 from trainc.gitops.argocd import DEFAULT
 from trainc.gitops.argocd import Tree as Environment
@@ -244,8 +244,8 @@ def _of_existing_jobs(job: JobChange) -> Iterator[str]:
     """
     jobsets = [change for change in job.objects if change.kind == "JobSet" and change.effect is Effect.UPDATED]
     fields = [field for change in jobsets for field in change.fields]
-    merged = [(kept[1], field) for field in fields if field.old is not None and (kept := _MERGED.match(field.path))]
-    if removed := {name for name, field in merged if field.new is None or name in _MERGED_LISTS}:
+    merged = [(kept[1], field) for field in fields if (kept := _MERGED.match(field.path))]
+    if removed := {name for name, field in merged if field.new is None or _loses_item(name, field)}:
         yield (
             f"The Jobs of JobSet {job.name} keep what is removed from their pods ({', '.join(sorted(removed))}): when"
             " it resumes, it only adds to them. A new run creates new ones."
@@ -254,6 +254,13 @@ def _of_existing_jobs(job: JobChange) -> Iterator[str]:
     sides = (side["annotations"] for change in jobsets for side in _changed_metadata(change))
     if options := options.union(key for side in sides for key in as_object(side) if key.startswith(_PLACEMENT)):
         yield f"The Jobs that JobSet {job.name} has are not changed by: {', '.join(sorted(options))}."
+
+
+def _loses_item(name: str, field: FieldChange) -> bool:
+    """Return whether a list that JobSet merges loses an item, or has one that changed."""
+    if isinstance(field.old, list) and isinstance(field.new, list):
+        return name in _MERGED_LISTS and any(item not in field.new for item in field.old)
+    return name in _MERGED_LISTS and not field.path.endswith((name, "]"))
 
 
 def sync_options(metadata: Json) -> frozenset[str]:
