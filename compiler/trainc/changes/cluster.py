@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
 from typing import Final
@@ -10,7 +11,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
-from trainc.changes.model import Difference, Directory, Effect, JobChange, ObjectChange, Usage
+from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
 from trainc.gitops.argocd import DEFAULT
 from trainc.gitops.argocd import Tree as Environment
@@ -25,6 +26,14 @@ _CLAIM: Final = "PersistentVolumeClaim"
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
 _SYNC: Final = "argocd.argoproj.io/sync-options"
 _SAFEGUARDS: Final = frozenset((f"{_SYNC} Prune=false", f"{_SYNC} Delete=false", f"{_FLUX}prune disabled"))
+
+_MERGED: Final = re.compile(r"spec\.replicatedJobs\[[^]]*\]\.template\.spec\.template\.(?:metadata|spec)\.(\w+)")
+_MERGED_LISTS: Final = ("schedulingGates", "tolerations")
+"""What JobSet merges into the Jobs of a JobSet that it resumes: fields of their pods, and which of them are lists."""
+
+_OF_NEW_JOBS: Final = re.compile(r"spec\.(coordinator|volumeClaimPolicies)\b")
+_PLACEMENT: Final = "alpha.jobset.sigs.k8s.io/"
+"""What JobSet reads only when it creates Jobs: fields, and how annotations begin."""
 
 NEW_RUN: Final = f"To apply the change, set the annotation {RUN} in the TrainJob: a new run starts from the beginning."
 """The advice about a refused change."""
@@ -156,6 +165,7 @@ def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iter
             may_run = job.had_ttl and job.name and not _is_suspended(job)
             again = " If its TTL has deleted it, it is created again, and the job runs again."
             yield _updated(job) + (again if may_run else "")
+            yield from _of_existing_jobs(job)
         case Effect.RERUN:
             yield from _rerun(job, settings)
         case Effect.RENAMED:
@@ -224,6 +234,33 @@ def _updated(job: JobChange) -> str:
         in_place = any(change.effect is Effect.UPDATED for change in job.objects)
         return f"Objects shared by the jobs of the namespace change{' in place' * in_place}."
     return "Other objects change; the JobSet does not, and its pods keep running."
+
+
+def _of_existing_jobs(job: JobChange) -> Iterator[str]:
+    """Yield sentences about changes of a JobSet that do not reach the Jobs that it has.
+
+    Source: JobSet v0.12.0 pkg/controllers/jobset_controller.go: resumeJob merges maps by key and lists whole, and
+    constructJob alone reads what is in _OF_NEW_JOBS.
+    """
+    jobsets = [change for change in job.objects if change.kind == "JobSet" and change.effect is Effect.UPDATED]
+    fields = [field for change in jobsets for field in change.fields]
+    merged = [(kept[1], field) for field in fields if (kept := _MERGED.match(field.path))]
+    if removed := {name for name, field in merged if field.new is None or _loses_item(name, field)}:
+        yield (
+            f"The Jobs of JobSet {job.name} keep what is removed from their pods ({', '.join(sorted(removed))}): when"
+            " it resumes, it only adds to them. A new run creates new ones."
+        )
+    options = {option[1] for field in fields if (option := _OF_NEW_JOBS.match(field.path))}
+    sides = (side["annotations"] for change in jobsets for side in _changed_metadata(change))
+    if options := options.union(key for side in sides for key in as_object(side) if key.startswith(_PLACEMENT)):
+        yield f"The Jobs that JobSet {job.name} has are not changed by: {', '.join(sorted(options))}."
+
+
+def _loses_item(name: str, field: FieldChange) -> bool:
+    """Return whether a list that JobSet merges loses an item, or has one that changed."""
+    if isinstance(field.old, list) and isinstance(field.new, list):
+        return name in _MERGED_LISTS and any(item not in field.new for item in field.old)
+    return name in _MERGED_LISTS and not field.path.endswith((name, "]"))
 
 
 def sync_options(metadata: Json) -> frozenset[str]:
