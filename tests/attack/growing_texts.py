@@ -313,9 +313,9 @@ TEXTS: dict[str, tuple[int, Make]] = {
         lambda n: trained(filled(CONTAINER, NAME="node", FIELDS="") + ", " + numbered("{name: c, image: 'a:1'}", n)),
     ),
     "init containers": (
-        100,
+        2000,
         lambda n: trained(
-            pods=f"initContainers: [{numbered(chr(123) + 'name: cNUMBER, image: example.com/a:1' + chr(125), n)}]"
+            pods=f"initContainers: [{numbered(chr(123) + 'name: cNUMBER, image: example.com/aNUMBER' + chr(125), n)}]"
         ),
     ),
     "tolerations": (250, lambda n: trained(pods=f"tolerations: [{numbered('{key: kNUMBER, operator: Exists}', n)}]")),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from trainc.basics.jsonvalues import JsonObject, Path, existing, get
+from trainc.basics.jsonvalues import Json, JsonObject, Path, existing, get
 from trainc.basics.regex import lazy
 from trainc.checks.containers import TEMPLATE, containers
 from trainc.findings import Finding, Severity, report
@@ -18,6 +18,9 @@ from trainc.plugins.origins import nearest, source_of
 
 UNPINNED = "TC412"
 IMAGE: Path = ("spec", "trainer", "image")
+
+_Key = tuple[Json, ...]
+"""Replicated job, kind, name and image of a container."""
 
 
 @lru_cache(maxsize=1024)
@@ -31,12 +34,18 @@ def is_unpinned(image: str) -> bool:
 
 def check_images(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield a warning for each image of the JobSet that is not pinned: the same commit may then run another program."""
-    for path, job, container in containers(jobset.data):
-        image = container.get("image")
-        if not isinstance(image, str) or not _may_change(model, image):
-            continue
-        if (source := _source(model, job, str(path[-2]), container)) is not None:
-            yield _unpinned(image, *source)
+    found = [
+        (job, str(path[-2]), container)
+        for path, job, container in containers(jobset.data)
+        if isinstance(image := container.get("image"), str) and _may_change(model, image)
+    ]
+    paths = _paths(model) if found else {}
+    for job, kind, container in found:
+        image = str(container["image"])
+        if (path := paths.get(_key(job, kind, container))) is not None:
+            yield _unpinned(image, model.runtime, path)
+        elif get(model.job.data, *IMAGE) == image:  # otherwise a plugin adds the container
+            yield _unpinned(image, model.job, IMAGE)
     for path, image in images(jobset.data):
         if path[-1] == "reference" and _may_change(model, image):  # of a volume
             yield _unpinned(image, *source_of(model, jobset, path))
@@ -53,13 +62,16 @@ def _unpinned(image: str, document: Document, path: Path) -> Finding:
     return report(UNPINNED, document, path, message, found=image, expected=expected)
 
 
-def _source(model: Model, job: JsonObject, kind: str, container: JsonObject) -> tuple[Document, Path] | None:
-    """Return the source of a container's image; None for one that a plugin adds."""
-    image, names = container.get("image"), (job.get("name"), container.get("name"))
-    for path, own, template in containers(model.runtime.data, TEMPLATE, (kind,)):
-        if (own.get("name"), template.get("name")) == names and template.get("image") == image:
-            return model.runtime, (*path, "image")
-    return (model.job, IMAGE) if get(model.job.data, *IMAGE) == image else None
+def _paths(model: Model) -> dict[_Key, Path]:
+    """Return where the images of the runtime's containers are written; of equal containers the first."""
+    found: dict[_Key, Path] = {}
+    for path, job, container in containers(model.runtime.data, TEMPLATE):
+        found.setdefault(_key(job, str(path[-2]), container), (*path, "image"))
+    return found
+
+
+def _key(job: JsonObject, kind: str, container: JsonObject) -> _Key:
+    return job.get("name"), kind, container.get("name"), container.get("image")
 
 
 # Images that no node can pull, because the kubelet cannot parse their references.
