@@ -29,6 +29,7 @@ from trainc.pipeline.compile import Build, Job, Loaded, Watch, load_all, run
 from trainc.pipeline.content import Content
 from trainc.pipeline.context import Keep
 from trainc.pipeline.job import Executor, in_order
+from trainc.pipeline.jobresults import document_id
 from trainc.pipeline.runtimes import without_jobs
 from trainc.project.config import Config, parse, parse_lock
 from trainc.project.files import has_content
@@ -93,7 +94,7 @@ class Outcome(msgspec.Struct, frozen=True, eq=False):
     @property
     def job_count(self) -> int:
         """The number of TrainJobs, with or without errors."""
-        return max(map(len, self.jobs.values()), default=0)
+        return len({document_id(job.document) for jobs in self.jobs.values() for job in jobs})
 
 
 class Standard(msgspec.Struct, frozen=True, eq=False):
