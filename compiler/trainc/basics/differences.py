@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -39,7 +40,7 @@ def changes(new: Json, old: Json, path: Path = (), old_path: Path | None = None)
     """Yield the smallest values that differ, in order of the new object, removed values after their siblings.
 
     ``path`` and ``old_path`` (the same unless given) lead to the two values and are put before every path. Another
-    order of the same items is one change of their list.
+    order of the same items is one change of their list, and so are init containers with a new one before others.
     """
     before = path if old_path is None else old_path
     if isinstance(new, dict) and isinstance(old, dict):
@@ -60,6 +61,8 @@ def changes(new: Json, old: Json, path: Path = (), old_path: Path | None = None)
         else:
             yield from changes(new[key], old[old_key], (*path, key), (*before, old_key))  # type: ignore[index]
     places = [at for key, at in pairs if isinstance(key, int) and isinstance(at, int)]
+    if path[-1:] == ("initContainers",):  # they run one after the other
+        places = [at if isinstance(at, int) else len(pairs) for key, at in pairs if key is not None]
     if places != sorted(places):  # the items have another order
         yield Change(path, before, path, new, old)
 
@@ -190,6 +193,14 @@ def key_of(item: Json) -> tuple[str, Json] | None:
             if isinstance(value, str | int):
                 return key, value
     return None
+
+
+def _counted_keys(items: Sequence[Json]) -> Counter[tuple[str, Json] | None]:
+    return Counter(map(key_of, items))
+
+
+keys_of = keeping(_counted_keys)
+"""Return how many items of a list have each key."""
 
 
 def place_of(items: Sequence[Json], item: Json, index: int) -> int | None:

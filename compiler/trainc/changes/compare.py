@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from trainc.admission.base_revision import as_stored
 from trainc.admission.update import refused_changes
-from trainc.basics.differences import Change, changes, key_of, same
+from trainc.basics.differences import Change, changes, key_of, keys_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
 from trainc.changes.cluster import TAKEN, application, home_of, keeping, sentences, sync_options
@@ -512,26 +512,31 @@ def _secrets_below(document: Document, paths: Iterable[Path]) -> Mapping[Path, l
 def named(new: Json, old: Json, change: Change) -> str:
     """Spell the path of a change: ``spec.replicatedJobs[node].template``, items of lists by what names them.
 
-    An item without a key is named by its index; a key other than name is part of it: ``volumeMounts[mountPath=/data]``.
+    A key other than name is part of it: ``volumeMounts[mountPath=/data]``. An item is named by its index if it has no
+    key, or one that does not tell which item it is: several have it, or the item had another one.
     """
-    text, value = "", new
+    text, now, was = "", new, old
     for depth, step in enumerate(change.name):
-        if depth >= len(change.path):  # a removed value
-            value = get(old, *change.old_path[:-1])
+        here = step if depth < len(change.path) else None
+        before = change.old_path[depth] if depth < len(change.old_path) else None
         if isinstance(step, int):
-            text += _item(value, step)
+            text += _item(now, here, was, before)
         elif _PLAIN.match(step):
             text += f".{step}" if text else step
         else:
             text += f'["{step}"]'
-        value = get(value, step)
+        now = None if here is None else get(now, here)
+        was = None if before is None else get(was, before)
     return text
 
 
-def _item(value: Json, step: int) -> str:
-    key = key_of(get(value, step))
-    if key is None or not _BARE.match(str(key[1])):
-        return f"[{step}]"
+def _item(new: Json, step: str | int | None, old: Json, old_step: str | int | None) -> str:
+    """Spell an item of the new list, or a removed one of the old list."""
+    keys = {key_of(get(items, at)) for items, at in ((new, step), (old, old_step)) if at is not None}
+    key = keys.pop()
+    is_known = not keys and all(keys_of(items)[key] < 2 for items in (new, old) if isinstance(items, list))
+    if key is None or not is_known or not _BARE.match(str(key[1])):
+        return f"[{old_step if step is None else step}]"
     field, name = key
     return f"[{name}]" if field == "name" and not _INDEX.match(str(name)) else f"[{field}={name}]"
 

@@ -139,9 +139,10 @@ def properties_of(job: JobChange) -> list[str]:
 
 
 _DESCRIBED: Final = re.compile(
-    r"(?:(?:^|\.)(?:command|args|image|nodeSelector|serviceAccount(?:Name)?|priorityClassName|maxRestarts|suspend"
-    r"|parallelism|completions|replicas)|\.env\[[^\[\]]*\]|\.(?:c|initC)ontainers\[[^\[\]]*\])(?:\[\d+\]|\.value.*)?$"
-    r"|\.resources\.requests\b|\.resources\.limits\[\"[^\"]*gpu[^\"]*\"\]$|^metadata\.labels\[\"kueue\.x-k8s\.io/"
+    r"(?:(?:^|\.)(?:nodeSelector|serviceAccount(?:Name)?|priorityClassName|maxRestarts|suspend|parallelism|completions"
+    r"|replicas)|\.(?:c|initC)ontainers\[[^\[\]]*\](?:\.(?:command|args|image|env\[[^\[\]]*\]))?)(?:\[\d+\]|\.value.*)?$"
+    r"|ontainers\[[^\[\]]*\]\.resources\.(?:requests\b|limits\[\"[^\"]*gpu[^\"]*\"\]$)"
+    r"|^metadata\.labels\[\"kueue\.x-k8s\.io/"
 )
 """Paths of fields whose changes are properties."""
 
@@ -159,7 +160,10 @@ def other_changes(job: JobChange) -> list[str]:
             for each in change.fields
             if not (is_jobset and job.properties and _DESCRIBED.search(each.path))
             and not (
-                job.old_name and isinstance(each.old, str) and each.old.replace(job.old_name, job.name) == each.new
+                job.old_name
+                and isinstance(each.old, str)
+                and each.old != each.new  # as hidden values are
+                and each.old.replace(job.old_name, job.name) == each.new
             )
         ]
         if fields and (is_jobset or change.effect in (Effect.UPDATED, Effect.REFUSED)):
@@ -289,6 +293,7 @@ def _unified(old: list[str], new: list[str]) -> list[str]:
 
 def _signed(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
     """Yield removed and added lines with their signs; a long line in several, from where it differs from its pair."""
+    removed, added = _told_apart(removed, added)
     if len(removed) == len(added):
         pairs = [_differing(old, new) for old, new in zip(removed, added, strict=True)]
         removed, added = [old for old, _ in pairs], [new for _, new in pairs]
@@ -296,7 +301,7 @@ def _signed(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
         for line in lines:
             text = escaped(line)
             for start in range(0, max(len(text), 1), _PIECE):
-                yield f"{sign} {text[start : start + _PIECE]}".rstrip()
+                yield f"{sign} {text[start : start + _PIECE]}".rstrip()  # of an empty line
 
 
 _BLANK: Final = re.compile(r"[^\S ]")
@@ -309,12 +314,20 @@ def _with_blanks(line: str) -> str:
     return text + (len(found) - len(text)) * r"\x20"
 
 
+def _told_apart(removed: Sequence[str], added: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return lines with visible blanks, and with two backslashes where one looks like an escape in another line."""
+    lines = [*removed, *added]
+    looks = [escaped(_with_blanks(line)) for line in lines]
+    alike: dict[str, set[str]] = {}
+    for line, look in zip(lines, looks, strict=True):
+        alike.setdefault(look, set()).add(line)
+    pairs = zip(lines, looks, strict=True)
+    spelt = [_with_blanks(line.replace("\\", r"\\") if len(alike[look]) > 1 else line) for line, look in pairs]
+    return spelt[: len(removed)], spelt[len(removed) :]
+
+
 def _differing(old: str, new: str) -> tuple[str, str]:
-    """Return two lines: if one is long without what both begin and end with, and with blanks visible that differ."""
-    if _BLANK.sub(" ", old).rstrip() == _BLANK.sub(" ", new).rstrip():
-        old, new = map(_with_blanks, (old, new))
-    elif escaped(old) == escaped(new):  # one has a backslash where the other has an escaped character
-        old, new = (line.replace("\\", r"\\") for line in (old, new))
+    """Return two lines: if one is long without what both begin and end with."""
     if max(len(old), len(new)) <= _PIECE:
         return old, new
     start = max(common_start(old, new) - _AROUND, 0)
@@ -463,6 +476,8 @@ def _without_names(job: JobChange) -> JobChange | None:
     """Return the change that other jobs may have in common with a job; None if it cannot be in a group."""
     if job.effect not in _COMPARABLE or job.directory.job == FOLDER or len(job.directory.job) < _SHORTEST:
         return None
+    if JOB in repr(job):  # a reader would take it for the name
+        return None
     pattern = re.compile(rf"(?<![\w.-]){re.escape(job.directory.job)}(?![a-z0-9])|{re.escape(job.application)}")
 
     def text(value: str) -> str:
@@ -531,6 +546,8 @@ def _short_field(field: FieldChange) -> str:
         start = item if item.startswith(f"{name}[") else f"{name} {item}"
     if any(isinstance(value, dict | list) or "\n" in str(value) for value in (field.old, field.new)):
         return start
+    if same(field.old, field.new):
+        return f"{start} changed (hidden: {MASK})"
     if field.old is None or field.new is None:
         return f"{start} {f'added: {field.new}' if field.old is None else f'removed: {field.old}'}"
     return f"{start} {field.old} to {field.new}"
