@@ -129,6 +129,37 @@ def test_the_difference_of_four_times_the_fields_takes_about_four_times_the_work
     assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))
 
 
+CLAIM = "{name: cNUMBER, resourceClaimName: x}"
+SPREAD = "{topologyKey: kNUMBER, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}"
+PODS = {
+    "spread constraints": lambda n: trained(pods=f"topologySpreadConstraints: [{numbered(SPREAD, n)}]"),
+    **{
+        kind: lambda n, claim=claim: trained(
+            filled(CONTAINER, NAME="node", FIELDS=f"resources: {{claims: [{numbered(claim, n)}]}}"),
+            f"resourceClaims: [{numbered(CLAIM, n)}]",
+        )
+        for kind, claim in (("claims", "{name: cNUMBER}"), ("misspelled claims", "{name: cNUMBERx}"))
+    },
+    "containers with a claim": lambda n: trained(
+        filled(CONTAINER, NAME="node", FIELDS="")
+        + numbered(", {name: nNUMBER, image: 'a:1', resources: {claims: [{name: cNUMBER}]}}", n, ""),
+        f"resourceClaims: [{numbered(CLAIM, n)}]",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", PODS)
+def test_a_pod_with_four_times_the_items_takes_about_four_times_the_work(kind: str) -> None:
+    warm_up()
+
+    def seconds(size: int) -> float:
+        run = measure(Input(command=("build", "--no-cache", "-"), text=PODS[kind](size)))
+        assert run.status in (0, 1), run
+        return run.seconds
+
+    assert any(seconds(8000) <= MOST * max(seconds(2000), LEAST) for _ in range(3))
+
+
 @pytest.mark.parametrize("more", ["", ", env: [{name: API_TOKEN, value: Zm9vYmFyYmF6}]"])
 def test_the_edits_of_many_jobs_in_one_file(more: str) -> None:
     """Each line could be searched for the secrets of each job, and for equal lines in the rest of the file."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from trainc.admission.fields import MAX_ID, Field, dns_label, internal, local_descending_path, unique
 from trainc.basics.jsonvalues import as_list, as_object
 from trainc.checks.functions import MAX_ARGUMENT, read_script
 from trainc.checks.pod_environment import validate_env, validate_env_from
-from trainc.checks.pod_resources import validate_resource_claims, validate_resources
+from trainc.checks.pod_resources import pod_claims_of, validate_resource_claims, validate_resources
 from trainc.checks.pod_volumes import Volumes, validate_volume_mounts
 from trainc.kube.names import is_valid_port_name
 
@@ -22,13 +22,14 @@ def validate_containers(spec: Field, volumes: Volumes) -> None:
     containers, init_containers = spec.items("containers"), spec.items("initContainers")
     spec.child("containers").require()
     unique(container.child("name") for container in (*containers, *init_containers))
+    claims = pod_claims_of(spec)
     for container in containers:
-        _container(container, spec, volumes)
+        _container(container, spec, volumes, claims)
         _probes_and_hooks(container, spec)
     for port, key in host_port_conflicts(containers):
         port.duplicate(key)
     for container in init_containers:
-        _container(container, spec, volumes)
+        _container(container, spec, volumes, claims)
         # The server drops other policies, and those of containers, since their feature gate is off.
         if container.text("restartPolicy") == "Always":
             _probes_and_hooks(container, spec)
@@ -42,7 +43,7 @@ def validate_containers(spec: Field, volumes: Volumes) -> None:
             port.duplicate(key)
 
 
-def _container(container: Field, spec: Field, volumes: Volumes) -> None:
+def _container(container: Field, spec: Field, volumes: Volumes, claims: Collection[str]) -> None:
     if container.child("name").require():
         dns_label(container.child("name"))
     container.child("image").require()
@@ -54,7 +55,6 @@ def _container(container: Field, spec: Field, volumes: Volumes) -> None:
     container.child("imagePullPolicy").one_of(("Always", "IfNotPresent", "Never"))
     resources = container.coded(RESOURCES).child("resources")
     validate_resources(resources, resources.child("limits"), resources.child("requests"))
-    claims = [claim.text("name") for claim in spec.items("resourceClaims") if claim.text("name")]
     validate_resource_claims(container.coded(RESOURCES), claims)
     _resize_policy(container.coded(RESOURCES), spec.text("restartPolicy"))
     if container.has("securityContext"):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection
+from itertools import islice
+from typing import Final
 
 from trainc.admission.fields import NOT_NEGATIVE, Field, dns_label, qualified_name
 from trainc.basics.jsonvalues import Json, JsonObject, as_object
@@ -138,9 +141,19 @@ def _quantities(value: Json) -> dict[str, Quantity]:
     return {name: from_json(amount).in_thousandths() for name, amount in sorted(as_object(value).items())}
 
 
-def validate_resource_claims(container: Field, pod_claims: list[str]) -> None:
+def pod_claims_of(spec: Field) -> Collection[str]:
+    """Return the names of a pod's resource claims, in order."""
+    return dict.fromkeys(sorted(name for claim in spec.items("resourceClaims") if (name := claim.text("name"))))
+
+
+_NAMED: Final = 20
+"""The most claims of the pod that are named in an error; the server names all."""
+
+
+def validate_resource_claims(container: Field, pod_claims: Collection[str]) -> None:
     """Check the resource claims of a container, each of which must be one of its pod's."""
     taken: set[str] = set()
+    requests: Counter[str] = Counter()  # taken of each claim
     for claim in container.items("resources", "claims"):
         name, request = claim.text("name"), claim.text("request")
         if not name:
@@ -155,9 +168,13 @@ def validate_resource_claims(container: Field, pod_claims: list[str]) -> None:
             if key in taken:
                 claim.duplicate(key)
             elif not request:
-                for _ in [other for other in taken if other.startswith(f"{name}/")]:
+                for _ in range(requests[name]):
                     claim.duplicate(name)
+            if request and key not in taken:
+                requests[name] += 1
             taken.add(key)
         if name not in pod_claims:
-            names = f": {', '.join(sorted(pod_claims))}" if pod_claims else " which is empty"
+            names = f": {', '.join(islice(pod_claims, _NAMED))}" if pod_claims else " which is empty"
+            if (rest := len(pod_claims) - _NAMED) > 0:
+                names += f" and {rest:,} more"
             claim.not_found(name, f"must be one of the names in pod.spec.resourceClaims{names}")

@@ -31,7 +31,12 @@ from trainc.checks.pod_containers import (
     validate_pod_security_context,
     validate_started_containers,
 )
-from trainc.checks.pod_resources import validate_pod_resources, validate_resource_claims, validate_resources
+from trainc.checks.pod_resources import (
+    pod_claims_of,
+    validate_pod_resources,
+    validate_resource_claims,
+    validate_resources,
+)
 from trainc.checks.pod_volumes import validate_volumes
 from trainc.kube.names import is_dns1123_subdomain_with_underscores, is_kube_finalizer
 
@@ -158,8 +163,7 @@ def _pod_spec(spec: Field) -> None:
     if resources.has():
         if resources.child("claims").value:
             resources.child("claims").forbidden("claims may not be set for Resources at pod-level")
-            names = [claim.text("name") for claim in spec.items("resourceClaims")]
-            validate_resource_claims(spec.coded(RESOURCES), names)
+            validate_resource_claims(spec.coded(RESOURCES), pod_claims_of(spec))
         validate_pod_resources(resources, spec)
     # The server validates the overhead as the limits of a container.
     validate_resources(overhead, overhead.named(f"{overhead.name}.limits"), overhead.child("requests"))
@@ -260,8 +264,9 @@ def _scheduling(spec: Field) -> None:
             if not 1 <= (number := weight.number() or 0) <= 100:
                 weight.invalid("must be in the range 1-100", number)
     constraints = spec.items("topologySpreadConstraints")
-    for index, constraint in enumerate(constraints):
-        _spread_constraint(constraint, constraints[index + 1 :])
+    last = {_spread(constraint): constraint for constraint in constraints}
+    for constraint in constraints:
+        _spread_constraint(constraint, is_last=last[_spread(constraint)] is constraint)
     gates = [gate.child("name").named(gate.name) for gate in spec.items("schedulingGates")]
     unique(gates)
     for gate in gates:
@@ -343,7 +348,13 @@ def _label_keys(term: Field, kind: str) -> None:
         qualified_name(key)
 
 
-def _spread_constraint(constraint: Field, others: list[Field]) -> None:
+def _spread(constraint: Field) -> tuple[str, str]:
+    """Return the key of a constraint, which only one may have."""
+    return constraint.text("topologyKey"), constraint.text("whenUnsatisfiable")
+
+
+def _spread_constraint(constraint: Field, *, is_last: bool) -> None:
+    """Check a constraint; ``is_last``: no later one has its key."""
     skew, domains, action = map(constraint.child, ("maxSkew", "minDomains", "whenUnsatisfiable"))
     key = constraint.text("topologyKey")
     if (skew.number() or 0) <= 0:
@@ -351,7 +362,7 @@ def _spread_constraint(constraint: Field, others: list[Field]) -> None:
     if not key:
         constraint.child("topologyKey").required("can not be empty")
     action.one_of(("DoNotSchedule", "ScheduleAnyway"), pointer=True)
-    if any((other.text("topologyKey"), other.text("whenUnsatisfiable")) == (key, action.text()) for other in others):
+    if not is_last:
         both = constraint.named(f"{constraint.name}.{{topologyKey, whenUnsatisfiable}}")
         both.duplicate(f"{{{key}, {action.text()}}}")
     if domains.number() is not None:
