@@ -92,7 +92,7 @@ def is_key(data: Json, path: Path) -> bool:
 
 
 _OTHER_TEXTS: Final = (
-    (lazy(r"[-+]?[0-9.]+[eEinumkKMGTP]*[-+]?[0-9]*"), ("7919", "7907")),
+    (lazy(r"[-+]?[0-9.]++[eEinumkKMGTP]*+[-+]?[0-9]*"), ("7919", "7907")),
     (lazy(r"\d{4}-\d\d-\d\d[Tt].*"), ("2001-01-01T00:00:00Z", "2002-01-01T00:00:00Z")),
 )
 """Texts that Go reads as quantities and times, and others that it reads so."""
