@@ -53,11 +53,14 @@ _STARTS: Final = re.compile(
 )
 """A command that starts torchrun."""
 _READS_NOTHING: Final = re.compile(
-    r"(?:cd|echo|export|mkdir|nvidia-smi|(?:python[\d.]*[ \t]+-m[ \t]+)?pip3?|pwd|set|sleep|tee)(?![\w./-])"
+    r"(?:cat|cd|echo|export|mkdir|mktemp|nvidia-smi|(?:python[\d.]*[ \t]+-m[ \t]+)?pip3?|printf|pwd|read|set|sleep|tee)"
+    r"(?![\w./-])"
     r"|\w+=\S*$|#"
 )
 """A command without a program that reads the variables."""
 _SEPARATOR: Final = re.compile(r"[\n;|()`]|(?<!>)&")
+_HERE: Final = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
+"""The start of a text within a script, and the line that ends it."""
 _SHELL: Final = re.compile(r"(?:.*/)?(?:ba|da|z)?sh")
 _RUNS_TEXT: Final = re.compile(r"-\w*c\w*")
 """The option with which a shell runs a text, alone or with others."""
@@ -128,9 +131,21 @@ def _starts_torchrun(replicas: Replicas) -> bool:
         return _STARTS.match(" ".join(words)) is not None
     options = list(takewhile(lambda word: word.startswith("-") or word == "pipefail", words[1:]))
     script = "".join(words[len(options) + 1 :][:1]) if any(map(_RUNS_TEXT.fullmatch, options)) else ""
-    commands = [each.strip() for each in _SEPARATOR.split(script.replace("\\\n", " ")) if each.strip()]
+    commands = [each.strip() for each in _SEPARATOR.split(_without_texts(script).replace("\\\n", " ")) if each.strip()]
     others = [each for each in commands if _STARTS.match(each) is None]
     return len(others) < len(commands) and all(map(_READS_NOTHING.match, others))
+
+
+def _without_texts(script: str) -> str:
+    """Return a script without its here-documents, such as the function that an SDK writes to a file."""
+    kept, end = [], ""
+    for line in script.split("\n"):
+        if end:
+            end = "" if line.strip() == end else end
+            continue
+        kept.append(line)
+        end = found[2] if (found := _HERE.search(line)) else ""
+    return "\n".join(kept)
 
 
 def _variables_of_ranks() -> list[CommentedMap]:
