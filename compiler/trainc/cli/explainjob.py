@@ -36,9 +36,10 @@ def explain_job(root: Path, what: str, field: str, environment: str | None, outp
     namespace, _, name = what.partition("/")
     own = _read(namespace, name, root)
     inputs = merge([own, read_others(root, (source.name for source in own.sources))])
+    loaded = load_all(inputs.sources)
     for each in environments:
         options = config.options(each)
-        build = run(load_all(inputs.sources), options)
+        build = run(loaded, options)
         objects: Objects = next((job.objects for job in build.jobs if job.name == name), ())
         if name == FOLDER:  # the objects that the jobs of a namespace share
             target = options.settings.namespaces.get(namespace, namespace)
