@@ -61,6 +61,11 @@ LEAST = 0.03
 TRIES = 8
 
 
+def is_linear(seconds: Callable[[int], float], size: int) -> bool:
+    """Return whether four times the size takes about four times the work, in one of three tries."""
+    return any(seconds(4 * size) <= MOST * max(seconds(size), LEAST) for _ in range(3))
+
+
 @pytest.mark.parametrize("kind", some(KINDS, 24))
 def test_four_times_the_input_takes_about_four_times_the_work(kind: str) -> None:
     size, _ = KINDS[kind]
@@ -126,7 +131,7 @@ def test_the_difference_of_four_times_the_fields_takes_about_four_times_the_work
         assert compare(*files).jobs
         return time.process_time() - start
 
-    assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))
+    assert is_linear(seconds, 500)
 
 
 CLAIM = "{name: cNUMBER, resourceClaimName: x}"
@@ -157,7 +162,7 @@ def test_a_pod_with_four_times_the_items_takes_about_four_times_the_work(kind: s
         assert run.status in (0, 1), run
         return run.seconds
 
-    assert any(seconds(8000) <= MOST * max(seconds(2000), LEAST) for _ in range(3))
+    assert is_linear(seconds, 2000)
 
 
 @pytest.mark.parametrize("more", ["", ", env: [{name: API_TOKEN, value: Zm9vYmFyYmF6}]"])
@@ -172,7 +177,7 @@ def test_the_edits_of_many_jobs_in_one_file(more: str) -> None:
         assert diff_text(old, new).count("\n+") == size + 1
         return time.process_time() - start
 
-    assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))
+    assert is_linear(seconds, 500)
 
 
 def test_the_edits_of_many_lines_before_many_equal_ones() -> None:
@@ -187,7 +192,7 @@ def test_the_edits_of_many_lines_before_many_equal_ones() -> None:
         assert diff_text(old, new).count("\n+b") == size
         return time.process_time() - start
 
-    assert any(seconds(6600) <= MOST * max(seconds(1650), LEAST) for _ in range(3))
+    assert is_linear(seconds, 1650)
 
 
 def test_the_hint_for_a_name_of_many_words() -> None:
@@ -218,7 +223,7 @@ def test_the_refused_changes_of_many_variables() -> None:
         return run.seconds
 
     warm_up()
-    assert any(seconds(1600) <= MOST * max(seconds(400), LEAST) for _ in range(3))
+    assert is_linear(seconds, 400)
 
 
 def test_a_rule_that_names_the_old_value_often() -> None:
@@ -259,7 +264,7 @@ def test_registries_that_map_to_one() -> None:
         return run.seconds
 
     warm_up()
-    assert any(seconds(4000) <= MOST * max(seconds(1000), LEAST) for _ in range(3))
+    assert is_linear(seconds, 1000)
 
 
 def test_the_name_of_an_image_of_many_steps() -> None:
@@ -297,7 +302,7 @@ def test_a_text_in_which_each_part_could_be_searched_to_the_end(kind: str) -> No
         return run.seconds
 
     warm_up()
-    assert any(seconds(32_000) <= MOST * max(seconds(8000), LEAST) for _ in range(3))
+    assert is_linear(seconds, 8000)
 
 
 def test_the_fields_of_many_items_to_explain() -> None:
@@ -313,7 +318,7 @@ def test_the_fields_of_many_items_to_explain() -> None:
         return run.seconds
 
     warm_up()
-    assert any(seconds(8000) <= MOST * max(seconds(2000), LEAST) for _ in range(3))
+    assert is_linear(seconds, 2000)
 
 
 def test_the_values_of_a_list_item_without_a_key_to_explain() -> None:
@@ -331,7 +336,7 @@ def test_the_values_of_a_list_item_without_a_key_to_explain() -> None:
         return run.seconds
 
     warm_up()
-    assert any(seconds(16_000) <= MOST * max(seconds(4000), LEAST) for _ in range(3))
+    assert is_linear(seconds, 4000)
 
 
 def test_the_pods_of_many_replicated_jobs() -> None:
@@ -345,7 +350,7 @@ def test_the_pods_of_many_replicated_jobs() -> None:
         assert len(made) == 2 * size
         return time.process_time() - start
 
-    assert any(seconds(4000) <= MOST * max(seconds(1000), LEAST) for _ in range(3))
+    assert is_linear(seconds, 1000)
 
 
 def test_patches_of_a_long_list_in_another_order() -> None:
@@ -362,7 +367,7 @@ def test_patches_of_a_long_list_in_another_order() -> None:
             merge({"env": env}, {"env": patch, **directive}, "v1.Container")
         return time.process_time() - start
 
-    assert any(seconds(4000) <= MOST * max(seconds(1000), LEAST) for _ in range(3))
+    assert is_linear(seconds, 1000)
 
 
 def test_rules_and_labels_of_a_policy_in_another_order() -> None:
@@ -384,7 +389,7 @@ def test_rules_and_labels_of_a_policy_in_another_order() -> None:
         assert safeguards.weakened(*revisions, None) == ()
         return time.process_time() - start
 
-    assert any(seconds(2000) <= MOST * max(seconds(500), LEAST) for _ in range(3))
+    assert is_linear(seconds, 500)
 
 
 def test_containers_with_fields_that_a_server_drops() -> None:
@@ -396,7 +401,7 @@ def test_containers_with_fields_that_a_server_drops() -> None:
         assert "restartPolicy" not in default_template({"containers": [*containers]})["containers"][-1]
         return time.process_time() - start
 
-    assert any(seconds(8000) <= MOST * max(seconds(2000), LEAST) for _ in range(3))
+    assert is_linear(seconds, 2000)
 
 
 def test_policy_tests_of_objects_that_are_refused() -> None:
@@ -412,7 +417,7 @@ def test_policy_tests_of_objects_that_are_refused() -> None:
             assert finding.document.locate(finding.path).column > 1
         return time.process_time() - start
 
-    assert any(seconds(1200) <= MOST * max(seconds(300), LEAST) for _ in range(3))
+    assert is_linear(seconds, 300)
 
 
 def test_the_descriptions_of_runtimes_in_one_file() -> None:
@@ -424,7 +429,7 @@ def test_the_descriptions_of_runtimes_in_one_file() -> None:
         assert {Runtime(document).description for document in documents} == {"A runtime"}
         return time.process_time() - start
 
-    assert any(seconds(4000) <= MOST * max(seconds(1000), LEAST) for _ in range(3))
+    assert is_linear(seconds, 1000)
 
 
 TASK = "{name: tNUMBER, replicas: 1, template: {spec: {containers: [{name: a, image: b}]}}}"
@@ -477,4 +482,4 @@ def test_the_import_of_four_times_the_input_takes_about_four_times_the_work(
         work()
         return time.process_time() - start
 
-    assert any(seconds(4 * size) <= MOST * max(seconds(size), LEAST) for _ in range(3))
+    assert is_linear(seconds, size)
