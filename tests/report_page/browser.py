@@ -8,6 +8,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -122,7 +123,7 @@ def running(program: str) -> Iterator[Browser]:
     """Run Chromium while the block runs."""
     to_read, to_write = os.pipe()
     from_read, from_write = os.pipe()
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # a process that is being killed may write yet
         options = (
             *("--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run"),
             *("--disable-background-networking", "--disable-dev-shm-usage", f"--user-data-dir={folder}"),
@@ -131,13 +132,15 @@ def running(program: str) -> Iterator[Browser]:
         process = subprocess.Popen(
             ["bash", "-c", connected, program, *options],
             pass_fds=(to_read, from_write),
+            env={**os.environ, "TMPDIR": folder},
+            start_new_session=True,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         try:
             yield Browser(from_read, to_write)
         finally:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # with its renderers, which write to the folder too
             process.wait()
             for descriptor in (to_read, to_write, from_read, from_write):
                 os.close(descriptor)
