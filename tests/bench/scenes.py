@@ -29,6 +29,7 @@ RENDER_SAME = "render, nothing changed"
 RENDER_JOB = "render, one job changed"
 RENDER_REST = "render, after a run was killed at 40 %"
 CHECK = "render --check"
+NO_CACHE = "render --check --no-cache"
 BUILD = "build one job"
 OWN_CHECK = "render --check of this repository"
 FORMS = ("text", "markdown", "json")
@@ -159,6 +160,11 @@ def _check(site: Site, _turn: int = 0) -> Sample:
     return site.trainc("render", "--check", "--jobs", "1")
 
 
+def _pull_request(site: Site, _turn: int) -> Sample:
+    site.forget()
+    return site.trainc("validate", "--base", "HEAD")
+
+
 SCENES = (
     Scene(RENDER, COLD, _render, lambda site, _turn: site.afresh()),
     Scene(RENDER_TWO, COLD, _render, lambda site, _turn: site.afresh(workers=2)),
@@ -189,6 +195,11 @@ def _change_job(root: Path) -> None:
     fleet.change_job(root, 99)  # differs from what other scenes write
 
 
+def _add_job(root: Path) -> None:
+    added = fleet.job(0)._replace(name="added")
+    fleet.write_files(root, [(added.path, added.text)])
+
+
 def _diff(form: str) -> Callable[[Site, int], Sample]:
     return lambda site, _turn: site.trainc("diff", "-o", form)
 
@@ -199,7 +210,9 @@ LOAD_SCENES = (
     Scene(RENDER_SAME, WARM, _render, lambda site, _turn: site.trainc("render")),
     Scene(RENDER_JOB, WARM, _render, _changed),
     Scene(CHECK, WARM, _render, _check),
+    Scene(NO_CACHE, COLD, _render, lambda site, _turn: site.trainc("render", "--check", "--no-cache")),
     Scene("validate", WARM, _render, lambda site, _turn: site.trainc("validate")),
+    Scene("validate --base HEAD, one job added", COLD, _committed(_add_job), _pull_request),
     *(Scene(f"diff -o {form}, one job changed", WARM, _committed(_change_job), _diff(form)) for form in FORMS),
     *(
         Scene(f"diff -o {form}, a runtime changed", WARM, _committed(fleet.change_runtime), _diff(form))
