@@ -370,8 +370,9 @@ def test_an_application_is_removed_as_it_was_before_the_change(
     assert {*sentences} < {*job.cluster}
 
 
-def test_a_removed_environment_of_flux_keeps_what_flux_keeps() -> None:
-    before = annotated("train", {"kustomize.toolkit.fluxcd.io/prune": "disabled"})
+@pytest.mark.parametrize("value", ["disabled", "Disabled", "di\u017fabled"])
+def test_a_removed_environment_of_flux_keeps_what_flux_keeps(value: str) -> None:
+    before = annotated("train", {"kustomize.toolkit.fluxcd.io/prune": value})
     (job,) = compare(before, {}, {}, earlier=options_of({"prod": {"target": "flux"}})).jobs
     assert job.effect.value == "kept"
 

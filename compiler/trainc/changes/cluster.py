@@ -276,7 +276,7 @@ def sync_options(metadata: Json) -> frozenset[str]:
     }
     for kind in ("annotations", "labels"):
         values = as_object(get(metadata, kind)).items()
-        found.update(f"{key} {value}".lower() for key, value in values if key.startswith(_FLUX))
+        found.update(f"{key} {str(value).casefold()}" for key, value in values if key.startswith(_FLUX))
     return frozenset(found)
 
 

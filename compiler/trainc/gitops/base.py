@@ -168,7 +168,8 @@ def labels_without_effect(document: Document, code: str, annotation: str) -> Ite
 
 NOT_APPLIED: Final = "TC615"
 _SKIPPED: Final = "+argocd:skip-file-rendering"
-_HOOKS: Final = ("argocd.argoproj.io/hook", "helm.sh/hook")
+_HOOK: Final = "argocd.argoproj.io/hook"
+_HELM_HOOK: Final = "helm.sh/hook"
 _SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _REPLACED: Final = frozenset(("Replace=true", "Force=true"))
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
@@ -180,8 +181,8 @@ _UNREADABLE: Final = lazy("[\x7f-\x9f\ufffe\uffff]")
 """Characters that kustomize refuses, or replaces (kyaml writes and reads YAML between its steps)."""
 _ESCAPED: Final = lazy(r"\\x(?:7f|[89])|\\uff(?:fe|ff)")
 """What ``repr`` writes for these characters."""
-_STATEFUL: Final = (JOBSET, "Job", "PersistentVolumeClaim")
-"""Kinds whose objects lose their progress or their data if they are created again."""
+_STATEFUL: Final = (JOBSET, "Job", "PersistentVolumeClaim", "Secret")
+"""Kinds whose objects lose their progress or their data, such as keys, if they are replaced or created again."""
 
 _NOT: Final = "does not apply it"
 _AGAIN: Final = "may delete it and create it again"
@@ -219,7 +220,8 @@ def _unreadable(data: JsonObject) -> Iterator[tuple[Path, str]]:
 
 
 def _argocd_effect(key: str, value: str, kind: str) -> str | None:
-    if key in _HOOKS and value != "crd-install":  # which Helm takes for a hook, and Argo CD does not
+    # Helm takes crd-install for a hook, and Argo CD does not; as a hook of Argo CD, it is one that never runs.
+    if key == _HOOK or (key == _HELM_HOOK and value != "crd-install"):
         return f"{_NOT}, or deletes it and creates it again at each sync"
     options = {option.strip() for option in value.split(",")}
     again = kind in _STATEFUL and key == _SYNC_OPTIONS and options & _REPLACED
@@ -227,7 +229,7 @@ def _argocd_effect(key: str, value: str, kind: str) -> str | None:
 
 
 def _flux_effect(key: str, value: str, kind: str) -> str | None:
-    pair = key, value.lower()
+    pair = key, value.casefold()  # as strings.EqualFold, for which the long s is an s
     if pair in _IGNORED or (key == _LOCAL and value != "false"):
         return _NOT
     if key.startswith(_KUSTOMIZE):
