@@ -86,6 +86,30 @@ def test_a_claim_with_options_of_its_own_is_kept_as_well() -> None:
     }
 
 
+def test_an_option_that_argo_cd_does_not_read_keeps_no_claim() -> None:
+    own = CLAIM.replace("own: x", '"argocd.argoproj.io/sync-options": "Prune = false, Delete"')
+    (claim,) = [one.obj.data for one in build({}, beside("r", own), job("a")).shared]
+    found = get(claim, "metadata", "annotations", "argocd.argoproj.io/sync-options")
+    assert found == "Prune = false, Delete,Prune=false,Delete=false"
+
+
+def test_a_patch_does_not_take_away_what_protects_companions() -> None:
+    options: JsonObject = {"argocd.argoproj.io/sync-options": "ServerSideApply=false"}
+    patch: JsonObject = {"target": {"kind": "PersistentVolumeClaim"}, "patch": {"metadata": {"annotations": options}}}
+    found = build({"patches": [patch]}, beside("r", CLAIM), job("a"))
+    assert get(found.shared[0].obj.data, "metadata", "annotations") == {
+        "argocd.argoproj.io/sync-options": "ServerSideApply=false,Prune=false,Delete=false",
+        "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+        "own": "x",
+    }
+    patch = {"target": {"kind": "*"}, "patch": {"metadata": {"annotations": None}}}
+    found = build({"target": "flux", "patches": [patch]}, beside("r", CLAIM, ACCOUNT), job("a"))
+    assert [get(one.obj.data, "metadata", "annotations") for one in found.shared] == [
+        {"kustomize.toolkit.fluxcd.io/substitute": "disabled", "kustomize.toolkit.fluxcd.io/prune": "disabled"},
+        {"kustomize.toolkit.fluxcd.io/substitute": "disabled"},
+    ]
+
+
 def test_what_a_server_has_added_is_left_out() -> None:
     server = """
   uid: 0a1b

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from trainc.admission.base_revision import Identity, identify
 from trainc.admission.native import CLAIM_DEFAULTS
 from trainc.basics.differences import same
-from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get, paths
+from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get, paths, put
 from trainc.basics.regex import lazy
 from trainc.documents.classify import (
     CLUSTER_SCOPED,
@@ -119,7 +119,7 @@ def share(
         for namespace in sorted(folders):
             findings += _applied_twice(document, namespace, folders[namespace], options)
             emitted = _emitted(document, namespace, home, options)
-            one = Shared(patched_companion(emitted, options), namespace, document)
+            one = Shared(_protected(patched_companion(emitted, options), options), namespace, document)
             first = found.setdefault(identify(one.obj.data), one)
             if first.obj.data != one.obj.data:
                 message = f"{one.obj.kind} {one.namespace}/{one.obj.name} is defined twice, with different content"
@@ -196,7 +196,7 @@ def overwritten_params(
         if key in generated:
             yield report("TC608", document, _NAME, f"{label} is also generated for a job")
         elif (one := of_runtimes.get(key)) is not None:
-            if same(one.obj.data, _emitted(document, namespace, namespace, options).data):
+            if same(one.obj.data, _protected(_emitted(document, namespace, namespace, options), options).data):
                 continue
             related = (Related("in policies/", document, _NAME),)
             message = f"{label} is also in policies/, with different content"
@@ -271,26 +271,17 @@ def _emitted(document: Document, namespace: str, home: str, options: Options) ->
     data = document.data
     metadata = {key: value for key, value in as_object(data["metadata"]).items() if key not in SERVER_FIELDS}
     metadata["namespace"] = namespace
-    target = options.settings.target
     if data["kind"] == "PersistentVolumeClaim":
-        if target == "argocd":
-            metadata["annotations"] = _kept(as_object(metadata.get("annotations")))
         data = {**data, "spec": {**CLAIM_DEFAULTS, **as_object(data.get("spec"))}}
     emitted: JsonObject = {key: value for key, value in go_encoded(data).items() if key != "status"}
     emitted["metadata"] = metadata
     if data["kind"] == "RoleBinding":
         kept = {home: home} if namespace == home else {}
         emitted = bound(emitted, {**options.settings.namespaces, **kept})
-    if target == "flux":
-        emitted = flux.annotated(emitted)
 
     def origins() -> Mapping[Path, Origin]:
-        """Return the document as the origin, except for the namespace and added annotations."""
+        """Return the document as the origin, except for the namespace."""
         found = {path: Origin("input", document, path) for path in paths(emitted)}
-        for path in found:
-            if get(document.data, *path) is None and path[:2] == ("metadata", "annotations"):
-                added = option_origin(options, "target") if target == "flux" else Origin("plugin")
-                found[path] = replace(added, name=added.name or "companions")
         if namespace != home:
             found["metadata", "namespace"] = option_origin(options, "namespaces", home)
         return found
@@ -298,13 +289,36 @@ def _emitted(document: Document, namespace: str, home: str, options: Options) ->
     return Object(emitted, origins)
 
 
+def _protected(obj: Object, options: Options) -> Object:
+    """Return a patched companion with the annotations that keep a claim, and with those for Flux."""
+    path: Path = ("metadata", "annotations")
+    if options.settings.target == "flux":
+        data, added = flux.annotated(obj.data), option_origin(options, "target")
+    elif obj.kind == "PersistentVolumeClaim":
+        data, added = put(obj.data, path, _kept(as_object(get(obj.data, *path)))), Origin("plugin", name="companions")
+    else:
+        return obj
+
+    def origins() -> Mapping[Path, Origin]:
+        own = obj.origins()
+        new = (each for each in paths(data) if each[:2] == path and get(data, *each) != get(obj.data, *each))
+        return {**dict.fromkeys(new, added), **own}
+
+    return replace(obj, data=data, origins=origins)
+
+
 def _kept(annotations: JsonObject) -> JsonObject:
     """Return the annotations of a claim with those that keep it; options that it sets itself stay as they are."""
     kept: JsonObject = {}
     for key, options in KEPT.items():
         own = str(annotations.get(key, ""))
-        names = {option.partition("=")[0].strip() for option in own.split(",")}
-        added = [option for option in options.split(",") if option.partition("=")[0] not in names]
+        found = [option.strip() for option in own.split(",")]
+        # As Argo CD finds options: by their start, so "Prune = false" is none.
+        added = [
+            option
+            for option in options.split(",")
+            if not any(each.startswith("".join(option.partition("=")[:2])) for each in found)
+        ]
         kept[key] = ",".join([*([own] if own else []), *added])
     return {**kept, **{key: value for key, value in annotations.items() if key not in KEPT}}
 
