@@ -64,6 +64,9 @@ _NAME: Path = ("metadata", "name")
 _NAMESPACE: Path = ("metadata", "namespace")
 _LONGEST: Final = 255
 """The most bytes of a file's name, on most file systems."""
+_NOT_A_FILE: Final = lazy(r"[\0\n]")
+"""Characters that names of files cannot have. Argo CD reads no file with a line break in its name (manifestFile in
+reposerver/repository/repository.go)."""
 _NOT_IN_WINDOWS: Final = lazy(r'[\x00-\x1f<>:"\\|?*]')
 """Characters that the names of files cannot have in Windows:
 https://learn.microsoft.com/windows/win32/fileio/naming-a-file"""
@@ -258,9 +261,9 @@ def _unsuitable_name(document: Document) -> Iterator[Finding]:
     name = str(get(document.data, *_NAME))
     file = f"{str(document.data['kind']).lower()}-{name}.yaml"
     length = len(file.encode("utf-8", "surrogatepass"))
-    if "\0" in name or length > _LONGEST:
+    if _NOT_A_FILE.search(name) or length > _LONGEST:
         message = "metadata.name cannot be the name of a file"
-        expected = f"no NUL, and at most {_LONGEST} bytes with kind and extension; it has {length}"
+        expected = f"no NUL or line break, and at most {_LONGEST} bytes with kind and extension; it has {length}"
         yield report("TC108", document, _NAME, message, found=name, expected=expected)
     elif _NOT_IN_WINDOWS.search(name):
         yield report("TC023", document, _NAME, f"Windows cannot create a file called {file!r}", found=name)
