@@ -136,6 +136,22 @@ def test_environments_share_a_project() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("destination", "applied", "allowed"),
+    [
+        ({"server": "https://a.example.com/"}, "https://a.example.com", "https://a.example.com"),
+        ({"server": "https://[fd00::1]:6443"}, "https://[fd00::1]:6443", r"https://\[fd00::1\]:6443"),
+        ({"name": "west*"}, "west*", r"west\*"),
+    ],
+)
+def test_a_project_allows_the_cluster_of_its_applications(destination: JsonObject, applied: str, allowed: str) -> None:
+    """Argo CD trims slashes of addresses, and takes the destinations of a project for globs."""
+    (key,) = destination
+    made = tree("prod", {"argocd": {"repoURL": REPOSITORY}, "destination": destination})
+    assert get(applicationset(made), "spec", "template", "spec", "destination", key) == applied
+    assert {get(item, key) for item in spec(projects([made]))["destinations"]} == {allowed}
+
+
 def test_the_project_of_argo_cd_itself_is_used_and_not_replaced() -> None:
     found = tree("prod", {"argocd": {"repoURL": REPOSITORY, "project": "default"}})
     assert projects([found]) == ()

@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import UNSET, Struct
 
 from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.basics.regex import lazy
 from trainc.data import load_text
 from trainc.gitops.pods import Summary
 from trainc.inputs.settings import Hydrator, Settings, in_repository
@@ -60,9 +61,9 @@ class Tree(Struct, frozen=True):
 
     @property
     def cluster(self) -> tuple[str, str]:
-        """The destination without its namespace: name or server of the cluster."""
+        """The destination without its namespace: name or server of the cluster, as Argo CD knows it."""
         found = self.settings.destination
-        return ("name", found.name) if found.name else ("server", found.server or IN_CLUSTER)
+        return ("name", found.name) if found.name else ("server", found.server.rstrip("/") or IN_CLUSTER)
 
     @property
     def allowed_namespaces(self) -> tuple[str, ...]:
@@ -80,6 +81,9 @@ class Tree(Struct, frozen=True):
 
 DEFAULT = "default"
 """Argo CD's built-in AppProject, which trainc uses but never generates."""
+
+_SPECIAL: Final = lazy(r"[\\*?\[\]{}]")
+"""The characters of a glob that do not match themselves."""
 
 ALWAYS: frozenset[Kind] = frozenset(((JOBSET_GROUP, "JobSet"),))
 """Kinds that are always allowed: otherwise Argo CD would not remove the last JobSet, which would continue to run."""
@@ -99,7 +103,8 @@ def projects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
 
 def _project(namespace: str, name: str, trees: list[Tree]) -> JsonObject:
     environments = ", ".join(tree.environment for tree in trees)
-    destinations = {(*tree.cluster, each) for tree in trees for each in tree.allowed_namespaces}
+    clusters = [(tree.cluster[0], _glob(tree.cluster[1]), tree) for tree in trees]
+    destinations = {(key, cluster, each) for key, cluster, tree in clusters for each in tree.allowed_namespaces}
     kinds = ALWAYS.union(*(tree.kinds for tree in trees))
     spec: JsonObject = {
         "description": f"TrainJobs of {environments}, compiled by trainc"[:255],
@@ -115,6 +120,11 @@ def _project(namespace: str, name: str, trees: list[Tree]) -> JsonObject:
     first: JsonObject = {"argocd.argoproj.io/sync-wave": "-1"}
     metadata: JsonObject = {"name": name, "namespace": namespace, "annotations": first}
     return {"apiVersion": ARGOCD_API, "kind": "AppProject", "metadata": metadata, "spec": spec}
+
+
+def _glob(text: str) -> str:
+    """Return the glob of a text, such as an IPv6 address. Argo CD matches clusters with the globs of AppProjects."""
+    return _SPECIAL.sub(r"\\\g<0>", text)
 
 
 # The ApplicationSet of an environment, from which Argo CD creates an Application per directory of a job.
