@@ -242,6 +242,22 @@ def test_what_keeps_a_jobset_whose_application_is_deleted(
     assert job.effect.value == ("deleted" if sentences else "kept")
 
 
+def test_what_argo_cd_does_not_notice_when_it_is_removed() -> None:
+    """Its sync status is Synced as long as nothing else changes."""
+    annotations = {"argocd.argoproj.io/compare-options": "IgnoreExtraneous"}
+    settings = options_of({"prod": {"argocd": {"per": "namespace"}}})
+    other = jobset("other", {})
+    (job,) = compare({**annotated("train", annotations), **other}, other, settings).jobs
+    assert job.cluster == (
+        "JobSet train is pruned, which stops it if it is still running.",
+        "Argo CD prunes JobSet train only in a sync that another change starts: IgnoreExtraneous.",
+    )
+    (job,) = compare(annotated("train", annotations), {}, settings).jobs
+    assert job.cluster == (STOPS,)
+    (job,) = compare({**annotated("train", annotations), **other}, other).jobs
+    assert job.cluster == (STOPS,)
+
+
 def test_a_part_of_an_application_with_a_refused_job() -> None:
     settings = {"prod": read_settings({"environments": {"prod": {"argocd": {"per": "namespace"}}}}, "prod")}
     kept, gone, other = (

@@ -25,6 +25,10 @@ _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADAB
 _CLAIM: Final = "PersistentVolumeClaim"
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
 _SYNC: Final = "argocd.argoproj.io/sync-options"
+IGNORED: Final = "argocd.argoproj.io/compare-options IgnoreExtraneous"
+"""The option of an object whose removal alone does not make its application OutOfSync, so that no sync starts (Argo CD
+3.5 controller/state.go)."""
+
 _SAFEGUARDS: Final = frozenset((f"{_SYNC} Prune=false", f"{_SYNC} Delete=false", f"{_FLUX}prune disabled"))
 
 _MERGED: Final = re.compile(r"spec\.replicatedJobs\[[^]]*\]\.template\.spec\.template\.(?:metadata|spec)\.(\w+)")
@@ -94,6 +98,9 @@ def sentences(
     found = [*_of_effect(job, settings, of_removed), *_of_objects(job)]
     if later is not None:
         found += (*_of_changed_option(job, of_removed, later), *_of_project(job, of_removed, later))
+    if of_removed.target != FLUX and not job.last and job.ignored:
+        names = ", ".join(job.ignored)
+        found.append(f"Argo CD prunes {names} only in a sync that another change starts: IgnoreExtraneous.")
     is_automatic = settings.target == FLUX or settings.argocd.automated
     is_removed = job.effect is Effect.DELETED and job.last  # no sync removes an application
     if not is_automatic and not is_removed and job.effect not in _NO_SYNC:

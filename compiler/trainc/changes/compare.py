@@ -17,7 +17,7 @@ from trainc.admission.update import refused_changes
 from trainc.basics.differences import Change, changes, key_of, keys_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
-from trainc.changes.cluster import TAKEN, application, home_of, keeping, sentences, sync_options
+from trainc.changes.cluster import IGNORED, TAKEN, application, home_of, keeping, sentences, sync_options
 from trainc.changes.model import (
     Difference,
     Directory,
@@ -188,6 +188,7 @@ def _compare_directory(
     objects: list[ObjectChange] = []
     refusals: list[Refusal] = []
     findings: list[Finding] = []
+    ignored: list[str] = []
     jobsets: tuple[Document | None, Document | None] = None, None
     differing = [file for file in _jobsets_first({*before, *after}) if before.get(file) != after.get(file)]
     for file in differing:
@@ -199,6 +200,7 @@ def _compare_directory(
             continue  # a file that cannot be read is not a removed object
         changed, refused, found = _compare_objects(name, old, new, keeps)
         objects += changed
+        ignored += _ignored(old, changed)
         refusals += refused
         findings += found
         jobsets = jobsets[0] or _if_jobset(old), jobsets[1] or _if_jobset(new)
@@ -229,8 +231,15 @@ def _compare_directory(
         after=demands[1].usage,
         replicated_jobs=replicated_jobs(new.data) if new is not None else (),
         had_ttl=old is not None and get(old.data, *_TTL) is not None,
+        ignored=tuple(ignored),
     )
     return job, findings
+
+
+def _ignored(old: Document | None, changed: Iterable[ObjectChange]) -> Iterator[str]:
+    """Yield kind and name of a removed object whose removal alone starts no sync of Argo CD."""
+    if old is not None and IGNORED in sync_options(old.data["metadata"]):
+        yield from (f"{each.kind} {each.old_name}" for each in changed if each.effect is Effect.DELETED)
 
 
 def _stored_by_operator(name: str, before: Files) -> Document | None:
@@ -415,6 +424,7 @@ def _renamed(job: JobChange, other: JobChange, before: Tree, after: Tree) -> Job
         last=other.last,
         last_of_namespace=other.last_of_namespace,
         last_kinds=other.last_kinds,
+        ignored=other.ignored,
     )
 
 

@@ -118,7 +118,8 @@ class JobChange(Struct, frozen=True):
     ``cluster`` has sentences about what the cluster does, ``annotation`` makes a refused change possible. ``last``: the
     application has no other directory. ``last_of_namespace``: nor has the namespace, in all environments of the
     AppProject. ``last_kinds`` are the kinds of removed objects of which these environments have no others. ``had_ttl``:
-    its TTL may have deleted the JobSet. ``runtime`` is the runtime's file, ``queue`` Kueue's, empty without one.
+    its TTL may have deleted the JobSet. ``ignored`` are removed objects with IgnoreExtraneous. ``runtime`` is the
+    runtime's file, ``queue`` Kueue's, empty without one.
     """
 
     directory: Directory
@@ -142,6 +143,7 @@ class JobChange(Struct, frozen=True):
     last_of_namespace: bool = False
     last_kinds: tuple[str, ...] = ()
     had_ttl: bool = False
+    ignored: tuple[str, ...] = ()
 
 
 class Total(NamedTuple):
