@@ -101,7 +101,8 @@ def ssh_arguments(model: Model, policy: JsonObject) -> str:
 
 def strict(model: Model, policy: JsonObject) -> bool:
     """Return whether ssh checks host keys: with the fix, if the nodes' sshd uses the key of the Secret."""
-    return model.fixed(FIX) and serves_own_key(model) and not any(map(str.isspace, _mount(policy)))
+    serves = model.fixed(FIX) and serves_own_key(node_command_line(model, NODE))
+    return serves and not any(map(str.isspace, _mount(policy)))
 
 
 def check_known_hosts(model: Model, policy: JsonObject) -> Iterator[Finding]:
@@ -144,9 +145,9 @@ def may_be_root(pod: JsonObject) -> bool:
     return any(one.get("runAsUser") in (None, 0) and one.get("runAsNonRoot") is not True for one in contexts)
 
 
-def serves_own_key(model: Model) -> bool:
-    """Return whether the nodes' sshd has the Secret's private key, or a copy, as its host key on the command line."""
-    return any(key.rpartition("/")[2] == PRIVATE_KEY for key in _host_keys(node_command_line(model, NODE)))
+def serves_own_key(words: tuple[str, ...]) -> bool:
+    """Return whether a command line gives sshd the Secret's private key, or a copy, as its host key."""
+    return any(key.rpartition("/")[2] == PRIVATE_KEY for key in _host_keys(words))
 
 
 @lru_cache(maxsize=256)
