@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from trainc import Build, Options, Source, compile
 from trainc.basics.jsonvalues import Json, get
-from trainc.upstream import FIXES
+from trainc.upstream import ANCESTOR_LABEL, FIXES, TRAINER
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "tests" / "fixes"
@@ -77,6 +77,18 @@ def test_sshd_may_serve_another_key(command: str) -> None:
     assert launcher(made)["OMPI_MCA_plm_rsh_args"] == "-o ConnectionAttempts=10"
     (warning,) = [f.message for f in made.findings if f.code == "TC458"]
     assert "-h .../id_rsa" in warning
+
+
+@pytest.mark.parametrize(
+    ("trainer", "checks"),
+    [("{}", True), ("{args: [-De]}", False), ("{args: [-D, -h, /root/.ssh/id_rsa]}", True), ("{command: []}", False)],
+)
+def test_sshd_with_the_arguments_of_a_train_job(trainer: str, checks: bool) -> None:
+    text = with_command("command: [/usr/sbin/sshd]\n                  args: [-De, -h, /root/.ssh/id_rsa]")
+    node = "      - name: node\n        template:\n"
+    text = text.replace(node, f"{node}          metadata: {{labels: {{{ANCESTOR_LABEL}: {TRAINER}}}}}\n")
+    made = built(text.replace("  trainer: {}\n", f"  trainer: {trainer}\n"), "ssh-known-hosts")
+    assert (STRICT in launcher(made)["OMPI_MCA_plm_rsh_args"]) is checks
 
 
 @pytest.mark.parametrize(

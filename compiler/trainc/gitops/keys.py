@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
 from trainc.data import load_text
+from trainc.findings import Finding
 from trainc.gitops.base import (
     NOBODY,
     Pass,
@@ -25,9 +27,20 @@ from trainc.gitops.pods import replicated_pods, with_pods
 from trainc.inputs.settings import SshKeys
 from trainc.plugins.base import manifest
 from trainc.plugins.model import Model, Object, Objects, Origin
-from trainc.plugins.mpi.transport import PRIVATE_KEY, SSH_VOLUME, key_mode, pod_of, secret_name
-from trainc.plugins.origins import nearest
-from trainc.upstream import LAUNCHER, NODE
+from trainc.plugins.mpi.transport import (
+    FIX,
+    PRIVATE_KEY,
+    SSH_VOLUME,
+    by_kubexec,
+    command_line,
+    key_mode,
+    pod_of,
+    secret_name,
+    serves_own_key,
+    strict,
+)
+from trainc.plugins.origins import nearest, report_at
+from trainc.upstream import FIXES, LAUNCHER, NODE
 
 # The pods of a JobSet that mount the keys.
 
@@ -291,5 +304,26 @@ def _with_key_modes(model: Model, jobset: JsonObject) -> JsonObject:
     return jobset
 
 
+def _check_sshd(model: Model, objs: Objects) -> Iterator[Finding]:
+    """Warn if the launcher checks host keys, and a patch replaces the command line with which sshd uses the key."""
+    jobset, policy = jobset_of(objs), model.policy("mpi")
+    if jobset is None or policy is None or not model.options.settings.patches:
+        return
+    if by_kubexec(model) or not strict(model, policy):
+        return
+    for name, path, pod in replicated_pods(jobset.data):
+        for index, container in enumerate(objects(pod.get("containers")) if name == NODE else ()):
+            if container.get("name") == NODE and not serves_own_key(command_line(container)):
+                message = "after the patches, sshd does not use the job's key (-h .../id_rsa): ssh refuses its host key"
+                field = "args" if container.get("args") else "command"
+                where = (*path, "containers", index, field, 0)
+                yield report_at(FIXES[FIX].code, model, jobset, where, message, hint="keep the option in the patch")
+
+
 PASS: Final = Pass(OPTION, shape, cause)
-PATCHED: Final = Pass(OPTION, _as_patched, lambda model, *_: option_origin(model.options, "patches"))
+PATCHED: Final = Pass(
+    OPTION,
+    _as_patched,
+    lambda model, *_: option_origin(model.options, "patches"),
+    check_objects=_check_sshd,
+)

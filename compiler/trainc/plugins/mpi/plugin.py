@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
 from trainc.kube.fielderror import invalid
@@ -331,11 +331,8 @@ def _exported(model: Model) -> list[str]:
 
 
 def _command_line(model: Model) -> str:
-    """Return command and arguments of the launcher, the TrainJob's or the runtime's."""
-    container: JsonObject = next(iter(node_containers(model.replicated_job(LAUNCHER))), {})
-    fields = (("command", model.command), ("args", model.args))
-    words = (word for key, value in fields for word in (value if value is not None else as_list(container.get(key))))
-    return " ".join(map(str, words))
+    """Return the launcher's command line as one text."""
+    return " ".join(transport.node_command_line(model, LAUNCHER))
 
 
 PLUGIN = Plugin("MPI", ("mlPolicy", "mpi"), check=check, shape=shape, build=build)

@@ -10,11 +10,11 @@ from typing import Final
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.data import load_text
 from trainc.findings import Finding, report
-from trainc.plugins.base import POD_SPEC, config_map, node_containers, pod_containers
+from trainc.plugins.base import POD_SPEC, ancestor, config_map, node_containers, pod_containers
 from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.implementations import HOSTFILE, SSH_ARGUMENTS, addresses
 from trainc.plugins.mpi.implementations import KUBEXEC as KUBEXEC_SCRIPT
-from trainc.upstream import LAUNCHER, NODE, TRANSPORT
+from trainc.upstream import LAUNCHER, NODE, TRAINER, TRANSPORT
 
 SSH: Final = "ssh"
 KUBEXEC: Final = "kubexec"
@@ -36,6 +36,14 @@ def by_kubexec(model: Model) -> bool:
 def command_line(container: JsonObject) -> tuple[str, ...]:
     """Return the command and the arguments of a container."""
     return tuple(str(word) for key in ("command", "args") for word in as_list(container.get(key)))
+
+
+def node_command_line(model: Model, name: str) -> tuple[str, ...]:
+    """Return the command line of container node of a replicated job: in the trainer's job, that of the TrainJob."""
+    job = model.replicated_job(name)
+    given = {"command": model.command, "args": model.args} if ancestor(job) == TRAINER else {}
+    own: JsonObject = {key: [*words] for key, words in given.items() if words is not None}
+    return tuple(word for container in node_containers(job) for word in command_line({**container, **own}))
 
 
 def sshd_path(model: Model) -> Path | None:
@@ -93,7 +101,8 @@ def ssh_arguments(model: Model, policy: JsonObject) -> str:
 
 def strict(model: Model, policy: JsonObject) -> bool:
     """Return whether ssh checks host keys: with the fix, if the nodes' sshd uses the key of the Secret."""
-    return model.fixed(FIX) and serves_own_key(model) and not any(map(str.isspace, _mount(policy)))
+    serves = model.fixed(FIX) and serves_own_key(node_command_line(model, NODE))
+    return serves and not any(map(str.isspace, _mount(policy)))
 
 
 def check_known_hosts(model: Model, policy: JsonObject) -> Iterator[Finding]:
@@ -136,10 +145,8 @@ def may_be_root(pod: JsonObject) -> bool:
     return any(one.get("runAsUser") in (None, 0) and one.get("runAsNonRoot") is not True for one in contexts)
 
 
-def serves_own_key(model: Model) -> bool:
-    """Return whether the nodes' sshd has the Secret's private key, or a copy, as its host key on the command line."""
-    nodes = node_containers(model.replicated_job(NODE))
-    words = tuple(word for container in nodes for word in command_line(container))
+def serves_own_key(words: tuple[str, ...]) -> bool:
+    """Return whether a command line gives sshd the Secret's private key, or a copy, as its host key."""
     return any(key.rpartition("/")[2] == PRIVATE_KEY for key in _host_keys(words))
 
 
