@@ -30,6 +30,7 @@ from trainc.basics.jsonvalues import (
 from trainc.documents.classify import CLAIM_SPEC
 from trainc.findings import Finding, report
 from trainc.gitops.base import JOBSET, Pass, option_path
+from trainc.gitops.namespaces import renamed_subject
 from trainc.gitops.naming import with_titles
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Patch
@@ -226,7 +227,9 @@ def bound(data: JsonObject, renamed: Mapping[str, str] | None = None) -> JsonObj
     subjects: list[Json] = []
     for subject in map(as_object, as_list(data.get("subjects"))):
         if subject.get("kind") != "ServiceAccount":
-            subjects.append({**subject, "apiGroup": subject.get("apiGroup") or RBAC_GROUP})
+            group, name = subject.get("apiGroup") or RBAC_GROUP, subject.get("name")
+            named: JsonObject = {"name": renamed_subject(name, renamed)} if renamed and isinstance(name, str) else {}
+            subjects.append({**subject, "apiGroup": group, **named})
         elif found := subject.get("namespace"):
             subjects.append({**subject, "namespace": (renamed or {}).get(str(found), str(found))})
         else:
