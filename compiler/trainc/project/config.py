@@ -111,11 +111,7 @@ def _rules(document: Document) -> Iterator[Finding]:
     for path in paths:
         yield from _fixes(document, path)
         yield from _ssh_keys(document, path)
-        for prefix, replacement in as_object(get(data, *path, "registries")).items():
-            if isinstance(replacement, str) and prefix.endswith("/") != replacement.endswith("/"):
-                message, expected = "only one of the two prefixes ends in a slash", "both or neither"
-                where = (*path, "registries", prefix)
-                yield report(CODE, document, where, message, found=replacement, expected=expected)
+        yield from _registries(document, path)
         if len(as_object(get(data, *path, "destination"))) > 1:
             where, expected = (*path, "destination"), "name or server"
             yield report(CODE, document, where, "destination has both name and server", expected=expected)
@@ -145,6 +141,26 @@ def _fixes(document: Document, path: Path) -> Iterator[Finding]:
             where, expected = (*path, "fixes", index), f"{RECOMMENDED}, or a name from {docs_page('fixes')}"
             hint = suggest(name, FIXES)
             yield report(CODE, document, where, f"unknown fix {name!r}", found=name, expected=expected, hint=hint)
+
+
+def _registries(document: Document, path: Path) -> Iterator[Finding]:
+    for prefix, replacement in as_object(get(document.data, *path, "registries")).items():
+        if not isinstance(replacement, str):
+            continue
+        where, version = (*path, "registries", prefix), _version(prefix)
+        if prefix.endswith("/") != replacement.endswith("/"):
+            message, expected = "only one of the two prefixes ends in a slash", "both or neither"
+            yield report(CODE, document, where, message, found=replacement, expected=expected)
+        elif version != _version(replacement):  # an image keeps the digest that the lock has for its own tag
+            message, hint = "registries cannot change tags and digests", "to run another image, set it in a patch"
+            expected = f"a name that ends with {version}" if version else "a name without tag and digest"
+            yield report(CODE, document, where, message, found=replacement, expected=expected, hint=hint)
+
+
+def _version(prefix: str) -> str:
+    """Return tag and digest of the beginning of an image's name; without a slash, a colon begins a port."""
+    _, slash, last = prefix.rpartition("/")
+    return last[len(last.partition("@")[0].partition(":")[0]) :] if slash else ""
 
 
 def _ssh_keys(document: Document, path: Path) -> Iterator[Finding]:
