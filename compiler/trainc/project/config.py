@@ -41,7 +41,13 @@ _ONLY_FOR = {"secret": "existing", "image": "job", "skipDryRunOnMissingResource"
 _FULL = "a full name, such as docker.io/library/python or docker.io/team"
 
 _TOOLS = ("argocd", "flux")
-_READ_BY = {"argocd": "argocd", "destination": "argocd", "createNamespace": "argocd", "flux": "flux"}
+_READ_BY: Mapping[Path, str] = {
+    ("argocd",): "argocd",
+    ("destination",): "argocd",
+    ("createNamespace",): "argocd",
+    ("sshKeys", "skipDryRunOnMissingResource"): "argocd",
+    ("flux",): "flux",
+}
 """Options of environments that only one target reads."""
 
 _RESERVED = ("out", "jobs", "runtimes", "policies")
@@ -177,18 +183,17 @@ def _ssh_keys(document: Document, path: Path) -> Iterator[Finding]:
 
 def _without_effect(document: Document, names: Iterable[str]) -> Iterator[Finding]:
     """Yield a warning for each option that the targets of all environments which have it ignore."""
-    targets: dict[Path, set[str]] = {}
+    targets: dict[tuple[Path, Path], set[str]] = {}
     for name in names:
         target = read_settings(document.data, name).target
         for place in (("defaults",), ("environments", name)):
-            for key in _READ_BY:
-                if key in as_object(get(document.data, *place)):
-                    targets.setdefault((*place, key), set()).add(target)
-    for path, found in targets.items():
-        key = str(path[-1])
-        if _READ_BY[key] not in found:
-            message, expected = f"{key} has no effect with target {found.pop()}", f"target: {_READ_BY[key]}"
-            yield report(CODE, document, path, message, severity=Severity.WARNING, expected=expected)
+            for option in _READ_BY:
+                if get(document.data, *place, *option) is not None:
+                    targets.setdefault((place, option), set()).add(target)
+    for (place, option), found in targets.items():
+        if (reader := _READ_BY[option]) not in found:
+            message, expected = f"{dotted(option)} has no effect with target {found.pop()}", f"target: {reader}"
+            yield report(CODE, document, (*place, *option), message, severity=Severity.WARNING, expected=expected)
 
 
 def without_repository(config: Config, environments: Iterable[str]) -> tuple[Finding, ...]:
