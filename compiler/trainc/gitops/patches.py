@@ -42,7 +42,7 @@ from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 from trainc.plugins.origins import nearest
 from trainc.schema import admit
 from trainc.schema.kinds import BUILT_IN, split_version
-from trainc.schema.metadata import undecodable
+from trainc.schema.metadata import object_meta_violations, undecodable
 from trainc.upstream import RBAC_GROUP, VOLCANO_API
 
 CODE: Final = "TC605"
@@ -161,6 +161,8 @@ def _not_kept(data: JsonObject) -> Iterator[tuple[Path, str]]:
     group, version = split_version(str(data["apiVersion"]))
     resource = BUILT_IN.find(group, version, str(data["kind"]))
     if resource is None:
+        wrong_metadata = object_meta_violations(as_object(data["metadata"]), namespaced=True)
+        yield from ((wrong.path, wrong.message) for wrong in wrong_metadata)
         if data["apiVersion"] == VOLCANO_API:
             yield from (((key,), f"unknown field {key}") for key in data if key not in (*FIXED, "metadata", "spec"))
             yield from _not_in_go(data["spec"], VOLCANO_POD_GROUP_SPEC, ("spec",))
