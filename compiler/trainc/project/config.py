@@ -186,7 +186,8 @@ def _without_effect(document: Document, names: Iterable[str]) -> Iterator[Findin
     targets: dict[tuple[Path, Path], set[str]] = {}
     for name in names:
         target = read_settings(document.data, name).target
-        for place in (("defaults",), ("environments", name)):
+        places: tuple[Path, ...] = (("defaults",), ("environments", name))
+        for place in places:
             for option in _READ_BY:
                 if get(document.data, *place, *option) is not None:
                     targets.setdefault((place, option), set()).add(target)
