@@ -5,10 +5,10 @@ Patches come later: they have the names in the cluster.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, put
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get, put, replaced
 from trainc.gitops.base import Pass, option_origin
 from trainc.gitops.pods import with_pods
 from trainc.plugins.model import Model, Objects, Origin
@@ -37,32 +37,40 @@ def _renamed(model: Model, objects: Objects) -> Objects:
 
 
 def _in_pod(spec: JsonObject, renames: Mapping[str, str]) -> JsonObject:
+    def in_item(item: Json, inside: Path) -> Json:
+        return _changed(item, inside, lambda term: _in_term(term, renames))
+
     for affinity in _AFFINITIES:
         for kind, inside in _TERMS:
             place: Path = ("affinity", affinity, kind)
-            for index, item in enumerate(as_list(get(spec, *place))):
-                term = as_object(get(item, *inside))
-                after = _in_term(term, renames)
-                if after != term:
-                    spec = put(spec, (*place, index, *inside), after)
+            if items := as_list(get(spec, *place)):
+                spec = put(spec, place, [in_item(item, inside) for item in items])
     return spec
 
 
-def _in_term(term: JsonObject, renames: Mapping[str, str]) -> JsonObject:
+def _in_term(term: Json, renames: Mapping[str, str]) -> Json:
     """Return a term of an affinity, which names namespaces in a list and in a selector."""
-    if names := as_list(get(term, *_NAMES)):
-        term = put(term, _NAMES, _in_list(names, renames))
-    if isinstance(name := get(term, *_LABELS, _LABEL), str):
-        term = put(term, (*_LABELS, _LABEL), renames.get(name, name))
-    for index, rule in enumerate(as_list(get(term, *_RULES))):
-        if get(rule, "key") == _LABEL and (names := as_list(get(rule, "values"))):
-            term = put(term, (*_RULES, index, "values"), _in_list(names, renames))
-    return term
+
+    def in_list(names: Json) -> Json:
+        return _in_list(names, renames)
+
+    def in_rule(rule: Json) -> Json:
+        return _changed(rule, ("values",), in_list) if get(rule, "key") == _LABEL else rule
+
+    term = _changed(term, _NAMES, in_list)
+    term = _changed(term, (*_LABELS, _LABEL), lambda name: renames.get(str(name), name))
+    return _changed(term, _RULES, lambda rules: [*map(in_rule, as_list(rules))])
 
 
-def _in_list(names: list[Json], renames: Mapping[str, str]) -> list[Json]:
+def _changed(value: Json, path: Path, change: Callable[[Json], Json]) -> Json:
+    """Return a value with the part at a path changed, if there is one."""
+    part = get(value, *path)
+    return value if part is None else replaced(value, path, change(part))
+
+
+def _in_list(names: Json, renames: Mapping[str, str]) -> list[Json]:
     """Return the names, each once, since two namespaces may become one."""
-    return [*dict.fromkeys(renames.get(str(name), str(name)) for name in names)]
+    return [*dict.fromkeys(renames.get(str(name), str(name)) for name in as_list(names))]
 
 
 def renamed_subject(name: str, renames: Mapping[str, str]) -> str:
