@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from test_environments import build, job, runtime
 
 from trainc import Build, Options, Source, compile
-from trainc.basics.jsonvalues import JsonObject, get
+from trainc.basics.jsonvalues import JsonObject, as_list, as_object, get
 
 ACCOUNT = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: reader}\n"
 CLAIM = """\
@@ -142,6 +142,10 @@ def test_subjects_of_a_binding_follow_their_namespace() -> None:
     empty = empty.replace("name: reader}\n- ", 'name: reader, namespace: ""}\n- ')
     (other,) = [one.obj.data for one in build(options, beside("r", empty), job("a")).shared]
     assert other == binding, "empty values are defaulted, too"
+    options = {"namespaces": {"a": "default", "default": "x"}}
+    (moved,) = [one.obj.data for one in build(options, beside("r", BINDING), job("a")).shared]
+    subjects = map(as_object, as_list(get(moved, "subjects")))
+    assert [subject.get("namespace") for subject in subjects] == ["default", "b", "x", None]
 
 
 def test_equal_companions_of_two_runtimes_are_one() -> None:

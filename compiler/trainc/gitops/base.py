@@ -181,7 +181,7 @@ _UNREADABLE: Final = lazy("[\x7f-\x9f\ufffe\uffff]")
 """Characters that kustomize refuses, or replaces (kyaml writes and reads YAML between its steps)."""
 _ESCAPED: Final = lazy(r"\\x(?:7f|[89])|\\uff(?:fe|ff)")
 """What ``repr`` writes for these characters."""
-_STATEFUL: Final = (JOBSET, "Job", "PersistentVolumeClaim", "Secret")
+_STATEFUL: Final = (JOBSET, "Job", "PersistentVolumeClaim", "Secret", "ExternalSecret")
 """Kinds whose objects lose their progress or their data, such as keys, if they are replaced or created again."""
 
 _NOT: Final = "does not apply it"

@@ -30,6 +30,7 @@ from trainc.basics.jsonvalues import (
 from trainc.documents.classify import CLAIM_SPEC
 from trainc.findings import Finding, report
 from trainc.gitops.base import JOBSET, Pass, option_path
+from trainc.gitops.namespaces import renamed_subject
 from trainc.gitops.naming import with_titles
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Patch
@@ -41,7 +42,7 @@ from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 from trainc.plugins.origins import nearest
 from trainc.schema import admit
 from trainc.schema.kinds import BUILT_IN, split_version
-from trainc.schema.metadata import undecodable
+from trainc.schema.metadata import object_meta_violations, undecodable
 from trainc.upstream import RBAC_GROUP, VOLCANO_API
 
 CODE: Final = "TC605"
@@ -160,6 +161,8 @@ def _not_kept(data: JsonObject) -> Iterator[tuple[Path, str]]:
     group, version = split_version(str(data["apiVersion"]))
     resource = BUILT_IN.find(group, version, str(data["kind"]))
     if resource is None:
+        wrong_metadata = object_meta_violations(as_object(data["metadata"]), namespaced=True)
+        yield from ((wrong.path, wrong.message) for wrong in wrong_metadata)
         if data["apiVersion"] == VOLCANO_API:
             yield from (((key,), f"unknown field {key}") for key in data if key not in (*FIXED, "metadata", "spec"))
             yield from _not_in_go(data["spec"], VOLCANO_POD_GROUP_SPEC, ("spec",))
@@ -226,7 +229,9 @@ def bound(data: JsonObject, renamed: Mapping[str, str] | None = None) -> JsonObj
     subjects: list[Json] = []
     for subject in map(as_object, as_list(data.get("subjects"))):
         if subject.get("kind") != "ServiceAccount":
-            subjects.append({**subject, "apiGroup": subject.get("apiGroup") or RBAC_GROUP})
+            group, name = subject.get("apiGroup") or RBAC_GROUP, subject.get("name")
+            named: JsonObject = {"name": renamed_subject(name, renamed)} if renamed and isinstance(name, str) else {}
+            subjects.append({**subject, "apiGroup": group, **named})
         elif found := subject.get("namespace"):
             subjects.append({**subject, "namespace": (renamed or {}).get(str(found), str(found))})
         else:

@@ -121,7 +121,7 @@ def share(
             folders = {placed: set().union(*folders.values())}
         for namespace in sorted(folders):
             findings += _applied_twice(document, namespace, folders[namespace], options)
-            emitted = _emitted(document, namespace, home, options)
+            emitted = _emitted(document, namespace, home, options, options.settings.namespaces)
             one = Shared(_protected(patched_companion(emitted, options), options), namespace, document)
             first = found.setdefault(identify(one.obj.data), one)
             if first.obj.data != one.obj.data:
@@ -199,7 +199,9 @@ def overwritten_params(
         if key in generated:
             yield report("TC608", document, _NAME, f"{label} is also generated for a job")
         elif (one := of_runtimes.get(key)) is not None:
-            if same(one.obj.data, _protected(_emitted(document, namespace, namespace, options), options).data):
+            renamed = {**options.settings.namespaces, namespace: namespace}
+            emitted = _emitted(document, namespace, namespace, options, renamed)
+            if same(one.obj.data, _protected(emitted, options).data):
                 continue
             related = (Related("in policies/", document, _NAME),)
             message = f"{label} is also in policies/, with different content"
@@ -269,8 +271,11 @@ def _unsuitable_name(document: Document) -> Iterator[Finding]:
         yield report("TC023", document, _NAME, f"Windows cannot create a file called {file!r}", found=name)
 
 
-def _emitted(document: Document, namespace: str, home: str, options: Options) -> Object:
-    """Return a companion with its namespace, with the defaults of a server, and without what a server sets."""
+def _emitted(document: Document, namespace: str, home: str, options: Options, renamed: Mapping[str, str]) -> Object:
+    """Return a companion with its namespace, with the defaults of a server, and without what a server sets.
+
+    ``renamed`` maps namespaces to those in the cluster.
+    """
     data = document.data
     metadata = {key: value for key, value in as_object(data["metadata"]).items() if key not in SERVER_FIELDS}
     metadata["namespace"] = namespace
@@ -279,8 +284,7 @@ def _emitted(document: Document, namespace: str, home: str, options: Options) ->
     emitted: JsonObject = {key: value for key, value in go_encoded(data).items() if key != "status"}
     emitted["metadata"] = metadata
     if data["kind"] == "RoleBinding":
-        kept = {home: home} if namespace == home else {}
-        emitted = bound(emitted, {**options.settings.namespaces, **kept})
+        emitted = bound(emitted, renamed)
 
     def origins() -> Mapping[Path, Origin]:
         """Return the document as the origin, except for the namespace."""

@@ -41,7 +41,13 @@ _ONLY_FOR = {"secret": "existing", "image": "job", "skipDryRunOnMissingResource"
 _FULL = "a full name, such as docker.io/library/python or docker.io/team"
 
 _TOOLS = ("argocd", "flux")
-_READ_BY = {"argocd": "argocd", "destination": "argocd", "createNamespace": "argocd", "flux": "flux"}
+_READ_BY: Mapping[Path, str] = {
+    ("argocd",): "argocd",
+    ("destination",): "argocd",
+    ("createNamespace",): "argocd",
+    ("sshKeys", "skipDryRunOnMissingResource"): "argocd",
+    ("flux",): "flux",
+}
 """Options of environments that only one target reads."""
 
 _RESERVED = ("out", "jobs", "runtimes", "policies")
@@ -111,11 +117,7 @@ def _rules(document: Document) -> Iterator[Finding]:
     for path in paths:
         yield from _fixes(document, path)
         yield from _ssh_keys(document, path)
-        for prefix, replacement in as_object(get(data, *path, "registries")).items():
-            if isinstance(replacement, str) and prefix.endswith("/") != replacement.endswith("/"):
-                message, expected = "only one of the two prefixes ends in a slash", "both or neither"
-                where = (*path, "registries", prefix)
-                yield report(CODE, document, where, message, found=replacement, expected=expected)
+        yield from _registries(document, path)
         if len(as_object(get(data, *path, "destination"))) > 1:
             where, expected = (*path, "destination"), "name or server"
             yield report(CODE, document, where, "destination has both name and server", expected=expected)
@@ -147,6 +149,26 @@ def _fixes(document: Document, path: Path) -> Iterator[Finding]:
             yield report(CODE, document, where, f"unknown fix {name!r}", found=name, expected=expected, hint=hint)
 
 
+def _registries(document: Document, path: Path) -> Iterator[Finding]:
+    for prefix, replacement in as_object(get(document.data, *path, "registries")).items():
+        if not isinstance(replacement, str):
+            continue
+        where, version = (*path, "registries", prefix), _version(prefix)
+        if prefix.endswith("/") != replacement.endswith("/"):
+            message, expected = "only one of the two prefixes ends in a slash", "both or neither"
+            yield report(CODE, document, where, message, found=replacement, expected=expected)
+        elif version != _version(replacement):  # an image keeps the digest that the lock has for its own tag
+            message, hint = "registries cannot change tags and digests", "to run another image, set it in a patch"
+            expected = f"a name that ends with {version}" if version else "a name without tag and digest"
+            yield report(CODE, document, where, message, found=replacement, expected=expected, hint=hint)
+
+
+def _version(prefix: str) -> str:
+    """Return tag and digest of the beginning of an image's name; without a slash, a colon begins a port."""
+    _, slash, last = prefix.rpartition("/")
+    return last[len(last.partition("@")[0].partition(":")[0]) :] if slash else ""
+
+
 def _ssh_keys(document: Document, path: Path) -> Iterator[Finding]:
     keys = expanded(as_object(get(document.data, *path)), "sshKeys")
     mode, where = keys.get("mode", "job"), (*path, "sshKeys")
@@ -161,18 +183,18 @@ def _ssh_keys(document: Document, path: Path) -> Iterator[Finding]:
 
 def _without_effect(document: Document, names: Iterable[str]) -> Iterator[Finding]:
     """Yield a warning for each option that the targets of all environments which have it ignore."""
-    targets: dict[Path, set[str]] = {}
+    targets: dict[tuple[Path, Path], set[str]] = {}
     for name in names:
         target = read_settings(document.data, name).target
-        for place in (("defaults",), ("environments", name)):
-            for key in _READ_BY:
-                if key in as_object(get(document.data, *place)):
-                    targets.setdefault((*place, key), set()).add(target)
-    for path, found in targets.items():
-        key = str(path[-1])
-        if _READ_BY[key] not in found:
-            message, expected = f"{key} has no effect with target {found.pop()}", f"target: {_READ_BY[key]}"
-            yield report(CODE, document, path, message, severity=Severity.WARNING, expected=expected)
+        places: tuple[Path, ...] = (("defaults",), ("environments", name))
+        for place in places:
+            for option in _READ_BY:
+                if get(document.data, *place, *option) is not None:
+                    targets.setdefault((place, option), set()).add(target)
+    for (place, option), found in targets.items():
+        if (reader := _READ_BY[option]) not in found:
+            message, expected = f"{dotted(option)} has no effect with target {found.pop()}", f"target: {reader}"
+            yield report(CODE, document, (*place, *option), message, severity=Severity.WARNING, expected=expected)
 
 
 def without_repository(config: Config, environments: Iterable[str]) -> tuple[Finding, ...]:
