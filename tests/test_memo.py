@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.basics import memo
-from trainc.basics.memo import LASTING, Once, Remembered, keeping, known, last, remembering
+from trainc.basics.memo import LASTING, Once, Remembered, keeping, known, last
 
 
 @given(st.lists(st.integers(0, 9)), st.integers(1, 5))
@@ -91,33 +91,6 @@ def test_what_is_too_much_is_forgotten_all_at_once(monkeypatch: pytest.MonkeyPat
         assert len(LASTING) <= max(most, 1)
 
 
-def test_of_what_does_not_last_nothing_is_remembered() -> None:
-    asked: list[Any] = []
-    size = remembering(lambda value: asked.append(value) or len(value))
-    one: list[int] = [1]
-    assert [size(one), size(one), len(asked)] == [1, 1, 2]
-    last(one)
-    assert [size(one), size(one), size([1, 2]), len(asked)] == [1, 1, 2, 4]
-    LASTING.clear()
-    assert [size(one), len(asked)] == [1, 5]
-
-
-def test_what_cannot_be_made_of_a_value_that_lasts_is_tried_again() -> None:
-    first = remembering(lambda value: value[0])
-    empty = last([])
-    for _ in range(2):
-        with pytest.raises(IndexError):
-            first(empty)
-
-
-def test_what_is_made_of_what_lasts_may_last_itself() -> None:
-    doubled = remembering(lambda value: [value, value], lasts=True)
-    one = last([1])
-    assert doubled(one) is doubled(one)
-    assert is_held(doubled(one))
-    assert doubled([1]) is not doubled([1])
-
-
 @given(st.lists(st.integers(0, 9)), st.integers(1, 5))
 def test_a_kept_result_is_that_of_the_same_value(asked: list[int], size: int) -> None:
     found = keeping(lambda value: [*value], size)
@@ -126,3 +99,13 @@ def test_a_kept_result_is_that_of_the_same_value(asked: list[int], size: int) ->
         assert found(values[number]) == values[number]
         assert found(values[number]) is found(values[number])
         assert found([number, number]) == [number, number]
+
+
+def test_the_results_of_the_latest_values_are_kept() -> None:
+    """Those of a value that many others follow, but that is asked for between them, are not made again."""
+    found = keeping(lambda value: [*value], 2)
+    outer: list[int] = []
+    first = found(outer)
+    for number in range(9):
+        found([number])
+        assert found(outer) is first

@@ -472,7 +472,35 @@ def own_runtimes(count: int) -> Callable[[], object]:
     return lambda: [known.reference(runtime, job) for runtime in runtimes]
 
 
-@pytest.mark.parametrize(("kind", "size"), [(unequal_policies, 300), (lost_comments, 750), (own_runtimes, 1000)])
+def dependent_tasks(count: int) -> Callable[[], object]:
+    """Each text could be compared with all tasks, and each task be looked for among those that are ordered."""
+    tasks = (
+        f"{TASK[:-1]}, dependsOn: {{name: [t{number + 1}]}}}}".replace("NUMBER", str(number)) for number in range(count)
+    )
+    (document,), _ = load(Source("old.yaml", f"{JOB_OF_VOLCANO}spec: {{tasks: [{', '.join(tasks)}]}}\n"))
+    old = Old(document)
+    return lambda: volcano.convert(old)
+
+
+def selected_labels(count: int) -> Callable[[], object]:
+    """Each label of a selector could be looked for among those of the pods."""
+    metadata = f"{{labels: {{{numbered('aNUMBER: b', count)}}}}}"
+    term = f"{{topologyKey: zone, labelSelector: {{matchLabels: {{{numbered('cNUMBER: d', count)}}}}}}}"
+    affinity = f"{{podAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}}}"
+    template = f"template: {{metadata: {metadata}, spec: {{affinity: {affinity}, "
+    text = STATUS.removesuffix("status:\n").replace("ENV", "").replace("template: {spec: {", template)
+    (document,), _ = load(Source("old.yaml", text))
+    old = Old(document)
+    return lambda: pytorch.convert(old)
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    [
+        *((unequal_policies, 300), (lost_comments, 750), (own_runtimes, 1000)),
+        *((dependent_tasks, 100), (selected_labels, 1000)),
+    ],
+)
 def test_the_import_of_four_times_the_input_takes_about_four_times_the_work(
     kind: Callable[[int], Callable[[], object]], size: int
 ) -> None:

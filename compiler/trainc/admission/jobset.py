@@ -15,7 +15,7 @@ from trainc.admission.fields import Field, managed_by
 from trainc.admission.native import CLAIM_DEFAULTS
 from trainc.admission.rules import failures
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get
-from trainc.basics.memo import last, remembering
+from trainc.basics.memo import last
 from trainc.basics.regex import lazy
 from trainc.findings import suggest
 from trainc.findings.reporting import Fault
@@ -304,7 +304,7 @@ def with_defaults(jobset: JsonObject) -> JsonObject:
     elif isinstance(network, dict) and any(network.get(name) is None for name in _NETWORK):
         spec["network"] = {**_NETWORK, **{name: value for name, value in network.items() if value is not None}}
     _complete(spec, "replicatedJobs", _default_job)
-    _complete(spec, "volumeClaimPolicies", lambda policy, _: _default_claims(policy))
+    _complete(spec, "volumeClaimPolicies", _default_claims)
     if isinstance(policy := spec.get("failurePolicy"), dict):
         named = dict(policy)
         _complete(named, "rules", _default_rule)
@@ -342,12 +342,9 @@ def _default_rule(rule: JsonObject, index: int) -> JsonObject:
     return rule if rule.get("name") not in (None, "") else {**rule, "name": f"failurePolicyRule{index}"}
 
 
-def _add_retention(policy: JsonObject) -> JsonObject:
+def _default_claims(policy: JsonObject, _index: int) -> JsonObject:
     kept = policy.get("retentionPolicy") is not None
     return policy if kept else {**policy, "retentionPolicy": {"whenDeleted": "Delete"}}
-
-
-_default_claims: Final = remembering(_add_retention, lasts=True)
 
 
 def overlay(own: Json, typed: Json) -> JsonObject:

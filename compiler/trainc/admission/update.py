@@ -33,7 +33,7 @@ _WHILE_SUSPENDED = (
 )
 """The fields of a pod template that may change while, or when, a JobSet is suspended, as Kueue requires."""
 
-_PATCHES: Path = ("spec", "runtimePatches")
+PATCHES: Path = ("spec", "runtimePatches")
 _SUSPEND_FIRST = "RuntimePatches can only be modified when the TrainJob is suspended before or after the update"
 
 
@@ -160,9 +160,9 @@ def rewritten(job: JsonObject, before: JsonObject | None = None) -> JsonObject:
     If it sets the time of a runtime patch, the whole TrainJob is re-encoded from Go's types: quantities get their
     canonical form. ``before`` is the TrainJob that is updated. Raises GoDecodeError for other data.
     """
-    known = {patch.get("manager"): patch for patch in objects(get(before, *_PATCHES))}
+    known = {patch.get("manager"): patch for patch in objects(get(before, *PATCHES))}
     # A patch already has the time that the webhook sets if it is its own, or that of the old patch.
-    patches = objects(get(job, *_PATCHES))
+    patches = objects(get(job, *PATCHES))
     if all("time" in patch and known.get(patch.get("manager")) in (None, patch) for patch in patches):
         return job
     return overlay(job, decode(job, TRAIN_JOB))
@@ -177,12 +177,12 @@ def trainjob_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChan
         return
     patches, before = (_patches(job) for job in (new, old))
     if patches != before:
-        yield ForbiddenChange(_PATCHES, patches, before, _SUSPEND_FIRST, forbidden(dotted(_PATCHES), _SUSPEND_FIRST))
+        yield ForbiddenChange(PATCHES, patches, before, _SUSPEND_FIRST, forbidden(dotted(PATCHES), _SUSPEND_FIRST))
 
 
 def _patches(job: JsonObject) -> list[Json]:
     """Return the runtime patches without their time, which the webhook sets."""
-    return [_without(patch, "time") for patch in objects(get(decode(job, TRAIN_JOB), *_PATCHES))]
+    return [_without(patch, "time") for patch in objects(get(decode(job, TRAIN_JOB), *PATCHES))]
 
 
 def _while_suspended(after: JsonObject, before: JsonObject) -> JsonObject:

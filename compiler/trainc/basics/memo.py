@@ -125,27 +125,6 @@ def last(value: T) -> T:
     return value
 
 
-def remembering(make: Callable[[Any], T], *, lasts: bool = False) -> Callable[[Any], T]:
-    """Return a function of one argument that caches its results for shared values.
-
-    ``make`` depends only on the content of its argument. ``lasts``: its results, lists or mappings, are shared as well.
-    """
-
-    def remembered(value: Any) -> T:
-        mine = LASTING.get(id(value))
-        if mine is None:
-            return make(value)
-        try:
-            found: T = mine[remembered]
-        except KeyError:
-            found = mine[remembered] = make(value)
-            if lasts:
-                last(found)
-        return found
-
-    return remembered
-
-
 def keeping(make: Callable[[Any], T], size: int = 64) -> Callable[[Any], T]:
     """Return a function of one argument that keeps its results for the latest arguments, by their identity.
 
@@ -154,10 +133,12 @@ def keeping(make: Callable[[Any], T], size: int = 64) -> Callable[[Any], T]:
     kept: dict[int, tuple[Any, T]] = {}
 
     def found(value: Any) -> T:
-        if (result := kept.get(id(value))) is None:
+        result = kept.pop(id(value), None)
+        if result is None:
             if len(kept) >= size:
                 del kept[next(iter(kept))]
-            result = kept[id(value)] = value, make(value)
+            result = value, make(value)
+        kept[id(value)] = result  # the latest comes last
         return result[1]
 
     return found

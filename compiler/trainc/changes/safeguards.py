@@ -35,7 +35,7 @@ from trainc.gitops.images import Starts
 from trainc.gitops.naming import MODE
 from trainc.inputs.imagelock import prefix_spelt_out
 from trainc.inputs.options import Revision
-from trainc.inputs.settings import ArgoCD, Settings, read_settings
+from trainc.inputs.settings import ArgoCD, Settings, deployment_folders, read_settings
 from trainc.inputs.source import Document, Source
 from trainc.project.files import KEY as UNMANAGED
 from trainc.project.files import unmanaged
@@ -254,14 +254,9 @@ def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
     folder, old_folder = after.get("folder") or "none", before.get("folder") or "none"
     if folder != old_folder:
         yield ("folder",), f"folder changed from {old_folder} to {folder}: Argo CD and Flux read another out/"
-    for folder in sorted(_folders(before) - _folders(after)):
+    there = deployment_folders(after, as_object(after.get("environments")))
+    for folder in (each for each in deployment_folders(before, environments) if each not in there):
         yield ("defaults",), f"files of trainc in {folder} are no longer checked, nor removed with their jobs"
-
-
-def _folders(config: JsonObject) -> set[str]:
-    """Return the folders beside out/ to which environments write objects of Argo CD and Flux."""
-    found = (read_settings(config, name) for name in as_object(config.get("environments")))
-    return {folder for each in found for folder in (each.argocd.write, each.flux.write) if folder}
 
 
 def _namespaces(settings: Settings) -> tuple[str, ...]:

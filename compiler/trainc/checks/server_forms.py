@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from trainc.admission.jobset import default
 from trainc.admission.native import CLAIM_DEFAULTS, without_dropped_sources
+from trainc.admission.update import PATCHES
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects, put
 from trainc.checks.created_pods import CONTROLLER_UID, CONTROLLERS, controller_labels, only_in_clusters
 from trainc.documents.classify import CLAIM_SPEC
@@ -190,14 +191,11 @@ def _priority_class(data: JsonObject, created: bool) -> ServerForm:
     return ServerForm(_without_empty(filled, "globalDefault", "description"))
 
 
-_PATCHES: Final = ("spec", "runtimePatches")
-
-
 def _trainjob(data: JsonObject, created: bool) -> ServerForm:
     """Trainer's webhook sets the times of runtime patches; on an update, unchanged ones keep their times."""
-    patches = objects(get(data, *_PATCHES)) if created else []
+    patches = objects(get(data, *PATCHES)) if created else []
     timed = (index for index, patch in enumerate(patches) if "time" not in patch)
-    return ServerForm(data, tuple((*_PATCHES, index, "time") for index in timed))
+    return ServerForm(data, tuple((*PATCHES, index, "time") for index in timed))
 
 
 def _jobset(data: JsonObject, created: bool) -> ServerForm:

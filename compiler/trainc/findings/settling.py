@@ -29,7 +29,7 @@ OF_CHANGES: Final = ("TC202", "TC204")
 WITH_BASE: Final = (*OF_CHANGES, "TC205", "TC609")
 """The codes of findings that need a base revision, at least some of them."""
 
-NOT_IN_EACH_RUN: Final = (*sorted(OF_OTHER_FILES), "TC502", "TC503")
+NOT_IN_EACH_RUN: Final = (*sorted(OF_OTHER_FILES), "TC502", "TC503", "TC504", "TC519")
 """The codes of findings that one run may have and another not.
 
 A run of some jobs does not compare them with others. Policies may match only CREATE, or only UPDATE, which a base

@@ -7,6 +7,7 @@ from these types, for editors.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Final, Literal
 
@@ -425,6 +426,12 @@ def read_settings(config: JsonObject, environment: str) -> Settings:
         return convert(data, Settings)
     except ValidationError:
         return convert({key: value for key, value in data.items() if _is_valid(key, value)}, Settings)
+
+
+def deployment_folders(config: JsonObject, environments: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders beside out/ to which environments write objects of Argo CD and Flux, sorted."""
+    found = (read_settings(config, name) for name in environments)
+    return tuple(sorted({folder for each in found for folder in (each.argocd.write, each.flux.write) if folder}))
 
 
 def _is_valid(key: str, value: object) -> bool:

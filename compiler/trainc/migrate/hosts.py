@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -30,7 +31,6 @@ _FIELD: Final = re.compile(r"metadata\.(?:labels|annotations)\['(.*)'\]")
 _KEYS: Final = ("matchLabelKeys", "mismatchLabelKeys")
 ROLES: Final = ("master", "worker", "chief", "ps", "evaluator")
 """The types of replicas in the names of an operator's pods."""
-_HOST: Final = r"(?<![\w-]){}-(?:(?:{})-\d+|launcher)(?![\w-])"
 
 
 def with_new_names(replicas: Replicas, tree: Any, container: str) -> None:
@@ -41,7 +41,7 @@ def with_new_names(replicas: Replicas, tree: Any, container: str) -> None:
 
 def _of_job(replicas: Replicas) -> tuple[str, ...]:
     """Return the labels with the name of the job: one of an earlier release may be the user's own."""
-    own = replicas.old.keys(*replicas.template, "metadata", "labels")
+    own = {*replicas.old.keys(*replicas.template, "metadata", "labels")}
     return tuple(label for label in OF_JOBS if "/" in label or label not in own)
 
 
@@ -76,9 +76,9 @@ def _rename_in_selector(selector: CommentedMap, new: Mapping[str, str]) -> None:
             one["key"] = new[label]
 
 
-def check_names(replicas: Replicas, job: str, roles: Iterable[str]) -> None:
+def check_names(replicas: Replicas, job: str, roles: Collection[str]) -> None:
     """Report hosts and labels of the old job in the texts of a pod template, keys included, but for its images."""
-    old, roles = replicas.old, tuple(roles)
+    old, of_jobs = replicas.old, _of_job(replicas)
     for path, text in texts(old.get(*replicas.template), replicas.template):
         if path[-1] == "image":
             continue
@@ -87,18 +87,24 @@ def check_names(replicas: Replicas, job: str, roles: Iterable[str]) -> None:
         if (label := next((label for label in labels if not _is_replaced(replicas, path, label)), None)) is not None:
             message = f"the pods of a JobSet do not have the label {label}"
             old.refuse(path, message, "use a label of JobSet: jobset.sigs.k8s.io/replicatedjob-name, ...")
-        if text != old.name and _selects_jobs(replicas, path, text):
+        if text != old.name and _selects_jobs(old, path, text, of_jobs):
             message = f"{text} now selects the pods of JobSet {text}, not those of a job that an operator runs"
             old.warn(path, message)
 
 
-def check_host(old: Old, path: Path, text: str, job: str, roles: Iterable[str] = ROLES) -> None:
+def check_host(old: Old, path: Path, text: str, job: str, roles: Collection[str] = ROLES) -> None:
     """Report a host of the old job in a text; ``job`` is the replicated job that has the pods of these roles."""
-    pattern = _HOST.format(re.escape(old.name), "|".join(map(re.escape, roles)))
-    if (found := re.search(pattern, text)) is not None:
+    hosts = (host for host in _hosts_of(old.name).finditer(text) if host[1] is None or host[1] in roles)
+    if (found := next(hosts, None)) is not None:
         message = f"host {found[0]} does not exist: the pods of a JobSet have other names"
         hint = f"the pods of this template are now {old.name}-{job}-0-0.{old.name} and so on: use those, or a variable"
         old.refuse(path, message, hint)
+
+
+@lru_cache(maxsize=4)
+def _hosts_of(name: str) -> re.Pattern[str]:
+    """Return a pattern for hosts of a job, of which the group is the role, or the task; without it, the launcher's."""
+    return re.compile(rf"(?<![\w-]){re.escape(name)}-(?:([\w-]+)-\d+|launcher)(?![\w-])")
 
 
 def _is_replaced(replicas: Replicas, path: Path, label: str) -> bool:
@@ -108,10 +114,10 @@ def _is_replaced(replicas: Replicas, path: Path, label: str) -> bool:
     return is_set or (label in OF_JOBS and any(place in path for place in ("labelSelector", "fieldRef", *_KEYS)))
 
 
-def _selects_jobs(replicas: Replicas, path: Path, text: str) -> bool:
-    """Return whether a text is the name of a job in a selector."""
+def _selects_jobs(old: Old, path: Path, text: str, of_jobs: Collection[str]) -> bool:
+    """Return whether a text is the name of a job in a selector; ``of_jobs`` are the labels that have it."""
     if "labelSelector" not in path:
         return False
     if path[-2] == "matchLabels":
-        return path[-1] in _of_job(replicas) and text != path[-1]
-    return path[-2] == "values" and replicas.old.get(*path[:-2], "key") in _of_job(replicas)
+        return path[-1] in of_jobs and text != path[-1]
+    return path[-2] == "values" and old.get(*path[:-2], "key") in of_jobs

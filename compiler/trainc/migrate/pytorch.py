@@ -61,6 +61,7 @@ _READS_NOTHING: Final = re.compile(
 _SEPARATOR: Final = re.compile(r"[\n;|()`]|(?<!>)&")
 _HERE: Final = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
 """The start of a text within a script, and the line that ends it."""
+_SUBSTITUTION: Final = re.compile(r"\$\(|`")
 _SHELL: Final = re.compile(r"(?:.*/)?(?:ba|da|z)?sh")
 _RUNS_TEXT: Final = re.compile(r"-\w*c\w*")
 """The option with which a shell runs a text, alone or with others."""
@@ -137,15 +138,21 @@ def _starts_torchrun(replicas: Replicas) -> bool:
 
 
 def _without_texts(script: str) -> str:
-    """Return a script without its here-documents, such as the function that an SDK writes to a file."""
-    kept, end = [], ""
+    """Return a script without its here-documents, such as the function that an SDK writes to a file.
+
+    Lines with commands stay, which the shell runs if the word is not quoted. What does not end is something else, such
+    as ``<<< word``.
+    """
+    kept, end, is_quoted = [], "", False
     for line in script.split("\n"):
         if end:
             end = "" if line.strip() == end else end
-            continue
+            if is_quoted or _SUBSTITUTION.search(line) is None:
+                continue
+        elif found := _HERE.search(line):
+            end, is_quoted = found[2], bool(found[1])
         kept.append(line)
-        end = found[2] if (found := _HERE.search(line)) else ""
-    return "\n".join(kept)
+    return script if end else "\n".join(kept)
 
 
 def _variables_of_ranks() -> list[CommentedMap]:

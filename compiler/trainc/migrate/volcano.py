@@ -5,6 +5,8 @@ Facts: the Job API, pkg/controllers/job and the admission webhook, at v1.16.0-al
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
+from heapq import heappop, heappush
 from typing import Any, Final
 
 import msgspec
@@ -219,7 +221,7 @@ def _replicated(old: Old, job: CommentedMap, task: Task, plugins: Plugins, count
         container=container,
         environment=lambda: plugins.variables(task.name, alone=task.alone),
         variables=plugins.names(task.name),
-        roles=tuple(plugins.hosts),
+        roles=plugins.hosts,
         fails_fast=False,
     )
     one = replicated_job(task.pods, None, pods)
@@ -277,22 +279,18 @@ def _ordered(old: Old, tasks: list[Task], jobs: dict[str, CommentedMap]) -> list
     Where each pod has a Job of its own, its rank is the index of that Job among all: the master's is the first.
     """
     named = {task.name: task.job for task in tasks}
-    depends: dict[str, list[str]] = {task.job: [] for task in tasks}
+    depends: dict[str, dict[str, None]] = {task.job: {} for task in tasks}
     for task in tasks:
         path: Path = (*task.pods.path, "dependsOn")
         names = old.read(*path, "name")
         if old.read(*path, "iteration") == "any" and isinstance(names, list) and len(names) > 1:
             old.warn((*path, "iteration"), "JobSet waits for all tasks, not for any of them")
         for name in names if isinstance(names, list) else ():
-            if (other := named.get(str(name))) is not None and other != task.job and other not in depends[task.job]:
-                depends[task.job].append(other)
-    ordered: list[str] = []
+            if (other := named.get(str(name))) is not None and other != task.job:
+                depends[task.job][other] = None
     ranked = [task.job for task in sorted(tasks, key=lambda task: not task.is_main) if task.alone]
-    waiting = [*ranked, *sorted((name for name in jobs if name not in ranked), key=lambda name: name == LAUNCHER)]
-    while waiting:
-        ready = next((name for name in waiting if set(depends[name]) <= set(ordered)), waiting[0])
-        waiting.remove(ready)
-        ordered.append(ready)
+    unranked = sorted((name for name in jobs if name not in ranked), key=lambda name: name == LAUNCHER)
+    ordered = _after_others([*ranked, *unranked], depends)
     if ordered[: len(ranked)] != ranked:
         first = next(task for task in tasks if task.alone and depends[task.job])
         message = "RANK is the order in which Jobs start: master and workers cannot wait for other tasks"
@@ -301,6 +299,27 @@ def _ordered(old: Old, tasks: list[Task], jobs: dict[str, CommentedMap]) -> list
         if others:
             jobs[name].insert(1, "dependsOn", sequence(*(mapping(name=other, status="Ready") for other in others)))
     return [jobs[name] for name in ordered]
+
+
+def _after_others(names: Sequence[str], depends: Mapping[str, Collection[str]]) -> list[str]:
+    """Return names in order, but each after those that it depends on. In a circle, the first comes first."""
+    missing = {name: len(depends[name]) for name in names}
+    followers: dict[str, list[int]] = {}
+    for at, name in enumerate(names):
+        for other in depends[name]:
+            followers.setdefault(other, []).append(at)
+    ready = [at for at, name in enumerate(names) if not missing[name]]
+    rest, ordered = iter(names), dict[str, None]()
+    while len(ordered) < len(names):
+        name = names[heappop(ready)] if ready else next(name for name in rest if name not in ordered)
+        if name in ordered:
+            continue
+        ordered[name] = None
+        for at in followers.get(name, ()):
+            missing[names[at]] -= 1
+            if not missing[names[at]]:
+                heappush(ready, at)
+    return [*ordered]
 
 
 def _complete(old: Old, runtime: CommentedMap, tasks: list[Task]) -> None:

@@ -12,7 +12,7 @@ from trainc.findings import Finding, Severity, Silenced, has_errors, report, sor
 from trainc.gitops.argocd import Tree
 from trainc.gitops.flux import kustomization
 from trainc.gitops.runtime_resources import FOLDER
-from trainc.inputs.settings import Settings, read_settings
+from trainc.inputs.settings import Settings, deployment_folders, read_settings
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Watch
 from trainc.pipeline.content import Job, bytes_of, compressed
@@ -79,13 +79,13 @@ def plan_request(
     inputs = merge([*(read_tree(root, name, cache.read) for name in request.names), platform])
     partly = None if JOBS in request.names else platform.sources
     environments = request.environments
-    if request.is_whole and deployment_folders(config, environments):
+    if request.is_whole and deployment_folders(config.data, environments):
         findings = (*findings, *in_another_folder(root, config))
     outcome = compile_for(
         inputs, config, environments, findings, partly=partly, cache=cache, execute=execute, watch=watch
     )
     found = with_empty(outcome, root, request.names)
-    folders = (OUT, *deployment_folders(config, request.environments)) if request.is_whole else (OUT,)
+    folders = (OUT, *deployment_folders(config.data, request.environments)) if request.is_whole else (OUT,)
     there = look(root, folders)
     todo = None
     if not fails(found) and request.is_whole:
@@ -178,10 +178,3 @@ def in_another_folder(root: Path, config: Config) -> tuple[Finding, ...]:
     message = f"trainc.yaml is in {place} of the git repository, so Argo CD and Flux would look for out/ elsewhere"
     expected = f"folder: {actual}" if actual else "no folder"
     return (report(CODE, document, path, message, severity=Severity.WARNING, expected=expected),)
-
-
-def deployment_folders(config: Config, environments: Iterable[str]) -> tuple[str, ...]:
-    """Return the folders to write to beside out/, sorted."""
-    found = (settings(config, name) for name in environments)
-    folders = {folder for each in found for folder in (each.argocd.write, each.flux.write) if folder}
-    return tuple(sorted(folders))
