@@ -146,8 +146,9 @@ class Policies(Struct, frozen=True, eq=False):
         """Evaluate the policies for an input, as a cluster stores it."""
         if is_policy(document):
             return ()
-        data = with_cluster_namespace(document.data, self.namespaces)
-        return self._of_document(document, data, self.previous.input(document.data))
+        data, old = with_cluster_namespace(document.data, self.namespaces), self.previous.input(document.data)
+        old = with_cluster_namespace(old, self.namespaces) if isinstance(old, dict) else old
+        return self._of_document(document, data, old)
 
     def of_companion(self, document: Document) -> tuple[Finding, ...]:
         """Evaluate the policies for a companion as it is emitted, with its namespace in the cluster."""
