@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
 from trainc.kube.gotypes import POD_SPEC, decode
 from trainc.kube.pods import default_job, default_pod, prepared_pod
 from trainc.upstream import JOBSET_API
@@ -37,6 +37,8 @@ ANY_UID: Final = "00000000-0000-0000-0000-000000000000"
 
 _LABELS: Final[Path] = ("metadata", "labels")
 _TEMPLATE: Final[Path] = ("spec", "template")
+POD_TEMPLATE: Final[Path] = ("template", *_TEMPLATE)
+"""The path of the pod template of a replicated job."""
 _METADATA: Final[tuple[Path, ...]] = ((*_LABELS, _UID), ("metadata", "annotations", _UID))
 _OWNER_UID: Final[Path] = ("metadata", "ownerReferences", 0, "uid")
 _OBJECT: Final[tuple[Path, ...]] = (*_METADATA, _OWNER_UID)
@@ -55,6 +57,13 @@ _POD_UNKNOWN: Final[tuple[Path, ...]] = (
 )
 
 
+_MERGED: Final[tuple[Path, ...]] = (
+    *(("metadata", field) for field in ("annotations", "labels")),
+    *(("spec", field) for field in ("nodeSelector", "tolerations", "schedulingGates")),
+)
+"""What JobSet adds from its pod templates to the Jobs that it resumes."""
+
+
 class CreatedObject(msgspec.Struct, frozen=True, eq=False):
     """An object that a controller creates. ``template`` is the path of its template in the JobSet.
 
@@ -64,6 +73,28 @@ class CreatedObject(msgspec.Struct, frozen=True, eq=False):
     data: JsonObject
     template: Path
     unknown: tuple[Path, ...]
+
+
+def resumed(jobset: JsonObject, before: JsonObject) -> JsonObject:
+    """Return a JobSet with the pod templates that the Jobs of ``before`` have when they resume, if one is suspended.
+
+    The other fields of pod templates cannot change. Source: JobSet v0.12.0 resumeJob in jobset_controller.go.
+    """
+    if not any(get(each, "spec", "suspend") is True for each in (jobset, before)):
+        return jobset
+    old = {job.get("name"): job for job in objects(get(before, "spec", "replicatedJobs"))}
+    new = objects(get(jobset, "spec", "replicatedJobs"))
+    return put(jobset, ("spec", "replicatedJobs"), [_resumed(job, old.get(job.get("name"), {})) for job in new])
+
+
+def _resumed(job: JsonObject, before: JsonObject) -> JsonObject:
+    for path in ((*POD_TEMPLATE, *path) for path in _MERGED):
+        kept, new = get(before, *path), get(job, *path)
+        if isinstance(kept, dict):
+            job = put(job, path, {**kept, **as_object(new)})
+        elif isinstance(kept, list):
+            job = put(job, path, [*kept, *(item for item in as_list(new) if item not in kept)])
+    return job
 
 
 def created_objects(jobset: JsonObject) -> Iterator[CreatedObject]:

@@ -192,9 +192,9 @@ class Policies(Struct, frozen=True, eq=False):
         """
         found: list[Finding] = []
         for obj in objects:
-            locate = partial(_locate, model, obj, ())
-            found += self._decided(obj.data, self.previous.emitted(obj.data), locate)
-            for child in _children(obj.data) if self.pods else ():
+            old = self.previous.emitted(obj.data)
+            found += self._decided(obj.data, old, partial(_locate, model, obj, ()))
+            for child in _children(obj.data, old) if self.pods else ():
                 request = create_request(child.data, self.registry, child.unknown)
                 found += self._requested(request, partial(_locate, model, obj, child.template))
         return tuple(found)
@@ -279,15 +279,18 @@ def _locate(model: Model, obj: Object, template: Path, path: Path) -> tuple[Docu
     return source_of(model, obj, existing(obj.data, (*template, *path)))
 
 
-def _children(data: JsonObject) -> Iterator[CreatedObject]:
-    """Yield what controllers create for a JobSet, and the first pod of a Job with its claims."""
+def _children(data: JsonObject, old: JsonObject | Finding | None) -> Iterator[CreatedObject]:
+    """Yield what controllers create for a JobSet, and the first pod of a Job with its claims.
+
+    ``old`` is the object before an update, or a note.
+    """
     from trainc.checks import created_pods
     from trainc.checks.server_forms import server_form
 
     made: list[CreatedObject] = []
     sent: list[CreatedObject] = []
     if data["kind"] == "JobSet":
-        made += created_pods.created_objects(data)
+        made += created_pods.created_objects(created_pods.resumed(data, old) if isinstance(old, dict) else data)
         sent += (*created_pods.created_claims(data), *created_pods.created_service(data))
     elif data["kind"] == "Job":
         made += created_pods.created_pod(server_form(data).data)
