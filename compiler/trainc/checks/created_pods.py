@@ -188,9 +188,20 @@ def only_in_clusters(pod: JsonObject) -> tuple[Path, ...]:
     If absent, some of it comes from its priority class, its service account or a default of the cluster.
     """
     missing = [field for field in ("priorityClassName", "imagePullSecrets") if not get(pod, "spec", field)]
-    resources = ["resources"] if get(pod, "spec", "resources") is not None else []
-    fields = ("priority", "preemptionPolicy", *missing, *resources)
-    return (("status",), ("metadata", "generation"), *(("spec", field) for field in fields))
+    fields = ("priority", "preemptionPolicy", *missing)
+    return (("status",), ("metadata", "generation"), *(("spec", field) for field in fields), *_added_resources(pod))
+
+
+def _added_resources(pod: JsonObject) -> Iterator[Path]:
+    """Yield the paths of the pod's own resources, if it has any, that may come from those of its containers."""
+    if (own := get(pod, "spec", "resources")) is None:
+        return
+    yield ("spec", "resources", "requests")
+    containers = (each for kind in ("initContainers", "containers") for each in objects(get(pod, "spec", kind)))
+    names = {name for each in containers for name in as_object(get(each, "resources", "limits"))}
+    limits = as_object(get(own, "limits"))
+    for name in sorted(name for name in names if name.startswith("hugepages-") and name not in limits):
+        yield ("spec", "resources", "limits", *([name] if limits else []))
 
 
 def first_job(jobset: str, replicated: JsonObject) -> str:
