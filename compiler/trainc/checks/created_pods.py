@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 
+from trainc.admission.update import WHILE_SUSPENDED
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
 from trainc.kube.gotypes import POD_SPEC, decode
 from trainc.kube.pods import default_job, default_pod, prepared_pod
@@ -57,13 +58,6 @@ _POD_UNKNOWN: Final[tuple[Path, ...]] = (
 )
 
 
-_MERGED: Final[tuple[Path, ...]] = (
-    *(("metadata", field) for field in ("annotations", "labels")),
-    *(("spec", field) for field in ("nodeSelector", "tolerations", "schedulingGates")),
-)
-"""What JobSet adds from its pod templates to the Jobs that it resumes."""
-
-
 class CreatedObject(msgspec.Struct, frozen=True, eq=False):
     """An object that a controller creates. ``template`` is the path of its template in the JobSet.
 
@@ -88,12 +82,14 @@ def resumed(jobset: JsonObject, before: JsonObject) -> JsonObject:
 
 
 def _resumed(job: JsonObject, before: JsonObject) -> JsonObject:
-    for path in ((*POD_TEMPLATE, *path) for path in _MERGED):
+    for path in ((*POD_TEMPLATE, *path) for path in WHILE_SUSPENDED):
         kept, new = get(before, *path), get(job, *path)
         if isinstance(kept, dict):
             job = put(job, path, {**kept, **as_object(new)})
         elif isinstance(kept, list):
-            job = put(job, path, [*kept, *(item for item in as_list(new) if item not in kept)])
+            known = {msgspec.json.encode(item, order="sorted") for item in kept}
+            added = [item for item in as_list(new) if msgspec.json.encode(item, order="sorted") not in known]
+            job = put(job, path, [*kept, *added])
     return job
 
 
