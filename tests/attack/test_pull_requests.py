@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from builders import policy, runtime, trainjob
-from gitrepo import commit, needs_git
+from gitrepo import commit, git, needs_git
 from trainc.cli.root import trainc
 
 pytestmark = needs_git
@@ -166,6 +166,19 @@ def test_a_link_with_which_argo_cd_reads_nothing_is_an_error(target: str, name: 
     status, output = run("validate", "--base", "HEAD^")
     assert status == 1, output
     assert f"jobs/a/{name}:1:1: error[TC011]: symbolic link that leads out of the project" in output
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_submodule_with_which_argo_cd_reads_nothing_is_an_error(named: bool, root: Path) -> None:
+    path = f"{ROOT}/jobs/a/more"
+    modules = f'[submodule "x"]\n\tpath = {path if named else "other"}\n\turl = https://example.com/x\n'
+    write(root.parent, {".gitmodules": modules})
+    head = commit(root.parent)
+    git(root, "update-index", "--add", "--cacheinfo", f"160000,{head},{path}")
+    status, output = run("validate", "--base", "HEAD")
+    assert status == (0 if named else 1), output
+    error = "jobs/a/more:1:1: error[TC011]: submodule that .gitmodules does not name"
+    assert (error in output) is not named
 
 
 def linked(root: Path) -> None:

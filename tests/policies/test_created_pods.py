@@ -9,7 +9,13 @@ import pytest
 
 from oracle import celrunner, childgoldens
 from trainc.basics.jsonvalues import Path
-from trainc.checks.created_pods import created_claims, created_objects, created_service, ephemeral_claims
+from trainc.checks.created_pods import (
+    created_claims,
+    created_objects,
+    created_service,
+    ephemeral_claims,
+    only_in_clusters,
+)
 from trainc.kube.pods import default_pod
 
 CASES = childgoldens.read()
@@ -130,3 +136,19 @@ def test_live() -> None:
     if reason := celrunner.missing():
         pytest.skip(reason)
     assert childgoldens.answers([CASES[0][0]]) == [CASES[0][1]]
+
+
+@pytest.mark.parametrize(
+    "own, unknown",
+    [
+        (None, []),
+        ({"limits": {"cpu": "1"}}, [("requests",), ("limits", "hugepages-2Mi")]),
+        ({"limits": {"hugepages-2Mi": "4Mi"}}, [("requests",)]),
+        ({"requests": {"cpu": "1"}}, [("requests",), ("limits",)]),
+    ],
+)
+def test_containers_add_to_the_resources_of_a_pod(own: Any, unknown: list[Path]) -> None:
+    """Kubernetes 1.34 pkg/apis/core/v1/defaults.go: defaultPodRequests and defaultHugePagePodLimits."""
+    container = {"name": "c", "resources": {"limits": {"cpu": "1", "hugepages-2Mi": "2Mi"}}}
+    found = only_in_clusters({"spec": {"containers": [container], "resources": own}})
+    assert [path[2:] for path in found if path[:2] == ("spec", "resources")] == unknown

@@ -162,7 +162,7 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
     def input(self, data: JsonObject) -> JsonObject | Finding | None:
         """Return the object in the inputs; None if it is new; a note if a cluster would have rejected it."""
         old = self.base.input(*identify(data))
-        held = self._stored(data, old, created=False)
+        held = self._stored(self.registry, data, old, created=False)
         if old is None or not isinstance(held, dict) or data["kind"] not in RUNTIMES:
             return held
         # Restore the MPI implementation that ``standard`` replaced.
@@ -170,17 +170,23 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
         return put(held, IMPLEMENTATION_PATH, own) if own in EXTENSIONS else held
 
     def emitted(self, data: JsonObject) -> JsonObject | Finding | None:
-        """Return the emitted object; None if it is new; a note if a cluster would have rejected it."""
+        """Return the emitted object; None if it is new; a note if a cluster would have rejected it.
+
+        CRDs in the inputs do not count, as for the new object: the author of a runtime could write any.
+        """
         if not self.base.is_given:
             return None
-        return self._stored(data, self.base.emitted(*identify(data)), created=data["kind"] == _WITH_WEBHOOK)
+        return self._stored(BUILT_IN, data, self.base.emitted(*identify(data)), created=data["kind"] == _WITH_WEBHOOK)
 
-    def _stored(self, data: JsonObject, old: Document | None, *, created: bool) -> JsonObject | Finding | None:
+    @staticmethod
+    def _stored(
+        registry: Registry, data: JsonObject, old: Document | None, *, created: bool
+    ) -> JsonObject | Finding | None:
         if old is None:
             return None
         if same(old.data, data):
             return data  # as a cluster stores it, so nothing is left to admit
-        resource = self.registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
+        resource = registry.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
         # Of a kind without a schema it is as committed.
         return as_stored(resource, old, created=created) if resource is not None else old.data
 

@@ -24,7 +24,7 @@ from trainc.kube.quantity import from_json
 IMMUTABLE = "field is immutable"
 FROZEN = "field is immutable when `immutable` is set"
 _POD = ("template", "spec", "template")
-_WHILE_SUSPENDED = (
+WHILE_SUSPENDED = (
     ("metadata", "annotations"),
     ("metadata", "labels"),
     ("spec", "nodeSelector"),
@@ -192,7 +192,7 @@ def _while_suspended(after: JsonObject, before: JsonObject) -> JsonObject:
     for job in objects(get(after, "spec", "replicatedJobs")):
         kept = job
         if (old := old_jobs.get(job.get("name"))) is not None:
-            for path in _WHILE_SUSPENDED:
+            for path in WHILE_SUSPENDED:
                 kept = _with(kept, (*_POD, *path), get(old, *_POD, *path))
         jobs.append(kept)
     return put(after, ("spec", "replicatedJobs"), jobs)

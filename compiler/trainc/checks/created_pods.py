@@ -17,7 +17,8 @@ from typing import Final
 
 import msgspec
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
+from trainc.admission.update import WHILE_SUSPENDED
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
 from trainc.kube.gotypes import POD_SPEC, decode
 from trainc.kube.pods import default_job, default_pod, prepared_pod
 from trainc.upstream import JOBSET_API
@@ -37,6 +38,8 @@ ANY_UID: Final = "00000000-0000-0000-0000-000000000000"
 
 _LABELS: Final[Path] = ("metadata", "labels")
 _TEMPLATE: Final[Path] = ("spec", "template")
+POD_TEMPLATE: Final[Path] = ("template", *_TEMPLATE)
+"""The path of the pod template of a replicated job."""
 _METADATA: Final[tuple[Path, ...]] = ((*_LABELS, _UID), ("metadata", "annotations", _UID))
 _OWNER_UID: Final[Path] = ("metadata", "ownerReferences", 0, "uid")
 _OBJECT: Final[tuple[Path, ...]] = (*_METADATA, _OWNER_UID)
@@ -64,6 +67,30 @@ class CreatedObject(msgspec.Struct, frozen=True, eq=False):
     data: JsonObject
     template: Path
     unknown: tuple[Path, ...]
+
+
+def resumed(jobset: JsonObject, before: JsonObject) -> JsonObject:
+    """Return a JobSet with the pod templates that the Jobs of ``before`` have when they resume, if one is suspended.
+
+    The other fields of pod templates cannot change. Source: JobSet v0.12.0 resumeJob in jobset_controller.go.
+    """
+    if not any(get(each, "spec", "suspend") is True for each in (jobset, before)):
+        return jobset
+    old = {job.get("name"): job for job in objects(get(before, "spec", "replicatedJobs"))}
+    new = objects(get(jobset, "spec", "replicatedJobs"))
+    return put(jobset, ("spec", "replicatedJobs"), [_resumed(job, old.get(job.get("name"), {})) for job in new])
+
+
+def _resumed(job: JsonObject, before: JsonObject) -> JsonObject:
+    for path in ((*POD_TEMPLATE, *path) for path in WHILE_SUSPENDED):
+        kept, new = get(before, *path), get(job, *path)
+        if isinstance(kept, dict):
+            job = put(job, path, {**kept, **as_object(new)})
+        elif isinstance(kept, list):
+            known = {msgspec.json.encode(item, order="sorted") for item in kept}
+            added = [item for item in as_list(new) if msgspec.json.encode(item, order="sorted") not in known]
+            job = put(job, path, [*kept, *added])
+    return job
 
 
 def created_objects(jobset: JsonObject) -> Iterator[CreatedObject]:
@@ -157,9 +184,20 @@ def only_in_clusters(pod: JsonObject) -> tuple[Path, ...]:
     If absent, some of it comes from its priority class, its service account or a default of the cluster.
     """
     missing = [field for field in ("priorityClassName", "imagePullSecrets") if not get(pod, "spec", field)]
-    resources = ["resources"] if get(pod, "spec", "resources") is not None else []
-    fields = ("priority", "preemptionPolicy", *missing, *resources)
-    return (("status",), ("metadata", "generation"), *(("spec", field) for field in fields))
+    fields = ("priority", "preemptionPolicy", *missing)
+    return (("status",), ("metadata", "generation"), *(("spec", field) for field in fields), *_added_resources(pod))
+
+
+def _added_resources(pod: JsonObject) -> Iterator[Path]:
+    """Yield the paths of the pod's own resources, if it has any, that may come from those of its containers."""
+    if (own := get(pod, "spec", "resources")) is None:
+        return
+    yield ("spec", "resources", "requests")
+    containers = (each for kind in ("initContainers", "containers") for each in objects(get(pod, "spec", kind)))
+    names = {name for each in containers for name in as_object(get(each, "resources", "limits"))}
+    limits = as_object(get(own, "limits"))
+    for name in sorted(name for name in names if name.startswith("hugepages-") and name not in limits):
+        yield ("spec", "resources", "limits", *([name] if limits else []))
 
 
 def first_job(jobset: str, replicated: JsonObject) -> str:

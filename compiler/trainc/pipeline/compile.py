@@ -207,10 +207,11 @@ def _check_other_inputs(context: Context, shared: Iterable[Shared]) -> Iterable[
     emitted = {(one.document.source.name, one.document.index) for one in shared}
     documents = context.companions.documents
     others = (document for document in documents if (document.source.name, document.index) not in emitted)
-    companions = (replace(one.document, data=one.obj.data) for one in shared)
+    companions = [replace(one.document, data=one.obj.data) for one in shared]
     return (
         *(finding for document in others for finding in context.check_input(document)),
         *(finding for document in companions for finding in context.check_companion(document)),
+        *(context.policies.further_params(companions) if context.policies is not None else ()),
     )
 
 

@@ -142,12 +142,28 @@ class Policies(Struct, frozen=True, eq=False):
             found.append(report(UNDECIDED, document, ("kind",), message))
         return tuple(found)
 
+    def further_params(self, companions: Iterable[Document]) -> Iterator[Finding]:
+        """Yield an error for each companion, as it is emitted, that would be params of policies only in a cluster."""
+        from trainc.admission.policy.match import is_param
+
+        known = self.policies.cluster.objects
+        pairs = [(bound.policy, binding) for bound in self.policies.bound for binding in bound.bindings]
+        for document in (document for document in companions if identity(document) not in known):
+            of = next((policy for policy, binding in pairs if is_param(policy, binding, document.data)), None)
+            if of is not None:
+                shown = f"{document.data['kind']} {_name(document)}"
+                message = f"in the cluster, {shown} is among the params of policy {of.name!r}"
+                related = (Related(f"policy {of.name!r}", of.document, _PARAM_KIND),)
+                hint = "choose another name, or other labels"
+                yield report("TC608", document, _NAME, message, found=_name(document), related=related, hint=hint)
+
     def of_input(self, document: Document) -> tuple[Finding, ...]:
         """Evaluate the policies for an input, as a cluster stores it."""
         if is_policy(document):
             return ()
-        data = with_cluster_namespace(document.data, self.namespaces)
-        return self._of_document(document, data, self.previous.input(document.data))
+        data, old = with_cluster_namespace(document.data, self.namespaces), self.previous.input(document.data)
+        old = with_cluster_namespace(old, self.namespaces) if isinstance(old, dict) else old
+        return self._of_document(document, data, old)
 
     def of_companion(self, document: Document) -> tuple[Finding, ...]:
         """Evaluate the policies for a companion as it is emitted, with its namespace in the cluster."""
@@ -191,9 +207,9 @@ class Policies(Struct, frozen=True, eq=False):
         """
         found: list[Finding] = []
         for obj in objects:
-            locate = partial(_locate, model, obj, ())
-            found += self._decided(obj.data, self.previous.emitted(obj.data), locate)
-            for child in _children(obj.data) if self.pods else ():
+            old = self.previous.emitted(obj.data)
+            found += self._decided(obj.data, old, partial(_locate, model, obj, ()))
+            for child in _children(obj.data, old) if self.pods else ():
                 request = create_request(child.data, self.registry, child.unknown)
                 found += self._requested(request, partial(_locate, model, obj, child.template))
         return tuple(found)
@@ -278,15 +294,18 @@ def _locate(model: Model, obj: Object, template: Path, path: Path) -> tuple[Docu
     return source_of(model, obj, existing(obj.data, (*template, *path)))
 
 
-def _children(data: JsonObject) -> Iterator[CreatedObject]:
-    """Yield what controllers create for a JobSet, and the first pod of a Job with its claims."""
+def _children(data: JsonObject, old: JsonObject | Finding | None) -> Iterator[CreatedObject]:
+    """Yield what controllers create for a JobSet, and the first pod of a Job with its claims.
+
+    ``old`` is the object before an update, or a note.
+    """
     from trainc.checks import created_pods
     from trainc.checks.server_forms import server_form
 
     made: list[CreatedObject] = []
     sent: list[CreatedObject] = []
     if data["kind"] == "JobSet":
-        made += created_pods.created_objects(data)
+        made += created_pods.created_objects(created_pods.resumed(data, old) if isinstance(old, dict) else data)
         sent += (*created_pods.created_claims(data), *created_pods.created_service(data))
     elif data["kind"] == "Job":
         made += created_pods.created_pod(server_form(data).data)

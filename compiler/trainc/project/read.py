@@ -57,6 +57,7 @@ MOST_LINKED = 1000
 """The most linked folders of one listing: links to folders of links multiply."""
 
 _OUTSIDE = "symbolic link that leads out of the project, not followed"
+_SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
 _LOOP = "loop of symbolic links"
 
 
@@ -376,6 +377,14 @@ def _unnamable(name: str) -> Finding:
         return _about("TC011", data.decode(), "the locale does not allow this name: use a UTF-8 locale")
     except UnicodeDecodeError:
         return _about("TC011", data.decode("utf-8", "backslashreplace"), "the name is not UTF-8")
+
+
+def unnamed(name: str) -> Inputs:
+    """Return the finding of a submodule that .gitmodules does not name."""
+    if not is_text(name):
+        return Inputs((), (_unnamable(name),))
+    hint = "remove it from git, or name it there"
+    return Inputs((), (report("TC011", Document(Source(name, b""), {}), (), _SUBMODULE, hint=hint),))
 
 
 def not_followed(name: str) -> Inputs:

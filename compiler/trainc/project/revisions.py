@@ -138,6 +138,22 @@ def links_leading_out(root: Path) -> Iterator[str]:
                     yield name
 
 
+def unnamed_submodules(root: Path) -> Iterator[str]:
+    """Yield the submodules in git's index, below the folders of inputs, that an existing .gitmodules does not name.
+
+    With one, git updates no submodule, and Argo CD reads nothing of the repository (util/git, Submodule).
+    """
+    prefix, modules = _prefix(root), ".gitmodules"
+    if not (_top(root) / modules).is_file():
+        return
+    listing = _run(root, ("config", "--file", modules, "--null", "--get-regexp", r"^submodule\..*\.path$")).stdout
+    named = {os.fsdecode(entry.partition(b"\n")[2]) for entry in listing.split(b"\0")}
+    for folder in FOLDERS[:-1]:
+        for name, kind in (index_of(root, folder) or {}).items():
+            if kind is Kind.OTHER and prefix + name not in named:
+                yield name
+
+
 def _leaves(folder: list[str], text: str) -> bool:
     """Return whether the text of a link is absolute, or leaves the repository on its way."""
     for step in text.split("/"):

@@ -277,13 +277,29 @@ def _select(
 ) -> tuple[Document, ...]:
     api_version, kind = param_kind(policy)
     group, _ = split_version(api_version)
-    name, selector = str(reference.get("name") or ""), requirements(reference.get("selector"))
     return tuple(
         document
-        for namespace, found, document in cluster.of_kind(group, kind)
-        if params_namespace in (None, namespace)
-        and (found == name if name else selects(selector, labels_of(document.data)))
+        for namespace, _, document in cluster.of_kind(group, kind)
+        if params_namespace in (None, namespace) and _refers(reference, document.data)
     )
+
+
+def _refers(reference: JsonObject, data: JsonObject) -> bool:
+    """Return whether a paramRef refers to an object of the kind of the params in its namespace."""
+    if name := reference.get("name"):
+        return get(data, "metadata", "name") == name
+    return selects(requirements(reference.get("selector")), labels_of(data)) is True
+
+
+def is_param(policy: Stored, binding: Stored, data: JsonObject) -> bool:
+    """Return whether an object in a namespace is among the params of a binding for requests in some namespace."""
+    api_version, kind = param_kind(policy)
+    reference = binding.spec.get("paramRef")
+    if kind != data["kind"] or split_version(api_version)[0] != split_version(str(data["apiVersion"]))[0]:
+        return False
+    if not isinstance(reference, dict):
+        return False
+    return reference.get("namespace") in (None, "", get(data, "metadata", "namespace")) and _refers(reference, data)
 
 
 def param_kind(policy: Stored) -> tuple[str, str]:
