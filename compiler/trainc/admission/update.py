@@ -23,7 +23,8 @@ from trainc.kube.quantity import from_json
 
 IMMUTABLE = "field is immutable"
 FROZEN = "field is immutable when `immutable` is set"
-_POD = ("template", "spec", "template")
+POD_TEMPLATE = ("template", "spec", "template")
+"""The path of the pod template of a replicated job."""
 WHILE_SUSPENDED = (
     ("metadata", "annotations"),
     ("metadata", "labels"),
@@ -193,7 +194,7 @@ def _while_suspended(after: JsonObject, before: JsonObject) -> JsonObject:
         kept = job
         if (old := old_jobs.get(job.get("name"))) is not None:
             for path in WHILE_SUSPENDED:
-                kept = _with(kept, (*_POD, *path), get(old, *_POD, *path))
+                kept = _with(kept, (*POD_TEMPLATE, *path), get(old, *POD_TEMPLATE, *path))
         jobs.append(kept)
     return put(after, ("spec", "replicatedJobs"), jobs)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from trainc.admission.update import POD_TEMPLATE
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, dotted, get, objects
-from trainc.checks.created_pods import JOBSET_LABELS, POD_TEMPLATE, added_annotations
+from trainc.checks.created_pods import JOBSET_LABELS, added_annotations
 from trainc.findings import Finding
 from trainc.kube.names import is_domain_prefixed_path
 from trainc.plugins.model import Model, Object

@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from trainc.admission.update import WHILE_SUSPENDED
+from trainc.admission.update import POD_TEMPLATE, WHILE_SUSPENDED
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
 from trainc.kube.gotypes import POD_SPEC, decode
 from trainc.kube.pods import default_job, default_pod, prepared_pod
@@ -38,8 +38,6 @@ ANY_UID: Final = "00000000-0000-0000-0000-000000000000"
 
 _LABELS: Final[Path] = ("metadata", "labels")
 _TEMPLATE: Final[Path] = ("spec", "template")
-POD_TEMPLATE: Final[Path] = ("template", *_TEMPLATE)
-"""The path of the pod template of a replicated job."""
 _METADATA: Final[tuple[Path, ...]] = ((*_LABELS, _UID), ("metadata", "annotations", _UID))
 _OWNER_UID: Final[Path] = ("metadata", "ownerReferences", 0, "uid")
 _OBJECT: Final[tuple[Path, ...]] = (*_METADATA, _OWNER_UID)
