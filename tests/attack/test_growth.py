@@ -32,6 +32,7 @@ from trainc.changes import compare, safeguards
 from trainc.checks.created_pods import created_objects
 from trainc.documents.load import load
 from trainc.findings import suggest
+from trainc.findings.redaction import masked_object
 from trainc.gitops.images import is_required, rewritten
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import Settings
@@ -241,6 +242,18 @@ def test_files_that_keep_an_application_among_many_namespaces() -> None:
     start = time.process_time()
     assert len({folder_of(f"out/prod/ml-{number}/j/jobset-j.yaml") for number in range(2000)}) == 2000
     assert time.process_time() - start < 1
+
+
+def test_a_value_that_begins_like_a_long_secret_at_each_position() -> None:
+    """Both secrets could be compared with the value at each position."""
+
+    def seconds(size: int) -> float:
+        value = f"--token={'a' * size}x --password=b1c2d3 {'a' * size}"
+        start = time.process_time()
+        assert masked_object({"args": [value]}) == {"args": [f"--token=*** --password=*** {'a' * size}"]}
+        return time.process_time() - start
+
+    assert is_linear(seconds, 20_000)
 
 
 def test_an_image_that_may_come_from_many_registries() -> None:

@@ -210,13 +210,31 @@ def masked_at(found: Sequence[Hidden], value: Json) -> Json:
 _MOST_ALTERNATIVES: Final = 100
 """The most texts that Python's regular expressions look for one after the other."""
 
+_MOST_COMPARED: Final = 4000
+"""The most characters of such texts together, all of which may be compared at each position."""
+
+_LONGEST_ALTERNATIVE: Final = 1000
+"""The most characters of a text that a regular expression looks for; longer ones are replaced one by one."""
+
 
 @lru_cache(maxsize=4)
 def masking(texts: frozenset[str]) -> Callable[[str], str]:
     """Return a function that masks any of the texts in a value."""
     # Longest first: one secret may begin as another does.
     forms = sorted(texts, key=lambda form: (-len(form), form))
-    if len(forms) <= _MOST_ALTERNATIVES:
+    long = [form for form in forms if len(form) > _LONGEST_ALTERNATIVE]
+    without_short = _masking_short(forms[len(long) :])
+
+    def without(value: str) -> str:
+        for form in long:
+            value = value.replace(form, MASK)
+        return without_short(value)
+
+    return without
+
+
+def _masking_short(forms: Sequence[str]) -> Callable[[str], str]:
+    if len(forms) <= _MOST_ALTERNATIVES and sum(map(len, forms)) <= _MOST_COMPARED:
         return partial(re.compile("|".join(map(re.escape, forms)) or r"(?!)").sub, MASK)
     import re2  # type: ignore[import-untyped]
 
