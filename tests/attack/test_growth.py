@@ -321,6 +321,43 @@ def test_a_text_in_which_each_part_could_be_searched_to_the_end(kind: str) -> No
     assert is_linear(seconds, 8000)
 
 
+EDITS: dict[str, tuple[int, tuple[str, ...], Callable[[int], str]]] = {
+    "a code of many codes in a comment": (
+        400,
+        ("fix", "--diff"),
+        lambda n: f"# trainc: ignore {'TC1' * n} TC412 why\n{one()}",
+    ),
+    "an open quote before blanks": (
+        20_000,
+        ("fix", "--diff"),
+        lambda n: one(f"  unknown: [] # value: '{' ' * n}x\n  trainer: {{numNods: 1}}\n"),
+    ),
+    "values of values": (
+        20_000,
+        ("fix", "--diff"),
+        lambda n: one(f"  unknown: [] # {'value:' * n}\n  trainer: {{numNods: 1}}\n"),
+    ),
+    "blanks before empty annotations": (
+        10_000,
+        ("rerun", "--diff", "one"),
+        lambda n: one().replace("name: one", f"name: one, annotations:{' ' * n}&a {{}}"),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", EDITS)
+def test_an_edit_of_a_long_line(kind: str) -> None:
+    size, command, text = EDITS[kind]
+
+    def seconds(size: int) -> float:
+        run = measure(Input({"trainc.yaml": "environments: {prod: {}}\n", "jobs/a/one.yaml": text(size)}, command))
+        assert run.status in (0, 1, 2, 3), run  # 2: the annotations cannot be edited
+        return run.seconds
+
+    warm_up()
+    assert is_linear(seconds, size)
+
+
 def test_the_fields_of_many_items_to_explain() -> None:
     """Each field of the object could be compared with each one that is asked for."""
 

@@ -46,10 +46,16 @@ LONGEST = 200
 """The lines before a mark that are searched for the beginning of a private key."""
 
 _END = Mark(2**63, 1)
-_VALUE = r"(\"(?:[^\"\\]|\\.)*\"?|'(?:[^']|'')*'?|[^\s,\]}]+)"
+_QUOTED = r"\"(?:[^\"\\]|\\.)*\"?|'(?:[^']|'')*'?"
+_VALUE = rf"({_QUOTED}|[^\s,\]}}]+)"
 _PAIR = lazy(rf"(?<![\w.-])([\"']?)([\w.-]+)\1\s*(?::\s+|(?<=[\"'])\s*:\s*|=)(?![\[{{|>&*!]){_VALUE}")
 _NAME_VALUE = lazy(rf"[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)[\"']?\s*,\s*[\"']?value[\"']?\s*:\s*{_VALUE}")
-_VALUE_NAME = lazy(rf"[\"']?value[\"']?\s*:\s*{_VALUE}\s*,\s*[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)")
+_VALUE_NAME = lazy(
+    rf"(?<![^\s,{{\[])[\"']?value[\"']?\s*:\s*({_QUOTED}|[^\s,\]}}{{\[]+)"
+    r"(?<!\s)\s*+,\s*[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)"
+)
+"""In a flow mapping. A quote may not be closed: the value then ends before any comma that a name follows."""
+
 _KIND_SECRET = lazy(r"[\"']?kind[\"']?\s*:\s*[\"']?Secret\b")
 _SECRET_DATA = lazy(r"[\"']?(?:data|stringData)[\"']?\s*:\s*\{([^}]*)")
 _BEFORE_VALUE = lazy(r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')\s*:\s*|.*?:(?:\s+|\Z)")
