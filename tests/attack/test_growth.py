@@ -525,7 +525,19 @@ def own_runtimes(count: int) -> Callable[[], object]:
     return lambda: [known.reference(runtime, job) for runtime in runtimes]
 
 
-@pytest.mark.parametrize(("kind", "size"), [(unequal_policies, 300), (lost_comments, 750), (own_runtimes, 1000)])
+def hosts_of_a_long_name(count: int) -> Callable[[], object]:
+    """The name of the job could be compared with a text at each position."""
+    container = f"{{name: pytorch, image: b, command: [torchrun, '{'.' * 2 * count}']}}"
+    text = STATUS.partition("status:")[0].replace("{name: pytorch, image: b, env: [ENV]}", container)
+    (document,), _ = load(Source("old.yaml", text.replace("{name: x}", f"{{name: '{'.' * count}b'}}")))
+    old = Old(document)
+    return lambda: pytorch.convert(old)
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    [(unequal_policies, 300), (lost_comments, 750), (own_runtimes, 1000), (hosts_of_a_long_name, 10_000)],
+)
 def test_the_import_of_four_times_the_input_takes_about_four_times_the_work(
     kind: Callable[[int], Callable[[], object]], size: int
 ) -> None:

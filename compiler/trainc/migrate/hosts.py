@@ -9,6 +9,7 @@ from typing import Any, Final
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from trainc.basics.jsonvalues import Path
+from trainc.kube.names import DNS1123_SUBDOMAIN_MAX_LENGTH
 from trainc.migrate.documents import Old
 from trainc.migrate.jobs import Replicas, texts
 
@@ -94,6 +95,9 @@ def check_names(replicas: Replicas, job: str, roles: Iterable[str]) -> None:
 
 def check_host(old: Old, path: Path, text: str, job: str, roles: Iterable[str] = ROLES) -> None:
     """Report a host of the old job in a text; ``job`` is the replicated job that has the pods of these roles."""
+    if len(old.name) > DNS1123_SUBDOMAIN_MAX_LENGTH:  # no pod has such a name, and to search for it takes long
+        return
+    roles = (role for role in roles if len(role) <= DNS1123_SUBDOMAIN_MAX_LENGTH)
     pattern = _HOST.format(re.escape(old.name), "|".join(map(re.escape, roles)))
     if (found := re.search(pattern, text)) is not None:
         message = f"host {found[0]} does not exist: the pods of a JobSet have other names"
