@@ -304,6 +304,9 @@ TEXTS_OF_ONE_LINE: dict[str, Callable[[int], str]] = {
     "an iSCSI target": lambda n: trained(
         pods=f"volumes: [{{name: v, iscsi: {{targetPortal: a, iqn: '{'iqn.2020-01.' * n}/', lun: 1}}}}]"
     ),
+    "an amount with blanks": lambda n: one(
+        f"  trainer: {{resourcesPerNode: {{requests: {{cpu: '1 e{' ' * n}!'}}}}}}\n"
+    ),
     "a quantity with a fraction as exponent": lambda n: one(
         f"  trainer: {{resourcesPerNode: {{requests: {{cpu: '{'9' * n}e1.5'}}}}}}\n"
     ),
