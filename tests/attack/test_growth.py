@@ -32,6 +32,7 @@ from trainc.changes import compare, safeguards
 from trainc.checks.created_pods import created_objects
 from trainc.documents.load import load
 from trainc.findings import suggest
+from trainc.findings.redaction import masked_object
 from trainc.gitops.images import is_required, rewritten
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import Settings
@@ -243,6 +244,18 @@ def test_files_that_keep_an_application_among_many_namespaces() -> None:
     assert time.process_time() - start < 1
 
 
+def test_a_value_that_begins_like_a_long_secret_at_each_position() -> None:
+    """Both secrets could be compared with the value at each position."""
+
+    def seconds(size: int) -> float:
+        value = f"--token={'a' * size}x --password=b1c2d3 {'a' * size}"
+        start = time.process_time()
+        assert masked_object({"args": [value]}) == {"args": [f"--token=*** --password=*** {'a' * size}"]}
+        return time.process_time() - start
+
+    assert is_linear(seconds, 20_000)
+
+
 def test_an_image_that_may_come_from_many_registries() -> None:
     """Each of its names could be compared with each name that lock.required has."""
     registries = {f"r.com/{number}": "s.com/b" for number in range(3000)}
@@ -291,6 +304,12 @@ TEXTS_OF_ONE_LINE: dict[str, Callable[[int], str]] = {
     "an iSCSI target": lambda n: trained(
         pods=f"volumes: [{{name: v, iscsi: {{targetPortal: a, iqn: '{'iqn.2020-01.' * n}/', lun: 1}}}}]"
     ),
+    "an amount with blanks": lambda n: one(
+        f"  trainer: {{resourcesPerNode: {{requests: {{cpu: '1 e{' ' * n}!'}}}}}}\n"
+    ),
+    "a quantity with a fraction as exponent": lambda n: one(
+        f"  trainer: {{resourcesPerNode: {{requests: {{cpu: '{'9' * n}e1.5'}}}}}}\n"
+    ),
 }
 
 
@@ -303,6 +322,43 @@ def test_a_text_in_which_each_part_could_be_searched_to_the_end(kind: str) -> No
 
     warm_up()
     assert is_linear(seconds, 8000)
+
+
+EDITS: dict[str, tuple[int, tuple[str, ...], Callable[[int], str]]] = {
+    "a code of many codes in a comment": (
+        400,
+        ("fix", "--diff"),
+        lambda n: f"# trainc: ignore {'TC1' * n} TC412 why\n{one()}",
+    ),
+    "an open quote before blanks": (
+        20_000,
+        ("fix", "--diff"),
+        lambda n: one(f"  unknown: [] # value: '{' ' * n}x\n  trainer: {{numNods: 1}}\n"),
+    ),
+    "values of values": (
+        20_000,
+        ("fix", "--diff"),
+        lambda n: one(f"  unknown: [] # {'value:' * n}\n  trainer: {{numNods: 1}}\n"),
+    ),
+    "blanks before empty annotations": (
+        10_000,
+        ("rerun", "--diff", "one"),
+        lambda n: one().replace("name: one", f"name: one, annotations:{' ' * n}&a {{}}"),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", EDITS)
+def test_an_edit_of_a_long_line(kind: str) -> None:
+    size, command, text = EDITS[kind]
+
+    def seconds(size: int) -> float:
+        run = measure(Input({"trainc.yaml": "environments: {prod: {}}\n", "jobs/a/one.yaml": text(size)}, command))
+        assert run.status in (0, 1, 2, 3), run  # 2: the annotations cannot be edited
+        return run.seconds
+
+    warm_up()
+    assert is_linear(seconds, size)
 
 
 def test_the_fields_of_many_items_to_explain() -> None:
@@ -494,11 +550,20 @@ def selected_labels(count: int) -> Callable[[], object]:
     return lambda: pytorch.convert(old)
 
 
+def hosts_of_a_long_name(count: int) -> Callable[[], object]:
+    """The name of the job could be compared with a text at each position."""
+    container = f"{{name: pytorch, image: b, command: [torchrun, '{'.' * 2 * count}']}}"
+    text = STATUS.partition("status:")[0].replace("{name: pytorch, image: b, env: [ENV]}", container)
+    (document,), _ = load(Source("old.yaml", text.replace("{name: x}", f"{{name: '{'.' * count}b'}}")))
+    old = Old(document)
+    return lambda: pytorch.convert(old)
+
+
 @pytest.mark.parametrize(
     ("kind", "size"),
     [
         *((unequal_policies, 300), (lost_comments, 750), (own_runtimes, 1000)),
-        *((dependent_tasks, 100), (selected_labels, 1000)),
+        *((dependent_tasks, 100), (selected_labels, 1000), (hosts_of_a_long_name, 10_000)),
     ],
 )
 def test_the_import_of_four_times_the_input_takes_about_four_times_the_work(

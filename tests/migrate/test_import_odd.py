@@ -294,6 +294,18 @@ def test_keys_of_json_stay_strings() -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "read"), [("yes", "true"), ("1", "1"), ("0x10", "16"), ("2024-01-01", "2024-01-01"), ("!!str tty", "tty")]
+)
+def test_keys_that_are_no_plain_texts_are_imported_as_kubernetes_reads_them(key: str, read: str) -> None:
+    text = JOB.format(name=f"a, labels: {{{key}: b}}", more="").replace("pytorch, ", f"pytorch, {key}: true, ")
+    found = files(text)
+    (job,) = (load(Source("", each))[0][0].data for path, each in found.items() if path.startswith("jobs/"))
+    (runtime,) = (each for path, each in found.items() if path.startswith("runtimes/"))
+    assert get(job, "metadata", "labels") == {read: "b"}
+    assert f'"{read}": true' in json.dumps(load(Source("", runtime))[0][0].data)
+
+
+@pytest.mark.parametrize(
     "text", ["\U0001f600 \u0085 \u2028 x", "\U0001f600\x7f", "\U0001f600\ufffe", "\u0085x", f"x{'y' * 1100}"]
 )
 @pytest.mark.parametrize("is_ascii", [True, False])

@@ -22,7 +22,7 @@ from trainc.basics.regex import lazy
 from trainc.documents.positions import BOM, Lines, key_of_path, value_of_path
 from trainc.documents.scalars import kubernetes
 from trainc.findings.fixes import Action, Fix
-from trainc.findings.suppression import WORD
+from trainc.findings.suppression import IGNORE, WORD
 from trainc.inputs.source import Document, Mark, Source
 
 Read = Callable[[Source], tuple[Sequence[Document], int]]
@@ -49,8 +49,11 @@ _MOST_READ: Final = 5_000_000
 """The most characters that the trials of edits read together, besides the first two."""
 
 _PLAIN = lazy(r"[A-Za-z0-9](?:[A-Za-z0-9_./@-]|:(?=[A-Za-z0-9_]))*")
-_EMPTY_VALUE = lazy(r":[ \t]*(\{\s*\}|null|~|)[ \t]*(?:#[^\n]*|\r?\n|\Z|[,}])")
+_EMPTY_VALUE = lazy(r":[ \t]*+(\{\s*+\}|null|~|)[ \t]*+(?:#[^\n]*|\r?\n|\Z|[,}])")
 _FLOW = re.compile(r"\s*:\s*\{")
+_IGNORED: Final = r"[Tt][Cc][^\W\d]*+\d\w*+"
+"""A code in a comment that ignores it, perhaps misspelt."""
+
 _REST = lazy(r"[ \t]*(?:#[^\r\n]*)?(\r?\n|\Z)")
 
 
@@ -252,15 +255,15 @@ def _rename_comment(text: str, at: int, verb: str) -> _Span | None:
 def _remove_ignore(text: str, at: int, code: str) -> _Span | None:
     """Return the span of a code in a comment; of the whole comment, with its line, if it has no other code."""
     start = text.rfind("\n", 0, at) + 1
-    comments = re.compile(rf"#[ \t]*{WORD}[ \t]*\w+(?:[ \t,]*[Tt][Cc]\w*\d\w*)+[^\r\n]*")
+    comments = re.compile(rf"#[ \t]*+{WORD}[ \t]*+{IGNORE}(?:[ \t,]++{_IGNORED})++[^\r\n]*")
     found = next((match for match in comments.finditer(text, start) if match.start() < at < match.end()), None)
     if found is None or not text.startswith(code, at):
         return None
     begin, end = found.span()
-    after = re.compile(rf"{code}[ \t]*,?[ \t]*(?=[Tt][Cc]\w*\d)").match(text, at)
+    after = re.compile(rf"{code}[ \t]*+,?+[ \t]*+(?={_IGNORED})").match(text, at)
     if after is not None:
         return _Span(at, after.end(), "")
-    if before := re.compile(r"[Tt][Cc]\w*\d\w*([ \t,]+)\Z").search(text[begin:at]):
+    if before := re.compile(rf"(?<!\w){_IGNORED}([ \t,]++)\Z").search(text[begin:at]):
         return _Span(begin + before.start(1), at + len(code), "")
     if text[start:begin].strip():
         return _Span(start + len(text[start:begin].rstrip()), end, "")

@@ -46,10 +46,16 @@ LONGEST = 200
 """The lines before a mark that are searched for the beginning of a private key."""
 
 _END = Mark(2**63, 1)
-_VALUE = r"(\"(?:[^\"\\]|\\.)*\"?|'(?:[^']|'')*'?|[^\s,\]}]+)"
+_QUOTED = r"\"(?:[^\"\\]|\\.)*\"?|'(?:[^']|'')*'?"
+_VALUE = rf"({_QUOTED}|[^\s,\]}}]+)"
 _PAIR = lazy(rf"(?<![\w.-])([\"']?)([\w.-]+)\1\s*(?::\s+|(?<=[\"'])\s*:\s*|=)(?![\[{{|>&*!]){_VALUE}")
 _NAME_VALUE = lazy(rf"[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)[\"']?\s*,\s*[\"']?value[\"']?\s*:\s*{_VALUE}")
-_VALUE_NAME = lazy(rf"[\"']?value[\"']?\s*:\s*{_VALUE}\s*,\s*[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)")
+_VALUE_NAME = lazy(
+    rf"(?<![^\s,{{\[])[\"']?value[\"']?\s*:\s*({_QUOTED}|[^\s,\]}}{{\[]+)"
+    r"(?<!\s)\s*+,\s*[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)"
+)
+"""In a flow mapping. A quote may not be closed: the value then ends before any comma that a name follows."""
+
 _KIND_SECRET = lazy(r"[\"']?kind[\"']?\s*:\s*[\"']?Secret\b")
 _SECRET_DATA = lazy(r"[\"']?(?:data|stringData)[\"']?\s*:\s*\{([^}]*)")
 _BEFORE_VALUE = lazy(r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')\s*:\s*|.*?:(?:\s+|\Z)")
@@ -210,13 +216,31 @@ def masked_at(found: Sequence[Hidden], value: Json) -> Json:
 _MOST_ALTERNATIVES: Final = 100
 """The most texts that Python's regular expressions look for one after the other."""
 
+_MOST_COMPARED: Final = 4000
+"""The most characters of such texts together, all of which may be compared at each position."""
+
+_LONGEST_ALTERNATIVE: Final = 1000
+"""The most characters of a text that a regular expression looks for; longer ones are replaced one by one."""
+
 
 @lru_cache(maxsize=4)
 def masking(texts: frozenset[str]) -> Callable[[str], str]:
     """Return a function that masks any of the texts in a value."""
     # Longest first: one secret may begin as another does.
     forms = sorted(texts, key=lambda form: (-len(form), form))
-    if len(forms) <= _MOST_ALTERNATIVES:
+    long = [form for form in forms if len(form) > _LONGEST_ALTERNATIVE]
+    without_short = _masking_short(forms[len(long) :])
+
+    def without(value: str) -> str:
+        for form in long:
+            value = value.replace(form, MASK)
+        return without_short(value)
+
+    return without
+
+
+def _masking_short(forms: Sequence[str]) -> Callable[[str], str]:
+    if len(forms) <= _MOST_ALTERNATIVES and sum(map(len, forms)) <= _MOST_COMPARED:
         return partial(re.compile("|".join(map(re.escape, forms)) or r"(?!)").sub, MASK)
     import re2  # type: ignore[import-untyped]
 

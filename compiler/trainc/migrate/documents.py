@@ -274,7 +274,7 @@ def _tree_of(document: Document) -> tuple[Any, int, int]:
     first, last = cuts[place] + 1, cuts[place + 1] - 1
     whole, objects = _trees(document.source, first, last)
     tree = objects.get((line, column))
-    if tree is None or _data(tree) != document.data:
+    if tree is None or _data(tree) != document.data or not _has_its_keys(tree, document.data):
         tree = tree_of(document.data)
     if tree is not whole:
         end = last
@@ -294,6 +294,15 @@ def _data(tree: Any) -> Json:
     """Return a tree as kubectl reads its text."""
     documents, _ = load(Source("", write_tree(tree)))
     return documents[0].data if documents else None
+
+
+def _has_its_keys(tree: Any, data: Json) -> bool:
+    """Return whether the keys of a tree are those of its data, where ``yes`` is "true", and 1 is "1"."""
+    if isinstance(tree, CommentedMap) and isinstance(data, dict):
+        return all(key in data and _has_its_keys(value, data[key]) for key, value in tree.items())
+    if isinstance(tree, CommentedSeq) and isinstance(data, list):
+        return all(map(_has_its_keys, tree, data))
+    return True
 
 
 def _objects(tree: Any) -> Iterator[CommentedMap]:

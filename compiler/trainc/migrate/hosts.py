@@ -10,6 +10,7 @@ from typing import Any, Final
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from trainc.basics.jsonvalues import Path
+from trainc.kube.names import DNS1123_SUBDOMAIN_MAX_LENGTH
 from trainc.migrate.documents import Old
 from trainc.migrate.jobs import Replicas, texts
 
@@ -94,6 +95,8 @@ def check_names(replicas: Replicas, job: str, roles: Collection[str]) -> None:
 
 def check_host(old: Old, path: Path, text: str, job: str, roles: Collection[str] = ROLES) -> None:
     """Report a host of the old job in a text; ``job`` is the replicated job that has the pods of these roles."""
+    if len(old.name) > DNS1123_SUBDOMAIN_MAX_LENGTH:  # no pod has such a name, and to search for it takes long
+        return
     hosts = (host for host in _hosts_of(old.name).finditer(text) if host[1] is None or host[1] in roles)
     if (found := next(hosts, None)) is not None:
         message = f"host {found[0]} does not exist: the pods of a JobSet have other names"

@@ -73,7 +73,7 @@ _DIGITS = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
 _QUANTITY = rf"^(\+|-)?{_DIGITS}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_DIGITS}))?$"
 """The pattern of quantities in every CRD generated from Go's types."""
 
-_AMOUNT = lazy(r"\s*([0-9]+|[0-9]*\.[0-9]+)\s*([kmgtpe])\s*(i?)(b|bytes)?\s*", re.I)
+_AMOUNT = lazy(r"\s*+([0-9]++|[0-9]*+\.[0-9]++)\s*+([kmgtpe])\s*+(i?)(b|bytes)?\s*+", re.I)
 """Amounts of memory as people write them."""
 
 _FORMS = {
