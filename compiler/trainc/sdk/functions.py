@@ -20,6 +20,7 @@ from trainc.basics.jsonvalues import JsonObject
 from trainc.basics.memo import exclusive
 from trainc.checks.functions import NAMES, SHELL, Script, imported, mistakes, quoted
 from trainc.documents.emit import emit
+from trainc.documents.positions import Lines
 from trainc.findings import Finding, Severity, report
 from trainc.findings.redaction import known, redact
 from trainc.inputs.source import Document, Mark, Source
@@ -64,15 +65,15 @@ def check(script: Script, function: Callable[..., Any], data: JsonObject) -> tup
     """
     lines, first = inspect.findsource(inspect.unwrap(function))
     source = Source(_file(function), "".join(lines))
-    code = script.code.split("\n")
+    text, code = Lines(script.code), script.code.split("\n")
     count = len(inspect.getblock(lines[first:]))
     secrets = [known(Document(Source("", emit(data)), data))]
     replaced = _replaced_builtins(function)
     findings = []
     for mistake in (each for each in mistakes(script, replaced) if each.code != SHELL):
-        before = script.code[: mistake.offset].split("\n")
-        # The call below the function is the SDK's.
-        line, column = (len(before), len(before[-1]) + 1) if len(before) <= count else (1, 1)
+        line, column = text.mark(mistake.offset)
+        if line > count:  # the call below the function is the SDK's
+            line, column = 1, 1
         original = lines[first + line - 1].rstrip("\r\n")
         column += max(len(original) - len(code[line - 1]), 0)  # the indentation that the SDK removes
         document = Document(source, {}, marks=partial(dict, {(): Mark(first + line, column)}))
