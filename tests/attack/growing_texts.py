@@ -353,6 +353,6 @@ TEXTS: dict[str, tuple[int, Make]] = {
     ),
     "hosts of an MPI job": (1000, hosts),
     "lines of a function": (250, lambda n: script("a = NUMBER", n)),
-    "wrong lines of a function": (250, lambda n: script("print(nameNUMBER, $aNUMBER)", n)),
+    "wrong lines of a function": (250, lambda n: script("print(nameNUMBER, '$aNUMBER')", n)),
     "deep brackets of a function": (50, lambda n: script("a = " + "(" * n + ")" * n, 1)),
 }

@@ -29,8 +29,9 @@ def test_it_is_the_same_in_one_process() -> None:
 
 
 def test_names_of_files_depend_on_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    of_this_locale = fingerprint()
     monkeypatch.setattr("sys.getfilesystemencoding", lambda: "iso8859-1")
-    assert fingerprint.__wrapped__() != fingerprint()
+    assert fingerprint.__wrapped__() != of_this_locale
 
 
 def test_another_day_and_place_of_an_installation(tmp_path: Path) -> None:

@@ -161,6 +161,13 @@ def test_files_that_cannot_be_edited(repository: Path, run: Run, monkeypatch: py
     assert (repository / "jobs/a/two.yaml").read_bytes() == before["jobs/a/two.yaml"]
 
 
+def test_a_job_that_is_not_found_may_be_in_a_file_that_is_not_read(repository: Path, run: Run) -> None:
+    put(repository, "jobs/a/one.yaml", job("one") + "<<<<<<< HEAD\n# a\n=======\n# b\n>>>>>>> other\n")
+    result = run("rerun", "a/one")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("jobs/a/one.yaml:7:1: error[TC002]: ")
+
+
 def test_a_configuration_that_is_not_read_is_reported_once(repository: Path, run: Run) -> None:
     (repository / "trainc.yaml").rename(repository / "trainc.yml")
     result = run("fix")

@@ -79,6 +79,19 @@ def test_a_copy_of_a_runtime_differs_in_its_name_only(name: str) -> None:
     assert Runtime(copy).description == original.description
 
 
+@pytest.mark.parametrize("value", [">-\n      a \n  # note", "|2-\n      \ta\n        b", ">-\n      a\n  # note"])
+def test_a_copy_of_a_runtime_has_its_texts(value: str) -> None:
+    metadata = f"metadata:\n  name: r\n  annotations:\n    example.com/a: {value}\nspec"
+    source = Source("runtimes/r.yaml", builders.runtime(name="r").replace("metadata: {name: r}\nspec", metadata, 1))
+    (original,), _ = load(source)
+    text = runtime_text(Runtime(original), "r")
+    (copy,), findings = load(Source("runtimes/r.yaml", text))
+    assert not findings
+    assert copy.data == original.data
+    assert ("# note" in text) == ("a\n  # note" in value), "ruamel.yaml writes the other note into the text"
+    assert "# A copy of r." in text
+
+
 @pytest.mark.parametrize("name", ["no", "y", "null", "1e3", "0b1", "1.10", "2020-01-01", "my-torch"])
 def test_a_copy_of_a_runtime_has_the_name_as_text(name: str) -> None:
     text = runtime_text(BUILT_IN["torch-distributed"], name)

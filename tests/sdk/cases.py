@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import io
 import json
 import linecache
@@ -428,6 +429,62 @@ tests/sdk/cases.py:{line}:22: error[TC061]: the function does not define 'np': {
     assert "TC062]: the script is not valid Python" in refusal(
         client, trainer=CustomTrainer(undefined, {"path": client})
     )
+
+
+def announced(function: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(function)
+    def announcing(**arguments: Any) -> None:
+        print("begins")
+        function(**arguments)
+
+    return announcing
+
+
+class Settings(dict[str, int]):
+    """A dict that reads like an object."""
+
+    __getattr__ = dict.__getitem__
+
+
+class Program:
+    def run(*objects: object) -> None:
+        print(objects)
+
+
+def logs(settings: object = None) -> None:
+    print(settings)
+
+
+def itself() -> list[Any]:
+    found: list[Any] = [1]
+    found.append(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "found"),
+    [
+        (announced(logs), None, "a wrapper of logs"),
+        (Program().run, None, "a method of Program"),
+        (logs, {"settings": Settings(rate=1)}, "settings: Settings"),
+        (logs, {"settings": [{"a": {"b", "c"}}]}, "settings: list"),
+        (logs, {"settings": itself()}, "settings: list"),
+        (logs, [("settings", 1)], "list"),
+        (logs, {1: 2}, "dict"),
+    ],
+)
+def test_what_the_source_does_not_have_is_an_error(
+    client: GitTrainerClient, function: Any, arguments: Any, found: str
+) -> None:
+    text = refusal(client, trainer=CustomTrainer(function, arguments))
+    assert re.findall(r"error\[(.*)\]", text) == ["TC062"]
+    assert f"= found: {found}\n" in text
+
+
+def test_numbers_texts_lists_and_dicts_reach_the_function(client: GitTrainerClient) -> None:
+    settings = {"settings": [None, True, 1, 2.5, 1j, "a", b"b", (1,), {"c": [{2: range(3)}]}]}
+    job = written(client, name="mnist", trainer=CustomTrainer(logs, settings))
+    assert f"logs(**{settings})" in job["spec"]["trainer"]["command"][-1]
 
 
 def id() -> None:  # noqa: A001 - what the next function reads
@@ -882,6 +939,7 @@ def test_the_notebook_does_what_it_shows(root: Path, update: bool) -> None:
         ("def train():\n    import json\n    print(json)\n", "train.py"),
         ("def tokenize():\n    print(1)\n", "tokenize_function.py"),
         ("def torch():\n    print(1)\n", "torch_function.py"),
+        ("def tune():\n    print('tune.py')\n", "tune_function.py"),
         ("def datasets():\n    from datasets.arrow import load\n    load()\n", "datasets_function.py"),
     ],
 )

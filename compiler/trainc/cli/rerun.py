@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -76,8 +77,9 @@ def command(*, diff: bool, root: Path, jobs: tuple[str, ...]) -> int:
     try:
         targets = _select(root, jobs, list(_targets(inputs.sources)))
     except click.BadParameter:
-        if has_errors(inputs.findings):  # the job may be in a file that cannot be read
-            return Reporter(aside=True).report(inputs.findings)
+        unread = (*inputs.findings, *chain.from_iterable(load(source)[1] for source in inputs.sources))
+        if has_errors(unread):  # the job may be in a file that cannot be read
+            return Reporter(aside=True).report([each for each in unread if each.severity is Severity.ERROR])
         raise
     old = {source.name: source for source in inputs.sources}
     new = _raised(old, targets)

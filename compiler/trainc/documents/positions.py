@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left, bisect_right
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -86,10 +88,10 @@ class Moved(msgspec.Struct, frozen=True, eq=False):
         if found is None or not isinstance(value, str):
             return marks
         lines, scalar = found
-        order = sum(1 for char in value[: self.offset] if not char.isspace())
-        offsets = list(_characters(lines.text, scalar))
+        offsets = _offsets(lines, scalar)
         if not offsets:
             return marks
+        order = _orders(value)[min(self.offset, len(value))]
         # An offset after the end, where more was expected, is that of the last character.
         mark = lines.mark(offsets[min(order, len(offsets) - 1)])
         return ChainMap({self.path: mark}, marks)  # type: ignore[arg-type]  # read only
@@ -157,6 +159,21 @@ def _scalars(source: Source) -> tuple[Lines, list[Scalar]]:
     with suppress(Refused):
         with_masks(text, parse)
     return Lines(text), found
+
+
+# A string may have many findings, one after the other.
+
+
+@lru_cache(maxsize=1)
+def _orders(value: str) -> array[int]:
+    """Return how many characters besides blanks are before each offset of a string, and before its end."""
+    return array("L", accumulate((not char.isspace() for char in value), initial=0))
+
+
+@lru_cache(maxsize=1)
+def _offsets(lines: Lines, scalar: Scalar) -> array[int]:
+    """Return the offsets of the characters of a scalar without blanks."""
+    return array("L", _characters(lines.text, scalar))
 
 
 def _characters(text: str, scalar: Scalar) -> Iterator[int]:

@@ -13,8 +13,10 @@ from trainc.basics.about import DOCUMENTATION, REPOSITORY
 from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, without_nulls
 from trainc.data import load_text
 from trainc.documents.emit import emit
+from trainc.documents.load import load
 from trainc.findings.display import one_line
 from trainc.gitops.lifetime import deadline_obstacle
+from trainc.inputs.source import Source
 from trainc.plugins.base import is_gpu
 from trainc.plugins.torchtune import ENTRYPOINT
 from trainc.project.catalog import MODELINE, Runtime
@@ -95,6 +97,18 @@ def job_text(runtime: Runtime, namespace: str, name: str, queue: str = "") -> st
 
 def runtime_text(runtime: Runtime, name: str) -> str:
     """Return a copy of a runtime under another name, with the comments inside it."""
+    data: Any = without_nulls(runtime.data)
+    _rename(data, name)
+    about = "\n".join([*([f"{runtime.description}."] if runtime.description else []), f"A copy of {runtime.name}."])
+    text = _with_layout(runtime, name, about)
+    # ruamel.yaml writes some comments into the text before them, and some texts so that nobody can read them.
+    if [without_nulls(each.data) for each in load(Source("", text))[0]] != [data]:
+        text = "".join(f"# {line}\n" for line in about.split("\n")) + emit(data)
+    return f"{MODELINE} $schema={schema_url(str(data['kind']))}\n{text}"
+
+
+def _with_layout(runtime: Runtime, name: str, about: str) -> str:
+    """Return the text of a copy with the comments and the layout of the runtime; an empty one without it."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
@@ -105,14 +119,17 @@ def runtime_text(runtime: Runtime, name: str) -> str:
         found = [each for each in yaml.load_all(runtime.document.source.decoded()) if each == runtime.data]
     except YAMLError:  # JSON that is indented with tabs, for example
         found = []
-    data = found[0] if found else yaml.load(emit(as_object(without_nulls(runtime.data))))
-    data["metadata"]["name"] = name if _scalar(name) == name else DoubleQuotedScalarString(name)
-    (data["metadata"].get("labels") or {}).pop(VALIDATION_LABEL, None)  # with it, no cluster would check the copy
-    about = [f"{runtime.description}."] if runtime.description else []
-    data.yaml_set_start_comment("\n".join([*about, f"A copy of {runtime.name}."]))
     text = StringIO()
-    yaml.dump(data, text)
-    return f"{MODELINE} $schema={schema_url(str(data['kind']))}\n{text.getvalue()}"
+    for data in found[:1]:
+        _rename(data, name if _scalar(name) == name else DoubleQuotedScalarString(name))
+        data.yaml_set_start_comment(about)
+        yaml.dump(data, text)
+    return text.getvalue()
+
+
+def _rename(data: Any, name: str) -> None:
+    data["metadata"]["name"] = name
+    (data["metadata"].get("labels") or {}).pop(VALIDATION_LABEL, None)  # with it, no cluster would check the copy
 
 
 def _initializers(runtime: Runtime) -> Iterator[dict[str, Any]]:

@@ -374,4 +374,4 @@ def _function(data: JsonObject, trainer: Trainer | None) -> tuple[Finding, ...]:
         return ()
     script = functions.as_written(script, trainer.func)
     command[-1] = Block(functions.adapted(script, trainer.func).text)
-    return functions.check(script, trainer.func, data)
+    return functions.check(script, trainer.func, trainer.func_args, data)

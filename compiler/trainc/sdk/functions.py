@@ -8,9 +8,10 @@ import os
 import sys
 import textwrap
 import tokenize
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from io import StringIO
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -18,8 +19,9 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject
 from trainc.basics.memo import exclusive
-from trainc.checks.functions import NAMES, SHELL, Script, imported, mistakes, quoted
+from trainc.checks.functions import NAMES, SHELL, SYNTAX, Mistake, Script, imported, mistakes, quoted
 from trainc.documents.emit import emit
+from trainc.documents.positions import Lines
 from trainc.findings import Finding, Severity, report
 from trainc.findings.redaction import known, redact
 from trainc.inputs.source import Document, Mark, Source
@@ -29,6 +31,8 @@ NOTEBOOK = "<notebook>"
 
 _LIBRARIES = ("deepspeed", "jax", "mpi4py", "numpy", "torch", "xgboost", "yaml")
 """Modules that the programs of Trainer's runtimes import, besides those of the standard library."""
+
+_LITERAL = frozenset((bool, bytes, complex, float, int, range, str, type(None)))
 
 
 def as_written(script: Script, function: Callable[..., Any]) -> Script:
@@ -46,33 +50,40 @@ def adapted(script: Script, function: Callable[..., Any]) -> Script:
 
     The here-document is quoted where bash would change the function. Notebooks name the source of a cell differently in
     each session or at each run, so its file gets the name of the function. Python looks for modules in the folder of
-    that file first, so it must not have the name of a module.
+    that file first, so it must not have the name of a module; nor that of a program which the function starts there.
     """
     if _file(function) == NOTEBOOK:
         name = function.__name__
-        if name in {*sys.stdlib_module_names, *_LIBRARIES} or name in imported(script.code):
+        taken = {*sys.stdlib_module_names, *_LIBRARIES, *imported(script.code)}
+        if name in taken or f"{name}.py" in script.code:
             name += "_function"
         script = replace(script, file=str(PurePosixPath(script.file).with_name(f"{name}.py")))
     return quoted(script) if any(mistake.code == SHELL for mistake in mistakes(script)) else script
 
 
 @exclusive
-def check(script: Script, function: Callable[..., Any], data: JsonObject) -> tuple[Finding, ...]:
+def check(
+    script: Script, function: Callable[..., Any], arguments: Mapping[str, Any] | None, data: JsonObject
+) -> tuple[Finding, ...]:
     """Return the mistakes in a script of the SDK that quoting does not fix, at the lines of the function.
 
-    They are errors; names that Python defines, too, are warnings. Secrets of the TrainJob ``data`` are masked.
+    They are errors; names that Python defines, too, are warnings. ``arguments`` are those of the call. Secrets of the
+    TrainJob ``data`` are masked.
     """
     lines, first = inspect.findsource(inspect.unwrap(function))
     source = Source(_file(function), "".join(lines))
-    code = script.code.split("\n")
+    text, code = Lines(script.code), script.code.split("\n")
     count = len(inspect.getblock(lines[first:]))
     secrets = [known(Document(Source("", emit(data)), data))]
     replaced = _replaced_builtins(function)
     findings = []
-    for mistake in (each for each in mistakes(script, replaced) if each.code != SHELL):
-        before = script.code[: mistake.offset].split("\n")
-        # The call below the function is the SDK's.
-        line, column = (len(before), len(before[-1]) + 1) if len(before) <= count else (1, 1)
+    found = [each for each in mistakes(script, replaced) if each.code != SHELL]
+    if all(each.code == NAMES and each.found in replaced for each in found):
+        found += _lost(function, arguments)
+    for mistake in found:
+        line, column = text.mark(mistake.offset)
+        if line > count:  # the call below the function is the SDK's
+            line, column = 1, 1
         original = lines[first + line - 1].rstrip("\r\n")
         column += max(len(original) - len(code[line - 1]), 0)  # the indentation that the SDK removes
         document = Document(source, {}, marks=partial(dict, {(): Mark(first + line, column)}))
@@ -80,6 +91,31 @@ def check(script: Script, function: Callable[..., Any], data: JsonObject) -> tup
         message, shown = redact(mistake.message, secrets), redact(mistake.found, secrets)
         findings.append(report(mistake.code, document, (), message, severity=severity, found=shown))
     return tuple(findings)
+
+
+def _lost(function: Callable[..., Any], arguments: Any) -> Iterator[Mistake]:
+    """Yield what Python has, but neither the source of the function nor the text of its arguments."""
+    if inspect.ismethod(function):
+        message = "the object of a method does not reach the pod: only the source of the function does"
+        yield Mistake(SYNTAX, 0, message, f"a method of {type(function.__self__).__name__}")
+    elif inspect.unwrap(function) is not function and not inspect.getsource(function).lstrip().startswith("@"):
+        message = "what wraps the function does not reach the pod: only the source of the function itself does"
+        yield Mistake(SYNTAX, 0, message, f"a wrapper of {function.__name__}")
+    if not isinstance(arguments, Mapping | None) or not all(isinstance(name, str) for name in arguments or ()):
+        yield Mistake(SYNTAX, 0, "func_args must be a dict with texts as keys", type(arguments).__name__)
+        return
+    for name, value in (arguments or {}).items():
+        if not _is_literal(value):
+            message = "only numbers, texts, lists and dicts of Python itself reach the pod as they are"
+            yield Mistake(SYNTAX, 0, message, f"{name}: {type(value).__name__}")
+
+
+def _is_literal(value: Any, above: tuple[int, ...] = ()) -> bool:
+    """Return whether Python reads the text of a value as an equal one; a set has another order in each process."""
+    if type(value) in (list, tuple, dict) and id(value) not in above:
+        items = chain(*value.items()) if isinstance(value, dict) else value
+        return all(_is_literal(item, (*above, id(value))) for item in items)
+    return type(value) in _LITERAL
 
 
 def _dedented(source: str) -> str:
