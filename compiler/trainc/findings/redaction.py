@@ -13,6 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, mapped
+from trainc.basics.memo import keeping
 from trainc.basics.regex import lazy
 from trainc.findings.secrets import Hidden, by_path, hidden, is_secret, looks_secret, secrets, shaped
 from trainc.inputs.source import Document, Mark, Source
@@ -66,10 +67,12 @@ class Index(Struct, frozen=True):
     sizes: tuple[int, ...]
 
 
-@lru_cache(maxsize=64)
 def known(document: Document) -> Index:
     """Return the spellings of a document's ``hidden`` values, without those that are too short."""
-    return index(value.text for found in hidden(document).values() for value in found)
+    return _index_of(hidden(document))
+
+
+_index_of: Final = keeping(lambda values: index(value.text for found in values.values() for value in found))
 
 
 def index(texts: Iterable[str]) -> Index:
