@@ -41,7 +41,7 @@ def removed_annotations(count: int, value: str) -> Files:
     """Each of them could be looked for in each variable that is removed as well."""
     if value != "old":
         return annotated("")
-    return annotated(numbered("aNUMBER: b", count), numbered(", {name: ANUMBER, value: c}", count, ""))
+    return annotated(numbered("aNUMBER: bNUMBER", count), numbered(", {name: ANUMBER, value: cNUMBER}", count, ""))
 
 
 NAMED = (
@@ -67,7 +67,7 @@ def allowed_namespaces(count: int, value: str) -> Files:
 
 
 CHANGES: dict[Callable[[int, str], Files], tuple[int, str]] = {
-    refused_annotations: (1000, "TC204"),
+    refused_annotations: (2000, "TC204"),
     removed_annotations: (500, "TC204"),
     refused_items: (120, "TC202"),
     allowed_namespaces: (500, "TC521"),
