@@ -193,7 +193,7 @@ def failures(
     site: Site | None = compiled(_root, schema)
     if site is None:
         return ()
-    run = _Run(skip)
+    run = _Run(frozenset(path[:end] for path in skip for end in range(len(path) + 1)))
     with suppress(_Stop):
         run.visit(site, (), data, old)
     return tuple(run.found)
@@ -209,9 +209,9 @@ class _Target(NamedTuple):
 
 
 class _Run(msgspec.Struct):
-    """One pass over an object: the failures, and the remaining budget."""
+    """One pass over an object: the failures, and the remaining budget; rules at the paths in ``skip`` are skipped."""
 
-    skip: tuple[Path, ...]
+    skip: frozenset[Path]
     found: list[BrokenRule] = msgspec.field(default_factory=list)
     budget: int = BUDGET
 
@@ -219,7 +219,7 @@ class _Run(msgspec.Struct):
         """Evaluate the rules at path, then those below it."""
         if value is None or (old is None and not site.runs_on_create):
             return
-        if site.rules and not any(error[: len(path)] == path for error in self.skip):
+        if site.rules and path not in self.skip:
             self._evaluate(site, path, value, old)
         for nested in site.nested:
             self.visit(nested, path, value, old)

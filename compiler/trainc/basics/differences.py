@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -168,14 +168,42 @@ def holds(value: Json, wanted: Json) -> bool:
     return any(holds(child, wanted) for child in inside)
 
 
-def is_text_of(made: Change, given: Change) -> bool:
-    """Return whether a text has changed like a number in the inputs, such as a variable with the number of nodes."""
-    pairs = ((made.new, given.new), (made.old, given.old))
-    return given.old is not None and all(
-        isinstance(text, str) and isinstance(number, int | float) and text == str(number)
-        for text, number in pairs
-        if number is not None
-    )
+class LostValues:
+    """The old values of changes of inputs, to find the first one that has caused a change of an object."""
+
+    __slots__ = ("_held", "_lost", "_numbers")
+
+    def __init__(self, found: Iterable[Change]) -> None:
+        self._lost = tuple(change for change in found if change.old is not None)
+        self._held: dict[Hashable, int] = {}
+        self._numbers: dict[tuple[str, str | None], int] = {}
+        for index, change in enumerate(self._lost):
+            self._held.setdefault(_comparable(change.old), index)
+            self._note_inside(change.old, index)
+            if isinstance(change.old, int | float) and isinstance(change.new, int | float | None):
+                new = None if change.new is None else str(change.new)
+                self._numbers.setdefault((str(change.old), new), index)
+
+    def cause_of(self, made: Change) -> Change | None:
+        """Return the first change whose old value holds that of another one, or whose numbers are its texts."""
+        found = [self._held.get(_comparable(made.old))]
+        if isinstance(made.old, str):  # such as a variable with the number of nodes
+            found += (self._numbers.get((made.old, new)) for new in (made.new, None) if isinstance(new, str | None))
+        first = min((index for index in found if index is not None), default=None)
+        return None if first is None else self._lost[first]
+
+    def _note_inside(self, value: Json, index: int) -> None:
+        for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            if isinstance(child, str | dict | list):
+                self._held.setdefault(_comparable(child), index)
+                self._note_inside(child, index)
+
+
+def _comparable(value: Json) -> Hashable:
+    """Return what is equal for values that are the ``same``."""
+    if isinstance(value, dict):
+        return frozenset((key, _comparable(child)) for key, child in value.items())
+    return tuple(map(_comparable, value)) if isinstance(value, list) else (value.__class__ is bool, value)
 
 
 def contains(made: Json, given: Json) -> bool:

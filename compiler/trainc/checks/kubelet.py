@@ -48,6 +48,7 @@ def check_kubelet(model: Model, jobset: Object) -> Iterator[Finding]:
 
 
 def _volumes(pod: JsonObject) -> Iterator[Problem]:
+    uses_huge_pages = any(name.startswith("hugepages-") for name in requested(pod))
     for index, volume in enumerate(objects(pod.get("volumes"))):
         path: Path = ("volumes", index)
         yield from _sources(volume, _NAMES, path)
@@ -59,7 +60,7 @@ def _volumes(pod: JsonObject) -> Iterator[Problem]:
         medium = get(volume, "emptyDir", "medium") or ""
         where = (*path, "emptyDir", "medium")
         if medium == _HUGE_PAGES or str(medium).startswith(f"{_HUGE_PAGES}-"):
-            if not any(name.startswith("hugepages-") for name in _requests(pod)):
+            if not uses_huge_pages:
                 yield VOLUME, where, "no container requests huge pages", {"found": str(medium)}
         elif medium not in _MEDIUMS:
             hint = "write Memory" if str(medium).lower() == "memory" else "leave it out, for the disk of the node"
@@ -67,7 +68,8 @@ def _volumes(pod: JsonObject) -> Iterator[Problem]:
             yield VOLUME, where, "unknown storage medium", details
 
 
-def _requests(pod: JsonObject) -> Iterator[str]:
+def requested(pod: JsonObject) -> Iterator[str]:
+    """Yield the names of the resources that containers request, or have a limit of."""
     for container in (container for kind in KINDS for container in objects(pod.get(kind))):
         for amounts in ("requests", "limits"):
             yield from as_object(get(container, "resources", amounts))

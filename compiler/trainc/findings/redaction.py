@@ -13,6 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, mapped
+from trainc.basics.memo import keeping
 from trainc.basics.regex import lazy
 from trainc.findings.secrets import Hidden, by_path, hidden, is_secret, looks_secret, secrets, shaped
 from trainc.inputs.source import Document, Mark, Source
@@ -72,10 +73,12 @@ class Index(Struct, frozen=True):
     sizes: tuple[int, ...]
 
 
-@lru_cache(maxsize=64)
 def known(document: Document) -> Index:
     """Return the spellings of a document's ``hidden`` values, without those that are too short."""
-    return index(value.text for found in hidden(document).values() for value in found)
+    return _index_of(hidden(document))
+
+
+_index_of: Final = keeping(lambda values: index(value.text for found in values.values() for value in found))
 
 
 def index(texts: Iterable[str]) -> Index:
@@ -151,28 +154,39 @@ def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
+@lru_cache(maxsize=64)
+def _without(text: str, documents: tuple[Document, ...], exact: bool) -> str:
+    """Return a text without the secrets of documents, remembered: each finding on an object may quote all of it."""
+    text = redact(text, map(known, documents))
+    return _NUMBER.sub(MASK, text) if exact else text
+
+
 class Redactor:
     """Hides the secrets of documents in the texts of a finding."""
 
-    __slots__ = ("exact", "indexes", "key", "short")
+    __slots__ = ("documents", "exact", "key", "own", "short")
 
     def __init__(self, document: Document, path: Path, found: str | None, others: Iterable[Document]) -> None:
         values = hidden(document)
         above = (values.get(path[:end], ()) for end in range(len(path) + 1))
+        self.documents = (document, *others)
         self.exact = is_secret(document.data, path) or any(value.whole for found in above for value in found)
         self.key = str(path[-1]) if path else None
         own_words = [value.text for value in values.get(path, ())]
+        self.own: tuple[Index, ...] = ()
         if self.exact and found and found != self.key:
             own_words.append(found)
+            if _without(found, self.documents, exact=False) != MASK:
+                self.own = (index((found,)),)
         self.short = [word for word in own_words if len(word) < LEAST]
-        self.indexes = [known(document), *map(known, others)]
-        self.indexes += [index(own_words)] if own_words else []
 
     def text(self, text: str | None) -> str | None:
         """Return a text without secrets; at a secret also without long numbers, which may be its value in YAML."""
         if text is None:
             return text
-        text = redact(text, self.indexes)
+        if not self.own and not self.short:
+            return _without(text, self.documents, self.exact)
+        text = redact(_without(text, self.documents, exact=False), self.own)
         for word in self.short:
             text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", lambda _: MASK, text)
         return _NUMBER.sub(MASK, text) if self.exact else text

@@ -14,10 +14,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import accumulate, pairwise
+from typing import Final
 
 from msgspec import Struct
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
+from trainc.basics.memo import keeping
 from trainc.basics.regex import lazy
 from trainc.inputs.source import Document, Source
 
@@ -209,11 +211,16 @@ def secrets(data: JsonObject, *, shaped: bool = True) -> tuple[Hidden, ...]:
     return tuple(dict.fromkeys(found))
 
 
-@lru_cache(maxsize=64)
 def hidden(document: Document) -> Mapping[Path, list[Hidden]]:
     """Return the secrets in a document by path, in order."""
     shaped, may_hide = _may_hide(document.source)
-    return by_path(secrets(document.data, shaped=shaped)) if shaped or may_hide else {}
+    return (_all_by_path if shaped else _named_by_path)(document.data) if shaped or may_hide else _NOTHING
+
+
+_NOTHING: Final[Mapping[Path, list[Hidden]]] = {}
+# By the data, since a document may have other positions for each finding.
+_all_by_path: Final = keeping(lambda data: by_path(secrets(data)))
+_named_by_path: Final = keeping(lambda data: by_path(secrets(data, shaped=False)))
 
 
 def by_path(values: Iterable[Hidden]) -> Mapping[Path, list[Hidden]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
+from itertools import islice
 from typing import Final, NamedTuple
 
 import msgspec
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 from trainc.admission.base_revision import Base, as_stored, broken, identify, standard
 from trainc.admission.rules import BrokenRule, failures
 from trainc.admission.update import jobset_changes, refused_changes, rewritten, trainjob_changes
-from trainc.basics.differences import Change, changes, contains, counterpart, holds, is_text_of, same, undone
+from trainc.basics.differences import Change, LostValues, changes, contains, counterpart, same, undone
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get
 from trainc.basics.memo import Remembered, last
 from trainc.documents.classify import RUNTIMES, TRAINJOB, is_companion
@@ -48,7 +49,10 @@ _COMPARED: Final = ("JobSet", "ConfigMap", "RoleBinding", "Secret")
 _ABSENT = "nothing"
 _REWRITTEN = "the text is unchanged, but Trainer's webhook rewrites quantities when it sets the time of a runtime patch"
 _TRIED = 16
-"""The most changes that are undone one by one to find the one that a rule refuses."""
+"""The most changes of an object that are undone one by one to find the one that a rule refuses."""
+
+_SEARCHED: Final = 100
+"""The most changed settings that are searched for the cause of a change."""
 
 _FEW: Final = 64
 """The inputs whose state at the base revision is kept."""
@@ -86,6 +90,11 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
     def _input_changes(self) -> Mapping[Document, tuple[Change, ...]]:
         """The changes of inputs since the base revision."""
         return Remembered(self._changes_of, _FEW)
+
+    @cached_property
+    def _lost_values(self) -> Mapping[Document, LostValues]:
+        """The old values of changed inputs."""
+        return Remembered(lambda document: LostValues(self._input_changes[document]), _FEW)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -295,9 +304,8 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         if any(self._cause_before(document, path)):
             return document, path
         for origin in (model.job, model.runtime) if change.old is not None else ():
-            for lost in self._input_changes[origin]:
-                if lost.old is not None and (holds(lost.old, change.old) or is_text_of(change, lost)):
-                    return origin, existing(origin.data, lost.path)
+            if (lost := self._lost_values[origin].cause_of(change)) is not None:
+                return origin, existing(origin.data, lost.path)
         return self._changed_setting(model, change) or (document, path)
 
     def _changed_setting(self, model: Model, change: Change) -> tuple[Document, Path] | None:
@@ -306,7 +314,8 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         found: list[tuple[Document, Change]] = []
         for document in (options.config_document, options.lock.document):
             if document is not None:
-                found += ((document, one) for one in self._input_changes[document] if options.concerns(one.name))
+                concerned = (one for one in self._input_changes[document] if options.concerns(one.name))
+                found += ((document, one) for one in islice(concerned, _SEARCHED))
         named = [(document, one) for document, one in found if contains(change.old, one.old)]
         if not named and self._first_change(model) is None:
             named = found
@@ -342,41 +351,51 @@ def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) 
     """Yield the failures of the CRD's rules, except at or above other errors of the new object."""
     new = standard(new)
     skip = tuple(violation.path for violation in admit(resource, new).violations if violation.blocking)
+    blame = _Blame(resource, new, old, skip)
     for failure in failures(resource.schema, new, old, skip):
-        if not failure.transition:
-            continue
-        path = existing(new, failure.path)
-        before = counterpart(old, new, path)
-        found = tuple(changes(get(new, *path), get(old, *before), path, before))
-        found = found or (Change(path, before, path, get(new, *path), get(old, *before)),)
-        found = _to_blame(resource, (new, old), skip, failure, found)
-        yield Refusal(RULE, stage, failure.message, failure.upstream or "", found)
+        if failure.transition:
+            yield Refusal(RULE, stage, failure.message, failure.upstream or "", blame.changes_of(failure))
 
 
-def _to_blame(
-    resource: Resource,
-    data: tuple[JsonObject, JsonObject],
-    skip: tuple[Path, ...],
-    failure: BrokenRule,
-    found: tuple[Change, ...],
-) -> tuple[Change, ...]:
-    """Return the changes each of which breaks the rule by itself; all of them if there is none."""
-    if not 1 < len(found) <= _TRIED:
-        return found
-    new, old = data
-    causes = []
-    for change in found:
-        others = failures(resource.schema, as_object(undone(new, change)), old, skip)
-        if all((each.path, each.rule) != (failure.path, failure.rule) for each in others):
-            causes.append(change)
-    return tuple(causes) or found
+class _Blame(msgspec.Struct, frozen=True, dict=True):
+    """Finds the changes that rules refuse; ``skip`` holds the paths of other errors of the new object."""
+
+    resource: Resource
+    new: JsonObject
+    old: JsonObject
+    skip: tuple[Path, ...]
+    known: dict[Path, tuple[Change, ...]] = msgspec.field(default_factory=dict)
+    without: dict[Path, frozenset[tuple[Path, str]]] = msgspec.field(default_factory=dict)
+    """The rules that fail without a change, by its name."""
+
+    def changes_of(self, failure: BrokenRule) -> tuple[Change, ...]:
+        """Return the changes each of which breaks the rule by itself; all of them if there is none."""
+        found = self._below(existing(self.new, failure.path))
+        untried = sum(change.name not in self.without for change in found[:_TRIED])
+        if not 1 < len(found) <= _TRIED or len(self.without) + untried > _TRIED:
+            return found
+        rule = failure.path, failure.rule
+        return tuple(change for change in found if rule not in self._failing_without(change)) or found
+
+    def _below(self, path: Path) -> tuple[Change, ...]:
+        """Return the changes at or below a path; the value itself, if it is the same."""
+        if path not in self.known:
+            before = counterpart(self.old, self.new, path)
+            new, old = get(self.new, *path), get(self.old, *before)
+            self.known[path] = tuple(changes(new, old, path, before)) or (Change(path, before, path, new, old),)
+        return self.known[path]
+
+    def _failing_without(self, change: Change) -> frozenset[tuple[Path, str]]:
+        if change.name not in self.without:
+            found = failures(self.resource.schema, as_object(undone(self.new, change)), self.old, self.skip)
+            self.without[change.name] = frozenset((each.path, each.rule) for each in found)
+        return self.without[change.name]
 
 
 def _named(found: tuple[Change, ...]) -> str:
     """Return a summary of changes: the first one, the names of a few others, and the number of the rest."""
-    first, *others = [dotted(change.name) for change in found]
-    named = others[:_NAMED]
-    if rest := len(others) - len(named):
+    first, *named = [dotted(change.name) for change in found[: 1 + _NAMED]]
+    if rest := len(found) - 1 - len(named):
         named.append(f"{rest} more")
     how = "was added" if found[0].old is None else "was removed" if found[0].new is None else "has changed"
     return f"{first} {how}" + (f" (also {', '.join(named)})" if named else "")

@@ -187,23 +187,23 @@ def _compared(case: Case, policy: str, expected: tuple[Failure, ...], decisions:
     said = [decision for decision in decisions if decision.outcome != "annotation"]
     position = (*case.path, "expect", policy)
     shown = "; ".join(dict.fromkeys(map(_shown, said))) or PASS
-    missing = [index for index, failure in enumerate(expected) if not any(_matches(failure, d) for d in said)]
+    given = {key for decision in said for key in _matching(decision)}
+    listed = {(failure.outcome, failure.message, failure.action) for failure in expected}
+    missing = [index for index, each in enumerate(expected) if (each.outcome, each.message, each.action) not in given]
     for index in missing:
         message = f"test {case.name!r}: policy {policy!r} does not give the expected result"
         wanted = f"{expected[index].action or expected[index].outcome}: {expected[index].message}"
         yield report(_FAILED, case.document, (*position, index), message, found=shown, expected=wanted)
-    beyond = [_shown(decision) for decision in said if not any(_matches(failure, decision) for failure in expected)]
+    beyond = [_shown(decision) for decision in said if listed.isdisjoint(_matching(decision))]
     for text in () if missing else dict.fromkeys(beyond):
         message = f"test {case.name!r}: policy {policy!r} gives an unexpected result"
         wanted = "only the listed results" if expected else PASS
         yield report(_FAILED, case.document, position, message, found=text, expected=wanted)
 
 
-def _matches(failure: Failure, decision: Decision) -> bool:
-    return (failure.outcome, failure.message) == (decision.outcome, decision.message) and failure.action in (
-        None,
-        decision.action,
-    )
+def _matching(decision: Decision) -> tuple[tuple[str, str, str | None], ...]:
+    """Return the outcome, message and action of expected failures that match a decision."""
+    return tuple((decision.outcome, decision.message, action) for action in (decision.action, None))
 
 
 def _shown(decision: Decision) -> str:

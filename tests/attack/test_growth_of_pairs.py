@@ -1,0 +1,134 @@
+"""Work grows with the number of items also where each of them could be compared with each item of another list.
+
+As in test_growth.py, four times the items may take up to nine times as long, where all pairs take sixteen times.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+import pytest
+from growing_texts import Input, listed, numbered, one, trained
+from growth import measure, warm_up
+from test_growth import is_linear
+
+from builders import binding, crd, unbound_policy
+from effort import some
+from trainc import Options, compile
+from trainc.admission.rules import failures
+from trainc.checks import kubelet
+from trainc.inputs.source import Source
+from trainc.schema import parse
+
+Files = Mapping[str, str]
+CONFIG = {"trainc.yaml": "environments: {prod: {}}\n"}
+
+
+def annotated(annotations: str, more: str = "") -> Files:
+    """Return a runtime whose Jobs have these annotations, and a job of it."""
+    runtime = listed("env", f"{{name: API_TOKEN, value: Zm9vYmFyYmF6}}{more}", 1).partition("---\n")[0]
+    runtime = runtime.replace("template: {metadata: {", f"template: {{metadata: {{annotations: {{{annotations}}}, ")
+    return {**CONFIG, "runtimes/many.yaml": runtime, "jobs/a/one.yaml": one(runtime="many")}
+
+
+def refused_annotations(count: int, value: str) -> Files:
+    """The cluster's message about each of them has all of them, and is searched for secrets."""
+    return annotated(numbered(f"aNUMBER: {value}", count))
+
+
+def removed_annotations(count: int, value: str) -> Files:
+    """Each of them could be looked for in each variable that is removed as well."""
+    if value != "old":
+        return annotated("")
+    return annotated(numbered("aNUMBER: bNUMBER", count), numbered(", {name: ANUMBER, value: cNUMBER}", count, ""))
+
+
+NAMED = (
+    "x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], "
+    "properties: {name: {type: string}, a: {type: string, maxLength: 3}, b: {type: string, maxLength: 3}}, "
+    "x-kubernetes-validations: [{rule: self == oldSelf}]}"
+)
+
+
+def refused_items(count: int, value: str) -> Files:
+    """For each of them, all could be evaluated again without one of its changes."""
+    fields = f"properties: {{spec: {{type: array, maxItems: {count}, {NAMED}}}}}"
+    spec = numbered(f"{{name: aNUMBER, a: {value}, b: {value}}}", count)
+    thing = f"apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: a}}\nspec: [{spec}]\n"
+    return {**CONFIG, "crds/a.yaml": crd("Thing", fields), "runtimes/a.yaml": thing, "jobs/a/one.yaml": one()}
+
+
+def allowed_namespaces(count: int, value: str) -> Files:
+    """Each of them could be compared with each one of the base."""
+    allowed = numbered(f"{value}-NUMBER", count)
+    argocd = f"{{repoURL: https://example.com/a.git, namespaces: [a, {allowed}]}}"
+    return {"trainc.yaml": f"environments: {{prod: {{argocd: {argocd}}}}}\n", "jobs/a/one.yaml": one()}
+
+
+CHANGES: dict[Callable[[int, str], Files], tuple[int, str]] = {
+    refused_annotations: (2000, "TC204"),
+    removed_annotations: (500, "TC204"),
+    refused_items: (120, "TC202"),
+    allowed_namespaces: (500, "TC521"),
+}
+
+
+@pytest.mark.parametrize("kind", some(CHANGES, 4), ids=lambda kind: kind.__name__)
+def test_changes_of_four_times_the_items(kind: Callable[[int, str], Files]) -> None:
+    size, code = CHANGES[kind]
+
+    def seconds(size: int) -> float:
+        before = kind(size, "old")
+        sources = [Source(name, text) for name, text in before.items() if name.startswith(("jobs/", "runtimes/"))]
+        rendered = {f"out/prod/{name}": data.decode() for name, data in compile(sources, Options()).files.items()}
+        command = ("validate", "--base=HEAD", "--no-cache", "--jobs=1", "--crd-dir=crds")
+        command = command if "crds/a.yaml" in before else command[:-1]
+        run = measure(Input(kind(size, "new"), command, committed={**before, **rendered}))
+        assert code in run.codes, run
+        return run.seconds
+
+    warm_up()
+    assert is_linear(seconds, size)
+
+
+def test_volumes_of_huge_pages_beside_containers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each volume, all containers could be searched for a request."""
+    read, real = [], kubelet.requested
+    monkeypatch.setattr(kubelet, "requested", lambda pod: read.append(pod) or real(pod))
+    text = trained(pods=f"volumes: [{numbered('{name: vNUMBER, emptyDir: {medium: HugePages}}', 5)}]")
+    build = compile([Source("a.yaml", text)], Options())
+    assert [finding.code for finding in build.findings].count("TC806") == 5
+    assert len(read) == 1
+
+
+def test_expected_failures_of_many_validations() -> None:
+    """Each of them could be compared with each failure."""
+
+    def seconds(size: int) -> float:
+        validations = numbered("{expression: 'false', message: mNUMBER}", size)
+        policy = unbound_policy("p", f"[{validations}]", resource="trainer.kubeflow.org/trainjobs")
+        job = one().replace("{name: one}", "{name: one, namespace: a}").replace("\n", "\n    ")
+        test = f"tests:\n- name: t\n  expect: {{p: [{numbered('mNUMBER', size)}]}}\n  object:\n    {job}\n"
+        files = {"policies/p.yaml": f"{policy}---\n{binding('p', 'p')}", "policies/tests/t.yaml": test}
+        run = measure(Input({**CONFIG, **files}, ("policy", "test")))
+        assert run.status == 0, run
+        return run.seconds
+
+    warm_up()
+    assert is_linear(seconds, 1000)
+
+
+def test_rules_of_items_beside_errors() -> None:
+    """At each item, its path could be compared with that of each error."""
+    rule = [{"rule": "self.a == 'a'"}]
+    item = {"type": "object", "properties": {"a": {"type": "string"}}, "x-kubernetes-validations": rule}
+    schema = parse({"type": "object", "properties": {"spec": {"type": "array", "items": item}}})
+
+    def seconds(size: int) -> float:
+        skip = tuple(("spec", index, "b") for index in range(size))
+        start = time.process_time()
+        assert failures(schema, {"spec": [{"a": "b"}] * size}, skip=skip) == ()
+        return time.process_time() - start
+
+    assert is_linear(seconds, 2000)
