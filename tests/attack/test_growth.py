@@ -395,6 +395,24 @@ def test_the_values_of_a_list_item_without_a_key_to_explain() -> None:
     assert is_linear(seconds, 4000)
 
 
+def test_the_renamed_namespaces_of_an_affinity_to_explain() -> None:
+    """Each of them could be looked up among all new names."""
+
+    def seconds(size: int) -> float:
+        names = [f"team-{number}" for number in range(size)]
+        term = {"topologyKey": "zone", "namespaces": names}
+        affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        runtime = trained(pods=f"affinity: {dumps(affinity)}").partition("---\n")[0]
+        config = {"environments": {"prod": {"namespaces": {name: f"{name}-test" for name in names}}}}
+        files = {"trainc.yaml": dumps(config), "runtimes/many.yaml": runtime, "jobs/a/one.yaml": one(runtime="many")}
+        run = measure(Input(files, ("explain", "a/one")))
+        assert run.status == 0
+        return run.seconds
+
+    warm_up()
+    assert is_linear(seconds, 1000)
+
+
 def test_the_pods_of_many_replicated_jobs() -> None:
     """The labels of each one count the others."""
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from trainc.admission.base_revision import Identity
 from trainc.basics.jsonvalues import Path, as_object, get
+from trainc.basics.regex import lazy
 from trainc.findings import Finding, Related, Severity, report
 from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME
 from trainc.gitops.base import NOT_APPLIED, Pass, job_name_path, not_allowed, option_path, sync_obstacles
@@ -25,6 +26,9 @@ _NAME: Path = ("metadata", "name")
 WITHOUT_TARGET: Final = "TC606"
 UNKNOWN: Final = "TC613"
 _FOLDER: Final = "folder"
+_WORD: Final = lazy("[-a-z0-9]+")
+"""What may be the name of a namespace."""
+
 _SERVICE: Final = "Service"
 _SUBDOMAIN: Final = "remove network.subdomain from the runtime, so that each JobSet has a Service of its own"
 
@@ -96,10 +100,13 @@ def patches_without_target(by_environment: Iterable[tuple[Options, Iterable[Summ
     return tuple(finding for path, finding in unused.items() if path not in used)
 
 
-def unknown_names(jobs: Iterable[Document], options: Options) -> tuple[Finding, ...]:
+def unknown_names(
+    jobs: Iterable[Document], runtimes_in_use: Iterable[Document], options: Options
+) -> tuple[Finding, ...]:
     """Return a warning for each name in the options that no TrainJob has; none if there are no jobs.
 
-    The names are patterns of ``jobs``, and the keys of ``namespaces`` and ``runtimes``.
+    The names are patterns of ``jobs``, and the keys of ``namespaces`` and ``runtimes``. Files of jobs and runtimes may
+    name further namespaces, such as those of companions and in affinities.
     """
     jobs = tuple(jobs)
     settings, document = options.settings, options.config_document
@@ -114,7 +121,10 @@ def unknown_names(jobs: Iterable[Document], options: Options) -> tuple[Finding, 
         if not any(fits(plain, str(one.get("namespace")), str(one.get("name"))) for one in names):
             wrong.append((("jobs", index), pattern, f"pattern {pattern!r} matches no TrainJob"))
     elsewhere = [name for name in settings.namespaces if name not in homes]
-    wrong += [(("namespaces", name), name, f"no TrainJob is in namespace {name}") for name in elsewhere]
+    sources = {document.source for document in (*jobs, *runtimes_in_use)} if elsewhere else ()
+    named = {word for source in sources for word in _WORD.findall(source.decoded())}
+    unknown = [name for name in elsewhere if name not in named]
+    wrong += [(("namespaces", name), name, f"no TrainJob is in namespace {name}") for name in unknown]
     replaced = [name for name in settings.runtimes if name not in runtimes]
     wrong += [(("runtimes", name), name, f"no TrainJob uses runtime {name}") for name in replaced]
     return tuple(

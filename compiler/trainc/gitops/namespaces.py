@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get, put, replaced
+from trainc.basics.memo import keeping
 from trainc.gitops.base import Pass, option_origin
 from trainc.gitops.pods import with_pods
 from trainc.plugins.model import Model, Objects, Origin
@@ -84,8 +85,17 @@ def renamed_subject(name: str, renames: Mapping[str, str]) -> str:
 
 def _cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin: the entry for the namespace in trainc.yaml."""
-    names = [old for old, new in model.options.settings.namespaces.items() if new == get(root, *path)]
+    names = _by_target(model.options.settings.namespaces).get(str(get(root, *path)), ())
     return option_origin(model.options, "namespaces", *(names if len(names) == 1 else ()))
 
+
+def _inverse(renames: Mapping[str, str]) -> Mapping[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for old, new in renames.items():
+        found.setdefault(new, []).append(old)
+    return found
+
+
+_by_target: Final = keeping(_inverse)
 
 PASS: Final = Pass("namespaces", _renamed, _cause)

@@ -304,12 +304,16 @@ def _children(data: JsonObject, old: JsonObject | Finding | None) -> Iterator[Cr
 
     made: list[CreatedObject] = []
     sent: list[CreatedObject] = []
+    resumed: list[CreatedObject] = []
     if data["kind"] == "JobSet":
-        made += created_pods.created_objects(created_pods.resumed(data, old) if isinstance(old, dict) else data)
+        made += created_pods.created_objects(data)
         sent += (*created_pods.created_claims(data), *created_pods.created_service(data))
+        if isinstance(old, dict) and (kept := created_pods.resumed(data, old)) is not data:
+            pairs = zip(created_pods.created_objects(kept), made, strict=True)
+            resumed += (child for child, new in pairs if child.data != new.data)
     elif data["kind"] == "Job":
         made += created_pods.created_pod(server_form(data).data)
-    yield from made
+    yield from (*made, *resumed)
     sent += (claim for child in made for claim in created_pods.ephemeral_claims(child))
     for child in sent:
         form = server_form(child.data)

@@ -216,7 +216,8 @@ def _of_the_whole(builds: Sequence[tuple[Options, Build]], *, partly: bool) -> I
     if not partly and not any(has_errors(build.findings) for build in made):
         yield from without_jobs([build.unused for build in made])
         for options, build in builds:
-            yield from unknown_names((*(job.document for job in build.jobs), *build.excluded), options)
+            runtimes = (job.runtime for job in build.jobs if job.runtime is not None)
+            yield from unknown_names((*(job.document for job in build.jobs), *build.excluded), runtimes, options)
         yield from patches_without_target((options, build.summaries) for options, build in builds)
         yield from unused_registries((options, build.summaries) for options, build in builds)
         yield from lock_notes((options, build.summaries) for options, build in builds)
