@@ -67,8 +67,8 @@ def allowed_namespaces(count: int, value: str) -> Files:
 
 
 CHANGES: dict[Callable[[int, str], Files], tuple[int, str]] = {
-    refused_annotations: (2000, "TC204"),
     removed_annotations: (500, "TC204"),
+    refused_annotations: (2000, "TC204"),
     refused_items: (120, "TC202"),
     allowed_namespaces: (500, "TC521"),
 }
