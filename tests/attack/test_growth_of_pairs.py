@@ -25,11 +25,19 @@ Files = Mapping[str, str]
 CONFIG = {"trainc.yaml": "environments: {prod: {}}\n"}
 
 
-def annotated(annotations: str, more: str = "") -> Files:
+PATCH = """\
+  runtimePatches:
+  - manager: example.com/m
+    trainingRuntimeSpec:
+      template: {spec: {replicatedJobs: [{name: node, template: {metadata: {annotations: {patch: patch}}}}]}}
+"""
+
+
+def annotated(annotations: str, more: str = "", patch: str = "") -> Files:
     """Return a runtime whose Jobs have these annotations, and a job of it."""
     runtime = listed("env", f"{{name: API_TOKEN, value: Zm9vYmFyYmF6}}{more}", 1).partition("---\n")[0]
     runtime = runtime.replace("template: {metadata: {", f"template: {{metadata: {{annotations: {{{annotations}}}, ")
-    return {**CONFIG, "runtimes/many.yaml": runtime, "jobs/a/one.yaml": one(runtime="many")}
+    return {**CONFIG, "runtimes/many.yaml": runtime, "jobs/a/one.yaml": one(patch, "many")}
 
 
 def refused_annotations(count: int, value: str) -> Files:
@@ -38,10 +46,8 @@ def refused_annotations(count: int, value: str) -> Files:
 
 
 def removed_annotations(count: int, value: str) -> Files:
-    """Each of them could be looked for in each variable that is removed as well."""
-    if value != "old":
-        return annotated("")
-    return annotated(numbered("aNUMBER: bNUMBER", count), numbered(", {name: ANUMBER, value: cNUMBER}", count, ""))
+    """Each of them could be looked for in each one, since what is left is that of a patch."""
+    return annotated(numbered("aNUMBER: bNUMBER", count) if value == "old" else "", patch=PATCH)
 
 
 NAMED = (
@@ -67,10 +73,10 @@ def allowed_namespaces(count: int, value: str) -> Files:
 
 
 CHANGES: dict[Callable[[int, str], Files], tuple[int, str]] = {
+    removed_annotations: (1000, "TC204"),
     refused_annotations: (2000, "TC204"),
-    removed_annotations: (500, "TC204"),
     refused_items: (120, "TC202"),
-    allowed_namespaces: (500, "TC521"),
+    allowed_namespaces: (1000, "TC521"),
 }
 
 

@@ -92,6 +92,16 @@ def test_a_copy_of_a_runtime_has_its_texts(value: str) -> None:
     assert "# A copy of r." in text
 
 
+@pytest.mark.parametrize("value", ["# note\n      |\n      a\n\n", "2001-02-30", '"\\a"'])
+def test_a_copy_of_a_runtime_that_ruamel_does_not_read(value: str) -> None:
+    metadata = f"metadata:\n  name: r\n  annotations:\n    trainc.dev/description: {value}\n    b: b\nspec"
+    source = Source("runtimes/r.yaml", builders.runtime(name="r").replace("metadata: {name: r}\nspec", metadata, 1))
+    (original,), _ = load(source)
+    (copy,), findings = load(Source("runtimes/r.yaml", runtime_text(Runtime(original), "r")))
+    assert not findings
+    assert copy.data == original.data
+
+
 @pytest.mark.parametrize("name", ["no", "y", "null", "1e3", "0b1", "1.10", "2020-01-01", "my-torch"])
 def test_a_copy_of_a_runtime_has_the_name_as_text(name: str) -> None:
     text = runtime_text(BUILT_IN["torch-distributed"], name)

@@ -245,6 +245,8 @@ def test_a_neighbour_on_the_line_is_no_less_hidden() -> None:
         f"\tpassword: {TOKEN}\n",
         f'{{"kind": "Secret", "data": {{"a": "{TOKEN}"}}, }} x',
         f'{{"apiKey": "{TOKEN}", ',
+        f"env: [{{value: a[{TOKEN}, name: API_TOKEN}}]\n",
+        f"env: [{{value: a{{{TOKEN}{{b, name: API_TOKEN}}]\n",
     ],
 )
 def test_a_document_that_cannot_be_read(text: str) -> None:
@@ -272,6 +274,13 @@ def test_the_name_of_a_field_is_no_secret() -> None:
     finding = report("TC101", given_document, ("token",), "unknown field token", found="token")
     assert (finding.message, finding.found) == ("unknown field token", "token")
     assert " 4 | token: ***\n" in FORMATS["text"]([finding], False)
+
+
+def test_a_found_value_that_has_another_secret_is_hidden_as_a_whole() -> None:
+    text = f"apiVersion: v1\nkind: X\nmetadata: {{name: x}}\nenv:\n- {{name: A_TOKEN, value: {TOKEN}}}\n"
+    found = f"Bearer {TOKEN} and the rest"
+    finding = report("TC102", document(text), ("env", 0, "value"), f"invalid value {found!r}", found=found)
+    assert finding.message == "invalid value '***'"
 
 
 def test_many_values_that_begin_alike() -> None:

@@ -323,6 +323,12 @@ def test_a_date_that_does_not_exist_is_a_text(text: str) -> None:
     assert get(load(Source("", job))[0][0].data, "metadata", "annotations", "a") == text
 
 
+def test_a_comment_before_a_block_of_text() -> None:
+    name = "a\n  annotations:\n    a: # why\n      |\n      text\n\n    b: b"
+    (job,) = files(JOB.replace("{{name: {name}}}", "\n  name: {name}").format(name=name, more="")).values()
+    assert get(load(Source("", job))[0][0].data, "metadata", "annotations") == {"a": "text\n", "b": "b"}
+
+
 def test_a_comment_does_not_become_a_part_of_a_string() -> None:
     more = ", 'a\n\n              b', # Beside.\n              \"c\n\n              d\" # Also beside.\n              "
     (job,) = files(JOB.format(name="a", more=more)).values()

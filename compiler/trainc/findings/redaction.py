@@ -52,7 +52,7 @@ _VALUE = rf"({_QUOTED}|[^\s,\]}}]+)"
 _PAIR = lazy(rf"(?<![\w.-])([\"']?)([\w.-]+)\1\s*(?::\s+|(?<=[\"'])\s*:\s*|=)(?![\[{{|>&*!]){_VALUE}")
 _NAME_VALUE = lazy(rf"[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)[\"']?\s*,\s*[\"']?value[\"']?\s*:\s*{_VALUE}")
 _VALUE_NAME = lazy(
-    rf"(?<![^\s,{{\[])[\"']?value[\"']?\s*:\s*({_QUOTED}|[^\s,\]}}{{\[]+)"
+    rf"(?<![^\s,{{\[])[\"']?value[\"']?\s*:\s*({_QUOTED}|(?:[^\s,\]}}{{\[]|[{{\[](?![\"']?value))+)"
     r"(?<!\s)\s*+,\s*[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)"
 )
 """In a flow mapping. A quote may not be closed: the value then ends before any comma that a name follows."""
@@ -94,18 +94,28 @@ def index(texts: Iterable[str]) -> Index:
 
 def redact(text: str, indexes: Iterable[Index]) -> str:
     """Return text with MASK instead of the values in indexes, also if they are truncated."""
-    spans = [*shaped(text), *(span for spelt in indexes for span in occurrences(text, spelt))]
-    for start, end in reversed(merged(spans)):
-        text = text[:start] + MASK + text[end:]
-    return text
+    return _masked(text, _spans(text, indexes))
+
+
+def _spans(text: str, indexes: Iterable[Index]) -> list[Span]:
+    return merged((*shaped(text), *(span for spelt in indexes for span in occurrences(text, spelt))))
+
+
+def _masked(text: str, spans: Iterable[Span]) -> str:
+    """Return text with MASK instead of spans, which are in order and do not touch."""
+    parts, at = [], 0
+    for start, end in spans:
+        parts.append(text[at:start])
+        at = end
+    return MASK.join((*parts, text[at:]))
 
 
 def occurrences(text: str, spelt: Index) -> Iterator[tuple[int, int]]:
     """Yield the spans of values, or of the beginnings of long ones, in a text."""
-    if len(spelt.forms) <= _FEW and not any(head in text for head in spelt.forms):
-        return
-    at = 0
-    while spelt.sizes and at <= len(text) - LEAST:
+    after = 0
+    for at in _beginnings(text, spelt):
+        if at < after:
+            continue
         end = at
         for size in spelt.sizes:
             if forms := spelt.forms.get(text[at : at + size]):
@@ -113,7 +123,21 @@ def occurrences(text: str, spelt: Index) -> Iterator[tuple[int, int]]:
         if end > at:
             yield at, end
         # Values may overlap; for long ones the search would take too long.
-        at = end if end - at > _LONG else at + 1
+        after = end if end - at > _LONG else at + 1
+
+
+def _beginnings(text: str, spelt: Index) -> Iterable[int]:
+    """Return, in order, at least the offsets where values begin in a text."""
+    if len(spelt.forms) > _FEW:
+        return range(len(text) - LEAST + 1)
+    return sorted({at for head in spelt.forms for at in _all_of(head, text)})
+
+
+def _all_of(part: str, text: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
 
 
 def _end(text: str, at: int, forms: tuple[str, ...]) -> int:
@@ -155,9 +179,14 @@ def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=64)
+def _spans_in(text: str, documents: tuple[Document, ...]) -> tuple[Span, ...]:
+    """Return the spans of secrets of documents, remembered: each finding on an object may quote all of it."""
+    return (*_spans(text, map(known, documents)),)
+
+
+@lru_cache(maxsize=64)
 def _without(text: str, documents: tuple[Document, ...], exact: bool) -> str:
-    """Return a text without the secrets of documents, remembered: each finding on an object may quote all of it."""
-    text = redact(text, map(known, documents))
+    text = _masked(text, _spans_in(text, documents))
     return _NUMBER.sub(MASK, text) if exact else text
 
 
@@ -173,20 +202,20 @@ class Redactor:
         self.exact = is_secret(document.data, path) or any(value.whole for found in above for value in found)
         self.key = str(path[-1]) if path else None
         own_words = [value.text for value in values.get(path, ())]
-        self.own: tuple[Index, ...] = ()
-        if self.exact and found and found != self.key:
+        self.own: Index | None = None
+        if self.exact and found and found != self.key and found not in own_words:
             own_words.append(found)
-            if _without(found, self.documents, exact=False) != MASK:
-                self.own = (index((found,)),)
+            self.own = index(own_words)
         self.short = [word for word in own_words if len(word) < LEAST]
 
     def text(self, text: str | None) -> str | None:
         """Return a text without secrets; at a secret also without long numbers, which may be its value in YAML."""
         if text is None:
             return text
-        if not self.own and not self.short:
+        own = [*occurrences(text, self.own)] if self.own else []
+        if not own and not self.short:
             return _without(text, self.documents, self.exact)
-        text = redact(_without(text, self.documents, exact=False), self.own)
+        text = _masked(text, merged((*_spans_in(text, self.documents), *own)))
         for word in self.short:
             text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", lambda _: MASK, text)
         return _NUMBER.sub(MASK, text) if self.exact else text

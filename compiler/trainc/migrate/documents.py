@@ -258,7 +258,8 @@ def _trees(source: Source, first: int, last: int) -> tuple[Any, dict[tuple[int, 
     """
     try:
         whole = read_tree("\n".join(_lines(source)[first - 1 : last]) + "\n")
-    except (YAMLError, ValueError):  # 2001-02-30 is a text, and no date
+    # 2001-02-30 is a text, and no date; a block of text may have a comment before it.
+    except (YAMLError, ValueError, NotImplementedError):
         return None, {}
     return whole, {(one.lc.line + first, one.lc.col + 1): one for one in _objects(whole)}
 

@@ -365,13 +365,13 @@ class _Blame(msgspec.Struct, frozen=True, dict=True):
     old: JsonObject
     skip: tuple[Path, ...]
     known: dict[Path, tuple[Change, ...]] = msgspec.field(default_factory=dict)
-    without: dict[Path, frozenset[tuple[Path, str]]] = msgspec.field(default_factory=dict)
-    """The rules that fail without a change, by its name."""
+    without: dict[tuple[Path, Path], frozenset[tuple[Path, str]]] = msgspec.field(default_factory=dict)
+    """The rules that fail without a change, by its name and path: an item may be in the place of a removed one."""
 
     def changes_of(self, failure: BrokenRule) -> tuple[Change, ...]:
         """Return the changes each of which breaks the rule by itself; all of them if there is none."""
         found = self._below(existing(self.new, failure.path))
-        untried = sum(change.name not in self.without for change in found[:_TRIED])
+        untried = sum((change.name, change.path) not in self.without for change in found[:_TRIED])
         if not 1 < len(found) <= _TRIED or len(self.without) + untried > _TRIED:
             return found
         rule = failure.path, failure.rule
@@ -386,10 +386,11 @@ class _Blame(msgspec.Struct, frozen=True, dict=True):
         return self.known[path]
 
     def _failing_without(self, change: Change) -> frozenset[tuple[Path, str]]:
-        if change.name not in self.without:
+        key = change.name, change.path
+        if key not in self.without:
             found = failures(self.resource.schema, as_object(undone(self.new, change)), self.old, self.skip)
-            self.without[change.name] = frozenset((each.path, each.rule) for each in found)
-        return self.without[change.name]
+            self.without[key] = frozenset((each.path, each.rule) for each in found)
+        return self.without[key]
 
 
 def _named(found: tuple[Change, ...]) -> str:

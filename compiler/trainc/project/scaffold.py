@@ -14,7 +14,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, 
 from trainc.data import load_text
 from trainc.documents.emit import emit
 from trainc.documents.load import load
-from trainc.findings.display import one_line
+from trainc.findings.display import escaped, one_line
 from trainc.gitops.lifetime import deadline_obstacle
 from trainc.inputs.source import Source
 from trainc.plugins.base import is_gpu
@@ -99,7 +99,8 @@ def runtime_text(runtime: Runtime, name: str) -> str:
     """Return a copy of a runtime under another name, with the comments inside it."""
     data: Any = without_nulls(runtime.data)
     _rename(data, name)
-    about = "\n".join([*([f"{runtime.description}."] if runtime.description else []), f"A copy of {runtime.name}."])
+    described = [escaped(f"{runtime.description}.")] if runtime.description else []
+    about = "\n".join([*described, f"A copy of {runtime.name}."])
     text = _with_layout(runtime, name, about)
     # ruamel.yaml writes some comments into the text before them, and some texts so that nobody can read them.
     if [without_nulls(each.data) for each in load(Source("", text))[0]] != [data]:
@@ -117,7 +118,7 @@ def _with_layout(runtime: Runtime, name: str, about: str) -> str:
     yaml.preserve_quotes, yaml.width = True, 4096
     try:
         found = [each for each in yaml.load_all(runtime.document.source.decoded()) if each == runtime.data]
-    except YAMLError:  # JSON that is indented with tabs, for example
+    except (YAMLError, ValueError, NotImplementedError):  # JSON that is indented with tabs, for example
         found = []
     text = StringIO()
     for data in found[:1]:
