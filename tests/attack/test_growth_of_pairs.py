@@ -5,8 +5,10 @@ As in test_growth.py, four times the items may take up to nine times as long, wh
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 from growing_texts import Input, listed, numbered, one, trained
@@ -138,3 +140,38 @@ def test_rules_of_items_beside_errors() -> None:
         return time.process_time() - start
 
     assert is_linear(seconds, 2000)
+
+
+@pytest.mark.parametrize("kind", some(["policies", "params", "companions"], 1))
+def test_params_of_many_bindings(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each object could be in the keys of cached jobs for each policy, or compared with the name in each binding."""
+    caches = (tmp_path / str(number) for number in itertools.count())
+    policy = unbound_policy(
+        "pNUMBER", "[{expression: params.data.a == 'b'}]", resource="trainer.kubeflow.org/trainjobs"
+    )
+    policy = policy.replace("spec:\n", "spec:\n  paramKind: {apiVersion: v1, kind: ConfigMap}\n")
+    named = "paramRef: {name: cNUMBER, namespace: a, parameterNotFoundAction: Allow}, policyName"
+    bound = binding("bNUMBER", "pNUMBER" if kind == "policies" else "p0").replace("policyName", named)
+    name = "dNUMBER" if kind == "companions" else "cNUMBER"
+    given = f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: a}}\ndata: {{a: b}}\n"
+    runtime = listed("env", "{name: A, value: b}", 1).partition("---\n")[0]
+
+    def seconds(size: int) -> float:
+        policies, bindings, objects = (
+            "".join(text.replace("NUMBER", str(number)) for number in range(count))
+            for text, count in (
+                (f"---\n{policy}", size if kind == "policies" else 1),
+                (f"---\n{bound}", size),
+                (given, size),
+            )
+        )
+        where = "runtimes/many.yaml" if kind == "companions" else "policies/c.yaml"
+        texts = {"jobs/a/one.yaml": one(runtime="many"), "policies/p.yaml": f"{policies}{bindings}"}
+        texts |= {"runtimes/many.yaml": runtime, where: f"{runtime}{objects}" if kind == "companions" else objects}
+        monkeypatch.setenv("TRAINC_CACHE_DIR", str(next(caches)))
+        run = measure(Input({**CONFIG, **texts}, ("render", "--jobs=1")))
+        assert ("TC519" in run.codes) == (kind == "companions"), run
+        return run.seconds
+
+    warm_up()
+    assert is_linear(seconds, 500)

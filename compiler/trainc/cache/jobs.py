@@ -156,7 +156,7 @@ class Keys:
         if (found := self.digests.get(applying)) is None:
             rows: list[tuple[Document, bool | None]]
             rows = [(one.document, None) for bound in applying for one in (bound.policy, *bound.bindings)]
-            rows += [row for bound in applying for row in policies.policies.params(bound)]
+            rows += policies.policies.params(applying)
             found = _digest([[*document_id(document), document.data, placed] for document, placed in rows]).hex()
             self.digests[applying] = found
         return found

@@ -144,13 +144,12 @@ class Policies(Struct, frozen=True, eq=False):
 
     def further_params(self, companions: Iterable[Document]) -> Iterator[Finding]:
         """Yield an error for each companion, as it is emitted, that would be params of policies only in a cluster."""
-        from trainc.admission.policy.match import is_param
+        from trainc.admission.policy.match import ParamRefs
 
         known = self.policies.cluster.objects
-        pairs = [(bound.policy, binding) for bound in self.policies.bound for binding in bound.bindings]
+        params = ParamRefs((bound.policy, binding) for bound in self.policies.bound for binding in bound.bindings)
         for document in (document for document in companions if identity(document) not in known):
-            of = next((policy for policy, binding in pairs if is_param(policy, binding, document.data)), None)
-            if of is not None:
+            if (of := params.policy_of(document.data)) is not None:
                 shown = f"{document.data['kind']} {_name(document)}"
                 message = f"in the cluster, {shown} is among the params of policy {of.name!r}"
                 related = (Related(f"policy {of.name!r}", of.document, _PARAM_KIND),)

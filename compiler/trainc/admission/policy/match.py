@@ -7,8 +7,9 @@ ensureParamsForPolicyLocked); k8s.io/apimachinery v0.34 pkg/labels/selector.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -77,12 +78,18 @@ NAME_LABEL = "kubernetes.io/metadata.name"
 """The label that every namespace has, with its own name."""
 
 
+Row: TypeAlias = tuple[str, str, Document]
+"""An object with its namespace and its name."""
+
+
 class Cluster(msgspec.Struct, frozen=True, eq=False):
     """The objects of the cluster by identity, and its kinds."""
 
     objects: Mapping[Key, Document]
     registry: Registry
-    _by_kind: dict[tuple[str, str], tuple[tuple[str, str, Document], ...]] = {}
+    _by_kind: dict[tuple[str, str], tuple[Row, ...]] = {}
+    _by_name: dict[tuple[str, str], Mapping[tuple[str | None, str], list[Row]]] = {}
+    _placed: dict[tuple[str, str], bool] = {}
 
     def namespace(self, name: str) -> JsonObject | None:
         """Return a namespace with the label that a server adds, or None if it is not among the inputs."""
@@ -94,13 +101,32 @@ class Cluster(msgspec.Struct, frozen=True, eq=False):
         given = self.namespace(name)
         return labels_of(given) if given is not None else Labels({NAME_LABEL: name}, complete=False)
 
-    def of_kind(self, group: str, kind: str) -> tuple[tuple[str, str, Document], ...]:
+    def of_kind(self, group: str, kind: str) -> tuple[Row, ...]:
         """Return namespace, name and document of all objects of a kind, in any version, sorted."""
         wanted = group, kind
         if wanted not in self._by_kind:
             found = [(key[1], key[2], document) for key, document in self.objects.items() if _of(document) == wanted]
             self._by_kind[wanted] = tuple(sorted(found, key=lambda row: row[:2]))
         return self._by_kind[wanted]
+
+    def called(self, group: str, kind: str, namespace: str | None, name: str) -> Sequence[Row]:
+        """Return the objects of a kind with a name, in a namespace or, for None, in all."""
+        wanted = group, kind
+        if wanted not in self._by_name:
+            found: dict[tuple[str | None, str], list[Row]] = {}
+            for row in self.of_kind(*wanted):
+                for place in (row[0], None):
+                    found.setdefault((place, row[1]), []).append(row)
+            self._by_name[wanted] = found
+        return self._by_name[wanted].get((namespace, name), ())
+
+    def has_namespace(self, api_version: str, kind: str) -> bool:
+        """Return whether an object of a kind is written with a namespace."""
+        wanted = api_version, kind
+        if wanted not in self._placed:
+            objects = (document for _, _, document in self.of_kind(split_version(api_version)[0], kind))
+            self._placed[wanted] = any(is_placed(one) for one in objects if one.data["apiVersion"] == api_version)
+        return self._placed[wanted]
 
 
 def _of(document: Document) -> tuple[str, str]:
@@ -211,11 +237,10 @@ def scope(policy: Stored, cluster: Cluster) -> bool | None:
     group, version = split_version(api_version)
     if (known := cluster.registry.find(group, version, kind)) is not None:
         return known.namespaced
-    objects = [row for row in cluster.of_kind(group, kind) if row[2].data["apiVersion"] == api_version]
-    if not objects:
+    if not any(row[2].data["apiVersion"] == api_version for row in cluster.of_kind(group, kind)):
         missing = f"{group}/{version}, Kind={kind}"
         raise ConfigurationError(f"failed to find resource referenced by paramKind: '{missing}'")
-    return True if any(is_placed(document) for _, _, document in objects) else None
+    return True if cluster.has_namespace(api_version, kind) else None
 
 
 def is_placed(document: Document) -> bool:
@@ -277,29 +302,39 @@ def _select(
 ) -> tuple[Document, ...]:
     api_version, kind = param_kind(policy)
     group, _ = split_version(api_version)
+    if name := reference.get("name"):
+        return tuple(document for _, _, document in cluster.called(group, kind, params_namespace, str(name)))
+    wanted = requirements(reference.get("selector"))
     return tuple(
         document
         for namespace, _, document in cluster.of_kind(group, kind)
-        if params_namespace in (None, namespace) and _refers(reference, document.data)
+        if params_namespace in (None, namespace) and selects(wanted, labels_of(document.data))
     )
 
 
-def _refers(reference: JsonObject, data: JsonObject) -> bool:
-    """Return whether a paramRef refers to an object of the kind of the params in its namespace."""
-    if name := reference.get("name"):
-        return get(data, "metadata", "name") == name
-    return selects(requirements(reference.get("selector")), labels_of(data)) is True
+class ParamRefs:
+    """The params that bindings refer to, to find a binding of which an object is among the params."""
 
+    def __init__(self, bound: Iterable[tuple[Stored, Stored]]) -> None:
+        self._found: dict[tuple[str, str, str, str], list[tuple[Stored, tuple[Requirement, ...]]]] = {}
+        for policy, binding in bound:
+            reference = binding.spec.get("paramRef")
+            if policy.has_params and isinstance(reference, dict):
+                api_version, kind = param_kind(policy)
+                namespace, name = (str(reference.get(key) or "") for key in ("namespace", "name"))
+                key = split_version(api_version)[0], kind, namespace, name
+                wanted = () if name else requirements(reference.get("selector"))
+                self._found.setdefault(key, []).append((policy, wanted))
 
-def is_param(policy: Stored, binding: Stored, data: JsonObject) -> bool:
-    """Return whether an object in a namespace is among the params of a binding for requests in some namespace."""
-    api_version, kind = param_kind(policy)
-    reference = binding.spec.get("paramRef")
-    if kind != data["kind"] or split_version(api_version)[0] != split_version(str(data["apiVersion"]))[0]:
-        return False
-    if not isinstance(reference, dict):
-        return False
-    return reference.get("namespace") in (None, "", get(data, "metadata", "namespace")) and _refers(reference, data)
+    def policy_of(self, data: JsonObject) -> Stored | None:
+        """Return the first policy of which an object in a namespace is among the params, for requests in any."""
+        group, kind = split_version(str(data["apiVersion"]))[0], str(data["kind"])
+        own = (str(get(data, "metadata", key)) for key in ("namespace", "name"))
+        for namespace, name in product(*((each, "") for each in own)):
+            for policy, wanted in self._found.get((group, kind, namespace, name), ()):
+                if selects(wanted, labels_of(data)):
+                    return policy
+        return None
 
 
 def param_kind(policy: Stored) -> tuple[str, str]:

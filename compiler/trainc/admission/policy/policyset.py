@@ -114,11 +114,11 @@ class PolicySet(Struct, frozen=True, eq=False):
 
         return tuple(filter(sees_it, self.bound))
 
-    def params(self, bound: Bound) -> Iterator[tuple[Document, bool]]:
-        """Yield the objects of the kind of a policy's params, and whether each is written with a namespace."""
-        if bound.policy.has_params:
-            api_version, kind = param_kind(bound.policy)
-            for _, _, document in self.cluster.of_kind(split_version(api_version)[0], kind):
+    def params(self, bound: Iterable[Bound]) -> Iterator[tuple[Document, bool]]:
+        """Yield the objects of the kinds of the policies' params, and whether each is written with a namespace."""
+        kinds = [param_kind(each.policy) for each in bound if each.policy.has_params]
+        for group, kind in dict.fromkeys((split_version(api_version)[0], kind) for api_version, kind in kinds):
+            for _, _, document in self.cluster.of_kind(group, kind):
                 yield document, is_placed(document)
 
     def without_params(self) -> Iterator[tuple[Document, Document]]:
