@@ -329,10 +329,10 @@ class ParamRefs:
     def policy_of(self, data: JsonObject) -> Stored | None:
         """Return the first policy of which an object in a namespace is among the params, for requests in any."""
         group, kind = split_version(str(data["apiVersion"]))[0], str(data["kind"])
-        own = (str(get(data, "metadata", key)) for key in ("namespace", "name"))
+        own, labels = (str(get(data, "metadata", key)) for key in ("namespace", "name")), labels_of(data)
         for namespace, name in product(*((each, "") for each in own)):
             for policy, wanted in self._found.get((group, kind, namespace, name), ()):
-                if selects(wanted, labels_of(data)):
+                if selects(wanted, labels):
                     return policy
         return None
 
