@@ -13,7 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.admission.base_revision import as_stored
-from trainc.admission.update import refused_changes
+from trainc.admission.update import kueue_changes, refused_changes
 from trainc.basics.differences import Change, changes, key_of, keys_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
@@ -234,6 +234,7 @@ def _compare_directory(
         replicated_jobs=replicated_jobs(new.data) if new is not None else (),
         had_ttl=old is not None and get(old.data, *_TTL) is not None,
         ignored=tuple(ignored),
+        only_waiting=old is not None and new is not None and any(kueue_changes(new.data, old.data, waits=False)),
     )
     return job, findings
 
