@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from hashlib import sha256
 from itertools import count
 from typing import Final, NamedTuple
@@ -55,17 +56,17 @@ def free_runs(jobs: Iterable[Document], environments: Iterable[Settings]) -> Cal
     """Return a function that returns the next run number of a TrainJob; ``jobs`` have names that are taken."""
     mappings = [settings.namespaces for settings in environments]
 
-    def names(job: Document) -> tuple[str, set[str]]:
+    def names(job: Document) -> tuple[str, frozenset[str]]:
         home, name = (str(get(job.data, "metadata", key)) for key in ("namespace", "name"))
-        return name, {mapping.get(home, home) for mapping in mappings}
+        return name, frozenset(mapping.get(home, home) for mapping in mappings)
 
     taken = {(namespace, name) for name, namespaces in map(names, jobs) for namespace in namespaces}
 
-    def following(job: Document) -> int:
-        title, namespaces = names(job)
-        return next_run(title, run_of(job), lambda name: any((namespace, name) in taken for namespace in namespaces))
+    @cache  # a job may have many findings
+    def following(title: str, namespaces: frozenset[str], run: int) -> int:
+        return next_run(title, run, lambda name: any((namespace, name) in taken for namespace in namespaces))
 
-    return following
+    return lambda job: following(*names(job), run_of(job))
 
 
 def new_run_hint(job: Document) -> str:
