@@ -12,6 +12,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import Match
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -185,9 +186,9 @@ def _worse(
         names = renamed.get(document, {})
         was, now = _at(old, document, edit.fix.path), _at(new, document, moved(edit.fix.path, names))
         is_left = _identity(finding, owner, moved(finding.path, names)) in remaining
-        if edit.mark is None and (is_left or len(now) > len(was)):
-            known = {each.message for each in was}
-            yield (name, edit), next((each for each in now if each.message not in known), None)
+        if edit.mark is None and (is_left or sum(map(len, now)) > sum(map(len, was))):
+            known = {each.message for each in chain(*was)}
+            yield (name, edit), next((each for each in chain(*now) if each.message not in known), None)
 
 
 _Errors = Mapping[tuple[DocumentId, FieldPath], list[Finding]]
@@ -203,9 +204,9 @@ def _errors(outcome: Outcome) -> _Errors:
     return found
 
 
-def _at(errors: _Errors, document: DocumentId, path: FieldPath) -> list[Finding]:
-    """Return the errors at a path, and at what contains it."""
-    return [each for end in range(1, len(path) + 1) for each in errors.get((document, path[:end]), ())]
+def _at(errors: _Errors, document: DocumentId, path: FieldPath) -> list[list[Finding]]:
+    """Return the errors at a path, and at what contains it, for each position."""
+    return [errors.get((document, path[:end]), []) for end in range(1, len(path) + 1)]
 
 
 # Files.
