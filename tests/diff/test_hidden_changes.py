@@ -492,23 +492,59 @@ def test_a_removed_job_that_flux_applied(write: dict[str, str]) -> None:
     assert job.cluster[0].startswith("The Kustomization and JobSet train are deleted" if write else kept)
 
 
-@pytest.mark.parametrize("old", [{}, {"other": "label"}, {"kueue.x-k8s.io/queue-name": "x"}])
+QUEUED = {"kueue.x-k8s.io/queue-name": "x"}
+"""The labels of a JobSet that Kueue may have suspended."""
+
+
+def labelled(labels: dict[str, str], *, suspended: bool = False) -> dict[str, bytes]:
+    new = b'"suspend": true, "repl' if suspended else b'"repl'
+    files = annotated("train", labels).items()
+    return {file: data.replace(b"annotations", b"labels").replace(b'"repl', new) for file, data in files}
+
+
+@pytest.mark.parametrize("old", [{}, {"other": "label"}, QUEUED])
 @pytest.mark.parametrize("key", ["queue-name", "priority-class", "max-exec-time-seconds", "prebuilt-workload-name"])
 def test_a_label_that_kueue_allows_to_change_only_while_a_jobset_is_suspended(old: dict[str, str], key: str) -> None:
-    new = {**old, f"kueue.x-k8s.io/{key}": "1"}
-    before, after = (
-        {file: data.replace(b"annotations", b"labels") for file, data in annotated("train", labels).items()}
-        for labels in (old, new)
+    label = f"kueue.x-k8s.io/{key}"
+    new, other = {**old, label: "1"}, {**old, label: "2"}
+    is_priority = key == "priority-class"
+    for one, two in ((old, new), (new, other), (new, old)):
+        is_removed = is_priority and two == old and label not in old
+        never = "Kueue never allows a priority class to be removed"
+        allowed = "Kueue allows this change only if it leaves the JobSet suspended"
+        running, resumed, paused, suspended = (
+            compare(labelled(one, suspended=was), labelled(two, suspended=now)).jobs[0]
+            for was, now in ((False, False), (True, False), (False, True), (True, True))
+        )
+        if is_priority and one == new:  # its value may always change
+            expected = (never,) if is_removed else ()
+            assert all(tuple(each.message for each in job.refusals) == expected for job in (running, suspended))
+            continue
+        assert [each.message for each in resumed.refusals] == [allowed]
+        if QUEUED.items() <= one.items() or (key == "queue-name" and one == new):
+            assert running.cluster[1:] == (f"{allowed}: if it is running, the sync is refused.",)
+        else:
+            assert [each.message for each in running.refusals] == [allowed], "Kueue has not suspended it"
+            assert running.annotation == 'trainc.dev/run: "2"'
+        assert suspended.effect.value == "updated", "of which no pod exists"
+        assert "Kueue" not in " ".join(suspended.cluster)
+        if key != "max-exec-time-seconds":
+            assert "Kueue" not in " ".join(paused.cluster), "the sync suspends it"
+
+
+def test_the_advice_names_no_run_by_which_a_job_gets_the_name_of_another() -> None:
+    others = {**jobset("train-2", {}), **jobset("train-3", {}), **jobset("train-5", {})}
+    before = {**jobset("train", {}), **others}
+    after = {**jobset("train", {"image": "x:2"}), **others}
+    assert compare(before, after).jobs[0].annotation == 'trainc.dev/run: "4"'
+    del after["out/prod/a/train-2/jobset-train-2.yaml"]
+    assert compare(before, after).jobs[0].annotation == 'trainc.dev/run: "4"', "which the sync deletes"
+    hashed = {"prod": read_settings({"environments": {"prod": {"naming": {"mode": "content"}}}}, "prod")}
+    named = (
+        {file: data.replace(b'"train"', b'"train-7-12345678"') for file, data in files.items()}
+        for files in (labelled({}), labelled({"kueue.x-k8s.io/priority-class": "high"}))
     )
-    allowed = "Kueue allows this change only while the JobSet is suspended: if it is running, the sync is refused."
-    never = "Kueue never allows to remove label kueue.x-k8s.io/priority-class: the sync is refused."
-    for one, other, removed in ((before, after, False), (after, before, True)):
-        (job,) = compare(one, other).jobs
-        assert job.cluster[1:] == (never if removed and key == "priority-class" else allowed,)
-    other = {file: data.replace(b'"1"', b'"2"') for file, data in after.items()}
-    assert compare(after, other).jobs[0].cluster[1:] == (() if key == "priority-class" else (allowed,))
-    paused = {file: data.replace(b'"repl', b'"suspend": true, "repl') for file, data in before.items()}
-    assert "suspended: the sync, which resumes it, is refused" in compare(paused, after).jobs[0].cluster[1]
+    assert compare(*named, hashed).jobs[0].annotation == 'trainc.dev/run: "8"'
 
 
 @pytest.mark.parametrize("options", ["Prune=false", "Delete=false", "keep"])

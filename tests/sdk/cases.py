@@ -786,6 +786,17 @@ def test_a_change_that_a_cluster_refuses_starts_another_run(client: GitTrainerCl
         GitTrainerClient(namespace="team-a", base="nowhere").train(name="mnist", trainer=CustomTrainer(train_mnist))
 
 
+def test_another_run_gets_no_name_of_another_job(client: GitTrainerClient, root: Path) -> None:
+    subprocess.run(["git", "init", "-q"], check=True)
+    for name in ("mnist", "mnist-2"):
+        client.train(name=name, trainer=CONTAINER)
+    render(root)
+    commit(root)
+    client.train(name="mnist", trainer=CustomTrainerContainer(IMAGE, num_nodes=3))
+    found = document(root / "jobs" / "team-a" / "mnist.yaml")
+    assert found["metadata"]["annotations"] == {"trainc.dev/run": "3"}
+
+
 def render(root: Path) -> None:
     from click.testing import CliRunner
 

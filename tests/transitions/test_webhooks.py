@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from oracle import goldens
 from oracle.admission import request
-from trainc.admission.update import jobset_changes, refused_changes, trainjob_changes
+from trainc.admission.update import jobset_changes, kueue_changes, refused_changes, trainjob_changes
 from trainc.basics.jsonvalues import Json, JsonObject, dotted, get
 
 WEBHOOKS = {"JobSet": (jobset_changes, "jobset-webhook"), "TrainJob": (trainjob_changes, "webhook")}
@@ -33,6 +35,32 @@ def test_updates_reach_the_webhooks() -> None:
 
 def _stored(data: JsonObject) -> JsonObject:
     return request({"new": data}).stored
+
+
+LABEL = "metadata.labels[kueue.x-k8s.io/{}]: Invalid value: {}".format
+FIXED = "field is immutable"
+CLASS = "WorkloadPriorityClass cannot be {} a{} workload".format
+
+
+@pytest.mark.parametrize("key", ["queue-name", "prebuilt-workload-name", "max-exec-time-seconds", "priority-class"])
+def test_changed_labels_of_kueue(key: str) -> None:
+    """What Kueue v0.17.0 pkg/controller/jobframework/validation.go says about each label."""
+    is_priority, is_time = key == "priority-class", key == "max-exec-time-seconds"
+    for old, new in product((None, "", "a", "b"), repeat=2):
+        for was, now in product((False, True), repeat=2):
+            before, after = ({"kueue.x-k8s.io/" + key: value} if value is not None else {} for value in (old, new))
+            first, second = ({**jobset(), "metadata": {"labels": labels}} for labels in (before, after))
+            first, second = suspended(first) if was else first, suspended(second) if now else second
+            found = [change.upstream for change in kueue_changes(second, first, waits=False)]
+            in_queue = [change.upstream for change in kueue_changes(second, first, waits=True)]
+            removed = is_priority and bool(old) and not new
+            expected = [LABEL(key, '""') + ": " + CLASS("removed from", "")] if removed else []
+            assert in_queue == expected
+            is_allowed = (now and (was or not is_time)) or (is_priority and old) or (old or "") == (new or "")
+            if not is_allowed:
+                text = CLASS("added to", " non-suspended") if is_priority else FIXED
+                expected = [LABEL(key, f'"{new or ""}"') + ": " + text]
+            assert found == expected
 
 
 def jobset(**pod: Json) -> JsonObject:

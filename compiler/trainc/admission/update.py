@@ -1,9 +1,10 @@
-"""Validates updates as the webhooks of JobSet and Trainer do.
+"""Validates updates as the webhooks of JobSet, Trainer and Kueue do.
 
 Sources: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go ValidateUpdate, with every feature gate at its default (off);
 Trainer v2.3.0 pkg/webhooks/trainjob_webhook.go (the defaulter) and pkg/runtime/framework/plugins/jobset
 checkRuntimePatchesImmutability. Trainer's webhooks for runtimes compare nothing with the old object. JobSet's defaults
 are set on create only, so whole objects are compared.
+Kueue v0.17.0 pkg/controller/jobframework/validation.go ValidateJobOnUpdate, with every alpha feature off.
 For other kinds: Kubernetes v1.34 pkg/apis/core, batch and rbac, validation of updates.
 """
 
@@ -17,9 +18,10 @@ from trainc.admission.native import without_dropped_sources
 from trainc.basics.differences import same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects, put
 from trainc.findings.redaction import masked_value
-from trainc.kube.fielderror import forbidden, go_value
+from trainc.kube.fielderror import forbidden, go_value, invalid
 from trainc.kube.gotypes import JOB_SET, TRAIN_JOB, decode, typed
 from trainc.kube.quantity import from_json
+from trainc.upstream import KUEUE_LABELS, MAX_TIME_LABEL, PRIORITY_LABEL, QUEUE_LABEL
 
 IMMUTABLE = "field is immutable"
 FROZEN = "field is immutable when `immutable` is set"
@@ -64,6 +66,43 @@ def jobset_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange
             shown = typed(shown, "v1alpha2.ReplicatedJob") if isinstance(shown, list) else shown
             text = f"{dotted(path)}: Invalid value: {go_value(shown, struct=True)}: {IMMUTABLE}"
             yield ForbiddenChange(path, value, was, IMMUTABLE, text)
+
+
+IF_SUSPENDED = "Kueue allows this change only if it leaves the JobSet suspended"
+_KEEPS_PRIORITY = "Kueue never allows a priority class to be removed"
+_ADDED = "WorkloadPriorityClass cannot be added to a non-suspended workload"
+_REMOVED = "WorkloadPriorityClass cannot be removed from a workload"
+
+
+def may_wait(jobset: JsonObject) -> bool:
+    """Return whether Kueue may have suspended a JobSet, which waits in its queue."""
+    return get(jobset, "spec", "suspend") is not True and bool(_label(jobset, QUEUE_LABEL))
+
+
+def kueue_changes(new: JsonObject, old: JsonObject, *, waits: bool) -> Iterator[ForbiddenChange]:
+    """Yield the changed labels of a JobSet that Kueue refuses to change; ``waits``: while the JobSet waits in a queue.
+
+    A sync leaves spec.suspend as Kueue has set it, unless it sets or removes the field. Left out is a queue that is
+    removed in a namespace with a default queue.
+    """
+    suspended = waits or get(new, "spec", "suspend") is True
+    before = waits or get(old, "spec", "suspend") is True
+    for label in KUEUE_LABELS:
+        path = ("metadata", "labels", label)
+        value, was = _label(new, label), _label(old, label)
+        is_removed = label == PRIORITY_LABEL and not value
+        is_allowed = suspended and (before or label != MAX_TIME_LABEL)
+        if value == was or (not is_removed and (is_allowed or (label == PRIORITY_LABEL and was))):
+            continue
+        message = _KEEPS_PRIORITY if is_removed else IF_SUSPENDED
+        text = _REMOVED if is_removed else _ADDED if label == PRIORITY_LABEL else IMMUTABLE
+        upstream = invalid(f"metadata.labels[{label}]", value, text)
+        yield ForbiddenChange(path, get(new, *path), get(old, *path), message, upstream)
+
+
+def _label(jobset: JsonObject, name: str) -> str:
+    value = get(jobset, "metadata", "labels", name)
+    return value if isinstance(value, str) else ""
 
 
 _CLAIM = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"

@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from trainc.admission.update import IF_SUSPENDED
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
 from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
@@ -18,7 +19,7 @@ from trainc.gitops.argocd import Tree as Environment
 from trainc.gitops.flux import kustomization_name
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
-from trainc.upstream import KUEUE_LABELS, PRIORITY_LABEL, RUN
+from trainc.upstream import RUN
 
 FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
@@ -308,23 +309,6 @@ def _changed_options(change: ObjectChange) -> tuple[frozenset[str], frozenset[st
     return before - after, after - before
 
 
-def _of_kueue(job: JobChange, change: ObjectChange) -> Iterator[str]:
-    """Yield a sentence if Kueue's webhook may refuse a change of a JobSet's labels.
-
-    Source: Kueue v0.17.0 pkg/controller/jobframework/validation.go ValidateJobOnUpdate.
-    """
-    before, after = (as_object(side["labels"]) for side in _changed_metadata(change))
-    labels = {label for label in KUEUE_LABELS if label in before or label in after}
-    if change.kind != "JobSet" or not labels:
-        return
-    if PRIORITY_LABEL in before and PRIORITY_LABEL not in after:
-        yield f"Kueue never allows to remove label {PRIORITY_LABEL}: the sync is refused."
-    elif any(each.what == "suspended" and each.new != "yes" for each in job.properties):
-        yield "Kueue allows this change only while the JobSet is suspended: the sync, which resumes it, is refused."
-    elif labels != {PRIORITY_LABEL} or PRIORITY_LABEL not in before:  # its value may always change
-        yield "Kueue allows this change only while the JobSet is suspended: if it is running, the sync is refused."
-
-
 def _rerun(job: JobChange, settings: Settings) -> Iterator[str]:
     yield f"{_removed(job, settings)} {job.name} is created{_start(job)}."
     if not _keeps_jobset(job):
@@ -380,8 +364,8 @@ _PROTECTION: Final = ("is no longer protected from deletion: it loses", "is now 
 def _of_objects(job: JobChange) -> Iterator[str]:
     """Yield sentences about the queue, Jobs that get another name, and ConfigMaps and claims."""
     is_updated = job.effect is Effect.UPDATED
-    for change in job.objects if is_updated else ():
-        yield from _of_kueue(job, change)
+    if is_updated and job.only_waiting:
+        yield f"{IF_SUSPENDED}: if it is running, the sync is refused."
     for change in job.objects:
         for options, text in zip(_changed_options(change), _PROTECTION, strict=True):
             if found := sorted(option.rpartition(" ")[2] for option in options & _SAFEGUARDS):

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.admission.base_revision import as_stored
-from trainc.admission.update import refused_changes
+from trainc.admission.update import kueue_changes, refused_changes
 from trainc.basics.differences import Change, changes, key_of, keys_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
@@ -45,6 +45,7 @@ from trainc.findings import Finding, Severity
 from trainc.findings.redaction import LEAST, MASK, masked_at, masking
 from trainc.findings.secrets import hidden
 from trainc.gitops.keys import operator_secret
+from trainc.gitops.naming import MODE, next_run
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
@@ -115,12 +116,13 @@ def compare(
     beside = {each: application(each, settings_of[each]) for each in unshown}
     jobs = _with_renamed(_with_held(jobs, beside, old, new), old, new)
     given_up = _given_up(jobs, settings_of)
+    names = {(each.namespace, each.job) for each in (*old, *new)}
     for index, job in enumerate(jobs):
         of_removed = settings_of[job.renamed_from or job.directory]
         cluster = sentences(job, settings_of[job.directory], of_removed, settings.get(job.directory.environment))
         if (job.application, job.directory.namespace, job.name) in given_up:
             cluster = (TAKEN, *cluster)
-        jobs[index] = replace(job, cluster=cluster, annotation=_next_run(job))
+        jobs[index] = replace(job, cluster=cluster, annotation=_next_run(job, settings_of[job.directory], names))
     unchanged = len(demands) - len(jobs) - sum(job.renamed_from is not None for job in jobs)
     there = dict.fromkeys(after, Kind.FILE) if there is None else there
     others = tuple(foreign(there, ours, exceptions, folder_of=folder_of))
@@ -232,6 +234,7 @@ def _compare_directory(
         replicated_jobs=replicated_jobs(new.data) if new is not None else (),
         had_ttl=old is not None and get(old.data, *_TTL) is not None,
         ignored=tuple(ignored),
+        only_waiting=old is not None and new is not None and any(kueue_changes(new.data, old.data, waits=False)),
     )
     return job, findings
 
@@ -280,12 +283,18 @@ def _effect(objects: Iterable[ObjectChange], before: Files, after: Files) -> Eff
     return Effect.COMMENTS if effects == {Effect.COMMENTS} else Effect.UPDATED
 
 
-def _next_run(job: JobChange) -> str | None:
-    """Return the annotation with the next run number, which makes a refused change possible."""
-    if job.effect is not Effect.REFUSED or job.directory.job == FOLDER:
+def _next_run(job: JobChange, settings: Settings, names: Collection[tuple[str, str]]) -> str | None:
+    """Return the annotation with the next run number, which makes a refused change possible.
+
+    ``names`` are those of all jobs, by namespace.
+    """
+    _, namespace, title = job.directory
+    if job.effect is not Effect.REFUSED or title == FOLDER:
         return None
-    number = _RUN.fullmatch(job.old_name.removeprefix(job.directory.job))
-    return f'{RUN}: "{int(number[1]) + 1 if number else 2}"'
+    name = job.old_name.rpartition("-")[0] if settings.naming.mode == MODE else job.old_name
+    number = _RUN.fullmatch(name.removeprefix(title))
+    run = next_run(title, int(number[1]) if number else 1, lambda other: (namespace, other) in names)
+    return f'{RUN}: "{run}"'
 
 
 def _compare_objects(

@@ -25,7 +25,18 @@ from trainc.inputs.source import Source
 from trainc.pipeline.context import Keep
 from trainc.pipeline.jobresults import DocumentId, document_id
 from trainc.project.environments import JOBS, Outcome, compile_for, parse_config, read_crds, read_others
-from trainc.project.fixing import EditError, Files, Fixed, Result, check_editable, diff_text, fix_all, write_sources
+from trainc.project.fixing import (
+    EditError,
+    Files,
+    Fixed,
+    Refused,
+    Result,
+    check_editable,
+    diff_text,
+    fix_all,
+    fixes,
+    write_sources,
+)
 from trainc.project.read import (
     CONFIG,
     LOCK,
@@ -177,15 +188,28 @@ _DONE = {
 
 def _line(fixed: Fixed, environments: Sequence[str]) -> str:
     """Return the line of a fix; ``environments`` are those of its document, all of which have a new run number."""
-    finding, document, fix = fixed
+    _, _, fix = fixed
     is_item = bool(fix.path) and isinstance(fix.path[-1], int)
     name = dotted(fix.path[-2:] if is_item else fix.path[-1:])
     text = _DONE[fix.action].format(name=one_line(name), value=one_line(fix.value or ""))
-    path = finding.path
     if fix.action is Action.SET_RUN:
-        path = ("metadata",)
         text += f" in environments {', '.join(environments)}" * (len(environments) > 1)
-    return f"{position(document, path)}: fixed[{finding.code}]: {text}"
+    return _at(fixed, f"fixed[{fixed.finding.code}]: {text}")
+
+
+def _line_of_refused(refused: Refused) -> str:
+    finding, _, fix = refused.fixed
+    reason = "needs an edit by hand"
+    if refused.error is not None:
+        what = f"run number {fix.value}" if fix.action is Action.SET_RUN else "the fix"
+        reason = f"{what} would cause {refused.error.code}: {one_line(refused.error.message)}"
+    return _at(refused.fixed, f"not fixed[{finding.code}]: {reason}")
+
+
+def _at(fixed: Fixed, text: str) -> str:
+    """Return a text after the position of a fix: that of its finding, or the TrainJob that gets a run number."""
+    finding, document, fix = fixed
+    return f"{position(document, ('metadata',) if fix.action is Action.SET_RUN else finding.path)}: {text}"
 
 
 def _show(reporter: Reporter, result: Result, protected: Mapping[str, str]) -> None:
@@ -196,9 +220,9 @@ def _show(reporter: Reporter, result: Result, protected: Mapping[str, str]) -> N
             environments[document_id(job.document)].append(name)
     for each in result.fixed:
         reporter.remark(_line(each, environments[document_id(each.document)]))
-    for finding in result.refused:
-        reporter.remark(f"{position(finding.document, finding.path)}: not fixed[{finding.code}]: needs an edit by hand")
-    fixable = {each.file for each in result.outcome.findings if fix_of(each) is not None}
+    for refused in result.refused:
+        reporter.remark(_line_of_refused(refused))
+    fixable = {each.document.source.name for each in fixes(result.outcome)}
     for name in sorted(fixable & protected.keys()):
         reporter.remark(f"{name}: not edited: {protected[name]}")
 

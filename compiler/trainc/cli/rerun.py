@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -25,8 +25,8 @@ from trainc.findings import Finding, Severity, has_errors, suggest
 from trainc.findings.display import counted
 from trainc.findings.fixes import Action, Fix
 from trainc.findings.text import position
-from trainc.gitops.base import RUN_NUMBER
-from trainc.gitops.naming import MODE
+from trainc.gitops.base import RUN_NUMBER, run_of
+from trainc.gitops.naming import MODE, free_runs
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.context import Keep
 from trainc.pipeline.jobresults import document_id
@@ -74,15 +74,19 @@ def command(*, diff: bool, root: Path, jobs: tuple[str, ...]) -> int:
     """
     config, findings = load_config(root)
     inputs = read_tree(root, JOBS)
+    known = list(_targets(inputs.sources))
     try:
-        targets = _select(root, jobs, list(_targets(inputs.sources)))
+        targets = _select(root, jobs, known)
     except click.BadParameter:
         unread = (*inputs.findings, *chain.from_iterable(load(source)[1] for source in inputs.sources))
         if has_errors(unread):  # the job may be in a file that cannot be read
             return Reporter(aside=True).report([each for each in unread if each.severity is Severity.ERROR])
         raise
     old = {source.name: source for source in inputs.sources}
-    new = _raised(old, targets)
+    settings = [config.options(name).settings for name in config.environments]
+    following = free_runs((target.document for target in known), settings)
+    runs = {target.title: _next(target, following) for target in targets}
+    new = _raised(old, targets, runs)
     errors = _errors(Inputs(tuple(new.values()), inputs.findings), root, config, findings, targets)
     if has_errors(errors):
         status = Reporter(aside=True).report(errors)
@@ -93,9 +97,10 @@ def command(*, diff: bool, root: Path, jobs: tuple[str, ...]) -> int:
         return CLEAN
     write_sources(root, old, new)
     for target in targets:
-        run, name = _next(target), target.title.partition("/")[2]
+        run, name = runs[target.title], _name(target)
         suffix = "-HASH" if _has_hash(config) else ""
-        line = f"{target.title}: run {run} (was {run - 1}): its objects are called {name}-{run}{suffix}"
+        was = run_of(target.document)
+        line = f"{target.title}: run {run} (was {was}): its objects are called {name}-{run}{suffix}"
         echo_line(line)
     Reporter().remark(AFTER)
     return CLEAN
@@ -150,23 +155,21 @@ def _name(target: Target) -> str:
     return target.title.partition("/")[2]
 
 
-def _next(target: Target) -> int:
+def _next(target: Target, following: Callable[[Document], int]) -> int:
     """Return the next run number of a job. Raises BadParameter for an invalid one."""
     value = get(target.document.data, *RUN_PATH)
-    if value is None:
-        return 2
-    if not isinstance(value, str) or not RUN_NUMBER.fullmatch(value):
+    if value is not None and not (isinstance(value, str) and RUN_NUMBER.fullmatch(value)):
         where = position(target.document, RUN_PATH)
         hint = f"write {RUN}: followed by a positive integer in quotes"
         raise WrongValue(f"{where}: {value!r} is not a valid run number.", hint, ARGUMENT)
-    return int(value) + 1
+    return following(target.document)
 
 
-def _raised(files: Files, targets: Iterable[Target]) -> dict[str, Source]:
-    """Return the files with the next run number of each target. Raises EditError if one cannot be edited."""
+def _raised(files: Files, targets: Iterable[Target], runs: Mapping[str, int]) -> dict[str, Source]:
+    """Return the files with the new run number of each target. Raises EditError if one cannot be edited."""
     edits: dict[str, dict[Edit, str]] = {}
     for target in targets:
-        edit = Edit(target.document.index, Fix(Action.SET_RUN, RUN_PATH, str(_next(target))))
+        edit = Edit(target.document.index, Fix(Action.SET_RUN, RUN_PATH, str(runs[target.title])))
         edits.setdefault(target.document.source.name, {})[edit] = target.title
     new = dict(files)
     for name, titles in edits.items():

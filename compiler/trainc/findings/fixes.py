@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Path, get
 from trainc.basics.regex import lazy
@@ -79,6 +80,11 @@ def new_run(finding: Finding) -> Fix | None:
     """Return the new run number of a TrainJob whose objects have an immutable change; its path is in the TrainJob."""
     found = _NEW_RUN.search(finding.hint or "") if finding.code in NEW_RUN else None
     return None if found is None else Fix(Action.SET_RUN, RUN_PATH, found[1])
+
+
+def with_new_run(finding: Finding, run: int) -> Finding:
+    """Return a finding whose hint has a new run number with another number."""
+    return replace(finding, hint=_NEW_RUN.sub(f'add {RUN}: "{run}"', finding.hint or ""))
 
 
 def is_fixable(finding: Finding) -> bool:

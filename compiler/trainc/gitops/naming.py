@@ -9,8 +9,10 @@ that git shows a change as a change of one file.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from hashlib import sha256
+from itertools import count
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -22,6 +24,7 @@ from trainc.findings import Finding, Related, report, suggest
 from trainc.gitops.base import RUN_NUMBER, Pass, jobset_of, labels_without_effect, option_path, run_of
 from trainc.gitops.immutable_configmaps import read_by_pods
 from trainc.inputs.options import Options
+from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
 from trainc.plugins.model import Model, Objects, Origin
 from trainc.upstream import JOBSET_API, RUN, TRAINC
@@ -42,6 +45,28 @@ def numbered(model: Model) -> Model:
     """Return the model with the run number in its name. Faithful output ignores the annotation."""
     run = 1 if model.options.faithful else run_of(model.job)
     return model if run == 1 else replace(model, name=f"{model.title}-{run}")
+
+
+def next_run(job: str, run: int, is_taken: Callable[[str], bool]) -> int:
+    """Return the next run number of a job by which its objects do not get the name of another job."""
+    return next(number for number in count(run + 1) if not is_taken(f"{job}-{number}"))
+
+
+def free_runs(jobs: Iterable[Document], environments: Iterable[Settings]) -> Callable[[Document], int]:
+    """Return a function that returns the next run number of a TrainJob; ``jobs`` have names that are taken."""
+    mappings = [settings.namespaces for settings in environments]
+
+    def names(job: Document) -> tuple[str, frozenset[str]]:
+        home, name = (str(get(job.data, "metadata", key)) for key in ("namespace", "name"))
+        return name, frozenset(mapping.get(home, home) for mapping in mappings)
+
+    taken = {(namespace, name) for name, namespaces in map(names, jobs) for namespace in namespaces}
+
+    @cache  # a job may have many findings
+    def following(title: str, namespaces: frozenset[str], run: int) -> int:
+        return next_run(title, run, lambda name: any((namespace, name) in taken for namespace in namespaces))
+
+    return lambda job: following(*names(job), run_of(job))
 
 
 def new_run_hint(job: Document) -> str:

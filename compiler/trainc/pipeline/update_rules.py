@@ -16,7 +16,14 @@ from msgspec.structs import replace
 
 from trainc.admission.base_revision import Base, as_stored, broken, identify, standard
 from trainc.admission.rules import BrokenRule, failures
-from trainc.admission.update import jobset_changes, refused_changes, rewritten, trainjob_changes
+from trainc.admission.update import (
+    jobset_changes,
+    kueue_changes,
+    may_wait,
+    refused_changes,
+    rewritten,
+    trainjob_changes,
+)
 from trainc.basics.differences import Change, LostValues, changes, contains, counterpart, same, undone
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get
 from trainc.basics.memo import Remembered, last
@@ -334,16 +341,20 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def jobset_refusals(resource: Resource, new: JsonObject, old: JsonObject) -> list[Refusal]:
-    """Return the changes of a JobSet that the CRD's rules, and then the webhook, refuse, each change once.
+    """Return the changes of a JobSet that the CRD's rules, and then the webhooks, refuse, each change once.
 
     Both are JobSets as a cluster stores them. Raises GoDecodeError for other data.
     """
     refusals = list(_by_rules(resource, new, old, "jobset-crd"))
     reported = {change.name for refusal in refusals for change in refusal.changes}
-    for changed in jobset_changes(new, old):
+    of_webhooks = (
+        *(("jobset-webhook", changed) for changed in jobset_changes(new, old)),
+        *(("", changed) for changed in kueue_changes(new, old, waits=may_wait(old))),  # not in all clusters
+    )
+    for stage, changed in of_webhooks:
         others = changes(changed.new, changed.old, changed.path)
         if found := tuple(change for change in others if change.name not in reported):
-            refusals.append(Refusal(WEBHOOK, "jobset-webhook", changed.message, changed.upstream, found))
+            refusals.append(Refusal(WEBHOOK, stage, changed.message, changed.upstream, found))
     return refusals
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from trainc.admission.base_revision import documents_of
 from trainc.admission.companions import read_definitions
-from trainc.documents.classify import RUNTIMES
+from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, Silenced, has_errors, report, sort_key
+from trainc.findings.fixes import new_run, with_new_run
 from trainc.findings.settling import JobFindings, ReportRules, collapse
 from trainc.gitops.environment import (
     jobs_without_environment,
@@ -22,6 +24,7 @@ from trainc.gitops.environment import (
     written_twice,
 )
 from trainc.gitops.images import lock_notes
+from trainc.gitops.naming import free_runs
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.source import Document, Source
@@ -166,6 +169,7 @@ def compile_for(
         judge = standard.revision if standard is not None else None
         options = config.options(name, crds.sources, base, judge)
         builds[name] = options, run(loaded, options, keep, cache.executor(name, execute))
+    builds = _with_free_runs(builds, config, base)
     made = [build for _, build in builds.values()]
     if set(config.environments) == set(builds):
         found += rules.settle(_of_the_whole(tuple(builds.values()), partly=partly is not None))
@@ -196,6 +200,31 @@ def compile_for(
         silenced=tuple(silenced.values()),
         rules=rules,
     )
+
+
+def _with_free_runs(
+    builds: dict[str, tuple[Options, Build]], config: Config, base: Revision | None
+) -> dict[str, tuple[Options, Build]]:
+    """Return builds whose hints have a run number by which no job gets the name of another, of the base revision, too.
+
+    A run number counts in all environments.
+    """
+    jobs = [job for _, build in builds.values() for job in build.jobs]
+    if base is None or not any(new_run(finding) for job in jobs for finding in job.findings):
+        return builds
+    known = [document for document in documents_of(base)[0] if document.data["kind"] == TRAINJOB]
+    known += (job.document for job in jobs)
+    known += (document for _, build in builds.values() for document in build.excluded)
+    following = free_runs(known, (config.options(name).settings for name in config.environments))
+
+    def hinted(job: Job) -> Job:
+        found = (with_new_run(one, following(job.document)) if new_run(one) else one for one in job.findings)
+        return replace(job, findings=tuple(found))
+
+    return {
+        name: (options, replace(build, jobs=tuple(map(hinted, build.jobs))))
+        for name, (options, build) in builds.items()
+    }
 
 
 def check_file(

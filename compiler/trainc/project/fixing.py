@@ -9,9 +9,10 @@ from __future__ import annotations
 import difflib
 import errno
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import Match
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -51,15 +52,22 @@ class Fixed(NamedTuple):
     fix: Fix
 
 
+class Refused(NamedTuple):
+    """A fix that was taken back, with the error that it caused, if any, or that has no token that can be edited."""
+
+    fixed: Fixed
+    error: Finding | None
+
+
 class Result(msgspec.Struct, frozen=True):
     """The edited sources by name, the fixes, and the outcome of the last compilation.
 
-    ``refused`` are findings whose fix was taken back, or has no token that can be edited.
+    ``refused`` are the fixes of findings that remain.
     """
 
     files: Files
     fixed: tuple[Fixed, ...]
-    refused: tuple[Finding, ...]
+    refused: tuple[Refused, ...]
     outcome: Outcome
 
 
@@ -71,29 +79,28 @@ def fix_all(files: Files, compiled: Compile, is_wanted: Callable[[Finding, Fix],
     """Apply the wanted fixes of the findings in some files, again until there are no more."""
     outcome = compiled(files)
     fixed: list[Fixed] = []
-    taken_back: dict[Key, Fixed] = {}
+    refused: dict[Key, Refused] = {}
     wanted: dict[Key, Fixed] = {}
     for _ in range(ROUNDS):
-        wanted = {key: each for key, each in _wanted(outcome, files, is_wanted).items() if key not in taken_back}
+        wanted = {key: each for key, each in _wanted(outcome, files, is_wanted).items() if key not in refused}
         if any(edit.fix.safe for _, edit in wanted):  # what they correct may say more about the rest
             wanted = {key: each for key, each in wanted.items() if key[1].fix.safe}
         if not wanted:
             break
         trial, applied = _apply(files, wanted)
         if not applied:
-            taken_back |= wanted
+            refused |= {key: Refused(each, None) for key, each in wanted.items()}
             continue
         after = compiled(trial)
-        worse = {key: wanted[key] for key in _worse(applied, wanted, outcome, after)}
-        taken_back |= worse
+        worse = {key: Refused(wanted[key], error) for key, error in _worse(applied, wanted, outcome, after)}
+        refused |= worse
         if not worse:
             files, outcome = trial, after
             fixed += (wanted[key] for key in applied)
     fixed.sort(key=lambda each: sort_key(each.finding))
-    remaining = {(each.file, each.code, each.message) for each in outcome.findings}
-    refused = (each.finding for each in taken_back.values())
-    refused = (each for each in refused if (each.file, each.code, each.message) in remaining)
-    return Result(files, tuple(fixed), tuple(refused), outcome)
+    remaining = _remaining(outcome)
+    kept = (each for each in refused.values() if _identity(*each.fixed[:2]) in remaining)
+    return Result(files, tuple(fixed), tuple(kept), outcome)
 
 
 def _apply(files: Files, keys: Iterable[Key]) -> tuple[Files, list[Key]]:
@@ -111,7 +118,7 @@ def _apply(files: Files, keys: Iterable[Key]) -> tuple[Files, list[Key]]:
 def _wanted(outcome: Outcome, files: Files, is_wanted: Callable[[Finding, Fix], bool]) -> dict[Key, Fixed]:
     """Return the wanted fixes by their edits, each edit once."""
     found: dict[Key, Fixed] = {}
-    for each in _fixes(outcome):
+    for each in fixes(outcome):
         finding, document, fix = each
         source = files.get(document.source.name)
         if source is not None and source.text == document.source.text and is_wanted(finding, fix):
@@ -120,17 +127,22 @@ def _wanted(outcome: Outcome, files: Files, is_wanted: Callable[[Finding, Fix], 
     return found
 
 
-def _fixes(outcome: Outcome) -> Iterator[Fixed]:
+def fixes(outcome: Outcome) -> Iterator[Fixed]:
     """Yield each finding that has a fix, with the document to edit."""
     for finding in outcome.findings:
         if (fix := fix_of(finding)) is not None:
             yield Fixed(finding, finding.document, fix)
     reported = {(finding.code, finding.file, finding.path) for finding in outcome.findings}
-    for job in (job for jobs in outcome.jobs.values() for job in jobs):
-        for finding in job.findings:
-            fix = new_run(finding)
-            if fix is not None and (finding.code, finding.file, finding.path) in reported:
-                yield Fixed(finding, job.document, fix)
+    for finding, document in _of_jobs(outcome):
+        fix = new_run(finding)
+        if fix is not None and (finding.code, finding.file, finding.path) in reported:
+            yield Fixed(finding, document, fix)
+
+
+def _of_jobs(outcome: Outcome) -> Iterator[tuple[Finding, Document]]:
+    """Yield the findings of each TrainJob, with the TrainJob."""
+    for jobs in outcome.jobs.values():
+        yield from ((finding, job.document) for job in jobs for finding in job.findings)
 
 
 def read_documents(source: Source) -> tuple[tuple[Document, ...], int]:
@@ -142,34 +154,59 @@ def read_documents(source: Source) -> tuple[tuple[Document, ...], int]:
     return documents, len(findings)
 
 
-def _worse(applied: Iterable[Key], wanted: Mapping[Key, Fixed], before: Outcome, after: Outcome) -> Iterator[Key]:
+_Identity = tuple[DocumentId, DocumentId, str, str, FieldPath]
+
+
+def _identity(finding: Finding, document: Document, path: FieldPath | None = None) -> _Identity:
+    """Return what two runs have in common of a finding, with the document to edit; ``path`` is where it is now."""
+    place = finding.path if path is None else path
+    return document_id(document), document_id(finding.document), finding.code, finding.message, place
+
+
+def _remaining(outcome: Outcome) -> frozenset[_Identity]:
+    of_documents = ((finding, finding.document) for finding in outcome.findings)
+    return frozenset(_identity(*each) for each in (*of_documents, *_of_jobs(outcome)))
+
+
+def _worse(
+    applied: Iterable[Key], wanted: Mapping[Key, Fixed], before: Outcome, after: Outcome
+) -> Iterator[tuple[Key, Finding | None]]:
     """Yield edits whose finding is still there, or that cause more errors at the edited field, or what contains it.
 
-    Errors below a renamed key do not count: the wrong name hid them.
+    Each has the first error that it causes. Errors below a renamed key do not count: the wrong name hid them.
     """
     old, new = _errors(before), _errors(after)
-    remaining = {(document_id(each.document), each.code, each.message, each.path) for each in after.findings}
+    remaining = _remaining(after)
     renamed: dict[DocumentId, dict[FieldPath, str]] = {}
     for name, edit in applied:
         if edit.fix.action is Action.RENAME:
             renamed.setdefault((name, edit.index), {})[edit.fix.path] = str(edit.fix.value)
     for name, edit in applied:
-        document, finding = (name, edit.index), wanted[name, edit].finding
-        path = moved(edit.fix.path, names := renamed.get(document, {}))
-        same = document_id(finding.document), finding.code, finding.message, moved(finding.path, names)
-        is_worse = _count(new, document, path) > _count(old, document, edit.fix.path)
-        if edit.mark is None and (same in remaining or is_worse):
-            yield name, edit
+        document, (finding, owner, _) = (name, edit.index), wanted[name, edit]
+        names = renamed.get(document, {})
+        was, now = _at(old, document, edit.fix.path), _at(new, document, moved(edit.fix.path, names))
+        is_left = _identity(finding, owner, moved(finding.path, names)) in remaining
+        if edit.mark is None and (is_left or sum(map(len, now)) > sum(map(len, was))):
+            known = {each.message for each in chain(*was)}
+            yield (name, edit), next((each for each in chain(*now) if each.message not in known), None)
 
 
-def _errors(outcome: Outcome) -> Counter[tuple[DocumentId, FieldPath]]:
-    errors = (each for each in outcome.findings if each.severity is Severity.ERROR)
-    return Counter((document_id(each.document), each.path) for each in errors)
+_Errors = Mapping[tuple[DocumentId, FieldPath], list[Finding]]
 
 
-def _count(errors: Mapping[tuple[DocumentId, FieldPath], int], document: DocumentId, path: FieldPath) -> int:
-    """Return the number of errors at a path, and at what contains it."""
-    return sum(errors.get((document, path[:end]), 0) for end in range(1, len(path) + 1))
+def _errors(outcome: Outcome) -> _Errors:
+    """Return the errors by each of their positions: that of a second job with the same name is in both."""
+    found = defaultdict[tuple[DocumentId, FieldPath], list[Finding]](list)
+    for each in outcome.findings:
+        if each.severity is Severity.ERROR:
+            for one in ((each.document, each.path), *((other.document, other.path) for other in each.related)):
+                found[document_id(one[0]), one[1]].append(each)
+    return found
+
+
+def _at(errors: _Errors, document: DocumentId, path: FieldPath) -> list[list[Finding]]:
+    """Return the errors at a path, and at what contains it, for each position."""
+    return [errors.get((document, path[:end]), []) for end in range(1, len(path) + 1)]
 
 
 # Files.

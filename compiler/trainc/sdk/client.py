@@ -33,13 +33,13 @@ from trainc.checks.functions import COMMAND, NAMES, SHELL, SYNTAX, TOO_LONG, rea
 from trainc.documents.emit import Block, emit
 from trainc.findings import Finding, Severity, suggest
 from trainc.findings.display import escape_text
+from trainc.findings.fixes import new_run
 from trainc.findings.text import render
 from trainc.gitops.base import run_of
 from trainc.inputs.options import Revision
-from trainc.inputs.source import Document, Source
+from trainc.inputs.source import Source
 from trainc.kube.names import is_dns1035_label, is_dns1123_label
 from trainc.kube.quantity import from_json
-from trainc.pipeline.update_rules import FIXED, WEBHOOK
 from trainc.project.environments import JOBS
 from trainc.project.read import find_own_root
 from trainc.sdk import functions
@@ -53,7 +53,6 @@ Trainer: TypeAlias = types.CustomTrainer | types.CustomTrainerContainer | types.
 _UNNAMED = "-"
 """The name of a TrainJob that nobody named, in place of the random one of the SDK."""
 
-_IMMUTABLE = frozenset((WEBHOOK, FIXED))
 _IN_FUNCTION = frozenset((SHELL, NAMES, SYNTAX, TOO_LONG))
 
 
@@ -139,8 +138,8 @@ class GitBackend(KubernetesBackend):
     def _compiled(self, file: str, data: JsonObject, existing: Stored | None) -> tuple[Source, tuple[Finding, ...]]:
         """Return the file of a TrainJob, its errors, and the warnings about it.
 
-        Unless an annotation sets the run number, that of the file or of the base revision is kept, and raised by one if
-        a cluster would refuse a change since then.
+        Unless an annotation sets the run number, that of the file or of the base revision is kept, or raised to the
+        next free one if a cluster would refuse a change since then.
         """
         fixed = get(data, *RUN_PATH) is not None
         data = data if fixed else _numbered(data, existing)
@@ -150,8 +149,9 @@ class GitBackend(KubernetesBackend):
         if not fixed and existing is None and base is not None:
             data = _numbered(data, self.repository.find(str(get(data, "metadata", "name")), base))
         source, findings = self._check(file, data, base)
-        if not fixed and any(finding.code in _IMMUTABLE for finding in filter(_is_error, findings)):
-            data = put(data, RUN_PATH, str(run_of(Document(source, data)) + 1))
+        runs = (new_run(finding) for finding in filter(_is_error, findings))
+        if not fixed and (run := next(filter(None, runs), None)) is not None:
+            data = put(data, run.path, run.value)
             source, findings = self._check(file, data, base)
         return source, findings
 
