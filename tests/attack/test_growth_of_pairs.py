@@ -175,3 +175,28 @@ def test_params_of_many_bindings(kind: str, tmp_path: Path, monkeypatch: pytest.
 
     warm_up()
     assert is_linear(seconds, 500)
+
+
+FIELDS = {
+    "shown": ("explain a/one", "metadata: {annotations: {FIELDS}}", ""),
+    "refused": ("validate --jobs=1", "metadata: {labels: {FIELDS}}", "TC108"),
+    "unknown": ("validate --jobs=1", "spec: {FIELDS}", "TC605"),
+}
+
+
+@pytest.mark.parametrize("kind", some(FIELDS, 1))
+def test_fields_of_many_patches(kind: str) -> None:
+    """Each patch could be tried on each field that explain shows, or that is wrong."""
+    command, patch, code = FIELDS[kind]
+
+    def seconds(size: int) -> float:
+        fields = (patch.replace("FIELDS", numbered(f"a{number}-NUMBER: a b", 30)) for number in range(size))
+        patches = ", ".join(f"{{target: {{kind: JobSet}}, patch: {{{each}}}}}" for each in fields)
+        config = f"environments: {{prod: {{patches: [{patches}]}}}}\n"
+        run = measure(Input({"trainc.yaml": config, "jobs/a/one.yaml": one()}, tuple(command.split())))
+        assert run.status == (1 if code else 0), run
+        assert not code or code in run.codes, run
+        return run.seconds
+
+    warm_up()
+    assert is_linear(seconds, 120)

@@ -289,3 +289,17 @@ def counterpart(value: Json, root: Json, path: Path) -> Path:
         else:
             break
     return tuple(out)
+
+
+def with_keys(root: Json, path: Path) -> tuple[Hashable, ...]:
+    """Return a path with what identifies list items across versions: their keys, or their values, or else indexes."""
+    found: list[Hashable] = []
+    for step in path:
+        root = get(root, step)
+        if isinstance(step, str) or isinstance(root, list):
+            found.append(step)
+        elif isinstance(root, dict):
+            found.append(key_of(root) or step)
+        else:
+            found.append(("", root))
+    return tuple(found)

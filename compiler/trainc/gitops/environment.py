@@ -87,8 +87,8 @@ def patches_without_target(by_environment: Iterable[tuple[Options, Iterable[Summ
     used: set[Path] = set()
     for options, summaries in by_environment:
         objs = tuple(summaries)
-        for patch in options.settings.patches if objs else ():
-            if (where := patch_position(options, patch, ("target",))) is None:
+        for number, patch in enumerate(options.settings.patches if objs else ()):
+            if (where := patch_position(options, number, "target")) is None:
                 continue
             if any(patch.matches(one.kind, one.namespace, one.plain) for one in objs):
                 used.add(where[1])

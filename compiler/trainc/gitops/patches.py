@@ -7,14 +7,15 @@ patch (RFC 7386), which replaces lists.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
 
 from trainc.admission.jobset import overlay
 from trainc.admission.native import faults_of
-from trainc.basics.differences import counterpart, is_set, same, varied_object
+from trainc.basics.differences import counterpart, is_set, same, varied_object, with_keys
 from trainc.basics.jsonvalues import (
     Json,
     JsonObject,
@@ -22,18 +23,17 @@ from trainc.basics.jsonvalues import (
     as_list,
     as_object,
     dotted,
-    existing,
     get,
     paths,
     without_nulls,
 )
+from trainc.basics.memo import Remembered, keeping
 from trainc.documents.classify import CLAIM_SPEC
 from trainc.findings import Finding, report
-from trainc.gitops.base import JOBSET, Pass, option_path
+from trainc.gitops.base import JOBSET, Pass, option_origin
 from trainc.gitops.namespaces import renamed_subject
 from trainc.gitops.naming import with_titles
 from trainc.inputs.options import Options
-from trainc.inputs.settings import Patch
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import JOB_SET_SPEC, VOLCANO_POD_GROUP_SPEC, GoDecodeError, decode, unknown_fields
 from trainc.kube.merge import MergeError, merge
@@ -80,13 +80,13 @@ def patched_companion(obj: Object, options: Options) -> Object:
     after = _patched(obj, options)
 
     def origins() -> Mapping[Path, Origin]:
-        unpatched, patches, found = obj.origins(), _patches_of(after, options), {}
+        unpatched, found = obj.origins(), {}
         other = _patched(replace(obj, data=varied_object(obj.data)), options).data
         for path in paths(after.data):
             old, new = get(obj.data, *path), get(after.data, *path)
             is_new = old != new and (old is None or not isinstance(new, dict | list))
             if is_new or is_set(other, after.data, path):
-                origin: Origin | None = _by_patch(options, patches, after.data, path)
+                origin: Origin | None = _by_patch(options, _target(after), after.data, path)
             else:
                 origin = nearest(unpatched, path)
             if origin is not None:
@@ -99,8 +99,8 @@ def patched_companion(obj: Object, options: Options) -> Object:
 def check(model: Model) -> Findings:
     """Refuse patches that no object accepts, at their position in trainc.yaml."""
     return tuple(
-        _finding(model.options, model.job, patch, path, message)
-        for patch in model.options.settings.patches
+        _finding(model.options, model.job, (number, "patch", *path), message)
+        for number, patch in enumerate(model.options.settings.patches)
         for path, message in _invalid_fields(patch.patch)
     )
 
@@ -136,19 +136,20 @@ def check_objects(model: Model, objects: Objects) -> Findings:
 
 def problems(options: Options, document: Document, obj: Object) -> Iterator[Finding]:
     """Yield findings on an object's patches, or on ``document`` if the text of trainc.yaml is not available."""
-    patches = _patches_of(obj, options)
-    if any(True for patch in patches for _ in _invalid_fields(patch.patch)):
+    patches = _patches_of(options, _target(obj))
+    if any(True for patch in patches.values() for _ in _invalid_fields(patch)):
         return  # check reports the patch itself
     data = obj.data
-    for patch in patches:
-        merged = _merged(data, patch.patch)  # again, since fields that a server drops of a JobSet have been removed
+    for number, patch in patches.items():
+        merged = _merged(data, patch)  # again, since fields that a server drops of a JobSet have been removed
         if isinstance(merged, str):
-            yield _finding(options, document, patch, (), f"{obj.kind} {obj.plain} cannot be patched: {merged}")
+            message = f"{obj.kind} {obj.plain} cannot be patched: {merged}"
+            yield _finding(options, document, (number, "patch"), message)
             return
         data = merged
     for path, message in _not_kept(data) if patches else ():
-        if patch_and_path := _furthest(patches, data, path):
-            yield _finding(options, document, *patch_and_path, f"{obj.kind} {obj.plain}: {message}")
+        if inside := _furthest(options, _target(obj), data, path):
+            yield _finding(options, document, inside, f"{obj.kind} {obj.plain}: {message}")
 
 
 def _not_kept(data: JsonObject) -> Iterator[tuple[Path, str]]:
@@ -185,32 +186,35 @@ def _not_in_go(data: Json, kind: str, path: Path) -> Iterator[tuple[Path, str]]:
         yield from ((at, f"unknown field {dotted(at)}") for at in unknown_fields(data, kind, path))
 
 
-def _patches_of(obj: Object, options: Options) -> list[Patch]:
-    """Return the patches for an object, by its name without run number and hash."""
-    namespace = str(get(obj.data, "metadata", "namespace") or "")
-    return [patch for patch in options.settings.patches if patch.matches(obj.kind, namespace, obj.plain)]
+Target = tuple[str, str, str]
+"""The kind, namespace and name of an object, without run number and hash, to which patches apply."""
 
 
-def _finding(options: Options, document: Document, patch: Patch, inside: Path, message: str) -> Finding:
-    where = patch_position(options, patch, ("patch", *inside)) or (document, ("metadata", "name"))
-    return report(CODE, *where, message)
+def _target(obj: Object) -> Target:
+    return obj.kind, str(get(obj.data, "metadata", "namespace") or ""), obj.plain
 
 
-def patch_position(options: Options, patch: Patch, inside: Path) -> tuple[Document, Path] | None:
-    """Return the position of a patch in trainc.yaml; None if its text is not available."""
-    document, path = options.config_document, option_path(options, "patches")
-    if document is None or path is None:
-        return None
-    index = next(index for index, each in enumerate(options.settings.patches) if each is patch)
-    return document, existing(document.data, (*path, index, *inside))
+def _patches_of(options: Options, target: Target) -> dict[int, JsonObject]:
+    """Return the patches of an object by their numbers in trainc.yaml."""
+    return {number: each.patch for number, each in enumerate(options.settings.patches) if each.matches(*target)}
+
+
+def _finding(options: Options, document: Document, inside: Path, message: str) -> Finding:
+    return report(CODE, *(patch_position(options, *inside) or (document, ("metadata", "name"))), message)
+
+
+def patch_position(options: Options, *inside: str | int) -> tuple[Document, Path] | None:
+    """Return a position in the patches of trainc.yaml; None if its text is not available."""
+    origin = option_origin(options, "patches", *inside)
+    return None if origin.document is None else (origin.document, origin.path)
 
 
 def _patched(obj: Object, options: Options) -> Object:
     data = obj.data
-    for patch in _patches_of(obj, options):
-        if any(_invalid_fields(patch.patch)):  # check reports it
+    for patch in _patches_of(options, _target(obj)).values():
+        if any(_invalid_fields(patch)):  # check reports it
             continue
-        merged = _merged(data, patch.patch)
+        merged = _merged(data, patch)
         if not isinstance(merged, str):
             metadata = as_object(merged.get("metadata"))
             # A server drops empty labels and annotations.
@@ -269,22 +273,30 @@ def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin: the last patch among those that contain most of the path."""
     name, namespace = (str(get(root, "metadata", key)) for key in ("name", "namespace"))
     plain = model.title + name.removeprefix(model.name) if name.startswith(model.name) else name
-    kind = str(get(root, "kind"))
-    matching = (patch for patch in model.options.settings.patches if patch.matches(kind, namespace, plain))
-    return _by_patch(model.options, matching, root, path)
+    return _by_patch(model.options, (str(get(root, "kind")), namespace, plain), root, path)
 
 
-def _by_patch(options: Options, patches: Iterable[Patch], root: Json, path: Path) -> Origin:
-    furthest = _furthest(patches, root, path)
-    found = patch_position(options, furthest[0], ("patch", *furthest[1])) if furthest else None
-    return Origin("environment", *found, "patches") if found else Origin("environment", name="patches")
+def _by_patch(options: Options, target: Target, root: Json, path: Path) -> Origin:
+    inside = _furthest(options, target, root, path)
+    return option_origin(options, "patches", *inside) if inside else Origin("environment", name="patches")
 
 
-def _furthest(patches: Iterable[Patch], data: Json, path: Path) -> tuple[Patch, Path] | None:
-    """Return the patch that contains most of a path of the patched data, with the path in it; None if there is none."""
-    trails = [(patch, counterpart(patch.patch, data, path)) for patch in patches]
-    longest = max((len(trail) for _, trail in trails), default=0)
-    return next((found for found in reversed(trails) if longest and len(found[1]) == longest), None)
+def _furthest(options: Options, target: Target, data: Json, path: Path) -> Path | None:
+    """Return the path in ``patches`` that has most of a path of patched data, in the last patch of several; or None."""
+    number = nearest(_last_patches(options)[target], with_keys(data, path))
+    if number is None:
+        return None
+    return number, "patch", *counterpart(options.settings.patches[number].patch, data, path)
+
+
+def _numbers(options: Options, target: Target) -> Mapping[tuple[Hashable, ...], int]:
+    """Return the number of the last of an object's patches that has each path, with the keys of list items."""
+    patches = _patches_of(options, target).items()
+    return {with_keys(patch, path): number for number, patch in patches for path in paths(patch) if path}
+
+
+_last_patches: Final = keeping(lambda options: Remembered(partial(_numbers, options), 1), 1)
+"""They are asked for path after path of one object."""
 
 
 def go_encoded(data: JsonObject) -> JsonObject:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from trainc.basics.jsonvalues import Path, existing
 from trainc.findings import Finding, report
 from trainc.inputs.source import Document
-from trainc.plugins.model import Model, Object, Origin
+from trainc.plugins.model import Model, Object
 
 LOCK = "images.lock.yaml"
 REGISTRIES = "registries"
@@ -16,7 +16,10 @@ REWRITES = frozenset((("lock", LOCK), ("environment", REGISTRIES)))
 """Kinds and names of origins that only rewrite a value: findings on it are reported where it was written."""
 
 
-def nearest(origins: Mapping[Path, Origin], path: Path) -> Origin | None:
+T = TypeVar("T")
+
+
+def nearest(origins: Mapping[Any, T], path: tuple[Any, ...]) -> T | None:
     """Return the origin of path, or of its nearest ancestor that has one."""
     for end in range(len(path), -1, -1):
         if (found := origins.get(path[:end])) is not None:
