@@ -143,6 +143,11 @@ def trainer(env: str, command: str = "[mpirun, python3, train.py]") -> str:
         ("{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}", "A=$(A)", False),
         ("{name: A, valueFrom: {secretKeyRef: {name: s, key: k, optional: true}}}", None, True),
         ("{name: OMPI_MCA_mca_base_env_list, value: A;B}", "A;B", False),
+        ("{name: B, value: a;b}, {name: A, value: 'x$(B)'}", "B;A", False),
+        ("{name: B, value: k=v}, {name: A, value: 'x;$(B)'}", "B=$(B)", True),
+        ("{name: C, value: a;b}, {name: B, value: $(C)}, {name: A, value: =$(B)}", "C;B", True),
+        ("{name: A, value: '$(B)'}, {name: B, value: a;b}", "A=$(A);B", False),
+        ("{name: B, value: a;b}, {name: A, value: '$$(B)'}", "B;A=$(A)", False),
     ],
 )
 def test_what_is_forwarded(variable: str, entry: str | None, left: bool) -> None:
@@ -187,6 +192,12 @@ def test_a_list_of_the_runtime_stays() -> None:
     made = built(f"{head}train:1\n{own}{tail}", "env-to-workers")
     assert launcher(made)["OMPI_MCA_mca_base_env_list"] == "B;C=3"
     assert [f.message.split(" reach")[0] for f in made.findings if f.code == "TC456"] == ["of these variables A"]
+
+
+def test_a_value_refers_to_a_variable_of_the_runtime() -> None:
+    head, _, tail = trainer("{name: A, value: '$(B)'}").rpartition("train:1\n")
+    made = built(f"{head}train:1\n                  env: [{{name: B, value: a;b}}]\n{tail}", "env-to-workers")
+    assert launcher(made)["OMPI_MCA_mca_base_env_list"] == "A"
 
 
 def gang(jobs: str, policy: str = "coscheduling: {}", spec: str = "") -> tuple[Json, set[str], set[str]]:

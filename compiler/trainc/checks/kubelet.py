@@ -15,6 +15,7 @@ from trainc.basics.regex import lazy
 from trainc.checks.containers import KINDS, POD, containers
 from trainc.findings import Finding, Severity
 from trainc.kube.names import is_config_map_key, is_dns1123_subdomain
+from trainc.kube.pods import REFERENCE
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import report_at
 
@@ -25,9 +26,6 @@ _NAMES: Final = (("persistentVolumeClaim", "claimName"), ("secret", "secretName"
 _PROJECTED: Final = (("secret", "name"), ("configMap", "name"))
 _MEDIUMS: Final = ("", "Memory")
 _HUGE_PAGES: Final = "HugePages"
-_REFERENCE: Final = lazy(r"(\$\$)+|\$\((?:([^)]*+)\)|[^)]*+\Z)")
-"""Escapes, and variables by their names; without a name, the rest of a text in which a bracket is not closed."""
-
 _BY_CLUSTER: Final = lazy(r"JOB_COMPLETION_INDEX|.*_(?:SERVICE|PORT)(?:_.*)?")
 """Variables that the Job controller adds, and those that the kubelet adds for Services of the namespace."""
 
@@ -127,7 +125,7 @@ def _expressions(container: JsonObject, path: Path) -> Iterator[Problem]:
         if variable.get("value") or variable.get("valueFrom"):
             known.add(variable.get("name"))
     for index, mount in enumerate(objects(container.get("volumeMounts"))):
-        for found in _REFERENCE.finditer(str(mount.get("subPathExpr") or "")):
+        for found in REFERENCE.finditer(str(mount.get("subPathExpr") or "")):
             name = found[2]
             if name is not None and name not in known and not _BY_CLUSTER.fullmatch(name):
                 details = {"found": found[0], "hint": f"add the variable {name} to env of the container"}
@@ -147,7 +145,7 @@ def check_references(model: Model, jobset: Object) -> Iterator[Finding]:
         positions = {each.get("name"): number for number, each in enumerate(variables)} if values else {}
         for number, value in values:
             own = variables[number].get("name")
-            for name in dict.fromkeys(found[2] for found in _REFERENCE.finditer(value)):
+            for name in dict.fromkeys(found[2] for found in REFERENCE.finditer(value)):
                 if positions.get(name, len(variables) if name == _ADDED_LAST else -1) < number:
                     continue
                 reason, hint = f"{name} comes later", f"put {name} before it, or write $({name}) in command or args"

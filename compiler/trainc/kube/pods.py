@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
+from trainc.basics.regex import lazy
 from trainc.kube.gojson import trim_space
 from trainc.kube.quantity import Quantity, from_json
 
@@ -43,6 +44,10 @@ _HTTP: Final[JsonObject] = {"path": "/", "scheme": "HTTP"}
 _FIELD_REFERENCE: Final[JsonObject] = {"apiVersion": "v1"}
 _POD_LEVEL = frozenset({"cpu", "memory"})
 _HUGE_PAGES = "hugepages-"
+
+REFERENCE: Final = lazy(r"(\$\$)+|\$\((?:([^)]*+)\)|[^)]*+\Z)")
+"""Escapes in the value of a variable, and variables by their names, as the kubelet reads them; without a name, the rest
+of a text in which a bracket is not closed."""
 
 ResourceList = dict[str, Quantity]
 

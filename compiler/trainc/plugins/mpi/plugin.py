@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
 from trainc.kube.fielderror import invalid
 from trainc.kube.gojson import int32
+from trainc.kube.pods import REFERENCE
 from trainc.plugins.base import (
     Plugin,
     config_map,
@@ -265,6 +266,7 @@ def _ssh_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
 ENV_FIX: Final = "env-to-workers"
 LIST: Final = "OMPI_MCA_mca_base_env_list"
 SEPARATOR: Final = ";"
+_SIGNS: Final = frozenset((SEPARATOR, "="))
 _EXPORTED = lazy(r"(?:^|[\s'\"])-x[\s'\"]+([^\s=;&|'\"]+)")
 _PLAIN = lazy(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 
@@ -301,19 +303,31 @@ def _forwarded_entries(model: Model) -> tuple[str, ...]:
     launcher = model.pod_set(LAUNCHER)
     if LIST.partition("_MCA_")[2] in _command_line(model) or launcher is None or launcher.ancestor != TRAINER:
         return ()
-    entries = []
-    for variable in objects(model.trainer_list("env")):
+    own = environment(model.trainer_list("env"))
+    container = launcher.container(NODE)
+    signs, entries = _signs_in_values(container.with_env(*own).env if container is not None else own), []
+    for variable in own:
         # With NAME, mpirun uses its own variable, but the empty string for a value that contains =. With NAME=VALUE,
         # the value ends at the first semicolon. Other names, and values with both characters, cannot be forwarded, nor
         # optional ones: without a value, Kubernetes leaves $(NAME) as it is.
-        name, value, source = str(variable.get("name")), variable.get("value"), as_object(variable.get("valueFrom"))
+        name, source = str(variable.get("name")), as_object(variable.get("valueFrom"))
         if not _PLAIN.fullmatch(name) or any(get(reference, "optional") is True for reference in source.values()):
             continue
-        if not isinstance(value, str) or SEPARATOR not in value:
+        if SEPARATOR not in signs[name]:
             entries.append(f"{name}=$({name})")
-        elif "=" not in value:
+        elif signs[name] != _SIGNS:
             entries.append(name)
     return tuple(entries)
+
+
+def _signs_in_values(variables: Iterable[JsonObject]) -> dict[str, frozenset[str]]:
+    """Return which of ; and = are in the values of variables, with those to which they refer; none in unknown ones."""
+    found: dict[str, frozenset[str]] = {}
+    for variable in variables:
+        text = str(variable.get("value") or "")
+        earlier = (found.get(reference[2], frozenset()) for reference in REFERENCE.finditer(text))
+        found[str(variable.get("name"))] = _SIGNS.intersection(text).union(*earlier)
+    return found
 
 
 def _runtime_list(model: Model) -> Json:
