@@ -111,6 +111,15 @@ def test_suggest() -> None:
     assert suggest("anything", []) is None
 
 
+def test_suggest_names_that_mean_something_else() -> None:
+    """Names that begin alike are not similar; others may differ in a word, or be written in one."""
+    pod = ["schedulingGates", "imagePullPolicy", "numNodes", "activeDeadlineSeconds", "signerName"]
+    assert [suggest(name, pod) for name in ("schedulerName", "containerName")] == [None, None]
+    named = {name: suggest(name, pod) for name in ("maxNodes", "activeDeadlineMinutes", "imagepullpolicy", "numNodse")}
+    hints = ["numNodes", "activeDeadlineSeconds", "imagePullPolicy", "numNodes"]
+    assert list(named.values()) == [f"did you mean '{hint}'?" for hint in hints]
+
+
 def test_suggest_compares_a_few_names_unless_told_otherwise() -> None:
     names = [f"sweep-{number}" for number in range(401)]
     assert suggest("sweep-400x", names[1:]) == "did you mean 'sweep-400'?"
