@@ -125,8 +125,8 @@ def suggest(name: str, candidates: Iterable[str], most: int = _MOST, *, by_words
     """Return ``did you mean '...'?`` with the most similar candidate, or None if none is similar.
 
     For a name with an invisible character, the hint is to delete that. More candidates than ``most`` are not compared:
-    where there are so many, as many names may be wrong. Names that differ in a word must be more similar: maxNodes may be
-    numNodes, but schedulerName is not schedulingGates. ``by_words`` excludes them, for names that end alike but mean
+    where there are so many, as many names may be wrong. Names that differ in a word must be more similar: maxNodes may
+    be numNodes, but schedulerName is not schedulingGates. ``by_words`` excludes them, for names that end alike but mean
     different things, such as mlx-distributed and flux-distributed.
     """
     from difflib import SequenceMatcher
