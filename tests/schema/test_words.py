@@ -50,6 +50,17 @@ def trainer(**fields: Any) -> Any:
             ("TC102", "must be an integer or a string", "true", "an integer or a string", None),
         ),
         (
+            {"resourcesPerNode": {"limits": {"cpu": 0.5}}},
+            ("resourcesPerNode", "limits", "cpu"),
+            (
+                "TC102",
+                "must be an integer or a string",
+                "0.5 (a number)",
+                "an integer or a string",
+                "write it in quotes",
+            ),
+        ),
+        (
             {"env": [{"name": "A"}, {"name": "A"}]},
             ("env", 1),
             ("TC107", "has the same name as an earlier item", '{"name":"A"}', "a unique name", None),
