@@ -99,7 +99,6 @@ def test_params_that_cannot_be_had(repository: Path, compiled: Compiled) -> None
 
 PARAMS = {
     "trainer.kubeflow.org/v1alpha1 ClusterTrainingRuntime": RUNTIME.format(name="limit", image="example.com/img:1"),
-    "trainer.kubeflow.org/v1alpha1 TrainJob": JOB.format(name="limit", runtime="plain"),
     "admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding": (
         "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\n"
         "metadata: {name: limit}\nspec: {policyName: none, validationActions: [Deny]}\n"
@@ -119,8 +118,7 @@ OLD = "metadata: {name: limit, labels: {last: z}}"
 def test_params_of_any_kind(repository: Path, kind: str, new: str, status: int) -> None:
     version, _, name = kind.partition(" ")
     own = WHOLE + f"\n  paramKind: {{apiVersion: {version}, kind: {name}}}"
-    where = "namespace: default, " if name == "TrainJob" else ""
-    rule = policy("one", own=own, binding=f"paramRef: {{{where}name: limit, parameterNotFoundAction: Deny}}")
+    rule = policy("one", own=own, binding="paramRef: {name: limit, parameterNotFoundAction: Deny}")
     rule = rule.replace("object.metadata.name != 'one'", "object.metadata.name < params.metadata.labels.last")
     put(repository, "policies/rule.yaml", rule)
     text = PARAMS[kind].replace("metadata: {name: limit}", OLD)

@@ -50,6 +50,17 @@ def trainer(**fields: Any) -> Any:
             ("TC102", "must be an integer or a string", "true", "an integer or a string", None),
         ),
         (
+            {"resourcesPerNode": {"limits": {"cpu": 0.5}}},
+            ("resourcesPerNode", "limits", "cpu"),
+            (
+                "TC102",
+                "must be an integer or a string",
+                "0.5 (a number)",
+                "an integer or a string",
+                "write it in quotes",
+            ),
+        ),
+        (
             {"env": [{"name": "A"}, {"name": "A"}]},
             ("env", 1),
             ("TC107", "has the same name as an earlier item", '{"name":"A"}', "a unique name", None),
@@ -109,6 +120,15 @@ def test_suggest() -> None:
     assert suggest("replicas", ["completions", "replicas"]) == "did you mean 'replicas'?"
     assert suggest("x", ["completions", "replicas"]) is None
     assert suggest("anything", []) is None
+
+
+def test_suggest_names_that_mean_something_else() -> None:
+    """Names that begin alike are not similar; others may differ in a word, or be written in one."""
+    pod = ["schedulingGates", "imagePullPolicy", "numNodes", "activeDeadlineSeconds", "signerName"]
+    assert [suggest(name, pod) for name in ("schedulerName", "containerName")] == [None, None]
+    named = {name: suggest(name, pod) for name in ("maxNodes", "activeDeadlineMinutes", "imagepullpolicy", "numNodse")}
+    hints = ["numNodes", "activeDeadlineSeconds", "imagePullPolicy", "numNodes"]
+    assert list(named.values()) == [f"did you mean '{hint}'?" for hint in hints]
 
 
 def test_suggest_compares_a_few_names_unless_told_otherwise() -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SHELL, NAMES, SYNTAX, TOO_LONG = "TC060", "TC061", "TC062", "TC063"
 COMMAND: Path = ("spec", "trainer", "command")
+_WORDS: Final = (COMMAND, ("spec", "trainer", "args"))
 MAX_ARGUMENT: Final = 128 * 1024
 """The most bytes of one argument, with the zero byte at its end: MAX_ARG_STRLEN of Linux, include/uapi/linux/binfmts.h.
 
@@ -116,8 +117,7 @@ def mistakes(script: Script, replaced: frozenset[str] = frozenset()) -> tuple[Mi
         invalid: Iterable[Mistake] = (Mistake(TOO_LONG, 0, message, f"{size:,} bytes"),)
     else:
         invalid = _invalid(script.code, replaced)
-    found = [*(() if script.quoted else _changed(script)), *invalid]
-    return tuple(sorted(found, key=lambda mistake: mistake.offset))
+    return tuple(sorted((*_changed(script), *invalid), key=lambda mistake: mistake.offset))
 
 
 def imported(code: str) -> set[str]:
@@ -140,10 +140,10 @@ def imported(code: str) -> set[str]:
 
 def check_functions(model: Model) -> Iterator[Finding]:
     """Yield a warning for each mistake in the scripts of the SDK in a TrainJob."""
-    for index, word in enumerate(as_list(get(model.job.data, *COMMAND))):
+    lists = ((path, as_list(get(model.job.data, *path))) for path in _WORDS)
+    for path, word in (((*path, index), word) for path, words in lists for index, word in enumerate(words)):
         script = read_script(word) if isinstance(word, str) else None
         for mistake in () if script is None else mistakes(script):
-            path = (*COMMAND, index)
             document = within(model.job, path, mistake.offset + (script.start if script else 0))
             yield report(mistake.code, document, path, mistake.message, found=mistake.found)
 
@@ -152,11 +152,10 @@ def _changed(script: Script) -> Iterator[Mistake]:
     """Yield a mistake for each line of code that bash changes, and for one that ends the here-document."""
     start = 0
     for line in _LINE.findall(script.code):
-        expanded = list(dict.fromkeys(match[0].rstrip("\n") for match in _EXPANDED.finditer(line)))
-        if (first := _EXPANDED.search(line)) is not None:
-            signs = ", ".join(expanded)
+        if found := () if script.quoted else tuple(_EXPANDED.finditer(line)):
+            signs = ", ".join(dict.fromkeys(match[0].rstrip("\n") for match in found))
             message = f"bash changes {signs} in this line of the function: the here-document is not quoted"
-            yield Mistake(SHELL, start + first.start(), message, line.strip())
+            yield Mistake(SHELL, start + found[0].start(), message, line.strip())
         elif line.rstrip("\n") == script.word:
             message = f"a line {script.word} ends the here-document: bash runs the rest of the function as commands"
             yield Mistake(SHELL, start, message, script.word)

@@ -22,6 +22,8 @@ _COMPANIONS = frozenset((row.group, row.kind) for row in INPUTS if row.role == C
 SUPERSEDED = {(row.group, row.kind): row for row in INPUTS if row.role == REPLACED}
 """Jobs that TrainJob replaces, by group and kind in any version."""
 JOBS = "jobs/"
+_OF_PLATFORM = ("runtimes/", "policies/")
+"""Folders that have no namespace, and other code owners than jobs/<namespace>/."""
 CLAIM = ("v1", "PersistentVolumeClaim")
 CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
 _NAME: Path = ("metadata", "name")
@@ -70,7 +72,11 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Finding, .
             continue
         kept[key] = document
         kind = document.data["kind"]
-        if kind == TRAINJOB:
+        if kind == TRAINJOB and document.source.name.startswith(_OF_PLATFORM):
+            message = f"{kind} outside of jobs/ is not compiled"
+            wanted = "a file in jobs/<namespace>/"
+            findings.append(report("TC007", document, ("kind",), message, severity=Severity.ERROR, expected=wanted))
+        elif kind == TRAINJOB:
             jobs.append(document)
         elif kind in RUNTIMES and document.data["apiVersion"] == TRAINER_API:
             runtimes.append(document)

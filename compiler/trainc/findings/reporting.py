@@ -21,6 +21,9 @@ from trainc.inputs.source import Document
 _NEAR = 0.65
 """The least similarity of two names, from 0 to 1."""
 
+_RELATED, _ALIKE = 0.7, 0.75
+"""The least similarity if a word of the name is like none of the other: with and without another word in common."""
+
 _MOST: Final = 400
 """The most names with which a wrong name in a document is compared: there may be as many wrong ones as right ones."""
 
@@ -122,8 +125,9 @@ def suggest(name: str, candidates: Iterable[str], most: int = _MOST, *, by_words
     """Return ``did you mean '...'?`` with the most similar candidate, or None if none is similar.
 
     For a name with an invisible character, the hint is to delete that. More candidates than ``most`` are not compared:
-    where there are so many, as many names may be wrong. ``by_words``: each word of the name must be similar to one of
-    the candidate's, for names that end alike but mean different things, such as mlx-distributed and flux-distributed.
+    where there are so many, as many names may be wrong. Names that differ in a word must be more similar: maxNodes may
+    be numNodes, but schedulerName is not schedulingGates. ``by_words`` excludes them, for names that end alike but mean
+    different things, such as mlx-distributed and flux-distributed.
     """
     from difflib import SequenceMatcher
 
@@ -134,7 +138,7 @@ def suggest(name: str, candidates: Iterable[str], most: int = _MOST, *, by_words
         return None  # too many, or none is similar, and long names are slow to compare
     folded = {candidate.lower(): candidate for candidate in reversed(names)}
     matcher = SequenceMatcher(b=name.lower())
-    near, best, pairs = "", _NEAR, _PAIRS * most
+    near, best, pairs, words = "", _NEAR, _PAIRS * most, {*_words(name)}
     for text, candidate in folded.items():
         matcher.set_seq1(text)
         if matcher.real_quick_ratio() < best or matcher.quick_ratio() < best:
@@ -142,7 +146,9 @@ def suggest(name: str, candidates: Iterable[str], most: int = _MOST, *, by_words
         pairs -= len(text) * len(name)
         if pairs < 0:
             break
-        if (ratio := matcher.ratio()) >= best and (not by_words or has_similar_words(name, candidate)):
+        ratio = matcher.ratio()
+        is_alike = not by_words and ratio >= (_ALIKE if words.isdisjoint(_words(candidate)) else _RELATED)
+        if ratio >= best and (is_alike or has_similar_words(name, candidate)):
             near, best = max((best, near), (ratio, text))[1], ratio
     return f"did you mean '{folded[near]}'?" if near else None
 

@@ -8,11 +8,13 @@ from typing import Final
 from trainc.admission.base_revision import Identity
 from trainc.basics.jsonvalues import Path, as_object, get
 from trainc.basics.regex import lazy
+from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report
 from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME
 from trainc.gitops.base import NOT_APPLIED, Pass, job_name_path, not_allowed, option_path, sync_obstacles
 from trainc.gitops.flux import kustomization_name
 from trainc.gitops.images import Starts, rewritten
+from trainc.gitops.namespaces import names_in
 from trainc.gitops.naming import DeployedJob
 from trainc.gitops.patches import patch_position
 from trainc.gitops.pods import Summary
@@ -105,8 +107,8 @@ def unknown_names(
 ) -> tuple[Finding, ...]:
     """Return a warning for each name in the options that no TrainJob has; none if there are no jobs.
 
-    The names are patterns of ``jobs``, and the keys of ``namespaces`` and ``runtimes``. Files of jobs and runtimes may
-    name further namespaces, such as those of companions and in affinities.
+    The names are patterns of ``jobs``, and the keys of ``namespaces`` and ``runtimes``. Documents in the files of jobs
+    and runtimes may name further namespaces: companions, affinities, and subjects of RoleBindings.
     """
     jobs = tuple(jobs)
     settings, document = options.settings, options.config_document
@@ -122,7 +124,8 @@ def unknown_names(
             wrong.append((("jobs", index), pattern, f"pattern {pattern!r} matches no TrainJob"))
     elsewhere = [name for name in settings.namespaces if name not in homes]
     sources = {document.source for document in (*jobs, *runtimes_in_use)} if elsewhere else ()
-    named = {word for source in sources for word in _WORD.findall(source.decoded())}
+    having = (source for source in sources if not set(elsewhere).isdisjoint(_WORD.findall(source.decoded())))
+    named = {name for source in having for each in load(source)[0] for name in names_in(each.data)}
     unknown = [name for name in elsewhere if name not in named]
     wrong += [(("namespaces", name), name, f"no TrainJob is in namespace {name}") for name in unknown]
     replaced = [name for name in settings.runtimes if name not in runtimes]

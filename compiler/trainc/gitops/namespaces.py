@@ -5,10 +5,10 @@ Patches come later: they have the names in the cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get, put, replaced
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get, paths, put, replaced
 from trainc.basics.memo import keeping
 from trainc.gitops.base import Pass, option_origin
 from trainc.gitops.pods import with_pods
@@ -72,6 +72,18 @@ def _changed(value: Json, path: Path, change: Callable[[Json], Json]) -> Json:
 def _in_list(names: Json, renames: Mapping[str, str]) -> list[Json]:
     """Return the names, each once, since two namespaces may become one."""
     return [*dict.fromkeys(renames.get(str(name), str(name)) for name in as_list(names))]
+
+
+def names_in(document: JsonObject) -> Iterator[str]:
+    """Yield the namespaces that a document names in fields that may be renamed."""
+    for path in paths(document):
+        value, field = get(document, *path), next((step for step in reversed(path) if isinstance(step, str)), "")
+        if isinstance(value, str):
+            rule = get(document, *path[:-2], "key") if field == "values" else field
+            if rule in ("namespace", "namespaces", _LABEL):
+                yield value
+            elif field == "name" and value.startswith(_ACCOUNTS):
+                yield value.split(":")[2]
 
 
 def renamed_subject(name: str, renames: Mapping[str, str]) -> str:

@@ -27,6 +27,7 @@ from trainc.admission.update import (
 from trainc.basics.differences import Change, LostValues, changes, contains, counterpart, same, undone
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get
 from trainc.basics.memo import Remembered, last
+from trainc.checks.created_pods import created_claims
 from trainc.documents.classify import RUNTIMES, TRAINJOB, is_companion
 from trainc.documents.positions import value_of_path
 from trainc.findings import Finding, Related, Severity, has_errors, report
@@ -166,6 +167,8 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
             if old is not None and obj.kind == "JobSet":
                 taken = self._of_another_job(model, obj, old)
                 found += taken if has_errors(taken) else (*taken, *self._jobset(model, obj, old))
+            elif obj.kind == "JobSet":
+                found += self._claims_of_others(model, obj)
             elif old is not None:
                 locate = partial(self._source_of_content, model, obj)
                 found += self._immutable(obj.data, old, locate, new_run_hint(model.job))
@@ -190,6 +193,23 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         related = (Related(f"at {self.base.revision}", old, ("metadata", "name")),)
         where = model.job, job_name_path(model.job)
         return (report("TC602", *where, message, severity=severity, found=jobset.name, related=related),)
+
+    def _claims_of_others(self, model: Model, jobset: Object) -> Iterator[Finding]:
+        """Yield an error for each claim of a new JobSet that another JobSet had: JobSet's controller uses it as it is.
+
+        The name of a claim is that of its template, and then of the JobSet.
+        """
+        group, kind, namespace, _ = identify(jobset.data)
+        for name in _claims(jobset.data):
+            words = name.split("-")
+            for start in range(1, len(words)):
+                owner = "-".join(words[start:])
+                old = self.base.emitted(group, kind, namespace, owner)
+                if old is not None and (path := _claims(old.data).get(name)) is not None:
+                    message = f"JobSet {jobset.name} would use the data of JobSet {owner}, which had claim {name}"
+                    related = (Related(f"at {self.base.revision}", old, existing(old.data, path)),)
+                    where = model.job, job_name_path(model.job)
+                    yield report("TC602", *where, message, found=name, related=related)
 
     def _of_operator(self, secret: Object) -> Document | None:
         """Return the ExternalSecret of the base revision with the name of a Secret."""
@@ -402,6 +422,11 @@ class _Blame(msgspec.Struct, frozen=True, dict=True):
             found = failures(self.resource.schema, as_object(undone(self.new, change)), self.old, self.skip)
             self.without[key] = frozenset((each.path, each.rule) for each in found)
         return self.without[key]
+
+
+def _claims(jobset: JsonObject) -> dict[str, Path]:
+    """Return the names of a JobSet's claims, with the paths of their templates."""
+    return {str(get(claim.data, "metadata", "name")): claim.template for claim in created_claims(jobset)}
 
 
 def _named(found: tuple[Change, ...]) -> str:

@@ -191,7 +191,7 @@ def _type(failure: Failure) -> Violation:
 
 def type_hint(types: list[str], value: Any) -> str | None:
     """Return a hint for a value whose type is not one of ``types``, or None if it is unclear."""
-    if types == ["string"] and isinstance(value, bool | int | float):
+    if "string" in types and isinstance(value, float if "integer" in types else bool | int | float):
         return QUOTE_IT
     number = types in (["integer"], ["number"]) and isinstance(value, str) and value.lstrip("-").isdecimal()
     if number or (types == ["boolean"] and value in ("true", "false")):
