@@ -333,7 +333,7 @@ def _rerun(job: JobChange, settings: Settings) -> Iterator[str]:
 
 def _removed(job: JobChange, settings: Settings) -> str:
     is_flux = settings.target == FLUX
-    keep = job.last and (settings.flux.on_delete if is_flux else settings.argocd.on_delete) == "keep"
+    keep = job.last and settings.on_delete == "keep"
     if is_flux and job.last and not keep and not settings.flux.write:  # render removes no Kustomization
         what = f"JobSet {job.old_name} stays, and a running job continues," if job.old_name else "The objects stay"
         name = application(job.renamed_from or job.directory, settings)
