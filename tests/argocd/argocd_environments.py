@@ -20,6 +20,9 @@ OBJECTS: tuple[tuple[str, str, str], ...] = (
     ("jobset.x-k8s.io/v1alpha2", "JobSet", "team-b"),
 )
 
+FOLDERS = ("team-a", "team-b", "vision")
+"""The folders of jobs/ with jobs."""
+
 OPTIONS: Mapping[str, JsonObject] = {
     "plain": {"argocd": {"repoURL": REPOSITORY}},
     "all": {
@@ -47,4 +50,4 @@ def tree(name: str, options: JsonObject | None = None) -> Tree:
     """Return the tree of an environment with the objects above."""
     given = options if options is not None else OPTIONS[name]
     made = (Summary((api.rpartition("/")[0], kind, place, "one"), place, "one") for api, kind, place in OBJECTS)
-    return Tree.of(name, read_settings({"environments": {name: given}}, name), made)
+    return Tree.of(name, read_settings({"environments": {name: given}}, name), made, FOLDERS)

@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 from small import Process, Run
 
-from folders import tree
+from folders import put, tree
 
 BUILT_IN = {
     "ARGOCD_APP_NAME": "prod.a",
@@ -36,3 +36,15 @@ def test_a_namespace(repository: Path, process: Process, run: Run) -> None:
     run("render")
     files = [(repository / f"out/prod/a/{name}/jobset-{name}.yaml").read_bytes() for name in ("one", "two")]
     assert done.stdout == b"---\n".join(files), "to the byte what render writes"
+
+
+def test_each_folder_of_the_hydrator_has_a_job(repository: Path, process: Process, run: Run) -> None:
+    # One that fails stops the hydration of all that share the branch: jobs/b is mapped to the namespace of jobs/a.
+    options = "jobs: [a], namespaces: {b: a}, argocd: {repoURL: https://git.example.com/r.git, hydrator: {branch: h}}"
+    put(repository, "trainc.yaml", f"environments: {{prod: {{{options}}}}}\n")
+    made = next(each for each in yaml.safe_load_all(run("argocd").stdout) if each["kind"] == "ApplicationSet")
+    found = [each["path"] for each in made["spec"]["generators"][0]["git"]["directories"]]
+    for name in found:
+        done = process("cmp", cwd=repository / name, **BUILT_IN, ARGOCD_APP_SOURCE_PATH=name)
+        assert done.returncode == 0, done.stderr
+    assert found == ["jobs/a"]

@@ -33,8 +33,8 @@ _Index: TypeAlias = tuple[Mapping[Identity, Packed], _Notes]
 """The file of each object."""
 
 
-def _nothing(kind: str) -> _Index:
-    return {}, ()
+def _nothing(kind: str) -> tuple[_Index, ...]:
+    return ()
 
 
 class Base(msgspec.Struct, frozen=True, eq=False):
@@ -47,20 +47,23 @@ class Base(msgspec.Struct, frozen=True, eq=False):
     revision: str = ""
     inputs: Mapping[Identity, Document] = msgspec.field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
-    of_kind: Callable[[str], _Index] = _nothing
+    of_kind: Callable[[str], tuple[_Index, ...]] = _nothing
     settings: Mapping[str, Document] = msgspec.field(default_factory=dict)
 
     @classmethod
-    def of(cls, revision: Revision | None, environment: str) -> Base:
-        """Read the inputs of a revision; the objects emitted for the environment are read on demand, by kind."""
+    def of(cls, revision: Revision | None, environments: Iterable[str]) -> Base:
+        """Read the inputs of a revision; the objects emitted for environments are read on demand, by kind.
+
+        If several environments have an object, that of the first counts.
+        """
         if revision is None:
             return cls()
         documents, findings = documents_of(revision)
         inputs = {identify(document.data): document for document in documents}
-        prefix = f"out/{environment}/"
-        out = tuple(file for file in revision.output if file.name.startswith(prefix))
+        names = tuple(environments)
         settings = {document.source.name: _renamed(document, revision.name) for document in revision.settings}
-        return cls(revision.name, inputs, findings, cache(lambda kind: _emitted(revision.name, out, kind)), settings)
+        of_kind = cache(lambda kind: tuple(_emitted(revision, name, kind) for name in names))
+        return cls(revision.name, inputs, findings, of_kind, settings)
 
     @property
     def is_given(self) -> bool:
@@ -77,13 +80,13 @@ class Base(msgspec.Struct, frozen=True, eq=False):
     def emitted(self, group: str, kind: str, namespace: str, name: str) -> Document | None:
         """Return the emitted object of the base revision, or None."""
         identity = group, kind, namespace, name
-        file = self.of_kind(kind)[0].get(identity)
+        file = next((index[identity] for index, _ in self.of_kind(kind) if identity in index), None)
         documents = _documents(file) if file is not None else ()
         return next((_renamed(each, self.revision) for each in documents if identify(each.data) == identity), None)
 
     def notes(self, *kinds: str) -> tuple[Finding, ...]:
         """Return notes on unreadable inputs of the base revision, and on unreadable emitted objects of these kinds."""
-        return (*self.findings, *(note for kind in kinds for note in self.of_kind(kind)[1]))
+        return (*self.findings, *(note for kind in kinds for _, notes in self.of_kind(kind) for note in notes))
 
 
 def identify(data: JsonObject) -> Identity:
@@ -107,14 +110,15 @@ def documents_of(revision: Revision) -> tuple[tuple[Document, ...], _Notes]:
     return tuple(_renamed(document, revision.name) for document in found), notes
 
 
-def _emitted(revision: str, files: Iterable[Packed], kind: str) -> _Index:
+@lru_cache(maxsize=2048)  # each environment once, though the bases of others have it, too
+def _emitted(revision: Revision, environment: str, kind: str) -> _Index:
     """Return where each object of a kind is, of two with the same identity the first, and notes."""
-    starts = (f"{kind.lower()}-", f"{kind.lower()}.")
+    prefix, starts = f"out/{environment}/", (f"{kind.lower()}-", f"{kind.lower()}.")
     index: dict[Identity, Packed] = {}
     notes: list[Finding] = []
-    for file in files:
-        if file.name.rpartition("/")[2].startswith(starts):
-            loaded, found = _load(revision, (file.source(),))
+    for file in revision.output:
+        if file.name.startswith(prefix) and file.name.rpartition("/")[2].startswith(starts):
+            loaded, found = _load(revision.name, (file.source(),))
             notes += found
             for document in loaded:
                 index.setdefault(identify(document.data), file)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -16,6 +16,7 @@ from trainc.changes.model import Difference, Directory, Effect, FieldChange, Job
 from trainc.changes.trees import Tree, directories
 from trainc.gitops.argocd import DEFAULT
 from trainc.gitops.argocd import Tree as Environment
+from trainc.gitops.environment import cluster_of
 from trainc.gitops.flux import kustomization_name
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
@@ -57,7 +58,10 @@ def application(directory: Directory, settings: Settings) -> str:
     return ".".join(directory[:2] if settings.argocd.per_namespace else directory)
 
 
-def home_of(environment: str, settings: Settings) -> tuple[tuple[str, str], tuple[str, str]]:
+Home = tuple[tuple[str, str], tuple[str, str]]
+
+
+def home_of(environment: str, settings: Settings) -> Home:
     """Return the AppProject of an environment, by namespace and name, and the cluster."""
     found = Environment(environment, settings)
     return (settings.argocd.namespace, found.project), found.cluster
@@ -87,18 +91,76 @@ def keeping(settings: Settings, *, last: bool) -> frozenset[str]:
     return frozenset((f"{option}=false", f"{option}=confirm", *of_helm))
 
 
+def with_sentences(
+    jobs: Collection[JobChange],
+    settings_of: Mapping[Directory, Settings],
+    settings: Mapping[str, Settings],
+    homes: Mapping[str, Home],
+) -> Iterator[JobChange]:
+    """Yield the jobs with sentences about what the cluster does.
+
+    ``settings_of`` are those that decide about each directory, ``settings`` those of the environments that remain, and
+    ``homes`` their AppProjects and clusters, and those of the others.
+    """
+    given_up, removed = _given_up(jobs, settings_of), _removed_jobsets(jobs, settings_of)
+    by_argocd = [(homes[name], each) for name, each in settings.items() if each.target != FLUX]
+    sharing = {home[:length]: each for length in (1, 2) for home, each in by_argocd}
+    for job in jobs:
+        (environment, namespace, _), own = job.directory, settings_of[job.directory]
+        home, of_removed = homes[environment], settings_of[job.renamed_from or job.directory]
+        found = sentences(job, own, of_removed, settings.get(environment), sharing.get(home, sharing.get(home[:1])))
+        if (job.application, namespace, job.name) in given_up:
+            found = (TAKEN, *found)
+        elif job.effect is Effect.CREATED and (origin := removed.get((cluster_of(own), namespace, job.name))):
+            found = _taken_over(job, origin, settings_of[origin], found)
+        yield replace(job, cluster=found)
+
+
+def _given_up(jobs: Iterable[JobChange], settings: Mapping[Directory, Settings]) -> set[tuple[str, str, str]]:
+    """Return the JobSets that jobs no longer have: application, namespace and name."""
+    gone = [job for job in jobs if job.old_name and job.effect in (Effect.DELETED, Effect.RERUN, Effect.RENAMED)]
+    homes = ((job.renamed_from or job.directory, job.old_name) for job in gone)
+    return {(application(home, settings[home]), home.namespace, name) for home, name in homes}
+
+
+def _removed_jobsets(
+    jobs: Iterable[JobChange], settings: Mapping[Directory, Settings]
+) -> dict[tuple[tuple[str, ...], str, str], Directory]:
+    """Return the directories of removed JobSets by cluster, if trainc.yaml says which, namespace and name."""
+    gone = [job for job in jobs if job.old_name and job.effect is Effect.DELETED]
+    clusters = [cluster_of(settings[job.directory]) for job in gone]
+    pairs = zip(clusters, gone, strict=True)
+    return {(cluster, job.directory.namespace, job.old_name): job.directory for cluster, job in pairs if cluster}
+
+
+def _taken_over(job: JobChange, origin: Directory, was: Settings, found: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the sentences about a new job whose JobSet is that of a removed one, such as of another environment."""
+    if was.on_delete != "keep":
+        both = f"both mean JobSet {job.name}, so it may be gone afterwards"
+        return (*found, f"This application and that of {origin} sync in no fixed order: {both}.")
+    stays = f"JobSet {job.name} of {origin} stays in the cluster (onDelete: keep), and this application takes it over"
+    return (f"{stays}: its pods keep running. What cannot change in place is refused.", *found[1:])
+
+
 def sentences(
-    job: JobChange, settings: Settings, of_removed: Settings | None = None, later: Settings | None = None
+    job: JobChange,
+    settings: Settings,
+    of_removed: Settings | None = None,
+    later: Settings | None = None,
+    sharing: Settings | None = None,
 ) -> tuple[str, ...]:
     """Return sentences about the reaction of the cluster to a change, the most important first.
 
     ``settings`` are those that decide about the job, ``of_removed`` those about what it was renamed from, and ``later``
-    those of its environment after the change, if it still exists.
+    those of its environment after the change, if it still exists. If not, ``sharing`` are those of one with its
+    AppProject.
     """
     of_removed = of_removed or settings
     found = [*_of_effect(job, settings, of_removed), *_of_objects(job)]
     if later is not None:
-        found += (*_of_changed_option(job, of_removed, later), *_of_project(job, of_removed, later))
+        found += _of_changed_option(job, of_removed, later)
+    if (project := later or sharing) is not None:
+        found += _of_project(job, of_removed, project)
     if of_removed.target != FLUX and not job.last and job.ignored:
         names = ", ".join(job.ignored)
         found.append(f"Argo CD prunes {names} only in a sync that another change starts: IgnoreExtraneous.")
@@ -113,7 +175,7 @@ def sentences(
 def _of_project(job: JobChange, was: Settings, later: Settings) -> Iterator[str]:
     """Yield a sentence if the same commit makes the AppProject forget what is removed."""
     home = job.renamed_from or job.directory
-    (_, project), _ = home_of(home.environment, later)
+    (_, project), _ = home_of(home.environment, was)
     if _may_stay(job, was, later):
         effect = "before it deletes the application, the JobSet stays, and a running job continues"
         yield f"AppProject {project} no longer allows namespace {home.namespace}: if Argo CD applies it {effect}."
@@ -131,7 +193,7 @@ def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
     """
     if not _removes_jobset(job) or was.target == FLUX or was.argocd.on_delete != "stop":
         return False
-    if later.argocd.namespaces:
+    if later.argocd.namespaces and home_of("", was)[1] == home_of("", later)[1]:
         home = (job.renamed_from or job.directory).namespace
         is_allowed = any(fnmatchcase(home, pattern) for pattern in later.argocd.namespaces)
     else:
@@ -317,7 +379,7 @@ def _rerun(job: JobChange, settings: Settings) -> Iterator[str]:
 
 def _removed(job: JobChange, settings: Settings) -> str:
     is_flux = settings.target == FLUX
-    keep = job.last and (settings.flux.on_delete if is_flux else settings.argocd.on_delete) == "keep"
+    keep = job.last and settings.on_delete == "keep"
     if is_flux and job.last and not keep and not settings.flux.write:  # render removes no Kustomization
         what = f"JobSet {job.old_name} stays, and a running job continues," if job.old_name else "The objects stay"
         name = application(job.renamed_from or job.directory, settings)

@@ -17,7 +17,7 @@ from trainc.admission.update import kueue_changes, refused_changes
 from trainc.basics.differences import Change, changes, key_of, keys_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
-from trainc.changes.cluster import IGNORED, TAKEN, application, home_of, keeping, sentences, sync_options
+from trainc.changes.cluster import IGNORED, application, home_of, keeping, sync_options, with_sentences
 from trainc.changes.model import (
     Difference,
     Directory,
@@ -86,9 +86,11 @@ def compare(
     findings: list[Finding] = []
     demands: list[tuple[Directory, Demand, Demand]] = []
     ours: set[str] = set()
-    settings_of = _deciding(old, new, settings, settings if earlier is None else earlier)
+    earlier = settings if earlier is None else earlier
+    settings_of = _deciding(old, new, settings, earlier)
     remaining = {application(directory, settings_of[directory]) for directory in new}
-    homes = {name: home_of(name, settings.get(name, Settings())) for name in {each.environment for each in settings_of}}
+    known = {**dict.fromkeys((each.environment for each in settings_of), Settings()), **earlier, **settings}
+    homes = {name: home_of(name, each) for name, each in known.items()}
     namespaces = {(homes[each.environment], each.namespace) for each in new}
     kinds = {(homes[each.environment][0], kind_of(file)) for each, files in new.items() for file in files}
     unshown = {*old, *new} - {*shown} if shown is not None else set()
@@ -115,26 +117,16 @@ def compare(
             findings += found
     beside = {each: application(each, settings_of[each]) for each in unshown}
     jobs = _with_renamed(_with_held(jobs, beside, old, new), old, new)
-    given_up = _given_up(jobs, settings_of)
     names = {(each.namespace, each.job) for each in (*old, *new)}
-    for index, job in enumerate(jobs):
-        of_removed = settings_of[job.renamed_from or job.directory]
-        cluster = sentences(job, settings_of[job.directory], of_removed, settings.get(job.directory.environment))
-        if (job.application, job.directory.namespace, job.name) in given_up:
-            cluster = (TAKEN, *cluster)
-        jobs[index] = replace(job, cluster=cluster, annotation=_next_run(job, settings_of[job.directory], names))
+    jobs = [
+        replace(job, annotation=_next_run(job, settings_of[job.directory], names))
+        for job in with_sentences(jobs, settings_of, settings, homes)
+    ]
     unchanged = len(demands) - len(jobs) - sum(job.renamed_from is not None for job in jobs)
     there = dict.fromkeys(after, Kind.FILE) if there is None else there
     others = tuple(foreign(there, ours, exceptions, folder_of=folder_of))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
     return Difference(tuple(jobs), unchanged, totals(demands), (*others, *findings), foreign=is_read)
-
-
-def _given_up(jobs: Iterable[JobChange], settings: Mapping[Directory, Settings]) -> set[tuple[str, str, str]]:
-    """Return the JobSets that jobs no longer have: application, namespace and name."""
-    gone = [job for job in jobs if job.old_name and job.effect in (Effect.DELETED, Effect.RERUN, Effect.RENAMED)]
-    homes = ((job.renamed_from or job.directory, job.old_name) for job in gone)
-    return {(application(home, settings[home]), home.namespace, name) for home, name in homes}
 
 
 def _deciding(
@@ -143,8 +135,11 @@ def _deciding(
     """Return the settings that decide what happens to each directory."""
     found = {each: now.get(each.environment, Settings()) for each in new}
     remaining = {application(directory, settings) for directory, settings in found.items()}
+    written = {each.deployment_folder for each in now.values()}
     for each in {*old} - {*new}:
         was = earlier.get(each.environment, Settings())
+        if was.flux.write and was.flux.write not in written:  # the files stay there, and with them the Kustomizations
+            was = replace(was, flux=replace(was.flux, write=""))
         found[each] = now.get(each.environment, was) if application(each, was) in remaining else was
     return found
 

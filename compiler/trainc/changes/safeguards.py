@@ -357,7 +357,7 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
         by_flux = was.target == "flux"
         if not by_flux and not was.argocd.repo_url:
             continue  # its Applications are not trainc's
-        kept = (was.flux if by_flux else was.argocd).on_delete == "keep"
+        kept = was.on_delete == "keep"
         what, earlier = "Kustomizations" if by_flux else "Applications", _KEEP.format(was.target)
         if now is None:
             effect = ""

@@ -28,19 +28,23 @@ Kind = tuple[str, str]
 
 
 class Tree(Struct, frozen=True):
-    """One environment's part of out/. ``namespaces`` and ``kinds`` are those of its objects, sorted."""
+    """One environment's part of out/. ``namespaces`` and ``kinds`` are those of its objects, sorted.
+
+    ``folders`` are those of jobs/ with a job of the environment, sorted.
+    """
 
     environment: str
     settings: Settings
     namespaces: tuple[str, ...] = ()
     kinds: tuple[Kind, ...] = ()
+    folders: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, environment: str, settings: Settings, objects: Iterable[Summary]) -> Tree:
-        """Return the tree that holds the objects."""
+    def of(cls, environment: str, settings: Settings, objects: Iterable[Summary], folders: Iterable[str]) -> Tree:
+        """Return the tree that holds the objects of the jobs in some folders of jobs/."""
         found = {(obj.namespace, obj.identity[:2]) for obj in objects}
         namespaces, kinds = {namespace for namespace, _ in found}, {kind for _, kind in found}
-        return cls(environment, settings, tuple(sorted(namespaces)), tuple(sorted(kinds)))
+        return cls(environment, settings, tuple(sorted(namespaces)), tuple(sorted(kinds)), tuple(sorted({*folders})))
 
     @property
     def repository(self) -> str:
@@ -173,7 +177,8 @@ def applicationset(tree: Tree) -> JsonObject:
         needed = "."
     else:
         name, namespace = f"{tree.environment}.{_folder(tree)}", _mapped(tree)
-        directories = [{"path": in_repository(f"jobs/{folder}", tree.settings)} for folder in _folders(tree)]
+        # In a folder without a job of the environment, `trainc cmp` fails, which stops the hydration of all.
+        directories = [{"path": in_repository(f"jobs/{folder}", tree.settings)} for folder in tree.folders]
         source = {"sourceHydrator": _hydrator(tree, options.hydrator)}
         needed = ";".join((".", *(f"/{in_repository(name, tree.settings)}" for name in _READ)))
     annotations: JsonObject = {
@@ -212,15 +217,6 @@ _READ: Final = ("runtimes", "policies", "trainc.yaml", "images.lock.yaml")
 def _folder(tree: Tree) -> str:
     """Return the template of the second folder of jobs/<namespace>."""
     return f"{{{{ {_step(tree, 1)} }}}}"
-
-
-def _folders(tree: Tree) -> list[str]:
-    """Return the folders of jobs/ that may have jobs in the environment, sorted. Missing ones are ignored."""
-    mapped = tree.settings.namespaces
-    return sorted(
-        {folder for folder, namespace in mapped.items() if namespace in tree.namespaces}
-        | {namespace for namespace in tree.namespaces if namespace not in mapped}
-    )
 
 
 def _mapped(tree: Tree) -> str:

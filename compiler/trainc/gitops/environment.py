@@ -19,7 +19,7 @@ from trainc.gitops.naming import DeployedJob
 from trainc.gitops.patches import patch_position
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options
-from trainc.inputs.settings import Settings, fits
+from trainc.inputs.settings import Settings, fits, read_settings
 from trainc.inputs.source import Document
 from trainc.plugins.model import Findings, Model, Objects
 from trainc.plugins.origins import report_at
@@ -176,7 +176,7 @@ def written_twice(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -
     """
     clusters: dict[tuple[str, ...], list[tuple[Options, Iterable[Summary]]]] = {}
     for options, summaries in by_environment:
-        if cluster := _cluster(options.settings):
+        if cluster := cluster_of(options.settings):
             clusters.setdefault(cluster, []).append((options, summaries))
     found = []
     for cluster, environments in clusters.items():
@@ -191,7 +191,21 @@ def written_twice(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -
     return tuple(found)
 
 
-def _cluster(settings: Settings) -> tuple[str, ...]:
+def kept_by_others(options: Options) -> Iterator[str]:
+    """Yield the other environments of the base revision whose objects stay in the cluster if they are removed there.
+
+    The Applications of this environment take them over (onDelete: keep), as after it was renamed. What both have now is
+    an error (``written_twice``).
+    """
+    config = options.base.config if options.base is not None else {}
+    for name in as_object(config.get("environments")):
+        was = read_settings(config, name)
+        is_same = (cluster := cluster_of(was)) and cluster == cluster_of(options.settings)
+        if name != options.environment and is_same and was.on_delete == "keep":
+            yield name
+
+
+def cluster_of(settings: Settings) -> tuple[str, ...]:
     """Return what identifies the cluster of an environment; nothing if trainc.yaml does not say."""
     to, argocd, by_flux = settings.destination, settings.argocd, settings.target == "flux"
     if not by_flux and to.server.rstrip("/") not in ("", IN_CLUSTER):

@@ -188,8 +188,8 @@ def too_many_reruns(jobs: Iterable[DeployedJob], base: Base, options: Options) -
     if naming.mode != MODE or not base.revision:
         return ()
     before: dict[tuple[str, str], Identity] = {}  # by the namespace and name of their directory
-    for identity, file in base.of_kind("JobSet")[0].items():
-        steps = file.name.removeprefix(f"out/{options.environment}/").split("/")
+    for identity, file in ((each, file) for index, _ in base.of_kind("JobSet") for each, file in index.items()):
+        steps = file.name.split("/")[2:]  # below out/<environment>
         if identity[1] == "JobSet" and len(steps) > 1:
             before.setdefault((steps[0], steps[1]), identity)
     again = []

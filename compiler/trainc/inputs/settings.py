@@ -375,6 +375,11 @@ class Settings(Environment, frozen=True, rename="camel"):
             return self.flux.write
         return self.argocd.write if self.argocd.repo_url else ""
 
+    @property
+    def on_delete(self) -> OnDelete:
+        """What happens to a running job when its Application or Kustomization is deleted."""
+        return (self.flux if self.target == "flux" else self.argocd).on_delete
+
     def takes(self, namespace: str, name: str) -> bool:
         """Return whether the environment includes a job, by its namespace below jobs/ and its name."""
         wanted = [pattern for pattern in self.jobs if not pattern.startswith("!")]

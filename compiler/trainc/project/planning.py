@@ -151,8 +151,19 @@ def settings(config: Config, environment: str) -> Settings:
 
 def trees(config: Config, outcome: Outcome) -> tuple[Tree, ...]:
     """Return the tree of each environment that Argo CD syncs."""
-    found = (Tree.of(name, settings(config, name), made) for name, made in outcome.made.items())
+    found = (
+        Tree.of(name, settings(config, name), made, _folders(outcome.jobs.get(name, ())))
+        for name, made in outcome.made.items()
+    )
     return tuple(tree for tree in found if tree.settings.target == "argocd")
+
+
+def _folders(jobs: Iterable[Job]) -> Iterator[str]:
+    """Yield the folder of jobs/ of each job."""
+    for job in jobs:
+        top, _, name = job.document.source.name.partition("/")
+        if top == JOBS:
+            yield name.partition("/")[0]
 
 
 def kustomizations(config: Config, outcome: Outcome) -> tuple[tuple[str | None, JsonObject], ...]:

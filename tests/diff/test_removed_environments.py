@@ -1,0 +1,80 @@
+"""What the cluster does with the jobs of environments that are removed or renamed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from test_hidden_changes import jobset, options_of
+
+from trainc.changes import compare
+
+
+def tree(environment: str, image: str = "x:1") -> dict[str, bytes]:
+    found = jobset("train", {"image": image}).items()
+    return {name.replace("/prod/", f"/{environment}/"): data for name, data in found}
+
+
+def sentences(before: dict[str, Any], after: dict[str, Any], environment: str, *, image: str = "x:1") -> str:
+    """Return what happens to the job of an environment when ``old`` is removed, and ``new`` has its job."""
+    was, now = options_of(before), options_of(after)
+    found = compare(tree("old"), tree("new", image) if "new" in after else {}, now, earlier=was).jobs
+    (job,) = (each for each in found if each.directory.environment == environment)
+    return " ".join(job.cluster)
+
+
+@pytest.mark.parametrize("tool", ["argocd", "flux"])
+@pytest.mark.parametrize("image", ["x:1", "x:2"])
+def test_a_renamed_environment_takes_over_what_the_old_one_keeps(tool: str, image: str) -> None:
+    options = {"target": tool, tool: {"onDelete": "keep", "write": "deploy", "repoURL": "https://example.com/x.git"}}
+    if tool == "flux":
+        del options[tool]["repoURL"]  # type: ignore[attr-defined]
+    found = sentences({"old": options}, {"new": options}, "new", image=image)
+    assert found == (
+        "JobSet train of old/a/train stays in the cluster (onDelete: keep), and this application takes it over: its"
+        " pods keep running. What cannot change in place is refused."
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [("west", "west", True), ("west", "east", False), (None, "west", False), (None, None, False)],
+)
+def test_a_job_that_moves_to_another_environment(old: str | None, new: str | None, same: bool) -> None:
+    options = [{"destination": {"name": name}} if name else {} for name in (old, new)]
+    found = sentences({"old": options[0]}, {"new": options[1]}, "new")
+    assert found.startswith("JobSet train is created and starts 1 pod.")
+    assert ("both mean JobSet train, so it may be gone afterwards" in found) is same
+
+
+@pytest.mark.parametrize(
+    ("other", "may_stay"),
+    [
+        ({"project": "trainc-old"}, True),
+        ({"project": "trainc-old", "namespaces": ["b"]}, True),
+        ({"project": "trainc-old", "namespaces": ["a"]}, False),
+        ({"project": "another"}, False),
+        ({}, False),
+    ],
+)
+def test_an_environment_whose_project_another_one_keeps(other: dict[str, Any], may_stay: bool) -> None:
+    environments = {"old": {"argocd": {"write": "deploy"}}, "other": {"argocd": {"write": "deploy", **other}}}
+    found = sentences(environments, {"other": environments["other"]}, "old")
+    assert ("AppProject trainc-old no longer allows namespace a: if Argo CD applies it before" in found) is may_stay
+
+
+def test_a_project_that_another_cluster_keeps() -> None:
+    shared = {"argocd": {"write": "deploy", "project": "ml", "namespaces": ["a"]}}
+    west, east = ({**shared, "destination": {"name": name}} for name in ("west", "east"))
+    assert "AppProject ml no longer allows namespace a" in sentences(
+        {"old": west, "other": east}, {"other": east}, "old"
+    )
+
+
+@pytest.mark.parametrize("write", ["deploy", "elsewhere"])
+def test_kustomizations_in_a_folder_that_no_environment_writes(write: str) -> None:
+    old = {"target": "flux", "flux": {"write": "deploy"}}
+    other = {"target": "flux", "flux": {"write": write}}
+    found = sentences({"old": old, "other": other}, {"other": other}, "old")
+    kept = "Without flux.write, nothing deletes Kustomization old.a.train. JobSet train stays, and a running job"
+    assert found.startswith("The Kustomization and JobSet train are deleted" if write == "deploy" else kept)
