@@ -101,7 +101,8 @@ def patterns(work: int) -> Input:
     lengths = {"a": large - 1, "b": (rest - 4 * small) // 5, "c": small}
     fields = {name: {"type": "string", "pattern": pattern} for name, pattern in patterns.items()}
     texts = {name: "x" * length for name, length in lengths.items()}
-    return things(f"properties: {{spec: {{type: object, properties: {json.dumps(fields)}}}}}", f"spec: {json.dumps(texts)}")
+    spec = json.dumps({"type": "object", "properties": fields})
+    return things(f"properties: {{spec: {spec}}}", f"spec: {json.dumps(texts)}")
 
 
 def jsonl(size: int) -> Input:

@@ -37,7 +37,7 @@ _TOO_MUCH_WORK = Violation(
     (),
     "the patterns of its CRD take too much work",
     "",
-    expected=f"characters × instructions of their patterns: at most {MOST_WORK:,}",
+    expected=f"at most {MOST_WORK:,} characters times instructions of their patterns",
     hint="shorten the texts of the object, or simplify the patterns of the CRD",
     blocking=True,
 )
