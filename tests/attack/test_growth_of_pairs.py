@@ -47,6 +47,11 @@ def refused_annotations(count: int, value: str) -> Files:
     return annotated(numbered(f"aNUMBER: {value}", count))
 
 
+def refused_secrets(count: int, value: str) -> Files:
+    """The cluster's message about each of them, in which all are masked, could be masked again for each."""
+    return annotated(numbered(f"api-token-NUMBER: {value}-value-NUMBER", count))
+
+
 def removed_annotations(count: int, value: str) -> Files:
     """Each of them could be looked for in each one, since what is left is that of a patch."""
     return annotated(numbered("aNUMBER: bNUMBER", count) if value == "old" else "", patch=PATCH)
@@ -77,12 +82,13 @@ def allowed_namespaces(count: int, value: str) -> Files:
 CHANGES: dict[Callable[[int, str], Files], tuple[int, str]] = {
     removed_annotations: (1000, "TC204"),
     refused_annotations: (2000, "TC204"),
+    refused_secrets: (500, "TC204"),
     refused_items: (120, "TC202"),
     allowed_namespaces: (1000, "TC521"),
 }
 
 
-@pytest.mark.parametrize("kind", some(CHANGES, 4), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", some(CHANGES, 5), ids=lambda kind: kind.__name__)
 def test_changes_of_four_times_the_items(kind: Callable[[int, str], Files]) -> None:
     size, code = CHANGES[kind]
 
