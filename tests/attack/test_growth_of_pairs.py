@@ -18,10 +18,14 @@ from test_growth import is_linear
 from builders import binding, crd, unbound_policy
 from effort import some
 from trainc import Options, compile
+from trainc.admission.policy.documents import Stored
+from trainc.admission.policy.match import Cluster, ConfigurationError, scope
 from trainc.admission.rules import failures
 from trainc.checks import kubelet
+from trainc.documents.load import load
 from trainc.inputs.source import Source
 from trainc.schema import parse
+from trainc.schema.kinds import BUILT_IN
 
 Files = Mapping[str, str]
 CONFIG = {"trainc.yaml": "environments: {prod: {}}\n"}
@@ -181,3 +185,21 @@ def test_params_of_many_bindings(kind: str, tmp_path: Path, monkeypatch: pytest.
 
     warm_up()
     assert is_linear(seconds, 500)
+
+
+def test_params_of_which_none_has_the_version_of_the_policy() -> None:
+    """For each binding, all objects of their kind could be looked at."""
+    kind = {"paramKind": {"apiVersion": "example.com/v2", "kind": "Thing"}}
+    thing = "---\napiVersion: example.com/v1\nkind: Thing\nmetadata: {name: aNUMBER, namespace: a}\n"
+
+    def seconds(size: int) -> float:
+        things, _ = load(Source("a.yaml", numbered(thing, size, "")))
+        policy = Stored(things[0], "p", kind)
+        cluster = Cluster({("example.com/Thing", "a", str(index)): each for index, each in enumerate(things)}, BUILT_IN)
+        start = time.process_time()
+        for _ in range(size):
+            with pytest.raises(ConfigurationError):
+                scope(policy, cluster)
+        return time.process_time() - start
+
+    assert is_linear(seconds, 1000)
