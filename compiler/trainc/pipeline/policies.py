@@ -208,15 +208,20 @@ class Policies(Struct, frozen=True, eq=False):
 
         With ``policies: {pods: true}`` in trainc.yaml, also for the Jobs and pods that a JobSet creates.
         """
-        found: dict[Finding, None] = {}
+        found: list[Finding] = []
+        of_new: set[tuple[str, Path]] = set()
         for obj in objects:
             old = self.previous.emitted(obj.data)
-            found |= dict.fromkeys(self._decided(obj.data, old, partial(_locate, model, obj, ())))
+            found += self._decided(obj.data, old, partial(_locate, model, obj, ()))
             for child in _children(obj.data, old) if self.pods else ():
                 request = create_request(child.data, self.registry, child.unknown)
-                for each in self._requested(request, partial(_locate, model, obj, child.template)):
-                    is_old = child.resumed and each not in found
-                    found[replace(each, hint=each.hint or _RESUMED_HINT) if is_old else each] = None
+                decided = self._requested(request, partial(_locate, model, obj, child.template))
+                if child.resumed:
+                    old_only = (each for each in decided if (each.message, each.path) not in of_new)
+                    found += (replace(each, hint=each.hint or _RESUMED_HINT) for each in old_only)
+                else:
+                    of_new.update((each.message, each.path) for each in decided)
+                    found += decided
         return tuple(found)
 
     def _decided(self, data: JsonObject, old: JsonObject | Finding | None, locate: Locate) -> tuple[Finding, ...]:
