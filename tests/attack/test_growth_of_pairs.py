@@ -18,12 +18,17 @@ from test_growth import is_linear
 from builders import binding, crd, unbound_policy
 from effort import some
 from trainc import Options, compile
+from trainc.admission.policy import policyset
 from trainc.admission.policy.documents import Stored
+from trainc.admission.policy.expressions import Expressions
 from trainc.admission.policy.match import Cluster, ConfigurationError, scope
 from trainc.admission.rules import failures
 from trainc.checks import kubelet
 from trainc.documents.load import load
 from trainc.inputs.source import Source
+from trainc.policytests.run import load_platform
+from trainc.policytests.run import read as read_tests
+from trainc.policytests.run import run as run_tests
 from trainc.schema import parse
 from trainc.schema.kinds import BUILT_IN
 
@@ -203,3 +208,39 @@ def test_params_of_which_none_has_the_version_of_the_policy() -> None:
         return time.process_time() - start
 
     assert is_linear(seconds, 1000)
+
+
+def test_objects_in_versions_that_their_crd_does_not_have() -> None:
+    """The finding on each could list all versions of the kind."""
+
+    def seconds(size: int) -> float:
+        served = crd("Thing", "properties: {}")
+        first = served[served.index("{name: v1,") : served.rindex("]")]
+        more = numbered(first.replace("name: v1", "name: v1NUMBER").replace("storage: true", "storage: false"), size)
+        things = numbered("---\napiVersion: example.com/w1\nkind: Thing\nmetadata: {name: aNUMBER}\n", size, "")
+        files = {"crds/a.yaml": served.replace(first, f"{first}, {more}"), "runtimes/a.yaml": things}
+        run = measure(
+            Input({**CONFIG, **files, "jobs/a/one.yaml": one()}, ("validate", "--crd-dir=crds", "--no-cache"))
+        )
+        assert "TC008" in run.codes, run
+        return run.seconds
+
+    warm_up()
+    assert is_linear(seconds, 1500)
+
+
+def test_policies_with_many_tests_that_have_a_namespace_of_their_own() -> None:
+    """Each test could compile all policies again."""
+    spec = "spec: {runtimeRef: {name: x}}"
+    job = f"{{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {{name: a, namespace: a}}, {spec}}}"
+    own = "{apiVersion: v1, kind: Namespace, metadata: {name: a}}"
+    test = f"- {{name: tNUMBER, expect: {{p0: pass}}, object: {job}, namespace: {own}}}\n"
+    policy = unbound_policy("pNUMBER", "[{expression: 'true'}]", resource="trainer.kubeflow.org/trainjobs")
+    read: list[object] = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(policyset, "Expressions", lambda each: read.append(each) or Expressions(each))
+        policies = numbered(f"---\n{policy}---\n{binding('bNUMBER', 'pNUMBER')}", 3, "")
+        platform, _ = load_platform((Source("policies/p.yaml", policies),))
+        cases, _ = read_tests(Source("policies/tests/t.yaml", f"tests:\n{numbered(test, 3, '')}"))
+        assert [result.findings for result in run_tests(cases, platform).results] == [()] * 3
+    assert len(read) == 3

@@ -21,7 +21,7 @@ from trainc.inputs.source import Document
 _NEAR = 0.65
 """The least similarity of two names, from 0 to 1."""
 
-_MOST: Final = 400
+MOST_NAMES: Final = 400
 """The most names with which a wrong name in a document is compared: there may be as many wrong ones as right ones."""
 
 _PAIRS: Final = 125
@@ -118,7 +118,7 @@ def report_fault(
     )
 
 
-def suggest(name: str, candidates: Iterable[str], most: int = _MOST, *, by_words: bool = False) -> str | None:
+def suggest(name: str, candidates: Iterable[str], most: int = MOST_NAMES, *, by_words: bool = False) -> str | None:
     """Return ``did you mean '...'?`` with the most similar candidate, or None if none is similar.
 
     For a name with an invisible character, the hint is to delete that. More candidates than ``most`` are not compared:
