@@ -226,6 +226,8 @@ class Redactor:
         """
         if text is None:
             return text
+        if self.exact and text in _MASKS:
+            return MASK
         own = [*occurrences(text, self.own)] if self.own else []
         own += (span for word in self.short for span in _words_of(text, word))
         if not own:

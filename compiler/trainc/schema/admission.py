@@ -11,7 +11,7 @@ import msgspec
 from trainc.basics.jsonvalues import JsonObject, Path, as_object
 from trainc.findings import suggest
 from trainc.kube.fielderror import NO_FIELD
-from trainc.schema.formats import MOST_WORK, SPENT, TooMuchWork
+from trainc.schema.formats import MOST_WORK, WORK, TooMuchWork
 from trainc.schema.kinds import Resource
 from trainc.schema.metadata import (
     NAME_RULES,
@@ -69,7 +69,7 @@ def admit(resource: Resource, data: JsonObject, go: str = "") -> Admitted:
         from trainc.schema.native import NativeNode
 
         mode = Mode(native=NativeNode)
-    SPENT[0] = 0
+    WORK.begin()
     try:
         failures = _walk_status(resource, named, mode)
         node = node_of(schema, mode, go, whole=True)

@@ -264,12 +264,26 @@ _ANY_BYTE = lazy(r"(?:[^\\]|\\[^CQ])*?(\\C)", re.S)
 MOST_WORK: Final = 500_000_000
 """Instructions of patterns times the characters that they look at, in an object: a few seconds at most."""
 
-SPENT: Final = [0]
-"""The work of the patterns in the object that is being admitted."""
-
 
 class TooMuchWork(Exception):
     """The patterns of an object take more than MOST_WORK."""
+
+
+class _Work:
+    """The work of the patterns in the object that is being admitted; one thread admits at a time (memo.py)."""
+
+    spent = 0
+
+    def begin(self) -> None:
+        self.spent = 0
+
+    def spend(self, amount: int) -> None:
+        self.spent += amount
+        if self.spent > MOST_WORK:
+            raise TooMuchWork
+
+
+WORK: Final = _Work()
 
 
 def metered(pattern: str) -> Callable[[str], bool] | None:
@@ -280,9 +294,7 @@ def metered(pattern: str) -> Callable[[str], bool] | None:
     size = compiled.programsize
 
     def matches_within_limit(text: str) -> bool:
-        SPENT[0] += size * len(text)
-        if SPENT[0] > MOST_WORK:
-            raise TooMuchWork
+        WORK.spend(size * len(text))
         return matches(text)
 
     return matches_within_limit
