@@ -18,10 +18,19 @@ from test_growth import is_linear
 from builders import binding, crd, unbound_policy
 from effort import some
 from trainc import Options, compile
+from trainc.admission.policy import policyset
+from trainc.admission.policy.documents import Stored
+from trainc.admission.policy.expressions import Expressions
+from trainc.admission.policy.match import Cluster, ConfigurationError, scope
 from trainc.admission.rules import failures
 from trainc.checks import kubelet
+from trainc.documents.load import load
 from trainc.inputs.source import Source
+from trainc.policytests.run import load_platform
+from trainc.policytests.run import read as read_tests
+from trainc.policytests.run import run as run_tests
 from trainc.schema import parse
+from trainc.schema.kinds import BUILT_IN
 
 Files = Mapping[str, str]
 CONFIG = {"trainc.yaml": "environments: {prod: {}}\n"}
@@ -45,6 +54,11 @@ def annotated(annotations: str, more: str = "", patch: str = "") -> Files:
 def refused_annotations(count: int, value: str) -> Files:
     """The cluster's message about each of them has all of them, and is searched for secrets."""
     return annotated(numbered(f"aNUMBER: {value}", count))
+
+
+def refused_secrets(count: int, value: str) -> Files:
+    """The cluster's message about each of them, in which all are masked, could be masked again for each."""
+    return annotated(numbered(f"api-token-NUMBER: {value}-value-NUMBER", count))
 
 
 def removed_annotations(count: int, value: str) -> Files:
@@ -77,12 +91,13 @@ def allowed_namespaces(count: int, value: str) -> Files:
 CHANGES: dict[Callable[[int, str], Files], tuple[int, str]] = {
     removed_annotations: (1000, "TC204"),
     refused_annotations: (2000, "TC204"),
+    refused_secrets: (500, "TC204"),
     refused_items: (120, "TC202"),
     allowed_namespaces: (1000, "TC521"),
 }
 
 
-@pytest.mark.parametrize("kind", some(CHANGES, 4), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", some(CHANGES, 5), ids=lambda kind: kind.__name__)
 def test_changes_of_four_times_the_items(kind: Callable[[int, str], Files]) -> None:
     size, code = CHANGES[kind]
 
@@ -200,3 +215,57 @@ def test_fields_of_many_patches(kind: str) -> None:
 
     warm_up()
     assert is_linear(seconds, 120)
+
+
+def test_params_of_which_none_has_the_version_of_the_policy() -> None:
+    """For each binding, all objects of their kind could be looked at."""
+    kind = {"paramKind": {"apiVersion": "example.com/v2", "kind": "Thing"}}
+    thing = "---\napiVersion: example.com/v1\nkind: Thing\nmetadata: {name: aNUMBER, namespace: a}\n"
+
+    def seconds(size: int) -> float:
+        things, _ = load(Source("a.yaml", numbered(thing, size, "")))
+        policy = Stored(things[0], "p", kind)
+        cluster = Cluster({("example.com/Thing", "a", str(index)): each for index, each in enumerate(things)}, BUILT_IN)
+        start = time.process_time()
+        for _ in range(size):
+            with pytest.raises(ConfigurationError):
+                scope(policy, cluster)
+        return time.process_time() - start
+
+    assert is_linear(seconds, 1000)
+
+
+def test_objects_in_versions_that_their_crd_does_not_have() -> None:
+    """The finding on each could list all versions of the kind."""
+
+    def seconds(size: int) -> float:
+        served = crd("Thing", "properties: {}")
+        first = served[served.index("{name: v1,") : served.rindex("]")]
+        more = numbered(first.replace("name: v1", "name: v1NUMBER").replace("storage: true", "storage: false"), size)
+        things = numbered("---\napiVersion: example.com/w1\nkind: Thing\nmetadata: {name: aNUMBER}\n", size, "")
+        files = {"crds/a.yaml": served.replace(first, f"{first}, {more}"), "runtimes/a.yaml": things}
+        run = measure(
+            Input({**CONFIG, **files, "jobs/a/one.yaml": one()}, ("validate", "--crd-dir=crds", "--no-cache"))
+        )
+        assert "TC008" in run.codes, run
+        return run.seconds
+
+    warm_up()
+    assert is_linear(seconds, 1500)
+
+
+def test_policies_with_many_tests_that_have_a_namespace_of_their_own() -> None:
+    """Each test could compile all policies again."""
+    spec = "spec: {runtimeRef: {name: x}}"
+    job = f"{{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {{name: a, namespace: a}}, {spec}}}"
+    own = "{apiVersion: v1, kind: Namespace, metadata: {name: a}}"
+    test = f"- {{name: tNUMBER, expect: {{p0: pass}}, object: {job}, namespace: {own}}}\n"
+    policy = unbound_policy("pNUMBER", "[{expression: 'true'}]", resource="trainer.kubeflow.org/trainjobs")
+    read: list[object] = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(policyset, "Expressions", lambda each: read.append(each) or Expressions(each))
+        policies = numbered(f"---\n{policy}---\n{binding('bNUMBER', 'pNUMBER')}", 3, "")
+        platform, _ = load_platform((Source("policies/p.yaml", policies),))
+        cases, _ = read_tests(Source("policies/tests/t.yaml", f"tests:\n{numbered(test, 3, '')}"))
+        assert [result.findings for result in run_tests(cases, platform).results] == [()] * 3
+    assert len(read) == 3

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from growing_projects import config, ruled
+from growing_projects import config, ruled, things
 from growing_texts import Input, hosts, one
 from growth import measure
 
@@ -34,6 +34,7 @@ from trainc.inputs import settings
 from trainc.kube import names, quantity
 from trainc.plugins.mpi import implementations
 from trainc.project import files, read, revisions
+from trainc.schema import formats
 
 PAGE = Path(__file__).parents[2] / "docs/limits.md"
 HEAD = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: large}\n"
@@ -91,6 +92,19 @@ def requests(digits: int) -> Input:
     return text(one(f"  trainer: {{resourcesPerNode: {{requests: {{cpu: '{'9' * digits}'}}}}}}\n"))
 
 
+def patterns(work: int) -> Input:
+    """Return an object whose CRD has three patterns, of 4004, 5 and 4 instructions, that take so much work."""
+    large, rest = divmod(work, 4004)
+    rest += 4004
+    small = -rest % 5
+    patterns = {"a": "x{1000}" * 4, "b": "x", "c": "(?:)"}
+    lengths = {"a": large - 1, "b": (rest - 4 * small) // 5, "c": small}
+    fields = {name: {"type": "string", "pattern": pattern} for name, pattern in patterns.items()}
+    texts = {name: "x" * length for name, length in lengths.items()}
+    spec = json.dumps({"type": "object", "properties": fields})
+    return things(f"properties: {{spec: {spec}}}", f"spec: {json.dumps(texts)}")
+
+
 def jsonl(size: int) -> Input:
     line = '{"env": "dyn", "expr": "true", "id": ""}'
     return Input(command=("cel", "--jsonl"), text=line.replace('""', f'"{"x" * (size - len(line))}"'))
@@ -142,6 +156,7 @@ LIMITS = {
     "cost of a CEL expression": Limit(codegen.LIMIT),
     "cost of all CEL expressions of a policy for an object": Limit(composition.MOST),
     "work of a CEL expression that its cost does not show": Limit(work.BUDGET),
+    "work of the patterns of a CRD for an object": Limit(formats.MOST_WORK, patterns),
     "bytes of a line of `trainc cel --jsonl`": Limit(files.LIMIT, jsonl, 2),
     "environments in trainc.yaml": Limit(
         settings.MAX_ENVIRONMENTS,

@@ -58,7 +58,7 @@ def questions(loaded: Platform) -> Iterator[dict[str, Any]]:
         stored, findings = stored_case(case, loaded.registry)
         assert findings == ()
         given = {identity(document): document for document in case.given}
-        objects = [document.data for document in {**loaded.objects, **given}.values()]
+        objects = [document.data for document in {**loaded.set.cluster.objects, **given}.values()]
         current = stored.object or stored.old
         assert current is not None
         made = create_request(current.data, loaded.registry)
@@ -98,6 +98,6 @@ def test_the_server_says_the_same() -> None:
     pairs = zip(asked, answers, strict=True)
     assert [q["id"] for q, a in pairs if not policygoldens.agrees(policyours.answer(q), a)] == []
     assert sum(bool(answer["error"]) for answer in answers) > 20
-    objects = [document.data for document in platform().objects.values()]
+    objects = [document.data for document in platform().set.cluster.objects.values()]
     made = [*of_kind(objects, POLICY), *of_kind(objects, BINDING)]
     assert policygoldens.ask("create", made) == [{"errors": []}] * 20

@@ -16,7 +16,7 @@ from schema_cases import ALL_KINDS, Data, Objects, resource_of
 from trainc.admission.jobset import admit_jobset, default
 from trainc.basics.jsonvalues import Path
 from trainc.kube.gotypes import GoDecodeError
-from trainc.schema import Resource, Structural, admit, parse, resource
+from trainc.schema import Resource, Structural, admit, formats, parse, resource
 from trainc.schema.kinds import BUILT_IN, Registry
 from trainc.schema.walk import STORE, node_of
 from trainc.schema.wording import UNKNOWN
@@ -332,3 +332,16 @@ def test_metadata_that_cannot_be_decoded_has_one_code(field: str, value: object,
     data = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "n", field: value}}
     [violation] = admit(resource("JobSet"), data).violations
     assert (violation.code, violation.path) == ("TC108", ("metadata", *path))
+
+
+def test_the_work_of_patterns_is_counted_for_each_object_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A default that objects share counts in each; what is too much once is so again."""
+    items = {"type": "array", "items": {"type": "string", "pattern": "x+"}, "default": ["x" * 9] * 3}
+    kind = Resource("example.com", "v1", "Thing", True, False, schema_of(a=items, b=items), "things")
+    data: Any = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}}
+    assert admit(kind, data).violations == ()
+    work = formats.WORK.spent
+    assert work > 0
+    for most, codes in ((work - 1, ["TC012"]), (work, []), (work - 1, ["TC012"])):
+        monkeypatch.setattr(formats, "MOST_WORK", most)
+        assert [violation.code for violation in admit(kind, data).violations] == codes

@@ -468,6 +468,8 @@ def itself() -> list[Any]:
         (Program().run, None, "a method of Program"),
         (logs, {"settings": Settings(rate=1)}, "settings: Settings"),
         (logs, {"settings": [{"a": {"b", "c"}}]}, "settings: list"),
+        (logs, {"settings": frozenset((1, "a"))}, "settings: frozenset"),
+        (logs, {"settings": {(1, 2), 3}}, "settings: set"),
         (logs, {"settings": itself()}, "settings: list"),
         (logs, [("settings", 1)], "list"),
         (logs, {1: 2}, "dict"),
@@ -482,9 +484,11 @@ def test_what_the_source_does_not_have_is_an_error(
 
 
 def test_numbers_texts_lists_and_dicts_reach_the_function(client: GitTrainerClient) -> None:
-    settings = {"settings": [None, True, 1, 2.5, 1j, "a", b"b", (1,), {"c": [{2: range(3)}]}]}
+    values = [None, True, 1, 2.5, 1j, "a", b"b", (1,), {"c": [{2: range(3)}]}, ..., bytearray(b"c")]
+    settings = {"settings": [*values, {1, -2, 2.5}, {"a"}, set(), frozenset({1}), {(1, "a")}]}
     job = written(client, name="mnist", trainer=CustomTrainer(logs, settings))
     assert f"logs(**{settings})" in job["spec"]["trainer"]["command"][-1]
+    assert eval(str(settings)) == settings
 
 
 def id() -> None:  # noqa: A001 - what the next function reads

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +20,7 @@ from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
 from trainc.documents.problems import excess
 from trainc.findings import Finding, Related, Severity, report, suggest
-from trainc.findings.reporting import report_fault, secrets_in_plain_text
+from trainc.findings.reporting import MOST_NAMES, report_fault, secrets_in_plain_text
 from trainc.inputs.source import Document, Source
 from trainc.schema import Resource, admit
 from trainc.schema.definitions import KIND, Definition, define
@@ -27,6 +29,9 @@ from trainc.schema.structural import difference
 from trainc.upstream import JOBSET_VERSION, TRAINER_VERSION
 
 _OWN = frozenset((*RUNTIMES, TRAINJOB))
+_LISTED: Final = 100
+"""The most versions of a kind that a message is made of; it shows fewer."""
+
 _OF_OBJECTS = ("TC005", "TC006")
 """The codes of YAML problems that are reported only for CRDs, not for other documents in a file with CRDs."""
 
@@ -164,7 +169,7 @@ def _no_match(document: Document, registry: Registry, group: str, kind: str) -> 
     version = str(document.data["apiVersion"])
     upstream = f'no matches for kind "{kind}" in version "{version}"'
     known = all_kinds(group)
-    versions = [resource.api_version for resource in registry.served(group, kind)]
+    versions = [resource.api_version for resource in registry.served(group, kind)[:_LISTED]]
     versions = versions or [f"{group}/{name}".lstrip("/") for name in known.get(kind, ())]
     if version in versions:
         return
@@ -174,7 +179,7 @@ def _no_match(document: Document, registry: Registry, group: str, kind: str) -> 
     elif known:
         message = f"unknown kind {kind} in {version}"
         yield report("TC008", document, ("kind",), message, found=kind, hint=suggest(kind, known), upstream=upstream)
-    elif siblings := [sibling for of, sibling in registry.given if of == group]:
+    elif siblings := [*islice((sibling for of, sibling in registry.given if of == group), MOST_NAMES + 1)]:
         hint, message = suggest(kind, siblings), f"no CRD found for kind {kind} in {group}"
         yield report(
             "TC008", document, ("kind",), message, severity=Severity.WARNING, found=kind, hint=hint, upstream=upstream

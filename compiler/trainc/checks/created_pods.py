@@ -59,12 +59,13 @@ _POD_UNKNOWN: Final[tuple[Path, ...]] = (
 class CreatedObject(msgspec.Struct, frozen=True, eq=False):
     """An object that a controller creates. ``template`` is the path of its template in the JobSet.
 
-    ``unknown`` are the paths of values that only a cluster knows.
+    ``unknown`` are the paths of values that only a cluster knows. ``resumed``: it has what it had before a change, too.
     """
 
     data: JsonObject
     template: Path
     unknown: tuple[Path, ...]
+    resumed: bool = False
 
 
 def resumed(jobset: JsonObject, before: JsonObject) -> JsonObject:

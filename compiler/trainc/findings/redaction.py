@@ -22,6 +22,8 @@ MASK = "***"
 """Replaces a hidden value."""
 
 _NUMBER = lazy(r"(?<![\w.])[-+.]?[0-9][\w.+-]{2,}")
+_MASKS = (MASK, f'"{MASK}"', f"'{MASK}'")
+_WORD_CHAR = lazy(r"\w")
 LEAST = 4
 """The fewest characters of a value that is searched for in texts; shorter ones would match by chance."""
 
@@ -190,6 +192,14 @@ def _without(text: str, documents: tuple[Document, ...], exact: bool) -> str:
     return _NUMBER.sub(MASK, text) if exact else text
 
 
+def _words_of(text: str, word: str) -> Iterator[Span]:
+    """Yield the spans of a word in a text, where neither letters nor digits touch it."""
+    for at in _all_of(word, text):
+        end = at + len(word)
+        if not _WORD_CHAR.match(text, at - 1, at) and not _WORD_CHAR.match(text, end):
+            yield at, end
+
+
 class Redactor:
     """Hides the secrets of documents in the texts of a finding."""
 
@@ -203,21 +213,26 @@ class Redactor:
         self.key = str(path[-1]) if path else None
         own_words = [value.text for value in values.get(path, ())]
         self.own: Index | None = None
-        if self.exact and found and found != self.key and found not in own_words:
+        # Most values found are known to the documents, or masked already, perhaps in quotes.
+        if self.exact and found and found != self.key and _without(found, self.documents, exact=False) not in _MASKS:
             own_words.append(found)
             self.own = index(own_words)
         self.short = [word for word in own_words if len(word) < LEAST]
 
     def text(self, text: str | None) -> str | None:
-        """Return a text without secrets; at a secret also without long numbers, which may be its value in YAML."""
+        """Return a text without secrets; at a secret also without long numbers, which may be its value in YAML.
+
+        What is only to be hidden in this finding is rarely there, so most findings share the texts that they quote.
+        """
         if text is None:
             return text
+        if self.exact and text in _MASKS:
+            return MASK
         own = [*occurrences(text, self.own)] if self.own else []
-        if not own and not self.short:
+        own += (span for word in self.short for span in _words_of(text, word))
+        if not own:
             return _without(text, self.documents, self.exact)
         text = _masked(text, merged((*_spans_in(text, self.documents), *own)))
-        for word in self.short:
-            text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", lambda _: MASK, text)
         return _NUMBER.sub(MASK, text) if self.exact else text
 
     def value(self, found: str | None) -> str | None:

@@ -24,7 +24,7 @@ _NEAR = 0.65
 _RELATED, _ALIKE = 0.7, 0.75
 """The least similarity if a word of the name is like none of the other: with and without another word in common."""
 
-_MOST: Final = 400
+MOST_NAMES: Final = 400
 """The most names with which a wrong name in a document is compared: there may be as many wrong ones as right ones."""
 
 _PAIRS: Final = 125
@@ -121,7 +121,7 @@ def report_fault(
     )
 
 
-def suggest(name: str, candidates: Iterable[str], most: int = _MOST, *, by_words: bool = False) -> str | None:
+def suggest(name: str, candidates: Iterable[str], most: int = MOST_NAMES, *, by_words: bool = False) -> str | None:
     """Return ``did you mean '...'?`` with the most similar candidate, or None if none is similar.
 
     For a name with an invisible character, the hint is to delete that. More candidates than ``most`` are not compared:

@@ -42,6 +42,10 @@ _CODES: Final[Mapping[str, tuple[str, str]]] = {
 _FAILED = frozenset(("denied", "error"))
 _HINT: Final = "add the Namespace with its labels to policies/"
 _PARAMS_HINT: Final = "add the params to policies/, or set parameterNotFoundAction: Deny in the binding"
+_RESUMED_HINT: Final = (
+    "JobSet only adds to the pods of a suspended JobSet when it resumes: they keep what they had before the change,"
+    " unless the job has a new run number"
+)
 _SCOPE_HINT: Final = "pass their CRD with --crd-dir"
 _NO_PARAMS: Final = "no params found"
 """A part of the server's message that adding params resolves."""
@@ -205,12 +209,19 @@ class Policies(Struct, frozen=True, eq=False):
         With ``policies: {pods: true}`` in trainc.yaml, also for the Jobs and pods that a JobSet creates.
         """
         found: list[Finding] = []
+        of_new: set[tuple[str, Path]] = set()
         for obj in objects:
             old = self.previous.emitted(obj.data)
             found += self._decided(obj.data, old, partial(_locate, model, obj, ()))
             for child in _children(obj.data, old) if self.pods else ():
                 request = create_request(child.data, self.registry, child.unknown)
-                found += self._requested(request, partial(_locate, model, obj, child.template))
+                decided = self._requested(request, partial(_locate, model, obj, child.template))
+                if child.resumed:
+                    old_only = (each for each in decided if (each.message, each.path) not in of_new)
+                    found += (replace(each, hint=each.hint or _RESUMED_HINT) for each in old_only)
+                else:
+                    of_new.update((each.message, each.path) for each in decided)
+                    found += decided
         return tuple(found)
 
     def _decided(self, data: JsonObject, old: JsonObject | Finding | None, locate: Locate) -> tuple[Finding, ...]:
@@ -309,7 +320,7 @@ def _children(data: JsonObject, old: JsonObject | Finding | None) -> Iterator[Cr
         sent += (*created_pods.created_claims(data), *created_pods.created_service(data))
         if isinstance(old, dict) and (kept := created_pods.resumed(data, old)) is not data:
             pairs = zip(created_pods.created_objects(kept), made, strict=True)
-            resumed += (child for child, new in pairs if child.data != new.data)
+            resumed += (replace(child, resumed=True) for child, new in pairs if child.data != new.data)
     elif data["kind"] == "Job":
         made += created_pods.created_pod(server_form(data).data)
     yield from (*made, *resumed)

@@ -25,8 +25,9 @@ from trainc.admission.companions import admit_companions, admit_object
 from trainc.admission.crd import admit_document
 from trainc.admission.jobset import admit_jobset
 from trainc.admission.policy import Decision, PolicySet
+from trainc.admission.policy.match import Cluster
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects, put
-from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, Key, classify, identity
+from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, classify, identity
 from trainc.documents.load import load
 from trainc.documents.positions import Marks, divide
 from trainc.findings import Finding, Severity, has_errors, report, suggest
@@ -58,11 +59,9 @@ class Run(Struct, frozen=True):
 
 
 class Platform(Struct, frozen=True, eq=False):
-    """The environment of the tests: the policies, all other objects, the registered kinds."""
+    """The environment of the tests: the policies by name and with all other objects, and the registered kinds."""
 
     policies: Mapping[str, Document]
-    documents: tuple[Document, ...]
-    objects: Mapping[Key, Document]
     registry: Registry
     set: PolicySet
 
@@ -71,7 +70,7 @@ class Platform(Struct, frozen=True, eq=False):
         policies = self.set
         if case.given:
             given = {identity(document): document for document in case.given}
-            policies = PolicySet.load(self.documents, {**self.objects, **given}, self.registry)
+            policies = replace(policies, cluster=Cluster({**policies.cluster.objects, **given}, self.registry))
         current = case.object or case.old
         assert current is not None, "a test without any object is refused when it is read"
         old = case.old.data if case.old is not None else None
@@ -99,7 +98,7 @@ def load_platform(sources: Iterable[Source], crds: tuple[Source, ...] = ()) -> t
     policies = {identity(d)[2]: d for d in given if d.data["kind"] == POLICIES[0]}
     policy_set = PolicySet.load(given, objects, companions.registry)
     findings += (*more, *companions.findings, *policy_set.findings)
-    return Platform(policies, given, objects, companions.registry, policy_set), tuple(collapse(findings, ()))
+    return Platform(policies, companions.registry, policy_set), tuple(collapse(findings, ()))
 
 
 def run(cases: Iterable[Case], platform: Platform) -> Run:

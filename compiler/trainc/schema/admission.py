@@ -11,6 +11,7 @@ import msgspec
 from trainc.basics.jsonvalues import JsonObject, Path, as_object
 from trainc.findings import suggest
 from trainc.kube.fielderror import NO_FIELD
+from trainc.schema.formats import MOST_WORK, WORK, TooMuchWork
 from trainc.schema.kinds import Resource
 from trainc.schema.metadata import (
     NAME_RULES,
@@ -29,6 +30,16 @@ from trainc.schema.wording import UNKNOWN, Failures, Violation, native_violation
 _NOT_CHECKED = (
     "Invalid value: null: some validation rules were not checked because the object was invalid;"
     " correct the existing errors to complete validation"
+)
+
+_TOO_MUCH_WORK = Violation(
+    "TC012",
+    (),
+    "the patterns of its CRD take too much work",
+    "",
+    expected=f"at most {MOST_WORK:,} characters times instructions of their patterns",
+    hint="shorten the texts of the object, or simplify the patterns of the CRD",
+    blocking=True,
 )
 
 
@@ -58,9 +69,13 @@ def admit(resource: Resource, data: JsonObject, go: str = "") -> Admitted:
         from trainc.schema.native import NativeNode
 
         mode = Mode(native=NativeNode)
-    failures = _walk_status(resource, named, mode)
-    node = node_of(schema, mode, go, whole=True)
-    stored = _without_status(resource, as_object(node.visit(_without_status(resource, named), failures)))
+    WORK.begin()
+    try:
+        failures = _walk_status(resource, named, mode)
+        node = node_of(schema, mode, go, whole=True)
+        stored = _without_status(resource, as_object(node.visit(_without_status(resource, named), failures)))
+    except TooMuchWork:
+        return Admitted(data, violations=(_TOO_MUCH_WORK,))
     dropped += tuple(failure.path for failure in failures if failure.keyword == UNKNOWN)
     found = _violations(resource, stored, failures)
     if resource.native and any(violation.decode for violation in found):

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from datetime import date
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from trainc.basics.regex import lazy
 from trainc.data import load_json
@@ -137,7 +137,7 @@ def _is_hostname(text: str) -> bool:
     size = len(text.encode())
     matches = matcher(_HOSTNAME)
     assert matches is not None, "RE2 compiles it"
-    return matches(text) and size <= 255 and all(len(part.encode()) <= 63 for part in text.split("."))
+    return size <= 255 and matches(text) and all(len(part.encode()) <= 63 for part in text.split("."))
 
 
 def _is_credit_card(text: str) -> bool:
@@ -261,6 +261,44 @@ _MEMORY: Final = 64 << 20
 _ANY_BYTE = lazy(r"(?:[^\\]|\\[^CQ])*?(\\C)", re.S)
 """``\\C``, which RE2 supports and Go does not; not searched after ``\\Q``."""
 
+MOST_WORK: Final = 500_000_000
+"""Instructions of patterns times the characters that they look at, in an object: a few seconds at most."""
+
+
+class TooMuchWork(Exception):
+    """The patterns of an object take more than MOST_WORK."""
+
+
+class _Work:
+    """The work of the patterns in the object that is being admitted; one thread admits at a time (memo.py)."""
+
+    spent = 0
+
+    def begin(self) -> None:
+        self.spent = 0
+
+    def spend(self, amount: int) -> None:
+        self.spent += amount
+        if self.spent > MOST_WORK:
+            raise TooMuchWork
+
+
+WORK: Final = _Work()
+
+
+def metered(pattern: str) -> Callable[[str], bool] | None:
+    """Return ``matcher(pattern)``, which raises TooMuchWork; those of the package count nothing."""
+    matches, compiled = matcher(pattern), None if pattern in packaged() else _compiled(pattern)
+    if matches is None or compiled is None:
+        return matches
+    size = compiled.programsize
+
+    def matches_within_limit(text: str) -> bool:
+        WORK.spend(size * len(text))
+        return matches(text)
+
+    return matches_within_limit
+
 
 @cache
 def matcher(pattern: str) -> Callable[[str], bool] | None:
@@ -271,16 +309,22 @@ def matcher(pattern: str) -> Callable[[str], bool] | None:
     if pattern in packaged():
         search = re.compile(pattern.replace("$", r"\Z"), re.ASCII).search
         return lambda text: search(text) is not None
+    compiled = _compiled(pattern)
+    return None if compiled is None else lambda text: compiled.search(text) is not None
+
+
+def _compiled(pattern: str) -> Any:
+    """Return a pattern of RE2, or None if Go refuses it or it needs too much memory; RE2 keeps the latest."""
     import re2  # type: ignore[import-untyped]
 
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _MEMORY
+    options.never_capture = True
     try:
-        found = None if _ANY_BYTE.match(pattern) else re2.compile(pattern, options).search
+        return None if _ANY_BYTE.match(pattern) else re2.compile(pattern, options)
     except re2.error:
-        found = None
-    return None if found is None else lambda text: found(text) is not None
+        return None
 
 
 @cache

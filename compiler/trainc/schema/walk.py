@@ -19,7 +19,7 @@ from trainc.basics.memo import LASTING, Once, Remembered, last
 from trainc.kube.gojson import INT64
 from trainc.kube.gotypes import GoDecodeError, decode, fields, is_struct
 from trainc.schema.alternatives import alternative_checks
-from trainc.schema.formats import format_check, matcher
+from trainc.schema.formats import WORK, format_check, metered
 from trainc.schema.structural import Structural
 from trainc.schema.values import CLASSES, NUMERIC, integers, list_errors, membership, mismatch, number_errors
 from trainc.schema.wording import LIST_TYPE, NUMBER, UNKNOWN, Failure, Failures, Visit
@@ -201,7 +201,7 @@ class Node(Part):
                 of = stored if self.mode.native is None else value  # a native mapping may have a field misspelled
                 missing = (name for name in dict.fromkeys(self.schema.keywords["required"]) if name not in stored)
                 failures += [Failure("required", of, self.schema, name) for name in missing]
-            if remembered is not None and len(failures) == start:
+            if remembered is not None and len(failures) == start and not WORK.spent:  # work counts each time
                 remembered[visit] = last(stored)
             return stored
 
@@ -353,7 +353,7 @@ class Node(Part):
         keywords = self.schema.keywords
         longest, shortest = keywords.get("maxLength"), keywords.get("minLength", 0)
         pattern = keywords.get("pattern")
-        matches = matcher(pattern) if pattern else None
+        matches = metered(pattern) if pattern else None
         is_formed = format_check(self.schema.format)
 
         def check(text: str, failures: Failures) -> str:
@@ -452,7 +452,7 @@ def _items_visit(find: Callable[[], Part], before: list[Visit], after: list[Visi
                     stored[index] = kept
         if check is not None:
             check(stored, failures, start)
-        if remembered is not None and len(failures) == start:
+        if remembered is not None and len(failures) == start and not WORK.spent:  # work counts each time
             remembered[visit] = last(stored)
         return stored
 

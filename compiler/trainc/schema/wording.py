@@ -54,7 +54,8 @@ Visit: TypeAlias = Callable[[Any, Failures], Any]
 class Violation(Fault, frozen=True):
     """An error of an object, with our text and the API server's.
 
-    ``code`` is one of TC102..TC112. ``path`` leads to a value of the object (for a missing field, to its parent).
+    ``code`` is one of TC102..TC112, or TC012. ``path`` leads to a value of the object (for a missing field, to its
+    parent).
     ``upstream`` is the API server's own text, ``<path>: <type>: <value>: <detail>``; '' where it is unknown.
     ``blocking``: the server does not evaluate the CRD's rules after such an error. ``secondary``: the server reports
     it, but it adds nothing to another violation of the same value. ``decode``: the server refuses the object before it

@@ -32,7 +32,8 @@ NOTEBOOK = "<notebook>"
 _LIBRARIES = ("deepspeed", "jax", "mpi4py", "numpy", "torch", "xgboost", "yaml")
 """Modules that the programs of Trainer's runtimes import, besides those of the standard library."""
 
-_LITERAL = frozenset((bool, bytes, complex, float, int, range, str, type(None)))
+_NUMBERS = frozenset((bool, complex, float, int))
+_LITERAL = _NUMBERS | {bytearray, bytes, range, str, type(None), type(...)}
 
 
 def as_written(script: Script, function: Callable[..., Any]) -> Script:
@@ -106,12 +107,17 @@ def _lost(function: Callable[..., Any], arguments: Any) -> Iterator[Mistake]:
         return
     for name, value in (arguments or {}).items():
         if not _is_literal(value):
-            message = "only numbers, texts, lists and dicts of Python itself reach the pod as they are"
+            message = "only numbers, texts, lists, dicts and sets of numbers of Python itself reach the pod as they are"
             yield Mistake(SYNTAX, 0, message, f"{name}: {type(value).__name__}")
 
 
 def _is_literal(value: Any, above: tuple[int, ...] = ()) -> bool:
-    """Return whether Python reads the text of a value as an equal one; a set has another order in each process."""
+    """Return whether Python reads the text of a value as an equal one, and has the same text in each process.
+
+    Only numbers have the same order in each set.
+    """
+    if type(value) in (set, frozenset):
+        return all(type(item) in _NUMBERS or (len(value) == 1 and _is_literal(item)) for item in value)
     if type(value) in (list, tuple, dict) and id(value) not in above:
         items = chain(*value.items()) if isinstance(value, dict) else value
         return all(_is_literal(item, (*above, id(value))) for item in items)

@@ -87,9 +87,9 @@ class Cluster(msgspec.Struct, frozen=True, eq=False):
 
     objects: Mapping[Key, Document]
     registry: Registry
-    _by_kind: dict[tuple[str, str], tuple[Row, ...]] = {}
+    _by_kind: dict[tuple[str, str], list[Row]] = {}
     _by_name: dict[tuple[str, str], Mapping[tuple[str | None, str], list[Row]]] = {}
-    _placed: dict[tuple[str, str], bool] = {}
+    _placed: dict[tuple[str, str], bool | None] = {}
 
     def namespace(self, name: str) -> JsonObject | None:
         """Return a namespace with the label that a server adds, or None if it is not among the inputs."""
@@ -101,13 +101,14 @@ class Cluster(msgspec.Struct, frozen=True, eq=False):
         given = self.namespace(name)
         return labels_of(given) if given is not None else Labels({NAME_LABEL: name}, complete=False)
 
-    def of_kind(self, group: str, kind: str) -> tuple[Row, ...]:
+    def of_kind(self, group: str, kind: str) -> Sequence[Row]:
         """Return namespace, name and document of all objects of a kind, in any version, sorted."""
-        wanted = group, kind
-        if wanted not in self._by_kind:
-            found = [(key[1], key[2], document) for key, document in self.objects.items() if _of(document) == wanted]
-            self._by_kind[wanted] = tuple(sorted(found, key=lambda row: row[:2]))
-        return self._by_kind[wanted]
+        if not self._by_kind:
+            found: dict[tuple[str, str], list[Row]] = {}
+            for key, document in sorted(self.objects.items(), key=lambda item: item[0][1:]):
+                found.setdefault(_of(document), []).append((key[1], key[2], document))
+            self._by_kind.update(found)
+        return self._by_kind.get((group, kind), ())
 
     def called(self, group: str, kind: str, namespace: str | None, name: str) -> Sequence[Row]:
         """Return the objects of a kind with a name, in a namespace or, for None, in all."""
@@ -120,12 +121,13 @@ class Cluster(msgspec.Struct, frozen=True, eq=False):
             self._by_name[wanted] = found
         return self._by_name[wanted].get((namespace, name), ())
 
-    def has_namespace(self, api_version: str, kind: str) -> bool:
-        """Return whether an object of a kind is written with a namespace."""
+    def has_namespace(self, api_version: str, kind: str) -> bool | None:
+        """Return whether an object of a kind is written with a namespace; None if there is none in this version."""
         wanted = api_version, kind
         if wanted not in self._placed:
-            objects = (document for _, _, document in self.of_kind(split_version(api_version)[0], kind))
-            self._placed[wanted] = any(is_placed(one) for one in objects if one.data["apiVersion"] == api_version)
+            rows = self.of_kind(split_version(api_version)[0], kind)
+            objects = [document for _, _, document in rows if document.data["apiVersion"] == api_version]
+            self._placed[wanted] = any(map(is_placed, objects)) if objects else None
         return self._placed[wanted]
 
 
@@ -237,10 +239,11 @@ def scope(policy: Stored, cluster: Cluster) -> bool | None:
     group, version = split_version(api_version)
     if (known := cluster.registry.find(group, version, kind)) is not None:
         return known.namespaced
-    if not any(row[2].data["apiVersion"] == api_version for row in cluster.of_kind(group, kind)):
+    has_namespace = cluster.has_namespace(api_version, kind)
+    if has_namespace is None:
         missing = f"{group}/{version}, Kind={kind}"
         raise ConfigurationError(f"failed to find resource referenced by paramKind: '{missing}'")
-    return True if cluster.has_namespace(api_version, kind) else None
+    return has_namespace or None
 
 
 def is_placed(document: Document) -> bool:
