@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from msgspec.structs import astuple
 
 from trainc.basics.jsonvalues import Path as FieldPath
+from trainc.basics.jsonvalues import get, paths
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, has_errors, report, sort_key
 from trainc.inputs.imagelock import key_of
@@ -166,6 +167,9 @@ def _seconds(text: str) -> int:
 
 def _contradictions(definition: Definition, document: Document) -> Iterator[Finding]:
     """Yield violations that the types cannot express."""
+    for path in paths(document.data):
+        if any("\0" in text for text in (*path[-1:], get(document.data, *path)) if isinstance(text, str)):
+            yield report(CODE, document, path, "a null character, which no path, argument or variable can have")
     try:
         _seconds(definition.created)
     except ValueError:
