@@ -241,7 +241,7 @@ def parse_pins(source: Source, file: str) -> tuple[tuple[Pin, ...], tuple[Findin
     document = _document(source)
     pins: dict[str, Pin] = {}
     findings = []
-    for number, line in enumerate(source.decoded().splitlines()):
+    for number, line in enumerate(_lines(source)):
         if not line.strip() or line.startswith("#"):
             continue
         if (match := _PINS[file].fullmatch(line.rstrip())) is None:
@@ -252,6 +252,10 @@ def parse_pins(source: Source, file: str) -> tuple[tuple[Pin, ...], tuple[Findin
         else:
             pins[match[1]] = Pin(*match.groups())
     return (() if has_errors(findings) else tuple(pins.values())), tuple(findings)
+
+
+def _lines(source: Source) -> list[str]:
+    return source.decoded().split("\n")  # str.splitlines would also end a comment at other characters
 
 
 def pins_text(pins: Iterable[Pin], file: str) -> str:
@@ -304,7 +308,7 @@ def _document(source: Source) -> Document:
 
     def marks() -> Mapping[FieldPath, Mark]:
         found: dict[FieldPath, Mark] = {(): Mark(1, 1)}
-        for number, line in enumerate(source.decoded().splitlines()):
+        for number, line in enumerate(_lines(source)):
             name = re.split(r"[ =]", line, maxsplit=1)[0]
             found[(number,)] = found[(name,)] = Mark(number + 1, 1)
         return found
