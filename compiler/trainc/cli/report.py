@@ -11,7 +11,7 @@ import click
 
 from trainc.changes.phrases import counted
 from trainc.cli.command import CLEAN, Command, echo
-from trainc.cli.compiling import choose, executor_of, reading
+from trainc.cli.compiling import choose, executor_of, reading, with_project
 from trainc.cli.options import environment_option, findings_options, root_option
 from trainc.cli.paths import OutsideGit
 from trainc.cli.reporter import Reporter
@@ -81,8 +81,9 @@ def command(
     outcome = compile_for(inputs, config, environments, findings, keep=Keep.OBJECTS, execute=execute, watch=watch)
     if not outcome.job_count and has_errors(found := with_empty(outcome, root, [JOBS])):
         return reporter.report(found)  # most likely the wrong folder
-    data = fleet(outcome.jobs, outcome.findings, rows)
-    del inputs, outcome, rows  # the page of a large fleet needs their memory
+    shown = with_project(outcome, root, config, findings, paths=(), inputs=inputs)
+    data = fleet(outcome.jobs, shown, rows)
+    del inputs, outcome, rows, shown  # the page of a large fleet needs their memory
     text = page(data, title, note)
     if target is None:
         echo(text.encode(), nl=False)
