@@ -25,10 +25,12 @@ from imagecase import (
     write_image,
 )
 
+from gitrepo import commit, git, needs_git
 from trainc.images import build as builder
 from trainc.images.build import build, layers
 from trainc.images.definition import BuildError, Pin
 
+PATH = os.environ["PATH"]
 ENTRY = "ghcr.io/team/small:1.2"
 
 
@@ -41,6 +43,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(root)
     monkeypatch.setenv("PATH", "/nowhere")
     return found
+
+
+@needs_git
+def test_a_layer_that_is_committed_is_not_taken(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = folder.parents[1]
+    monkeypatch.setenv("PATH", PATH)
+    commit(root)  # also what .gitignore names, as with git add --force
+    (root / "cache").symlink_to("build/cache")
+    for options in ((), ("--cache", "cache")):
+        result = run("image", "build", *options)
+        assert result.exit_code == 2, result.output
+        assert "git has files in this cache" in result.stderr
+    git(root, "rm", "-r", "-q", "--cached", "build")
+    assert run("image", "build").exit_code == 0
 
 
 def digest_in(text: str) -> str:

@@ -57,6 +57,12 @@ def test_lines_that_are_no_pins() -> None:
     ]
 
 
+def test_a_comment_ends_at_the_line_feed_only() -> None:
+    comment = "".join(f"{hidden}bash 1 {A}" for hidden in "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+    text = f"#{comment}\nlibc6 2.36-9 {B}\r\n"
+    assert parse_pins(Source("packages.lock", text), PACKAGES) == ((LIBC,), ())
+
+
 def test_a_pin_that_is_not_available() -> None:
     source = Source("images/one/packages.lock", pins_text((BASH, LIBC), PACKAGES))
     offered = {"bash": {"5.2-1+b1": A}, "libc6": {"2.36-10": A, "2.36-11": B}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -22,6 +23,7 @@ from trainc.inputs.imagelock import DIGEST, FILE, key_of
 from trainc.project.config import lock_text, parse_lock
 from trainc.project.files import leads_out
 from trainc.project.read import name_below, read_lock
+from trainc.project.revisions import index_of
 from trainc.project.write import check_folder, replace_file
 
 ARGUMENT = "IMAGE"
@@ -171,10 +173,10 @@ def build(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pat
     image.yaml; the default is all of images/. Packages are those of packages.lock,
     so the same files have the same digest on any machine and day.
     """
-    target = output or root / OUTPUT
+    target, folder = output or root / OUTPUT, _cache(root, cache)
 
     def build_one(inputs: Inputs) -> Iterable[Finding]:
-        built, findings = builder.build(inputs, cache or root / CACHE, mirror)
+        built, findings = builder.build(inputs, folder, mirror)
         if built is not None:
             check_folder(root, target / inputs.name)
             target.mkdir(parents=True, exist_ok=True)
@@ -193,9 +195,10 @@ def update(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pa
     Writes packages.lock and wheels.lock beside image.yaml, and prints what
     changed. IMAGE is as for build.
     """
+    folder = _cache(root, cache)
 
     def update_one(inputs: Inputs) -> Iterable[Finding]:
-        changes = builder.update(inputs, cache or root / CACHE, mirror)
+        changes = builder.update(inputs, folder, mirror)
         for line in changes:
             echo_line(f"{inputs.name}: {line}")
         if not changes:
@@ -234,6 +237,18 @@ def verify(*, root: Path, layouts: tuple[Path, ...]) -> int:
             state = "not in" if locked is None else "as in" if locked == digest else f"differs from {locked} in"
             echo_line(f"{name}: {digest} ({blobs} blobs, {state} {FILE})")
     return (Reporter().report(findings) if findings else CLEAN) or (ERRORS if failed else CLEAN)
+
+
+def _cache(root: Path, given: Path | None) -> Path:
+    """Return the folder of the cache. Raises Impossible if git has files in it, or cannot tell.
+
+    A layer in the cache is not compared with the pins, so one that is committed would be what its author wrote.
+    """
+    folder = given or root / CACHE
+    name = os.path.relpath(os.path.realpath(folder), os.path.realpath(root))
+    if folder.is_dir() and not leads_out(root, root / name) and index_of(root, name) != {}:
+        raise Impossible(f"{folder}: git has files in this cache, or cannot tell: delete it, also from the repository")
+    return folder
 
 
 def _for_each(root: Path, images: Iterable[str], work: Callable[[Inputs], Iterable[Finding]]) -> int:

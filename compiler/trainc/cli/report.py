@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from trainc.changes.phrases import counted
 from trainc.cli.command import CLEAN, Command, echo
-from trainc.cli.compiling import choose, executor_of, reading
+from trainc.cli.compiling import choose, executor_of, reading, with_project
 from trainc.cli.options import environment_option, findings_options, root_option
 from trainc.cli.paths import OutsideGit
 from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors
+from trainc.inputs.source import Source
 from trainc.pipeline.context import Keep
 from trainc.project.environments import JOBS, compile_for, load_config, with_empty
-from trainc.project.read import CONFIG, LOCK, merge, name_below, read_platform, read_tree
+from trainc.project.read import CONFIG, LOCK, merge, name_below, read_platform, read_policy_tests, read_tree
 from trainc.project.write import OUT, write_output
 from trainc.report.fleet import Rows, fleet, totals, without_objects
 from trainc.report.page import TITLE, page
@@ -70,11 +73,7 @@ def command(
     if reporter.fails(findings):
         return reporter.report(findings)
     inputs = merge([read_tree(root, JOBS), read_platform(root)])
-    if target is not None and name_below(root, Path.cwd(), output) in {
-        CONFIG,
-        LOCK,
-        *(each.name for each in inputs.sources),
-    }:
+    if target is not None and _is_input(target, root, (*inputs.sources, *read_policy_tests(root, root).sources)):
         raise click.BadParameter(f"{output!r} is an input, which is not overwritten", param_hint="'-o'")
     rows: Rows = {}
     execute = without_objects(executor_of(1, quiet=reporter.quiet), rows)  # other processes return no objects
@@ -82,8 +81,9 @@ def command(
     outcome = compile_for(inputs, config, environments, findings, keep=Keep.OBJECTS, execute=execute, watch=watch)
     if not outcome.job_count and has_errors(found := with_empty(outcome, root, [JOBS])):
         return reporter.report(found)  # most likely the wrong folder
-    data = fleet(outcome.jobs, outcome.findings, rows)
-    del inputs, outcome, rows  # the page of a large fleet needs their memory
+    shown = with_project(outcome, root, config, findings, paths=(), inputs=inputs)
+    data = fleet(outcome.jobs, shown, rows)
+    del inputs, outcome, rows, shown  # the page of a large fleet needs their memory
     text = page(data, title, note)
     if target is None:
         echo(text.encode(), nl=False)
@@ -93,3 +93,18 @@ def command(
     counts = ", ".join(counted(count[f"{word}s"], word) for word in ("job", "error", "warning"))
     reporter.remark(f"{output}: {counts}")
     return CLEAN
+
+
+def _is_input(target: Path, root: Path, sources: Iterable[Source]) -> bool:
+    """Return whether a path leads to trainc.yaml, images.lock.yaml or a source, through any link above the file."""
+    if name_below(root, Path.cwd(), os.fspath(target)) in (CONFIG, LOCK):
+        return True
+    if not os.path.lexists(target):
+        return False
+    replaced = target.lstat()
+    for name in (CONFIG, LOCK, *(each.name for each in sources)):
+        for status in (os.lstat, os.stat):  # a source may be a link
+            with suppress(OSError):
+                if os.path.samestat(replaced, status(root / name)):
+                    return True
+    return False

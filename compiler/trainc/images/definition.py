@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from msgspec.structs import astuple
 
 from trainc.basics.jsonvalues import Path as FieldPath
+from trainc.basics.jsonvalues import get, paths
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, has_errors, report, sort_key
 from trainc.inputs.imagelock import key_of
@@ -166,6 +167,9 @@ def _seconds(text: str) -> int:
 
 def _contradictions(definition: Definition, document: Document) -> Iterator[Finding]:
     """Yield violations that the types cannot express."""
+    for path in paths(document.data):
+        if any("\0" in text for text in (*path[-1:], get(document.data, *path)) if isinstance(text, str)):
+            yield report(CODE, document, path, "a null character, which no path, argument or variable can have")
     try:
         _seconds(definition.created)
     except ValueError:
@@ -237,7 +241,7 @@ def parse_pins(source: Source, file: str) -> tuple[tuple[Pin, ...], tuple[Findin
     document = _document(source)
     pins: dict[str, Pin] = {}
     findings = []
-    for number, line in enumerate(source.decoded().splitlines()):
+    for number, line in enumerate(_lines(source)):
         if not line.strip() or line.startswith("#"):
             continue
         if (match := _PINS[file].fullmatch(line.rstrip())) is None:
@@ -248,6 +252,10 @@ def parse_pins(source: Source, file: str) -> tuple[tuple[Pin, ...], tuple[Findin
         else:
             pins[match[1]] = Pin(*match.groups())
     return (() if has_errors(findings) else tuple(pins.values())), tuple(findings)
+
+
+def _lines(source: Source) -> list[str]:
+    return source.decoded().split("\n")  # str.splitlines would also end a comment at other characters
 
 
 def pins_text(pins: Iterable[Pin], file: str) -> str:
@@ -300,7 +308,7 @@ def _document(source: Source) -> Document:
 
     def marks() -> Mapping[FieldPath, Mark]:
         found: dict[FieldPath, Mark] = {(): Mark(1, 1)}
-        for number, line in enumerate(source.decoded().splitlines()):
+        for number, line in enumerate(_lines(source)):
             name = re.split(r"[ =]", line, maxsplit=1)[0]
             found[(number,)] = found[(name,)] = Mark(number + 1, 1)
         return found
