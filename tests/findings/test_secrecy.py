@@ -168,6 +168,7 @@ def test_redact(text: str, value: str, shown: str) -> None:
 
 
 TOKEN = "hf_AbCdEfGhIjKlMnOp"
+SHAPED = f"{TOKEN}QrStUvWxYz012345"
 PLACES = {
     "variable": f"spec:\n  env:\n  - name: HF_TOKEN\n    value: {TOKEN}\n",
     "flow": f"spec:\n  env: [{{name: HF_TOKEN, value: {TOKEN}}}, {{name: B, value: x}}]\n",
@@ -247,6 +248,10 @@ def test_a_neighbour_on_the_line_is_no_less_hidden() -> None:
         f'{{"apiKey": "{TOKEN}", ',
         f"env: [{{value: a[{TOKEN}, name: API_TOKEN}}]\n",
         f"env: [{{value: a{{{TOKEN}{{b, name: API_TOKEN}}]\n",
+        f"run: [curl {SHAPED}, echo {SHAPED}\n",
+        f"env: [{{value: a {TOKEN} b, name: API_TOKEN}}]]\n",
+        f"env: [{{name: API_TOKEN, value: a {TOKEN}}}]]\n",
+        f"env: [{{a: [password: a {TOKEN} b}}]\n",
     ],
 )
 def test_a_document_that_cannot_be_read(text: str) -> None:

@@ -49,10 +49,14 @@ LONGEST = 200
 _END = Mark(2**63, 1)
 _QUOTED = r"\"(?:[^\"\\]|\\.)*\"?|'(?:[^']|'')*'?"
 _VALUE = rf"({_QUOTED}|[^\s,\]}}]+)"
+_PLAIN = r"[^\s,\]}]+(?:[ \t]+[^\s,\]}]+)*"
+"""A text in a flow collection that is not quoted: it may have blanks."""
+
 _PAIR = lazy(rf"(?<![\w.-])([\"']?)([\w.-]+)\1\s*(?::\s+|(?<=[\"'])\s*:\s*|=)(?![\[{{|>&*!]){_VALUE}")
-_NAME_VALUE = lazy(rf"[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)[\"']?\s*,\s*[\"']?value[\"']?\s*:\s*{_VALUE}")
+_PLAIN_PAIR = lazy(rf"(?<![\w.-])([\w.-]++)[\"']?\s*+:\s++(?![\[{{|>&*!\"'])({_PLAIN})")
+_NAME_VALUE = lazy(rf"[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)[\"']?\s*,\s*[\"']?value[\"']?\s*:\s*({_QUOTED}|{_PLAIN})")
 _VALUE_NAME = lazy(
-    rf"(?<![^\s,{{\[])[\"']?value[\"']?\s*:\s*({_QUOTED}|(?:[^\s,\]}}{{\[]|[{{\[](?![\"']?value))+)"
+    rf"(?<![^\s,{{\[])[\"']?value[\"']?\s*:\s*+({_QUOTED}|(?:[^\s,\]}}{{\[]|[ \t{{\[](?![\"']?value))+)"
     r"(?<!\s)\s*+,\s*[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)"
 )
 """In a flow mapping. A quote may not be closed: the value then ends before any comma that a name follows."""
@@ -450,6 +454,9 @@ def _in_unreadable(document: Document, lines: Sequence[str], mark: Mark) -> Iter
     before = "\n".join(lines[max(mark.line - LONGEST, 0) : mark.line])
     if any(end == len(before) for _, end in shaped(before)):  # in a private key
         yield 0, len(line)
+    for match in _PLAIN_PAIR.finditer(line):
+        if looks_secret(match[1]) and match[2].lower() not in _LITERALS:
+            yield match.span(2)
     rest = _REST.match(line)
     if rest is None:
         return
