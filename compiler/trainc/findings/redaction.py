@@ -336,9 +336,7 @@ def masked_lines(documents: Iterable[Document], lines: Sequence[str]) -> list[st
         spans = [*_secret_by_itself(line), *occurrences(line, spelt)]
         spans += _by_regions(regions, line, number, (0, len(line)))
         spans += (span for document in unreadable for span in _in_unreadable(document, lines, Mark(number, 1)))
-        for start, end in reversed(merged(spans)):
-            line = line[:start] + MASK + line[end:]  # noqa: PLW2901
-        found.append(line)
+        found.append(_masked(line, merged(spans)))
     return found
 
 
