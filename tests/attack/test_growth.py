@@ -269,6 +269,18 @@ def test_many_secrets_on_one_line() -> None:
     assert is_linear(seconds, 12_000)
 
 
+def test_the_lines_of_a_document_that_cannot_be_read() -> None:
+    """For each line, the whole text could be searched for a Secret."""
+
+    def seconds(size: int) -> float:
+        source = Source("x.yaml", "value: x of others\n" * size)
+        start = time.process_time()
+        assert masked_lines([Document(source, {})], source.decoded().split("\n"))[0] == "value: x of others"
+        return time.process_time() - start
+
+    assert is_linear(seconds, 1500)
+
+
 def test_an_image_that_may_come_from_many_registries() -> None:
     """Each of its names could be compared with each name that lock.required has."""
     registries = {f"r.com/{number}": "s.com/b" for number in range(3000)}

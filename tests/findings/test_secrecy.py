@@ -16,6 +16,7 @@ from trainc.findings.formats import FORMATS
 from trainc.findings.redaction import MASK, index, masked_lines, redact
 from trainc.findings.secrets import Hidden, hidden, is_secret, looks_secret
 from trainc.inputs.source import Document
+from trainc.project.fixing import diff_text
 
 SECRETS = (
     *("HF_TOKEN", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY", "password", "dbPassword", "DB_PASS", "apiKey", "APIKey"),
@@ -252,6 +253,11 @@ def test_a_neighbour_on_the_line_is_no_less_hidden() -> None:
         f"env: [{{value: a {TOKEN} b, name: API_TOKEN}}]]\n",
         f"env: [{{name: API_TOKEN, value: a {TOKEN}}}]]\n",
         f"env: [{{a: [password: a {TOKEN} b}}]\n",
+        f"password: *{TOKEN}\n",
+        f"password:\n  @{TOKEN}\n",
+        f"env:\n- value: @{TOKEN}\n  name: HF_TOKEN\n",
+        f"args: [--password {TOKEN}\n",
+        f"url: [https://u:{TOKEN}@example.com\n",
     ],
 )
 def test_a_document_that_cannot_be_read(text: str) -> None:
@@ -259,6 +265,12 @@ def test_a_document_that_cannot_be_read(text: str) -> None:
     assert findings
     for name, render in FORMATS.items():
         assert HIDDEN.search(render(findings, False)) is None, name
+
+
+def test_the_lines_of_a_document_that_cannot_be_read_in_a_diff() -> None:
+    old, new = (f"kind: X\na: {value}\n---\npassword: *{TOKEN}\n" for value in (1, 2))
+    shown = diff_text({"x.yaml": Source("x.yaml", old)}, {"x.yaml": Source("x.yaml", new)})
+    assert shown == "--- a/x.yaml\n+++ b/x.yaml\n@@ -1,4 +1,4 @@\n kind: X\n-a: 1\n+a: 2\n ---\n password: ***\n"
 
 
 @pytest.mark.parametrize(
