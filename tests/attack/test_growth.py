@@ -32,11 +32,11 @@ from trainc.changes import compare, safeguards
 from trainc.checks.created_pods import created_objects
 from trainc.documents.load import load
 from trainc.findings import suggest
-from trainc.findings.redaction import masked_object
+from trainc.findings.redaction import masked_lines, masked_object
 from trainc.gitops.images import is_required, rewritten
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import Settings
-from trainc.inputs.source import Source
+from trainc.inputs.source import Document, Source
 from trainc.kube.merge import merge
 from trainc.kube.pods import default_template
 from trainc.migrate import pytorch, volcano
@@ -254,6 +254,31 @@ def test_a_value_that_begins_like_a_long_secret_at_each_position() -> None:
         return time.process_time() - start
 
     assert is_linear(seconds, 20_000)
+
+
+def test_many_secrets_on_one_line() -> None:
+    """The line could be copied for each of them."""
+
+    def seconds(size: int) -> float:
+        line = "TOKEN=abcd " * size
+        document = Document(Source("x.yaml", line), {"kind": "X"})
+        start = time.process_time()
+        assert masked_lines([document], [line]) == ["TOKEN=*** " * size]
+        return time.process_time() - start
+
+    assert is_linear(seconds, 12_000)
+
+
+def test_the_lines_of_a_document_that_cannot_be_read() -> None:
+    """For each line, the whole text could be searched for a Secret."""
+
+    def seconds(size: int) -> float:
+        source = Source("x.yaml", "value: x of others\n" * size)
+        start = time.process_time()
+        assert masked_lines([Document(source, {})], source.decoded().split("\n"))[0] == "value: x of others"
+        return time.process_time() - start
+
+    assert is_linear(seconds, 1500)
 
 
 def test_an_image_that_may_come_from_many_registries() -> None:

@@ -16,6 +16,7 @@ from trainc.findings.formats import FORMATS
 from trainc.findings.redaction import MASK, index, masked_lines, redact
 from trainc.findings.secrets import Hidden, hidden, is_secret, looks_secret
 from trainc.inputs.source import Document
+from trainc.project.fixing import diff_text
 
 SECRETS = (
     *("HF_TOKEN", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY", "password", "dbPassword", "DB_PASS", "apiKey", "APIKey"),
@@ -168,6 +169,7 @@ def test_redact(text: str, value: str, shown: str) -> None:
 
 
 TOKEN = "hf_AbCdEfGhIjKlMnOp"
+SHAPED = f"{TOKEN}QrStUvWxYz012345"
 PLACES = {
     "variable": f"spec:\n  env:\n  - name: HF_TOKEN\n    value: {TOKEN}\n",
     "flow": f"spec:\n  env: [{{name: HF_TOKEN, value: {TOKEN}}}, {{name: B, value: x}}]\n",
@@ -247,6 +249,15 @@ def test_a_neighbour_on_the_line_is_no_less_hidden() -> None:
         f'{{"apiKey": "{TOKEN}", ',
         f"env: [{{value: a[{TOKEN}, name: API_TOKEN}}]\n",
         f"env: [{{value: a{{{TOKEN}{{b, name: API_TOKEN}}]\n",
+        f"run: [curl {SHAPED}, echo {SHAPED}\n",
+        f"env: [{{value: a {TOKEN} b, name: API_TOKEN}}]]\n",
+        f"env: [{{name: API_TOKEN, value: a {TOKEN}}}]]\n",
+        f"env: [{{a: [password: a {TOKEN} b}}]\n",
+        f"password: *{TOKEN}\n",
+        f"password:\n  @{TOKEN}\n",
+        f"env:\n- value: @{TOKEN}\n  name: HF_TOKEN\n",
+        f"args: [--password {TOKEN}\n",
+        f"url: [https://u:{TOKEN}@example.com\n",
     ],
 )
 def test_a_document_that_cannot_be_read(text: str) -> None:
@@ -254,6 +265,12 @@ def test_a_document_that_cannot_be_read(text: str) -> None:
     assert findings
     for name, render in FORMATS.items():
         assert HIDDEN.search(render(findings, False)) is None, name
+
+
+def test_the_lines_of_a_document_that_cannot_be_read_in_a_diff() -> None:
+    old, new = (f"kind: X\na: {value}\n---\npassword: *{TOKEN}\n" for value in (1, 2))
+    shown = diff_text({"x.yaml": Source("x.yaml", old)}, {"x.yaml": Source("x.yaml", new)})
+    assert shown == "--- a/x.yaml\n+++ b/x.yaml\n@@ -1,4 +1,4 @@\n kind: X\n-a: 1\n+a: 2\n ---\n password: ***\n"
 
 
 @pytest.mark.parametrize(

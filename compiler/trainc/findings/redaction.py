@@ -51,10 +51,14 @@ LONGEST = 200
 _END = Mark(2**63, 1)
 _QUOTED = r"\"(?:[^\"\\]|\\.)*\"?|'(?:[^']|'')*'?"
 _VALUE = rf"({_QUOTED}|[^\s,\]}}]+)"
+_PLAIN = r"[^\s,\]}]+(?:[ \t]+[^\s,\]}]+)*"
+"""A text in a flow collection that is not quoted: it may have blanks."""
+
 _PAIR = lazy(rf"(?<![\w.-])([\"']?)([\w.-]+)\1\s*(?::\s+|(?<=[\"'])\s*:\s*|=)(?![\[{{|>&*!]){_VALUE}")
-_NAME_VALUE = lazy(rf"[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)[\"']?\s*,\s*[\"']?value[\"']?\s*:\s*{_VALUE}")
+_PLAIN_PAIR = lazy(rf"(?<![\w.-])([\w.-]++)[\"']?\s*+:\s++(?![\[{{|>&*!\"'])({_PLAIN})")
+_NAME_VALUE = lazy(rf"[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)[\"']?\s*,\s*[\"']?value[\"']?\s*:\s*({_QUOTED}|{_PLAIN})")
 _VALUE_NAME = lazy(
-    rf"(?<![^\s,{{\[])[\"']?value[\"']?\s*:\s*({_QUOTED}|(?:[^\s,\]}}{{\[]|[{{\[](?![\"']?value))+)"
+    rf"(?<![^\s,{{\[])[\"']?value[\"']?\s*:\s*+({_QUOTED}|(?:[^\s,\]}}{{\[]|[ \t{{\[](?![\"']?value))+)"
     r"(?<!\s)\s*+,\s*[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)"
 )
 """In a flow mapping. A quote may not be closed: the value then ends before any comma that a name follows."""
@@ -65,6 +69,8 @@ _BEFORE_VALUE = lazy(r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')\s*:\s*|.*?:(?:\s+
 _CLOSERS = frozenset(" \t\r,}]")
 _NAME_LINE = lazy(r"\s*(?:-\s+)?[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)")
 _REST = lazy(r"[^:]*:\s*(\S.*)")
+_INDICATORS = " \t\r*&!|>%@`'\""
+_AFTER_KEY = " \t\r|>+-0123456789"
 _LITERALS = frozenset(("true", "false", "null", "~"))
 
 
@@ -217,6 +223,8 @@ class Redactor:
         if self.exact and found and found != self.key and _without(found, self.documents, exact=False) not in _MASKS:
             own_words.append(found)
             self.own = index(own_words)
+        if not document.data:  # a message may quote what cannot be read
+            self.own = index(_quotable(document, path))
         self.short = [word for word in own_words if len(word) < LEAST]
 
     def text(self, text: str | None) -> str | None:
@@ -342,14 +350,12 @@ def masked_lines(documents: Iterable[Document], lines: Sequence[str]) -> list[st
     each = tuple(documents)
     spelt = index(value.text for document in each for values in hidden(document).values() for value in values)
     regions = _regions_of(each)
-    unreadable = [document for document in each if not document.data]
+    unreadable = [document for document in each if not document.data][:1]  # all have the same lines
     for number, line in enumerate(lines, 1):
         spans = [*_secret_by_itself(line), *occurrences(line, spelt)]
         spans += _by_regions(regions, line, number, (0, len(line)))
         spans += (span for document in unreadable for span in _in_unreadable(document, lines, Mark(number, 1)))
-        for start, end in reversed(merged(spans)):
-            line = line[:start] + MASK + line[end:]  # noqa: PLW2901
-        found.append(line)
+        found.append(_masked(line, merged(spans)))
     return found
 
 
@@ -363,6 +369,20 @@ def _on_line(document: Document, lines: Sequence[str], mark: Mark, part: Span) -
     for start, end in (*in_regions, *_in_unreadable(document, lines, mark)):
         spans.append((max(start - first, 0), max(min(end, last) - first, 0)))
     return spans
+
+
+def _quotable(document: Document, path: Path) -> Iterator[str]:
+    """Yield the secrets near the position of a finding, without the characters with which YAML begins some values."""
+    mark, lines = document.locate(path), _split(document.source)
+    near = max(mark.column - 1 - NEAR, 0), mark.column - 1 + NEAR
+    line = lines[mark.line - 1][slice(*near)] if mark.line <= len(lines) else ""
+    for start, end in _on_line(document, lines, mark, near):
+        yield line[start:end].strip(_INDICATORS)
+
+
+@lru_cache(maxsize=4)
+def _split(source: Source) -> Sequence[str]:
+    return source.decoded().split("\n")
 
 
 _Regions = Sequence[tuple[Mark, Mark, bool]]
@@ -465,11 +485,26 @@ def _in_unreadable(document: Document, lines: Sequence[str], mark: Mark) -> Iter
     before = "\n".join(lines[max(mark.line - LONGEST, 0) : mark.line])
     if any(end == len(before) for _, end in shaped(before)):  # in a private key
         yield 0, len(line)
-    rest = _REST.match(line)
-    if rest is None:
-        return
-    name = _NAME_LINE.match(lines[mark.line - 2]) if mark.line > 1 else None
-    key = line[: rest.start(1)].strip(" \t\"':-")
-    is_named = looks_secret(key) or (key == "value" and name is not None and looks_secret(name[1]))
-    if is_named or _KIND_SECRET.search(document.source.decoded()):
+    yield from occurrences(line, index(value.text for value in secrets({"text": line}, shaped=False)))
+    for match in _PLAIN_PAIR.finditer(line):
+        if looks_secret(match[1]) and match[2].lower() not in _LITERALS:
+            yield match.span(2)
+    yield from _with_neighbours(line, *(lines[at] if 0 <= at < len(lines) else "" for at in (mark.line - 2, mark.line)))
+    if (rest := _REST.match(line)) and _has_kind_secret(document.source):
         yield rest.span(1)
+
+
+def _with_neighbours(line: str, before: str, after: str) -> Iterator[Span]:
+    """Yield the value on a line that a key on it, the key before it, or the name before or after it makes secret."""
+    rest = _REST.match(line)
+    key = line[: rest.start(1)].strip(" \t\"':-") if rest else ""
+    names = [name[1] for name in map(_NAME_LINE.match, (before, after)) if name]
+    if rest and (looks_secret(key) or (key == "value" and any(map(looks_secret, names)))):
+        yield rest.span(1)
+    elif (key := before.rstrip(_AFTER_KEY)).endswith(":") and looks_secret(key.strip(" \t\"':-")):
+        yield 0, len(line)
+
+
+@lru_cache(maxsize=4)
+def _has_kind_secret(source: Source) -> bool:
+    return _KIND_SECRET.search(source.decoded()) is not None

@@ -350,22 +350,29 @@ def may_hold(lower: str) -> bool:
 def shaped(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of secrets of known shapes in a text."""
     if may_hold(text.lower()):
-        for secret in (*private_keys(text), *tokens(text)):
-            start = text.find(secret)
-            yield start, start + len(secret)
+        yield from (*_spans_of_private_keys(text), *_spans_of_tokens(text))
 
 
 def private_keys(text: str) -> Iterator[str]:
     """Yield the private keys in a text, each from its first line to its last, or encoded."""
+    return (text[start:end] for start, end in _spans_of_private_keys(text))
+
+
+def tokens(text: str) -> Iterator[str]:
+    """Yield the other secrets of known shapes in a text."""
+    return (text[start:end] for start, end in _spans_of_tokens(text))
+
+
+def _spans_of_private_keys(text: str) -> Iterator[tuple[int, int]]:
     if "KEY" in text or "PuTTY" in text:
-        yield from (match[0] for match in _PRIVATE_KEY.finditer(text))
+        yield from (match.span() for match in _PRIVATE_KEY.finditer(text))
     for match in _ENCODED.finditer(text) if "LS0tLS1CRUdJTi" in text else ():
         if b"PRIVATE KEY" in _decoded(re.sub(r"\s", "", match[0])[:60]):
-            yield match[0]
-    yield from (match[0] for match in _BODY.finditer(text))
+            yield match.span()
+    yield from (match.span() for match in _BODY.finditer(text))
     for match in _BASE64.finditer(text) if any(needle in text for needle in _NEEDLES) else ():
         if any(needle in match[0] for needle in _NEEDLES) and _encodes_key(match[0]):
-            yield match[0]
+            yield match.span()
 
 
 def _encodes_key(word: str) -> bool:
@@ -375,13 +382,12 @@ def _encodes_key(word: str) -> bool:
     return any("KEY" in (text := _decoded(part).decode("latin-1")) and _PRIVATE_KEY.search(text) for part in parts)
 
 
-def tokens(text: str) -> Iterator[str]:
-    """Yield the other secrets of known shapes in a text."""
+def _spans_of_tokens(text: str) -> Iterator[tuple[int, int]]:
     for match in _TOKEN.finditer(text):
-        token = match[match.lastgroup or 0]
+        group = match.lastgroup or 0
         # The word after Basic is an encoded user and password.
-        if len(set(token)) >= _VARIED and (match.lastgroup != "basic" or b":" in _decoded(token)):
-            yield token
+        if len(set(match[group])) >= _VARIED and (group != "basic" or b":" in _decoded(match[group])):
+            yield match.span(group)
 
 
 def _decoded(text: str) -> bytes:

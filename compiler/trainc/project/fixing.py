@@ -255,7 +255,9 @@ def diff_text(old: Files, new: Files) -> str:
         texts, masks = list[list[str]](), dict[str, str]()
         for source in (old[name], new[name]):
             text = [line.rstrip("\r") for line in source.decoded().removeprefix(BOM).removesuffix("\n").split("\n")]
-            masked = masked_lines(read_documents(source)[0], text)
+            documents, problems = read_documents(source)
+            unread = (Document(source, {}),) if problems else ()  # a document that cannot be read is not among them
+            masked = masked_lines((*documents, *unread), text)
             masks |= {line: shown for line, shown in zip(text, masked, strict=True) if shown != line}
             texts.append(text)
         title = one_line(name)
