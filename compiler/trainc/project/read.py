@@ -167,12 +167,23 @@ def not_read(root: Path) -> tuple[str, ...]:
 
 
 def _left_out(root: Path, name: str) -> Iterator[Finding]:
-    """Yield a finding if a sparse checkout leaves out inputs: what was rendered from them would be removed."""
+    """Yield a finding if a sparse checkout leaves out inputs: what was rendered from them would be removed.
+
+    If git cannot tell, the finding is about trainc.yaml, which every command reads.
+    """
     if not may_be_sparse(root):
         return
-    from trainc.project.revisions import left_out
+    from trainc.project.revisions import RevisionError, left_out
 
-    if found := left_out(root, name):
+    try:
+        found = left_out(root, name)
+    except RevisionError as error:
+        if name == CONFIG:
+            message = f"git cannot tell what this sparse checkout leaves out: {error.message}"
+            hint = error.hint or "let git read the repository, or check out all of it"
+            yield report("TC011", Document(Source(name, b""), {}), (), message, hint=hint)
+        return
+    if found:
         more = f" and {counted(len(found) - 1, 'more file')}" if len(found) > 1 else ""
         message = f"not in this sparse checkout: {found[0]}{more}"
         hint = "add it with git sparse-checkout add, or pass only paths that are checked out"
