@@ -948,22 +948,16 @@ def test_the_notebook_does_what_it_shows(root: Path, update: bool) -> None:
     assert (root / "jobs" / "team-a" / "mnist.yaml").is_file()
 
 
-@pytest.mark.parametrize(
-    ("code", "file"),
-    [
-        ("def train():\n    import json\n    print(json)\n", "train.py"),
-        ("def tokenize():\n    print(1)\n", "tokenize_function.py"),
-        ("def torch():\n    print(1)\n", "torch_function.py"),
-        ("def tune():\n    print('tune.py')\n", "tune_function.py"),
-        ("def datasets():\n    from datasets.arrow import load\n    load()\n", "datasets_function.py"),
-    ],
-)
-def test_the_file_of_a_cell_is_no_module(client: GitTrainerClient, code: str, file: str) -> None:
+def test_the_file_of_a_cell_replaces_no_module(client: GitTrainerClient, tmp_path: Path) -> None:
+    code = "def evaluate():\n    import scores\n    print(scores.best())\n"
     names: dict[str, Any] = {"__name__": "__main__"}
-    execute(code, f"<cell {file}>", names)
-    function = next(value for name, value in names.items() if code.startswith(f"def {name}("))
-    job = written(client, name="cell", runtime="torch-distributed", trainer=CustomTrainer(func=function))
-    assert job["spec"]["trainer"]["command"][-1].endswith(f'torchrun "{file}"')
+    execute(code, "<cell 1>", names)
+    (tmp_path / "scores.py").write_text("import evaluate\nbest = evaluate.best\n", encoding="utf-8")
+    (tmp_path / "evaluate.py").write_text("def best(): return 'of the image'\n", encoding="utf-8")
+    job = written(client, name="cell", trainer=CustomTrainer(func=names["evaluate"]))
+    script = job["spec"]["trainer"]["command"][-1]
+    assert script.endswith('torchrun "evaluate.notebook.py"')
+    assert run(script.replace("torchrun", sys.executable), tmp_path) == "of the image\n"
 
 
 NOT_RUN = ("pip install ", "git ")

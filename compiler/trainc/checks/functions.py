@@ -120,24 +120,6 @@ def mistakes(script: Script, replaced: frozenset[str] = frozenset()) -> tuple[Mi
     return tuple(sorted((*_changed(script), *invalid), key=lambda mistake: mistake.offset))
 
 
-def imported(code: str) -> set[str]:
-    """Return the modules, without submodules, that code imports; none if it is not valid Python, or too long."""
-    import ast
-    import warnings
-
-    if len(code) > MAX_ARGUMENT:
-        return set()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            nodes = [*ast.walk(ast.parse(code))]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    names = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
-    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
-    return {name.partition(".")[0] for name in names}
-
-
 def check_functions(model: Model) -> Iterator[Finding]:
     """Yield a warning for each mistake in the scripts of the SDK in a TrainJob."""
     lists = ((path, as_list(get(model.job.data, *path))) for path in _WORDS)
