@@ -450,6 +450,17 @@ class Program:
     def run(*objects: object) -> None:
         print(objects)
 
+    @staticmethod
+    def start() -> None:
+        print("starts")
+
+
+def named_as_a_builtin() -> Callable[..., None]:
+    def range(values: object) -> None:  # noqa: A001
+        print(values)
+
+    return range
+
 
 def logs(settings: object = None) -> None:
     print(settings)
@@ -465,7 +476,9 @@ def itself() -> list[Any]:
     ("function", "arguments", "found"),
     [
         (announced(logs), None, "a wrapper of logs"),
+        (announced(Program.start), None, "a wrapper of start"),
         (Program().run, None, "a method of Program"),
+        (named_as_a_builtin(), {"values": [range(3)]}, "def range(values: object)"),
         (logs, {"settings": Settings(rate=1)}, "settings: Settings"),
         (logs, {"settings": [{"a": {"b", "c"}}]}, "settings: list"),
         (logs, {"settings": frozenset((1, "a"))}, "settings: frozenset"),

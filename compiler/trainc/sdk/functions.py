@@ -91,7 +91,7 @@ def _lost(function: Callable[..., Any], arguments: Any) -> Iterator[Mistake]:
     if inspect.ismethod(function):
         message = "the object of a method does not reach the pod: only the source of the function does"
         yield Mistake(SYNTAX, 0, message, f"a method of {type(function.__self__).__name__}")
-    elif inspect.unwrap(function) is not function and not inspect.getsource(function).lstrip().startswith("@"):
+    elif inspect.unwrap(function) is not function:
         message = "what wraps the function does not reach the pod: only the source of the function itself does"
         yield Mistake(SYNTAX, 0, message, f"a wrapper of {function.__name__}")
     if not isinstance(arguments, Mapping | None) or not all(isinstance(name, str) for name in arguments or ()):
