@@ -851,6 +851,34 @@ def test_runtimes_come_from_the_repository(client: GitTrainerClient, root: Path)
         client.get_runtime("plain-distributed")
 
 
+def test_names_in_the_repository_are_escaped(client: GitTrainerClient, root: Path) -> None:
+    client.train(name="mnist", trainer=CONTAINER)
+    path = root / "jobs" / "team-a" / "mnist.yaml"
+    text = path.read_text(encoding="utf-8")
+    path.unlink()
+    path.with_name("\x1b[31m.yaml").write_text("# By hand.\n" + text, encoding="utf-8")
+    path.with_name("two.yaml").write_text(
+        f"{text}---\n{text}".replace("name: mnist", 'name: "seconds\\e[31m"'), encoding="utf-8"
+    )
+    (root / "runtimes").mkdir()
+    own = (ROOT / "runtimes" / "torch-distributed.yaml").read_text(encoding="utf-8")
+    named = own.replace("name: torch-distributed", 'name: "own\\e[31m"', 1).replace("framework: torch", "framework: 1")
+    (root / "runtimes" / "own.yaml").write_text(named, encoding="utf-8")
+    asked: list[Callable[[], object]] = [
+        lambda: client.train(name="mnist", trainer=CONTAINER),
+        lambda: client.get_job("seconds[31m"),
+        lambda: client.delete_job("seconds\x1b[31m"),
+        lambda: client.get_job_events("seconds\x1b[31m"),
+        lambda: client.get_runtime("own"),
+        lambda: client.get_runtime("own\x1b[31m"),
+    ]
+    for ask in asked:
+        with pytest.raises((RuntimeError, FileExistsError)) as caught:
+            ask()
+        assert "\x1b" not in str(caught.value)
+        assert "\\x1b[31m" in str(caught.value)
+
+
 def test_jobs_come_from_the_repository(client: GitTrainerClient, root: Path) -> None:
     assert client.list_jobs() == []
     client.train(name="mnist", trainer=CONTAINER)
