@@ -42,7 +42,7 @@ from trainc.inputs.source import Source
 from trainc.kube.names import is_dns1035_label, is_dns1123_label
 from trainc.kube.quantity import from_json
 from trainc.project.environments import JOBS
-from trainc.project.read import find_own_root
+from trainc.project.read import find_own_root, is_input
 from trainc.sdk import functions
 from trainc.sdk.errors import SECRET_CODES, FindingsError, FindingsWarning, NeedsClusterError
 from trainc.sdk.options import Reference
@@ -110,6 +110,8 @@ class GitBackend(KubernetesBackend):
         _normalize(data)
         of_function = _function(data, trainer)
         file = f"{JOBS}/{self.namespace}/{name}.yaml"
+        if not is_input(file):
+            raise ValueError(f"name {name!r}: trainc does not read {file}; choose another name")
         existing = self._existing(name, file, replace)
         source, findings = self._compiled(existing.file if existing else file, data, existing)
         if isinstance(trainer, types.CustomTrainer):
