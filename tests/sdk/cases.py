@@ -661,7 +661,7 @@ def test_a_name_is_needed_that_a_jobset_can_have(client: GitTrainerClient) -> No
     for name in ("Mnist", "../mnist", "a" * 64, "mnist-", "", "1st", "-"):
         with pytest.raises(ValueError, match="name"):
             client.train(name=name, trainer=CONTAINER)
-    with pytest.raises(ValueError, match=r"^name 'trainc': trainc does not read jobs/team-a/trainc\.yaml; choose another name$"):
+    with pytest.raises(ValueError, match=r"trainc does not read jobs/team-a/trainc\.yaml"):
         client.train(name="trainc", trainer=CONTAINER)
     with pytest.raises(ValueError, match=r"^namespace '\.\./a': a lowercase RFC 1123 label must"):
         GitTrainerClient(namespace="../a")

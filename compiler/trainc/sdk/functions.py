@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject
 from trainc.basics.memo import exclusive
+from trainc.basics.regex import lazy
 from trainc.checks.functions import NAMES, SHELL, SYNTAX, Mistake, Script, mistakes, quoted
 from trainc.documents.emit import emit
 from trainc.documents.positions import Lines
@@ -27,6 +28,9 @@ from trainc.inputs.source import Document, Mark, Source
 
 NOTEBOOK = "<notebook>"
 """The name, in findings, of a source that is not a file: a cell, or a text that was executed."""
+
+_DECORATED = lazy(r"\s*@(?!(?:static|class)method\b)")
+"""The source of a function with decorators whose names the pod does not have (TC061)."""
 
 _NUMBERS = frozenset((bool, complex, float, int))
 _LITERAL = _NUMBERS | {bytearray, bytes, range, str, type(None), type(...)}
@@ -91,7 +95,7 @@ def _lost(function: Callable[..., Any], arguments: Any) -> Iterator[Mistake]:
     if inspect.ismethod(function):
         message = "the object of a method does not reach the pod: only the source of the function does"
         yield Mistake(SYNTAX, 0, message, f"a method of {type(function.__self__).__name__}")
-    elif inspect.unwrap(function) is not function:
+    elif inspect.unwrap(function) is not function and not _DECORATED.match(inspect.getsource(function)):
         message = "what wraps the function does not reach the pod: only the source of the function itself does"
         yield Mistake(SYNTAX, 0, message, f"a wrapper of {function.__name__}")
     if not isinstance(arguments, Mapping | None) or not all(isinstance(name, str) for name in arguments or ()):
