@@ -485,13 +485,17 @@ def _in_unreadable(document: Document, lines: Sequence[str], mark: Mark) -> Iter
     before = "\n".join(lines[max(mark.line - LONGEST, 0) : mark.line])
     if any(end == len(before) for _, end in shaped(before)):  # in a private key
         yield 0, len(line)
-    yield from occurrences(line, index(value.text for value in secrets({"text": line}, shaped=False)))
-    for match in _PLAIN_PAIR.finditer(line):
-        if looks_secret(match[1]) and match[2].lower() not in _LITERALS:
-            yield match.span(2)
+    yield from _in_unreadable_line(line)
     yield from _with_neighbours(line, *(lines[at] if 0 <= at < len(lines) else "" for at in (mark.line - 2, mark.line)))
     if (rest := _REST.match(line)) and _has_kind_secret(document.source):
         yield rest.span(1)
+
+
+@lru_cache(maxsize=16)  # a line may have many findings
+def _in_unreadable_line(line: str) -> Sequence[Span]:
+    spans = [*occurrences(line, index(value.text for value in secrets({"text": line}, shaped=False)))]
+    pairs = (match for match in _PLAIN_PAIR.finditer(line) if looks_secret(match[1]))
+    return [*spans, *(match.span(2) for match in pairs if match[2].lower() not in _LITERALS)]
 
 
 def _with_neighbours(line: str, before: str, after: str) -> Iterator[Span]:
