@@ -483,7 +483,7 @@ def _in_unreadable(document: Document, lines: Sequence[str], mark: Mark) -> Iter
         return
     line = lines[mark.line - 1]
     before = "\n".join(lines[max(mark.line - LONGEST, 0) : mark.line])
-    if any(end == len(before) for _, end in shaped(before)):  # in a private key
+    if _ends_in_key(before):
         yield 0, len(line)
     yield from _in_unreadable_line(line)
     yield from _with_neighbours(line, *(lines[at] if 0 <= at < len(lines) else "" for at in (mark.line - 2, mark.line)))
@@ -492,6 +492,11 @@ def _in_unreadable(document: Document, lines: Sequence[str], mark: Mark) -> Iter
 
 
 @lru_cache(maxsize=16)  # a line may have many findings
+def _ends_in_key(text: str) -> bool:
+    return any(end == len(text) for _, end in shaped(text))
+
+
+@lru_cache(maxsize=16)
 def _in_unreadable_line(line: str) -> Sequence[Span]:
     spans = [*occurrences(line, index(value.text for value in secrets({"text": line}, shaped=False)))]
     pairs = (match for match in _PLAIN_PAIR.finditer(line) if looks_secret(match[1]))
