@@ -258,6 +258,18 @@ def test_a_neighbour_on_the_line_is_no_less_hidden() -> None:
         f"env:\n- value: @{TOKEN}\n  name: HF_TOKEN\n",
         f"args: [--password {TOKEN}\n",
         f"url: [https://u:{TOKEN}@example.com\n",
+        f"args: [--token, {TOKEN}\n",
+        f"args:\n- --token\n- @{TOKEN}\n",
+        f"args:\n- --token\n-\n  @{TOKEN}\n",
+        f"env:\n- name: HF_TOKEN\n  # a comment\n  value: @{TOKEN}\n",
+        f"env: [{{name: HF_TOKEN, x: y, value: @{TOKEN}}}]\n",
+        f"env: [{{name: HF_TOKEN, value: ![{TOKEN}}}]\n",
+        f"? password\n: @{TOKEN}\n",
+        f"apiKey: >-\n    aaa\n {TOKEN}\n",
+        f"kind: Secret\ndata:\n- {TOKEN}: @\n",
+        f"passwords:\n- a\n- @{TOKEN}\n",
+        f"? {{\n  password: {TOKEN}}}\n: x\n",
+        f"password: !!int\n  {TOKEN}\n",
     ],
 )
 def test_a_document_that_cannot_be_read(text: str) -> None:
@@ -271,6 +283,48 @@ def test_the_lines_of_a_document_that_cannot_be_read_in_a_diff() -> None:
     old, new = (f"kind: X\na: {value}\n---\npassword: *{TOKEN}\n" for value in (1, 2))
     shown = diff_text({"x.yaml": Source("x.yaml", old)}, {"x.yaml": Source("x.yaml", new)})
     assert shown == "--- a/x.yaml\n+++ b/x.yaml\n@@ -1,4 +1,4 @@\n kind: X\n-a: 1\n+a: 2\n ---\n password: ***\n"
+
+
+def test_what_is_shown_of_a_document_that_cannot_be_read() -> None:
+    text = """\
+env:
+- name: HF_TOKEN
+  valueFrom:
+    secretKeyRef: {name: hf, key: token}
+- {name: B, value: 3}
+image: x
+passwords:
+- one
+two
+args: [--lr=3, --token=abcd, x]
+"""
+    shown = """\
+env:
+- name: HF_TOKEN
+  ***:
+    ***}
+- {***}
+image: x
+passwords:
+- ***
+***
+args: [--lr=3, --token=***]
+"""
+    given = Source("x.yaml", text)
+    assert masked_lines([Document(given, {})], text.split("\n")) == shown.split("\n")
+
+
+def test_a_document_beside_one_that_cannot_be_read_is_shown() -> None:
+    text = "apiVersion: v1\nkind: X\nmetadata: {name: a-token}\nvalue: 3\n---\nname: a-token\na: 3\nvalue: 3\n"
+    documents, _ = load(Source("x.yaml", text))
+    shown = text.removesuffix("a: 3\nvalue: 3\n") + "***\nvalue: ***\n"
+    assert "\n".join(masked_lines(documents, text.split("\n"))) == shown
+
+
+def test_lines_end_at_line_feeds_only() -> None:
+    text = f'apiVersion: v1\nkind: X\nmetadata: {{name: x}}\n# a\r# b\ntoken: 0777\napiKey: "\\x41bCdEf{TOKEN}"\n'
+    for name, render in FORMATS.items():
+        assert HIDDEN.search(render(compile([Source("x.yaml", text)], Options()).findings, False)) is None, name
 
 
 @pytest.mark.parametrize(
