@@ -26,17 +26,19 @@ from growth import KINDS, made, measure, warm_up
 
 from effort import some
 from trainc import Options, compile
+from trainc.admission.base_revision import Base
 from trainc.admission.rules import Rule
-from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.basics.jsonvalues import Json, JsonObject, as_object
 from trainc.changes import compare, safeguards
 from trainc.checks.created_pods import created_objects
 from trainc.documents.load import load
 from trainc.findings import suggest
 from trainc.findings.redaction import masked_lines, masked_object
+from trainc.gitops.environment import kept_by_removed
 from trainc.gitops.images import is_required, rewritten
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import Settings
-from trainc.inputs.source import Document, Source
+from trainc.inputs.source import Document, Packed, Source
 from trainc.kube.merge import merge
 from trainc.kube.pods import default_template
 from trainc.migrate import pytorch, volcano
@@ -450,6 +452,31 @@ def test_the_pods_of_many_replicated_jobs() -> None:
         return time.process_time() - start
 
     assert is_linear(seconds, 1000)
+
+
+def test_the_environments_of_a_base_revision() -> None:
+    """The settings and files of each of them could be read again for each other one."""
+
+    def seconds(size: int) -> float:
+        patch: Json = {"target": {"kind": "JobSet"}, "patch": {"metadata": {"labels": {"a": "b"}}}}
+        shared: Json = {"argocd": {"onDelete": "keep"}, "patches": [patch] * 100}
+        before, after = (
+            {
+                "defaults": shared,
+                "environments": {f"{start}-{at}": {"destination": {"name": f"c{at}"}} for at in range(size)},
+            }
+            for start in ("old", "new")
+        )
+        names = (f"out/old-{at}/team/job-{job}/jobset-job.yaml" for at in range(size) for job in range(50))
+        base = Revision("main", (), as_object(before), output=tuple(Packed(name, b"") for name in names))
+        options = [Options(environment=f"new-{at}", config=as_object(after), base=base) for at in range(size)]
+        start = time.process_time()
+        for each in options:
+            of_base = Base.of(base, (each.environment, *kept_by_removed(each)))
+            assert len(of_base.of_kind("Secret")) == 2
+        return time.process_time() - start
+
+    assert is_linear(seconds, 60)
 
 
 def test_patches_of_a_long_list_in_another_order() -> None:

@@ -192,6 +192,20 @@ def test_params_of_many_bindings(kind: str, tmp_path: Path, monkeypatch: pytest.
     assert is_linear(seconds, 500)
 
 
+def test_variables_that_are_there_twice() -> None:
+    """Each error could write the whole list."""
+
+    def seconds(size: int) -> float:
+        env = numbered("{name: aNUMBER, value: a}, {name: aNUMBER, value: b}", size)
+        job = one(f"  trainer: {{env: [{env}]}}\n")
+        run = measure(Input({"jobs/a/one.yaml": job}, ("validate", "--jobs=1", "--no-cache")))
+        assert "TC107" in run.codes, run
+        return run.seconds
+
+    warm_up()
+    assert is_linear(seconds, 400)
+
+
 FIELDS = {
     "shown": ("explain a/one", "metadata: {annotations: {FIELDS}}", ""),
     "refused": ("validate --jobs=1", "metadata: {labels: {FIELDS}}", "TC108"),

@@ -196,3 +196,25 @@ def test_a_job_that_brings_an_account_for_others(repository: Path, compiled: Com
         put(repository, f"jobs/a/{name}.yaml", JOB.format(name=name, runtime="plain"))
         assert ("TC604" in run("render").output) is (name == "four"), "the last job of the runtime"
         assert compiled() == seen
+
+
+def test_a_namespace_that_only_a_job_names(repository: Path) -> None:
+    """A job that is taken from the cache, or is compiled alone, may name a namespace that trainc.yaml renames."""
+    terms = '[{topologyKey: rack, namespaces: ["NAME"]}]'
+    pod = f"{{affinity: {{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: {terms}}}}}}}"
+    jobs = f"[{{name: node, template: {{spec: {{template: {{spec: {pod}}}}}}}}}]"
+    patch = f"{{manager: a.io/b, trainingRuntimeSpec: {{template: {{spec: {{replicatedJobs: {jobs}}}}}}}}}"
+    text = JOB.format(name="one", runtime="plain") + f"  runtimePatches: [{patch}]\n"
+    put(repository, "trainc.yaml", "environments:\n  prod: {namespaces: {other: others}}\n")
+    put(repository, "jobs/a/one.yaml", text.replace("NAME", "other"))
+    pause()
+    run("render", "--fail-on", "warning")
+    put(repository, "jobs/a/five.yaml", JOB.format(name="five", runtime="plain"))
+    pause()
+    run("render", "--fail-on", "warning")
+    put(repository, "jobs/a/one.yaml", text.replace("NAME", "othr"))
+    pause()
+    run("render", "--fail-on", "warning", status=1)
+    put(repository, "jobs/a/one.yaml", text.replace("NAME", "other"))
+    pause()
+    run("render", "--fail-on", "warning")

@@ -12,6 +12,7 @@ from folders import put, tree
 BUILT_IN = {
     "ARGOCD_APP_NAME": "prod.a",
     "ARGOCD_APP_NAMESPACE": "a",
+    "ARGOCD_APP_PARAMETERS": "null",  # of an Application without any
     "ARGOCD_APP_PROJECT_NAME": "trainc-prod",
     "ARGOCD_APP_REVISION": "0123456789abcdef0123456789abcdef01234567",
     "ARGOCD_APP_REVISION_SHORT": "0123456",

@@ -194,6 +194,18 @@ def test_what_a_sparse_checkout_leaves_out_is_an_error(
     assert run("render", "--check").exit_code == 0
 
 
+def test_a_sparse_checkout_needs_git(base: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    subprocess.run(["git", "sparse-checkout", "set", "--no-cone", "/*"], cwd=base, check=True)
+    with monkeypatch.context() as patched:
+        patched.setenv("PATH", "")
+        expected = "trainc.yaml:1:1: error[TC011]: git cannot tell what this sparse checkout leaves out: git not found"
+        for command in (["validate"], ["render"], ["render", "--check"]):
+            found = run(*command)
+            assert (found.exit_code, found.stdout.count("TC011")) == (1, 1), found.output
+            assert expected in found.stdout
+    assert run("render").exit_code == 0
+
+
 def test_a_repository_that_cannot_be_read_is_not_sparse(base: Path, run: Run) -> None:
     """As if the file system refused access to the .git of another user, which the root of a container never sees."""
     (base / ".git").rename(base / "git")

@@ -78,3 +78,19 @@ def test_kustomizations_in_a_folder_that_no_environment_writes(write: str) -> No
     found = sentences({"old": old, "other": other}, {"other": other}, "old")
     kept = "Without flux.write, nothing deletes Kustomization old.a.train. JobSet train stays, and a running job"
     assert found.startswith("The Kustomization and JobSet train are deleted" if write == "deploy" else kept)
+
+
+@pytest.mark.parametrize("per", ["job", "namespace"])
+def test_an_application_that_remains_keeps_no_job_that_moves(per: str) -> None:
+    options = {"destination": {"name": "west"}, "argocd": {"per": per, "onDelete": "keep"}}
+    both = options_of({"old": options, "new": options})
+    stays = {name.replace("train", "other"): data.replace(b"train", b"other") for name, data in tree("old").items()}
+    removed, created = (
+        job.cluster
+        for job in sorted(
+            compare(tree("old") | stays, tree("new") | stays, both).jobs, key=lambda job: job.directory, reverse=True
+        )
+    )
+    taken = "JobSet train of old/a/train stays in the cluster (onDelete: keep), and this application takes it over"
+    pruned = removed[0].startswith("JobSet train is pruned")
+    assert (pruned, created[0].startswith(taken)) == ((True, False) if per == "namespace" else (False, True))

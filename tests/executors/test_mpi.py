@@ -93,7 +93,7 @@ apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: rule}
 spec:
-  paramKind: {apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob}
+  paramKind: {apiVersion: v1, kind: ConfigMap}
   matchConstraints:
     resourceRules:
     - {apiGroups: [jobset.x-k8s.io], apiVersions: ["*"], resources: [jobsets], operations: ["*"]}
@@ -115,7 +115,7 @@ def test_ranks_know_objects_beside_runtimes_and_params(tmp_path: Path, monkeypat
     account = "serviceAccountName: trainer, containers:"
     put(tmp_path, "runtimes/plain.yaml", runtime.replace("containers:", account) + BESIDE)
     put(tmp_path, "policies/rule.yaml", POLICY)
-    put(tmp_path, "policies/one.yaml", PLAIN.format(name="one", runtime="plain"))
+    put(tmp_path, "policies/one.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: default}\n")
     for namespace in "ab":
         put(tmp_path, f"jobs/{namespace}/one.yaml", PLAIN.format(name="one", runtime="plain"))
     alone = build(tmp_path, in_order)

@@ -370,6 +370,24 @@ def test_a_secret_far_along_a_long_line() -> None:
         assert shown[2][at:].startswith(f"name: A{number}_TOKEN, value: ***}}")
 
 
+def test_the_rest_of_a_long_secret_on_a_long_line() -> None:
+    head = "apiVersion: v1, kind: X, metadata: {name: x}, a: 1"
+    given_document = document(f"{{{head}, token: {TOKEN * 400}, other: 2}}\n")
+    for path in (("a",), ("token",), ("other",)):
+        shown = FORMATS["text"]([report("TC102", given_document, path, "m")], False).splitlines()
+        assert HIDDEN.search(shown[2]) is None
+        assert shown[2][shown[3].index("^") :].startswith(path[0])
+
+
+def test_many_secrets_on_a_long_line_of_a_document_that_cannot_be_read() -> None:
+    items = ", ".join(f"{{a: 0777, b: x https://u:p{number}ass@h/}}" for number in range(300))
+    findings = compile([Source("x.yaml", f"[{items}]\n")], Options()).findings
+    for name, render in FORMATS.items():
+        shown = render(findings, False)
+        assert re.search(r"p[0-9]+ass", shown) is None, name
+        assert len(shown) < 1_000_000, name
+
+
 def test_columns_behind_a_mask_stay_right() -> None:
     given_document = document(f"apiVersion: v1\nkind: X\nmetadata: {{name: x}}\nspec: {{token: {TOKEN}, other: 1}}\n")
     shown = FORMATS["text"]([report("TC102", given_document, ("spec", "other"), "m")], False)

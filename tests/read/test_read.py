@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import io
 import os
 from pathlib import Path
@@ -169,6 +170,21 @@ def test_the_limit_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, si
     assert (len(inputs.sources) == 1) is fits
     assert [finding.code for finding in inputs.findings] == ([] if fits else ["TC012"])
     assert bool(read_stdin(io.BytesIO(b"#" * size)).sources) is fits
+
+
+def test_a_folder_that_cannot_be_looked_at_is_not_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a mount whose server is gone; Path.is_dir of Python 3.14 says that there is none."""
+    (tmp_path / "policies").mkdir()
+    stat = os.stat
+
+    def failing(path: str | Path, **options: bool) -> os.stat_result:
+        if os.fspath(path).endswith("policies") and options.get("follow_symlinks", True):
+            raise OSError(errno.ENOTCONN, os.strerror(errno.ENOTCONN))
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "stat", failing)
+    with pytest.raises(OSError, match="not connected"):
+        read_tree(tmp_path, "policies")
 
 
 def test_standard_input() -> None:

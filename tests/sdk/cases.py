@@ -450,6 +450,17 @@ class Program:
     def run(*objects: object) -> None:
         print(objects)
 
+    @staticmethod
+    def start() -> None:
+        print("starts")
+
+
+def named_as_a_builtin() -> Callable[..., None]:
+    def range(values: object) -> None:  # noqa: A001
+        print(values)
+
+    return range
+
 
 def logs(settings: object = None) -> None:
     print(settings)
@@ -465,7 +476,9 @@ def itself() -> list[Any]:
     ("function", "arguments", "found"),
     [
         (announced(logs), None, "a wrapper of logs"),
+        (announced(Program.start), None, "a wrapper of start"),
         (Program().run, None, "a method of Program"),
+        (named_as_a_builtin(), {"values": [range(3)]}, "def range(values: object)"),
         (logs, {"settings": Settings(rate=1)}, "settings: Settings"),
         (logs, {"settings": [{"a": {"b", "c"}}]}, "settings: list"),
         (logs, {"settings": frozenset((1, "a"))}, "settings: frozenset"),
@@ -648,6 +661,8 @@ def test_a_name_is_needed_that_a_jobset_can_have(client: GitTrainerClient) -> No
     for name in ("Mnist", "../mnist", "a" * 64, "mnist-", "", "1st", "-"):
         with pytest.raises(ValueError, match="name"):
             client.train(name=name, trainer=CONTAINER)
+    with pytest.raises(ValueError, match=r"trainc does not read jobs/team-a/trainc\.yaml"):
+        client.train(name="trainc", trainer=CONTAINER)
     with pytest.raises(ValueError, match=r"^namespace '\.\./a': a lowercase RFC 1123 label must"):
         GitTrainerClient(namespace="../a")
 
@@ -838,6 +853,34 @@ def test_runtimes_come_from_the_repository(client: GitTrainerClient, root: Path)
         client.get_runtime("plain-distributed")
 
 
+def test_names_in_the_repository_are_escaped(client: GitTrainerClient, root: Path) -> None:
+    client.train(name="mnist", trainer=CONTAINER)
+    path = root / "jobs" / "team-a" / "mnist.yaml"
+    text = path.read_text(encoding="utf-8")
+    path.unlink()
+    path.with_name("\x1b[31m.yaml").write_text("# By hand.\n" + text, encoding="utf-8")
+    path.with_name("two.yaml").write_text(
+        f"{text}---\n{text}".replace("name: mnist", 'name: "seconds\\e[31m"'), encoding="utf-8"
+    )
+    (root / "runtimes").mkdir()
+    own = (ROOT / "runtimes" / "torch-distributed.yaml").read_text(encoding="utf-8")
+    named = own.replace("name: torch-distributed", 'name: "own\\e[31m"', 1).replace("framework: torch", "framework: 1")
+    (root / "runtimes" / "own.yaml").write_text(named, encoding="utf-8")
+    asked: list[Callable[[], object]] = [
+        lambda: client.train(name="mnist", trainer=CONTAINER),
+        lambda: client.get_job("seconds[31m"),
+        lambda: client.delete_job("seconds\x1b[31m"),
+        lambda: client.get_job_events("seconds\x1b[31m"),
+        lambda: client.get_runtime("own"),
+        lambda: client.get_runtime("own\x1b[31m"),
+    ]
+    for ask in asked:
+        with pytest.raises((RuntimeError, FileExistsError)) as caught:
+            ask()
+        assert "\x1b" not in str(caught.value)
+        assert "\\x1b[31m" in str(caught.value)
+
+
 def test_jobs_come_from_the_repository(client: GitTrainerClient, root: Path) -> None:
     assert client.list_jobs() == []
     client.train(name="mnist", trainer=CONTAINER)
@@ -948,22 +991,16 @@ def test_the_notebook_does_what_it_shows(root: Path, update: bool) -> None:
     assert (root / "jobs" / "team-a" / "mnist.yaml").is_file()
 
 
-@pytest.mark.parametrize(
-    ("code", "file"),
-    [
-        ("def train():\n    import json\n    print(json)\n", "train.py"),
-        ("def tokenize():\n    print(1)\n", "tokenize_function.py"),
-        ("def torch():\n    print(1)\n", "torch_function.py"),
-        ("def tune():\n    print('tune.py')\n", "tune_function.py"),
-        ("def datasets():\n    from datasets.arrow import load\n    load()\n", "datasets_function.py"),
-    ],
-)
-def test_the_file_of_a_cell_is_no_module(client: GitTrainerClient, code: str, file: str) -> None:
+def test_the_file_of_a_cell_replaces_no_module(client: GitTrainerClient, tmp_path: Path) -> None:
+    code = "def evaluate():\n    import scores\n    print(scores.best())\n"
     names: dict[str, Any] = {"__name__": "__main__"}
-    execute(code, f"<cell {file}>", names)
-    function = next(value for name, value in names.items() if code.startswith(f"def {name}("))
-    job = written(client, name="cell", runtime="torch-distributed", trainer=CustomTrainer(func=function))
-    assert job["spec"]["trainer"]["command"][-1].endswith(f'torchrun "{file}"')
+    execute(code, "<cell 1>", names)
+    (tmp_path / "scores.py").write_text("import evaluate\nbest = evaluate.best\n", encoding="utf-8")
+    (tmp_path / "evaluate.py").write_text("def best(): return 'of the image'\n", encoding="utf-8")
+    job = written(client, name="cell", trainer=CustomTrainer(func=names["evaluate"]))
+    script = job["spec"]["trainer"]["command"][-1]
+    assert script.endswith('torchrun "evaluate.notebook.py"')
+    assert run(script.replace("torchrun", sys.executable), tmp_path) == "of the image\n"
 
 
 NOT_RUN = ("pip install ", "git ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import TypeAlias
@@ -110,14 +111,23 @@ def documents_of(revision: Revision) -> tuple[tuple[Document, ...], _Notes]:
     return tuple(_renamed(document, revision.name) for document in found), notes
 
 
+@lru_cache(maxsize=4)
+def _by_environment(revision: Revision) -> Mapping[str, list[Packed]]:
+    """Return the files of out/ by their environment."""
+    found = defaultdict[str, list[Packed]](list)
+    for file in revision.output:
+        found[file.name.removeprefix("out/").partition("/")[0]].append(file)
+    return dict(found)
+
+
 @lru_cache(maxsize=2048)  # each environment once, though the bases of others have it, too
 def _emitted(revision: Revision, environment: str, kind: str) -> _Index:
     """Return where each object of a kind is, of two with the same identity the first, and notes."""
-    prefix, starts = f"out/{environment}/", (f"{kind.lower()}-", f"{kind.lower()}.")
+    starts = f"{kind.lower()}-", f"{kind.lower()}."
     index: dict[Identity, Packed] = {}
     notes: list[Finding] = []
-    for file in revision.output:
-        if file.name.startswith(prefix) and file.name.rpartition("/")[2].startswith(starts):
+    for file in _by_environment(revision).get(environment, ()):
+        if file.name.rpartition("/")[2].startswith(starts):
             loaded, found = _load(revision.name, (file.source(),))
             notes += found
             for document in loaded:

@@ -20,6 +20,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
 from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, Key
 from trainc.findings import Finding, has_errors
 from trainc.findings.suppression import WORD
+from trainc.gitops.namespaces import has_names
 from trainc.inputs.imagelock import key_of
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import Job, digest_of
@@ -57,7 +58,8 @@ class StoredDocument(msgspec.Struct, gc=False):
 class JobFile(msgspec.Struct, gc=False):
     """A file below jobs/: the digest of its bytes, and its TrainJobs by index.
 
-    ``must_be_read``: every run needs its text, as it holds other documents, comments for trainc, or mistakes.
+    ``must_be_read``: every run needs its text, as it holds other documents, comments for trainc, mistakes, or names of
+    namespaces, which trainc.yaml may rename.
     """
 
     digest: bytes
@@ -70,6 +72,7 @@ class JobFile(msgspec.Struct, gc=False):
         documents = tuple(documents)
         jobs = [d for d in documents if (d.data.get("apiVersion"), d.data.get("kind")) == (TRAINER_API, TRAINJOB)]
         must_be_read = has_findings or not documents or len(jobs) < len(documents) or WORD in source.decoded()
+        must_be_read = must_be_read or any(has_names(d.data.get("spec")) for d in jobs)
         stored = {
             d.index: StoredDocument(as_object(d.data["metadata"]), get(d.data, "spec", "runtimeRef")) for d in jobs
         }

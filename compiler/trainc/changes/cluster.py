@@ -112,7 +112,7 @@ def with_sentences(
         if (job.application, namespace, job.name) in given_up:
             found = (TAKEN, *found)
         elif job.effect is Effect.CREATED and (origin := removed.get((cluster_of(own), namespace, job.name))):
-            found = _taken_over(job, origin, settings_of[origin], found)
+            found = _taken_over(job, origin, settings_of[origin.directory], found)
         yield replace(job, cluster=found)
 
 
@@ -125,20 +125,21 @@ def _given_up(jobs: Iterable[JobChange], settings: Mapping[Directory, Settings])
 
 def _removed_jobsets(
     jobs: Iterable[JobChange], settings: Mapping[Directory, Settings]
-) -> dict[tuple[tuple[str, ...], str, str], Directory]:
-    """Return the directories of removed JobSets by cluster, if trainc.yaml says which, namespace and name."""
+) -> dict[tuple[tuple[str, ...], str, str], JobChange]:
+    """Return the jobs of removed JobSets by cluster, if trainc.yaml says which, namespace and name."""
     gone = [job for job in jobs if job.old_name and job.effect is Effect.DELETED]
     clusters = [cluster_of(settings[job.directory]) for job in gone]
     pairs = zip(clusters, gone, strict=True)
-    return {(cluster, job.directory.namespace, job.old_name): job.directory for cluster, job in pairs if cluster}
+    return {(cluster, job.directory.namespace, job.old_name): job for cluster, job in pairs if cluster}
 
 
-def _taken_over(job: JobChange, origin: Directory, was: Settings, found: tuple[str, ...]) -> tuple[str, ...]:
+def _taken_over(job: JobChange, origin: JobChange, was: Settings, found: tuple[str, ...]) -> tuple[str, ...]:
     """Return the sentences about a new job whose JobSet is that of a removed one, such as of another environment."""
-    if was.on_delete != "keep":
+    if was.on_delete != "keep" or not origin.last:  # an application that remains prunes it
         both = f"both mean JobSet {job.name}, so it may be gone afterwards"
-        return (*found, f"This application and that of {origin} sync in no fixed order: {both}.")
-    stays = f"JobSet {job.name} of {origin} stays in the cluster (onDelete: keep), and this application takes it over"
+        return (*found, f"This application and that of {origin.directory} sync in no fixed order: {both}.")
+    home = origin.directory
+    stays = f"JobSet {job.name} of {home} stays in the cluster (onDelete: keep), and this application takes it over"
     return (f"{stays}: its pods keep running. What cannot change in place is refused.", *found[1:])
 
 

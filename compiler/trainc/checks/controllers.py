@@ -7,7 +7,7 @@ from typing import Final
 
 from trainc.admission.update import POD_TEMPLATE
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, dotted, get, objects
-from trainc.checks.created_pods import JOBSET_LABELS, added_annotations
+from trainc.checks.created_pods import JOBSET_LABELS, added_annotations, replaced_placement
 from trainc.findings import Finding
 from trainc.kube.names import is_domain_prefixed_path
 from trainc.plugins.model import Model, Object
@@ -20,7 +20,7 @@ def check_controllers(model: Model, obj: Object) -> Iterator[Finding]:
     yield from _without_pods(model, obj)
     yield from _without_time(model, obj)
     yield from _deleted_early(model, obj)
-    yield from _replaced_labels(model, obj)
+    yield from _replaced_values(model, obj)
 
 
 _MANAGERS: Final = {"JobSet": "jobset.sigs.k8s.io/jobset-controller", "Job": "kubernetes.io/job-controller"}
@@ -61,21 +61,30 @@ def _deleted_early(model: Model, jobset: Object) -> Iterator[Finding]:
             yield report_at("TC610", model, jobset, path, message, severity=model.severity, **details)
 
 
-def _replaced_labels(model: Model, jobset: Object) -> Iterator[Finding]:
-    """Yield a finding for each label or annotation of pods that replaces JobSet's own when it resumes them.
+_WHAT: Final = {"labels": "label", "annotations": "annotation", "nodeSelector": "node selector"}
+
+
+def _replaced_values(model: Model, jobset: Object) -> Iterator[Finding]:
+    """Yield a finding for each label, annotation or node selector of pods that replaces JobSet's when it resumes them.
 
     Before, JobSet's own replaces it. Source: JobSet v0.12.0 pkg/controllers/jobset_controller.go (resumeJob).
     """
     jobs = replicated_jobs(jobset)
     added = added_annotations(jobset.data, str(jobs[0][1].get("name")), jobset.name) if jobs else {}
     for root, job in jobs:
-        for field, what in (("labels", "label"), ("annotations", "annotation")):
-            path = (*root, *POD_TEMPLATE, "metadata", field)
-            for key in as_object(get(jobset.data, *path)):
-                if key in added and key.startswith(JOBSET_LABELS):
-                    message = f"{what} {key} of the pods of job {job.get('name')!r} replaces JobSet's when it resumes"
-                    hint, where = "remove it: JobSet sets it", (*path, key)
-                    yield report_at("TC804", model, jobset, where, message, severity=model.severity, hint=hint)
+        metadata = as_object(get(job, *POD_TEMPLATE, "metadata"))
+        found: list[Path] = [
+            ("metadata", field, key)
+            for field in ("labels", "annotations")
+            for key in as_object(metadata.get(field))
+            if key in added and key.startswith(JOBSET_LABELS)
+        ]
+        for path in (*found, *replaced_placement(jobset.data, job)):
+            field, key = path[-2:]
+            name = job.get("name")
+            message = f"{_WHAT[str(field)]} {key} of the pods of job {name!r} replaces JobSet's when it resumes"
+            hint, where = "remove it: JobSet sets it", (*root, *POD_TEMPLATE, *path)
+            yield report_at("TC804", model, jobset, where, message, severity=model.severity, hint=hint)
 
 
 def _without_pods(model: Model, obj: Object) -> Iterator[Finding]:

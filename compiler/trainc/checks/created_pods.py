@@ -28,6 +28,7 @@ JOBSET_LABELS: Final = "jobset.sigs.k8s.io/"
 _UID: Final = f"{JOBSET_LABELS}jobset-uid"
 EXCLUSIVE: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 BY_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
+_NODES_OF_JOB: Final = "alpha.jobset.sigs.k8s.io/namespaced-job"
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
 CONTROLLER_UID: Final = "batch.kubernetes.io/controller-uid"
 CONTROLLERS: Final = ("controller-uid", CONTROLLER_UID)
@@ -262,6 +263,17 @@ def added_annotations(jobset: JsonObject, replicated: str, job: str) -> JsonObje
     return {**_jobset_labels(jobset, each, job, _counts(jobset)[replicated]), **_exclusive_topology(jobset, each)}
 
 
+def replaced_placement(jobset: JsonObject, replicated: JsonObject) -> Iterator[Path]:
+    """Yield the paths in a pod template of what JobSet replaces in new Jobs by its own, for exclusive placement."""
+    template, added = as_object(replicated.get("template")), _exclusive_topology(jobset, replicated)
+    given = as_object(get(template, *_TEMPLATE, "metadata", "annotations"))
+    yield from (("metadata", "annotations", key) for key, value in added.items() if given.get(key, value) != value)
+    selector: Path = ("spec", "nodeSelector", _NODES_OF_JOB)
+    of_job = {**as_object(get(template, "metadata", "annotations")), **added}
+    if _selects_by_label(of_job) and get(template, *_TEMPLATE, *selector) is not None:
+        yield selector
+
+
 def _counts(jobset: JsonObject) -> dict[Json, JsonObject]:
     """Return the labels that count the Jobs of a JobSet, by the name of the replicated job."""
     jobs = objects(get(jobset, "spec", "replicatedJobs"))
@@ -294,12 +306,16 @@ def _exclusive_topology(jobset: JsonObject, replicated: JsonObject) -> JsonObjec
     return found
 
 
+def _selects_by_label(annotations: JsonObject) -> bool:
+    """Return whether the annotations of a Job ask for only nodes that are labelled for it."""
+    return EXCLUSIVE in annotations and BY_SELECTOR in annotations
+
+
 def _exclusive_pod_spec(spec: JsonObject, metadata: JsonObject, job: str) -> JsonObject:
     """Return the spec of pods with, if annotations ask for it, only nodes that are labelled for their Job."""
-    annotations = as_object(metadata["annotations"])
-    if EXCLUSIVE not in annotations or BY_SELECTOR not in annotations:
+    if not _selects_by_label(as_object(metadata["annotations"])):
         return spec
-    selector = {**as_object(spec.get("nodeSelector")), "alpha.jobset.sigs.k8s.io/namespaced-job": job}
+    selector = {**as_object(spec.get("nodeSelector")), _NODES_OF_JOB: job}
     key = "alpha.jobset.sigs.k8s.io/no-schedule"
     toleration: JsonObject = {"key": key, "operator": "Exists", "effect": "NoSchedule"}
     return {**spec, "nodeSelector": selector, "tolerations": [*as_list(spec.get("tolerations")), toleration]}

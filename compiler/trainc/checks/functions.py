@@ -120,24 +120,6 @@ def mistakes(script: Script, replaced: frozenset[str] = frozenset()) -> tuple[Mi
     return tuple(sorted((*_changed(script), *invalid), key=lambda mistake: mistake.offset))
 
 
-def imported(code: str) -> set[str]:
-    """Return the modules, without submodules, that code imports; none if it is not valid Python, or too long."""
-    import ast
-    import warnings
-
-    if len(code) > MAX_ARGUMENT:
-        return set()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            nodes = [*ast.walk(ast.parse(code))]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    names = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
-    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
-    return {name.partition(".")[0] for name in names}
-
-
 def check_functions(model: Model) -> Iterator[Finding]:
     """Yield a warning for each mistake in the scripts of the SDK in a TrainJob."""
     lists = ((path, as_list(get(model.job.data, *path))) for path in _WORDS)
@@ -222,6 +204,9 @@ def _miscalled(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
             yield line, "the function is async: a call makes a coroutine, and runs nothing", f"async {found}"
         elif _is_generator(function):
             yield line, "the function has yield: a call makes a generator, and runs nothing", found
+        values = (*call.args, *call.keywords)
+        if any(isinstance(node, ast.Name) and node.id == function.name for each in values for node in ast.walk(each)):
+            yield line, f"func_args needs Python's {function.name}, and gets the function of this name", found
         if (problem := _does_not_fit(call, function.args)) is not None:
             yield line, problem, found
 

@@ -6,9 +6,11 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import click
 
+from trainc.basics.jsonvalues import Json
 from trainc.cli.command import Command, echo
 from trainc.cli.compiling import choose
 from trainc.cli.options import findings_options
@@ -34,6 +36,8 @@ Environment variables, which Argo CD sets:
 
 PATH = "ARGOCD_APP_SOURCE_PATH"
 ASSIGNED = "ARGOCD_APP_PARAMETERS"
+_NONE: Final = "null"
+"""What Argo CD sets for an Application without parameters."""
 
 
 @click.command("cmp", cls=Command, epilog=EPILOG)
@@ -72,22 +76,30 @@ def command(*, reporter: Reporter) -> int:
 
 
 def _parameters(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the Application's parameters by name. Raises UsageError for an unknown one."""
-    found = {name: value for name in PARAMETERS if (value := variables.get(f"ARGOCD_ENV_TRAINC_{name.upper()}"))}
+    """Return the Application's parameters by name. Raises UsageError for an unknown one, and one that it has twice."""
+    given = ((name, variables.get(f"ARGOCD_ENV_TRAINC_{name.upper()}")) for name in PARAMETERS)
+    found = {name: _text(name, value) for name, value in given if value is not None}
     try:
-        items = json.loads(variables.get(ASSIGNED) or "[]")
+        items = json.loads(variables.get(ASSIGNED) or _NONE)
     except ValueError as error:
         raise click.UsageError(f"{ASSIGNED} is not JSON: {error}") from None
-    for item in items if isinstance(items, list) else [items]:
+    assigned: dict[str, str] = {}
+    for item in [] if items is None else items if isinstance(items, list) else [items]:
         name = item.get("name") if isinstance(item, dict) else None
         if name is None:
             raise click.UsageError(f"{ASSIGNED}: each item must be a mapping with a name")
         if name not in PARAMETERS:
             raise click.UsageError(f"unknown parameter {name!r}: expected {' or '.join(PARAMETERS)}")
-        if not isinstance(value := item.get("string"), str) or not value:
-            raise click.UsageError(f"parameter {name!r} must be a non-empty string")
-        found[name] = value
-    return found
+        if name in assigned:
+            raise click.UsageError(f"parameter {name!r} is there twice")
+        assigned[name] = _text(name, item.get("string"))
+    return found | assigned
+
+
+def _text(name: str, value: Json) -> str:
+    if not isinstance(value, str) or not value:
+        raise click.UsageError(f"parameter {name!r} must be a non-empty string")
+    return value
 
 
 def _location(variables: Mapping[str, str], folder: Path) -> tuple[Path, str]:

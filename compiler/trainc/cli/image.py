@@ -240,14 +240,18 @@ def verify(*, root: Path, layouts: tuple[Path, ...]) -> int:
 
 
 def _cache(root: Path, given: Path | None) -> Path:
-    """Return the folder of the cache. Raises Impossible if git has files in it.
+    """Return the folder of the cache. Raises Impossible if git has files in it, or cannot tell.
 
     A layer in the cache is not compared with the pins, so one that is committed would be what its author wrote.
     """
     folder = given or root / CACHE
     real = Path(os.path.realpath(folder))
     top = top_of(real)  # links and submodules may lead to another repository, or to a folder above the project
-    if top is not None and real.is_dir() and index_of(top, os.path.relpath(real, top)):
+    tracked = index_of(top, os.path.relpath(real, top)) if top is not None and real.is_dir() else {}
+    if tracked is None:
+        how = "let git read the repository, or choose a cache outside of it with --cache"
+        raise Impossible(f"{folder}: git cannot tell whether it has files in this cache: {how}")
+    if tracked:
         raise Impossible(f"{folder}: git has files in this cache: delete it, also from the repository")
     return folder
 

@@ -76,6 +76,7 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Finding, .
             message = f"{kind} outside of jobs/ is not compiled"
             wanted = "a file in jobs/<namespace>/"
             findings.append(report("TC007", document, ("kind",), message, severity=Severity.ERROR, expected=wanted))
+            unused.add(key)
         elif kind == TRAINJOB:
             jobs.append(document)
         elif kind in RUNTIMES and document.data["apiVersion"] == TRAINER_API:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, mapped
 from trainc.basics.memo import keeping
 from trainc.basics.regex import lazy
+from trainc.findings.display import ELLIPSIS
 from trainc.findings.secrets import Hidden, by_path, hidden, is_secret, is_secret_key, looks_secret, secrets, shaped
 from trainc.inputs.source import Document, Mark, Source
 
@@ -46,7 +47,7 @@ NEAR = 2000
 """The code points searched on each side of a mark: more than are shown, and than most secrets have."""
 
 _BELOW = 20
-"""The lines below a mark of which a message may quote words."""
+"""The lines below a mark of which a message may quote a part."""
 
 _END = Mark(2**63, 1)
 _QUOTED = r"\"(?:[^\"\\]|\\.)*\"?|'(?:[^']|'')*'?"
@@ -59,6 +60,7 @@ _VALUE_NAME = lazy(
 )
 """In a flow mapping. A quote may not be closed: the value then ends before any comma that a name follows."""
 
+_QUOTES = lazy(r"(['\"`])((?:(?!\1).){2,})\1")
 _KIND_SECRET = lazy(r"[\"']?kind[\"']?\s*:\s*[\"']?Secret\b")
 _SECRET_DATA = lazy(r"[\"']?(?:data|stringData)[\"']?\s*:\s*\{([^}]*)")
 _BEFORE_VALUE = lazy(r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')\s*:\s*|.*?:(?:\s+|\Z)")
@@ -215,7 +217,7 @@ def _words_of(text: str, word: str) -> Iterator[Span]:
 class Redactor:
     """Hides the secrets of documents in the texts of a finding."""
 
-    __slots__ = ("documents", "exact", "key", "own", "short")
+    __slots__ = ("documents", "exact", "key", "own", "quotable", "short")
 
     def __init__(self, document: Document, path: Path, found: str | None, others: Iterable[Document]) -> None:
         values = hidden(document)
@@ -229,8 +231,9 @@ class Redactor:
         if self.exact and found and found != self.key and _without(found, self.documents, exact=False) not in _MASKS:
             own_words.append(found)
             self.own = index(own_words)
-        if not document.data:  # a message may quote what cannot be read
-            self.own = index(_quotable(document, path))
+        self.quotable: Sequence[str] = () if document.data else [*_quotable(document, path)]
+        if self.quotable:  # a message may quote what cannot be read
+            self.own = index(self.quotable)
         self.short = [word for word in own_words if len(word) < LEAST]
 
     def text(self, text: str | None) -> str | None:
@@ -244,6 +247,8 @@ class Redactor:
             return MASK
         own = [*occurrences(text, self.own)] if self.own else []
         own += (span for word in self.short for span in _words_of(text, word))
+        quotes = _QUOTES.finditer(text) if self.quotable else ()
+        own += (quote.span(2) for quote in quotes if any(quote[2] in each for each in self.quotable))
         if not own:
             return _without(text, self.documents, self.exact)
         text = _masked(text, merged((*_spans_in(text, self.documents), *own)))
@@ -332,7 +337,7 @@ def _masking_short(forms: Sequence[str]) -> Callable[[str], str]:
 def masked_line(document: Document, lines: Sequence[str], mark: Mark) -> tuple[str, int]:
     """Return the line of a mark with MASK instead of secrets, and the column of the mark in it.
 
-    A very long line is searched only near the mark, since only that part is shown.
+    Of a very long line it is the part near the mark: the rest is not searched, and would be shown behind a long secret.
     """
     line = lines[mark.line - 1] if 0 < mark.line <= len(lines) else ""
     at = max(mark.column - 1, 0)
@@ -347,7 +352,8 @@ def masked_line(document: Document, lines: Sequence[str], mark: Mark) -> tuple[s
             column += len(MASK) - (end - start)
         elif start < at:
             column = start
-    return line[:first] + near + line[last:], first + column + 1
+    before, after = (ELLIPSIS * is_cut for is_cut in (first > 0, last < len(line)))
+    return before + near + after, len(before) + column + 1
 
 
 def masked_lines(documents: Iterable[Document], lines: Sequence[str]) -> list[str]:
@@ -378,20 +384,19 @@ def _on_line(document: Document, lines: Sequence[str], mark: Mark, part: Span) -
     in_regions = _by_regions(_regions(document), line, mark.line, part)
     unread = () if document.data else _unread_in(document.source)
     for start, end in (*in_regions, *_in_unread(unread, line, mark.line)):
-        spans.append((max(start - first, 0), max(min(end, last) - first, 0)))
+        if start < last and end > first:
+            spans.append((max(start - first, 0), min(end, last) - first))
     return spans
 
 
 def _quotable(document: Document, path: Path) -> Iterator[str]:
-    """Yield what is hidden at the position of a finding, and on the lines below, and each word as messages quote it."""
+    """Yield what is hidden at the position of a finding, and on the lines below, of which messages may quote a part."""
     (first, column), lines, unread = document.locate(path), lines_of(document.source), _unread_in(document.source)
-    spans = [(first, span) for span in _in_unread(unread, "".join(lines[first - 1 : first]), first)]
+    spans = [(first, span) for span in merged(_in_unread(unread, "".join(lines[first - 1 : first]), first))]
     spans += ((number, span) for number, span in enumerate(unread[first : first + _BELOW], first + 1) if span)
     for number, (start, end) in spans:
         at = column - 1 if number == first else 0
-        text = lines[number - 1][max(start, at - NEAR) : min(end, at + NEAR)]
-        yield text.strip(_INDICATORS)
-        yield from (f"{quote}{word.strip(_INDICATORS)}{quote}" for word in text.split() for quote in "'\"`")
+        yield lines[number - 1][max(start, at - NEAR) : min(end, at + NEAR)].strip(_INDICATORS)
 
 
 @lru_cache(maxsize=4)
@@ -496,7 +501,12 @@ def _in_unread(unread: Sequence[Span | None], line: str, number: int) -> Iterato
     """Yield what ``unread`` hides of a line, and the secrets in its text."""
     if 0 < number <= len(unread):
         yield from filter(None, unread[number - 1 : number])
-        yield from occurrences(line, index(value.text for value in secrets({"text": line}, shaped=False)))
+        yield from _in_text(line)
+
+
+@lru_cache(maxsize=16)  # a line may have many findings
+def _in_text(line: str) -> Sequence[Span]:
+    return (*occurrences(line, index(value.text for value in secrets({"text": line}, shaped=False))),)
 
 
 @lru_cache(maxsize=4)

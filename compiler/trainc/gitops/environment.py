@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from trainc.admission.base_revision import Identity
-from trainc.basics.jsonvalues import Path, as_object, get
+from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
+from trainc.basics.memo import keeping
 from trainc.basics.regex import lazy
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report
@@ -191,18 +192,30 @@ def written_twice(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -
     return tuple(found)
 
 
-def kept_by_others(options: Options) -> Iterator[str]:
-    """Yield the other environments of the base revision whose objects stay in the cluster if they are removed there.
+def kept_by_removed(options: Options) -> Iterator[str]:
+    """Yield the removed environments whose objects stay in the cluster of this one.
 
-    The Applications of this environment take them over (onDelete: keep), as after it was renamed. What both have now is
-    an error (``written_twice``).
+    The Applications of this environment take them over (onDelete: keep), as after it was renamed.
     """
-    config = options.base.config if options.base is not None else {}
+    cluster = cluster_of(options.settings)
+    if cluster and options.base is not None:
+        found = _keeping(options.base.config).get(cluster, ())
+        now = as_object(options.config.get("environments"))
+        yield from (name for name in found if name not in now and name != options.environment)
+
+
+def _kept(config: JsonObject) -> Mapping[tuple[str, ...], list[str]]:
+    """Return the environments with onDelete: keep by their cluster."""
+    found: dict[tuple[str, ...], list[str]] = {}
     for name in as_object(config.get("environments")):
         was = read_settings(config, name)
-        is_same = (cluster := cluster_of(was)) and cluster == cluster_of(options.settings)
-        if name != options.environment and is_same and was.on_delete == "keep":
-            yield name
+        if was.on_delete == "keep":
+            found.setdefault(cluster_of(was), []).append(name)
+    return found
+
+
+_keeping: Final = keeping(_kept)
+"""Settings are read once for all environments."""
 
 
 def cluster_of(settings: Settings) -> tuple[str, ...]:

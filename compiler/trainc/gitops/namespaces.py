@@ -27,6 +27,9 @@ _RULES: Path = ("namespaceSelector", "matchExpressions")
 _LABEL: Final = "kubernetes.io/metadata.name"
 """The label that each Namespace has, with its name."""
 
+_FREE: Final = frozenset(("labels", "annotations"))
+"""Maps whose keys are not fields."""
+
 _ACCOUNTS: Final = ("system:serviceaccount:", "system:serviceaccounts:")
 """What the names of service accounts as users, and of the groups of a namespace, begin with."""
 
@@ -74,11 +77,17 @@ def _in_list(names: Json, renames: Mapping[str, str]) -> list[Json]:
     return [*dict.fromkeys(renames.get(str(name), str(name)) for name in as_list(names))]
 
 
+def has_names(spec: Json) -> bool:
+    """Return whether ``names_in`` finds a namespace in the spec of a TrainJob; hardly any has one of the words."""
+    text = repr(spec)
+    return any(word in text for word in ("namespace", _LABEL, *_ACCOUNTS)) and any(names_in({"spec": spec}))
+
+
 def names_in(document: JsonObject) -> Iterator[str]:
-    """Yield the namespaces that a document names in fields that may be renamed."""
+    """Yield the namespaces that a document names in fields that may be renamed; labels and annotations are not."""
     for path in paths(document):
         value, field = get(document, *path), next((step for step in reversed(path) if isinstance(step, str)), "")
-        if isinstance(value, str):
+        if isinstance(value, str) and _FREE.isdisjoint(path):
             rule = get(document, *path[:-2], "key") if field == "values" else field
             if rule in ("namespace", "namespaces", _LABEL):
                 yield value

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from trainc.documents.classify import JOBS, classify, with_namespace
+from trainc.documents.classify import classify, with_namespace
 from trainc.documents.load import load
 from trainc.findings.suppression import WORD
 from trainc.inputs.source import Document, Source
@@ -49,8 +49,7 @@ class Shipment(msgspec.Struct, frozen=True):
         options = context.options
         config, lock = options.config_document, options.lock.document
         jobs = context.documents.jobs
-        others = (*context.documents.others, *(job for job in jobs if not job.source.name.startswith(JOBS)))
-        sources = {document.source.name: document.source for document in others}
+        sources = {document.source.name: document.source for document in context.documents.others}
         uses = {(source.name, namespace) for source, namespace in context.runtimes.uses(jobs)}
         return cls(
             options.environment,

@@ -111,6 +111,14 @@ def _exists(path: Path) -> bool:
         return False
 
 
+def _is_folder(path: Path) -> bool:
+    """Return whether a path leads to a folder. Raises OSError if that is unknown, unlike Path.is_dir of Python 3.14."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
 def name_below(root: Path, folder: Path, path: str) -> str | None:
     """Return the name below root of a path relative to ``folder``; None outside of root.
 
@@ -167,12 +175,23 @@ def not_read(root: Path) -> tuple[str, ...]:
 
 
 def _left_out(root: Path, name: str) -> Iterator[Finding]:
-    """Yield a finding if a sparse checkout leaves out inputs: what was rendered from them would be removed."""
+    """Yield a finding if a sparse checkout leaves out inputs: what was rendered from them would be removed.
+
+    If git cannot tell, the finding is about trainc.yaml, which every command reads.
+    """
     if not may_be_sparse(root):
         return
-    from trainc.project.revisions import left_out
+    from trainc.project.revisions import RevisionError, left_out
 
-    if found := left_out(root, name):
+    try:
+        found = left_out(root, name)
+    except RevisionError as error:
+        if name == CONFIG:
+            message = f"git cannot tell what this sparse checkout leaves out: {error.message}"
+            hint = error.hint or "let git read the repository, or check out all of it"
+            yield report("TC011", Document(Source(name, b""), {}), (), message, hint=hint)
+        return
+    if found:
         more = f" and {counted(len(found) - 1, 'more file')}" if len(found) > 1 else ""
         message = f"not in this sparse checkout: {found[0]}{more}"
         hint = "add it with git sparse-checkout add, or pass only paths that are checked out"
@@ -197,10 +216,10 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
     for step in ("/".join(steps[: end + 1]) for end in range(len(steps))):
         if (wrong := _wrong_link(root, step)) is not None:
             return wrong
-    if path.is_dir():
+    if _is_folder(path):
         names, findings = _Listing(root, root).below(name)
     else:
-        names, findings = ([name], []) if path.exists() else ([], [])
+        names, findings = ([name], []) if _exists(path) else ([], [])
         if names and (steps[-1].startswith(".") or not name.lower().endswith(SUFFIXES)):
             message = f"neither a folder nor a file ending in {', '.join(SUFFIXES)}"
             names, findings = [], [_about("TC011", name, message)]
@@ -325,7 +344,7 @@ def read_policy_tests(root: Path, folder: Path, paths: Iterable[str] = ()) -> In
     """Read policies/tests/, or the given files and folders, relative to ``folder``."""
     if paths:
         return merge(read_given(root, folder, path, tests=True) for path in paths)
-    return read_given(root, root, POLICY_TESTS, tests=True) if (root / POLICY_TESTS).is_dir() else Inputs()
+    return read_given(root, root, POLICY_TESTS, tests=True) if _is_folder(root / POLICY_TESTS) else Inputs()
 
 
 def read_beside_policies(root: Path) -> Inputs:

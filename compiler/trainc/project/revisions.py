@@ -169,13 +169,10 @@ def _leaves(folder: list[str], text: str) -> bool:
 def left_out(root: Path, name: str) -> list[str]:
     """Return the inputs and settings at or below a name that a sparse checkout leaves out, sorted by their names.
 
-    Links, which may lead to inputs, and submodules count, too. There are none if git cannot be asked.
+    Links, which may lead to inputs, and submodules count, too. Raises RevisionError if git cannot be asked.
     """
     prefix = _prefix(root)
-    try:
-        listing = _git(root, "ls-files", "-t", "--stage", "-z", "--", prefix + name)
-    except RevisionError:
-        return []
+    listing = _git(root, "ls-files", "-t", "--stage", "-z", "--", prefix + name)
     found = []
     for line in filter(None, listing.split(b"\0")):
         head, _, path = line.partition(b"\t")

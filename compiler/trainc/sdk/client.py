@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import shlex
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -41,7 +42,7 @@ from trainc.inputs.source import Source
 from trainc.kube.names import is_dns1035_label, is_dns1123_label
 from trainc.kube.quantity import from_json
 from trainc.project.environments import JOBS
-from trainc.project.read import find_own_root
+from trainc.project.read import find_own_root, is_input
 from trainc.sdk import functions
 from trainc.sdk.errors import SECRET_CODES, FindingsError, FindingsWarning, NeedsClusterError
 from trainc.sdk.options import Reference
@@ -79,7 +80,8 @@ class GitBackend(KubernetesBackend):
         runtimes = self.repository.runtimes()
         if name not in runtimes:
             hint = suggest(name, runtimes) or f"there are {', '.join(sorted(runtimes))}"
-            raise RuntimeError(f"runtime {name!r} not found in runtimes/ or among the built-in ones: {hint}")
+            message = f"runtime {name!r} not found in runtimes/ or among the built-in ones: {hint}"
+            raise RuntimeError(escape_text(message))
         return _runtime(runtimes[name])
 
     def train(
@@ -108,6 +110,8 @@ class GitBackend(KubernetesBackend):
         _normalize(data)
         of_function = _function(data, trainer)
         file = f"{JOBS}/{self.namespace}/{name}.yaml"
+        if not is_input(file):
+            raise ValueError(f"name {name!r}: trainc does not read {file}; choose another name")
         existing = self._existing(name, file, replace)
         source, findings = self._compiled(existing.file if existing else file, data, existing)
         if isinstance(trainer, types.CustomTrainer):
@@ -129,10 +133,11 @@ class GitBackend(KubernetesBackend):
         ):
             raise FindingsError(name, errors)
         if (job is None and (self.repository.root / file).exists()) or (job is not None and not job.alone):
-            raise FileExistsError(f"{job.file if job else file} has other documents: change TrainJob {name!r} there")
+            message = f"{job.file if job else file} has other documents: change TrainJob {name!r} there"
+            raise FileExistsError(escape_text(message))
         if job is not None and not job.is_written and not overwrite:
             message = "was not written by this client: replace=True overwrites it, including its comments"
-            raise FileExistsError(f"{job.file} {message}")
+            raise FileExistsError(escape_text(f"{job.file} {message}"))
         return job
 
     def _compiled(self, file: str, data: JsonObject, existing: Stored | None) -> tuple[Source, tuple[Finding, ...]]:
@@ -188,14 +193,15 @@ class GitBackend(KubernetesBackend):
         """Delete the file of a TrainJob. Raises RuntimeError if it does not exist, or its file has other documents."""
         job = self._find(name)
         if not job.alone:
-            raise RuntimeError(f"{job.file} has other documents, too: delete TrainJob {name!r} there")
+            raise RuntimeError(escape_text(f"{job.file} has other documents, too: delete TrainJob {name!r} there"))
         (self.repository.root / job.file).unlink()
 
     def _find(self, name: str) -> Stored:
         if (job := self.repository.find(name)) is None:
             known = [job.name for job in self.repository.read()[0]]
             hint = suggest(name, known, len(known))
-            raise RuntimeError(f"TrainJob {name!r} not found in {JOBS}/{self.namespace}/{f': {hint}' if hint else ''}")
+            message = f"TrainJob {name!r} not found in {JOBS}/{self.namespace}/{f': {hint}' if hint else ''}"
+            raise RuntimeError(escape_text(message))
         return job
 
     def _trainjob(self, job: Stored, runtime: types.Runtime) -> types.TrainJob:
@@ -206,7 +212,8 @@ class GitBackend(KubernetesBackend):
 
     def get_runtime_packages(self, runtime: types.Runtime) -> NoReturn:
         """Raise NeedsClusterError: packages are listed in a pod."""
-        pod = f"run packages --rm -i --restart=Never --image={runtime.trainer.image} -- pip list"
+        image = shlex.quote(runtime.trainer.image)
+        pod = f"run packages --rm -i --restart=Never --image={image} -- pip list"
         raise self._needs_cluster("the packages of an image", pod)
 
     def get_job_logs(self, name: str, follow: bool | None = False, step: str = f"{constants.NODE}-0") -> NoReturn:
@@ -239,7 +246,7 @@ class GitBackend(KubernetesBackend):
         raise self._needs_cluster("the status of a job", wait)
 
     def _needs_cluster(self, what: str, command: str) -> NeedsClusterError:
-        return NeedsClusterError(f"only the cluster has {what}: kubectl -n {self.namespace} {command}")
+        return NeedsClusterError(escape_text(f"only the cluster has {what}: kubectl -n {self.namespace} {command}"))
 
     def _labels(self, name: str) -> str:
         """Return the selector of all pods of a TrainJob, by which the SDK finds them, too."""
@@ -308,7 +315,7 @@ def _runtime(data: JsonObject) -> types.Runtime:
         spec: Any = models.TrainerV1alpha1TrainingRuntimeSpec.from_dict(data["spec"])
         trainer = get_runtime_trainer(framework, spec.template.spec.replicated_jobs, spec.ml_policy)
     except Exception as error:
-        raise RuntimeError(f"the Kubeflow SDK cannot read runtime {name!r}: {error}") from error
+        raise RuntimeError(escape_text(f"the Kubeflow SDK cannot read runtime {name!r}: {error}")) from error
     return types.Runtime(name, trainer, types.RuntimeKind(data["kind"]))
 
 

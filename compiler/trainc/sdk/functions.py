@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import inspect
 import os
-import sys
 import textwrap
 import tokenize
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,7 +18,8 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject
 from trainc.basics.memo import exclusive
-from trainc.checks.functions import NAMES, SHELL, SYNTAX, Mistake, Script, imported, mistakes, quoted
+from trainc.basics.regex import lazy
+from trainc.checks.functions import NAMES, SHELL, SYNTAX, Mistake, Script, mistakes, quoted
 from trainc.documents.emit import emit
 from trainc.documents.positions import Lines
 from trainc.findings import Finding, Severity, report
@@ -29,8 +29,8 @@ from trainc.inputs.source import Document, Mark, Source
 NOTEBOOK = "<notebook>"
 """The name, in findings, of a source that is not a file: a cell, or a text that was executed."""
 
-_LIBRARIES = ("deepspeed", "jax", "mpi4py", "numpy", "torch", "xgboost", "yaml")
-"""Modules that the programs of Trainer's runtimes import, besides those of the standard library."""
+_DECORATED = lazy(r"\s*@(?!(?:static|class)method\b)")
+"""The source of a function with decorators whose names the pod does not have (TC061)."""
 
 _NUMBERS = frozenset((bool, complex, float, int))
 _LITERAL = _NUMBERS | {bytearray, bytes, range, str, type(None), type(...)}
@@ -51,14 +51,10 @@ def adapted(script: Script, function: Callable[..., Any]) -> Script:
 
     The here-document is quoted where bash would change the function. Notebooks name the source of a cell differently in
     each session or at each run, so its file gets the name of the function. Python looks for modules in the folder of
-    that file first, so it must not have the name of a module; nor that of a program which the function starts there.
+    that file first, and the image may have files there, so the name has a dot: no import can mean it.
     """
     if _file(function) == NOTEBOOK:
-        name = function.__name__
-        taken = {*sys.stdlib_module_names, *_LIBRARIES, *imported(script.code)}
-        if name in taken or f"{name}.py" in script.code:
-            name += "_function"
-        script = replace(script, file=str(PurePosixPath(script.file).with_name(f"{name}.py")))
+        script = replace(script, file=str(PurePosixPath(script.file).with_name(f"{function.__name__}.notebook.py")))
     return quoted(script) if any(mistake.code == SHELL for mistake in mistakes(script)) else script
 
 
@@ -99,7 +95,7 @@ def _lost(function: Callable[..., Any], arguments: Any) -> Iterator[Mistake]:
     if inspect.ismethod(function):
         message = "the object of a method does not reach the pod: only the source of the function does"
         yield Mistake(SYNTAX, 0, message, f"a method of {type(function.__self__).__name__}")
-    elif inspect.unwrap(function) is not function and not inspect.getsource(function).lstrip().startswith("@"):
+    elif inspect.unwrap(function) is not function and not _DECORATED.match(inspect.getsource(function)):
         message = "what wraps the function does not reach the pod: only the source of the function itself does"
         yield Mistake(SYNTAX, 0, message, f"a wrapper of {function.__name__}")
     if not isinstance(arguments, Mapping | None) or not all(isinstance(name, str) for name in arguments or ()):
