@@ -258,6 +258,18 @@ def test_a_neighbour_on_the_line_is_no_less_hidden() -> None:
         f"env:\n- value: @{TOKEN}\n  name: HF_TOKEN\n",
         f"args: [--password {TOKEN}\n",
         f"url: [https://u:{TOKEN}@example.com\n",
+        f"args: [--token, {TOKEN}\n",
+        f"args:\n- --token\n- @{TOKEN}\n",
+        f"args:\n- --token\n-\n  @{TOKEN}\n",
+        f"env:\n- name: HF_TOKEN\n  # a comment\n  value: @{TOKEN}\n",
+        f"env: [{{name: HF_TOKEN, x: y, value: @{TOKEN}}}]\n",
+        f"env: [{{name: HF_TOKEN, value: ![{TOKEN}}}]\n",
+        f"? password\n: @{TOKEN}\n",
+        f"apiKey: >-\n    aaa\n {TOKEN}\n",
+        f"kind: Secret\ndata:\n- {TOKEN}: @\n",
+        f"passwords:\n- a\n- @{TOKEN}\n",
+        f"? {{\n  password: {TOKEN}}}\n: x\n",
+        f"password: !!int\n  {TOKEN}\n",
     ],
 )
 def test_a_document_that_cannot_be_read(text: str) -> None:
@@ -271,6 +283,48 @@ def test_the_lines_of_a_document_that_cannot_be_read_in_a_diff() -> None:
     old, new = (f"kind: X\na: {value}\n---\npassword: *{TOKEN}\n" for value in (1, 2))
     shown = diff_text({"x.yaml": Source("x.yaml", old)}, {"x.yaml": Source("x.yaml", new)})
     assert shown == "--- a/x.yaml\n+++ b/x.yaml\n@@ -1,4 +1,4 @@\n kind: X\n-a: 1\n+a: 2\n ---\n password: ***\n"
+
+
+def test_what_is_shown_of_a_document_that_cannot_be_read() -> None:
+    text = """\
+env:
+- name: HF_TOKEN
+  valueFrom:
+    secretKeyRef: {name: hf, key: token}
+- {name: B, value: 3}
+image: x
+passwords:
+- one
+two
+args: [--lr=3, --token=abcd, x]
+"""
+    shown = """\
+env:
+- name: HF_TOKEN
+  ***:
+    ***}
+- {***}
+image: x
+passwords:
+- ***
+***
+args: [--lr=3, --token=***]
+"""
+    given = Source("x.yaml", text)
+    assert masked_lines([Document(given, {})], text.split("\n")) == shown.split("\n")
+
+
+def test_a_document_beside_one_that_cannot_be_read_is_shown() -> None:
+    text = "apiVersion: v1\nkind: X\nmetadata: {name: a-token}\nvalue: 3\n---\nname: a-token\na: 3\nvalue: 3\n"
+    documents, _ = load(Source("x.yaml", text))
+    shown = text.removesuffix("a: 3\nvalue: 3\n") + "***\nvalue: ***\n"
+    assert "\n".join(masked_lines(documents, text.split("\n"))) == shown
+
+
+def test_lines_end_at_line_feeds_only() -> None:
+    text = f'apiVersion: v1\nkind: X\nmetadata: {{name: x}}\n# a\r# b\ntoken: 0777\napiKey: "\\x41bCdEf{TOKEN}"\n'
+    for name, render in FORMATS.items():
+        assert HIDDEN.search(render(compile([Source("x.yaml", text)], Options()).findings, False)) is None, name
 
 
 @pytest.mark.parametrize(
@@ -314,6 +368,24 @@ def test_a_secret_far_along_a_long_line() -> None:
         assert HIDDEN.search("\n".join(shown)) is None
         at = shown[3].index("^")
         assert shown[2][at:].startswith(f"name: A{number}_TOKEN, value: ***}}")
+
+
+def test_the_rest_of_a_long_secret_on_a_long_line() -> None:
+    head = "apiVersion: v1, kind: X, metadata: {name: x}, a: 1"
+    given_document = document(f"{{{head}, token: {TOKEN * 400}, other: 2}}\n")
+    for path in (("a",), ("token",), ("other",)):
+        shown = FORMATS["text"]([report("TC102", given_document, path, "m")], False).splitlines()
+        assert HIDDEN.search(shown[2]) is None
+        assert shown[2][shown[3].index("^") :].startswith(path[0])
+
+
+def test_many_secrets_on_a_long_line_of_a_document_that_cannot_be_read() -> None:
+    items = ", ".join(f"{{a: 0777, b: x https://u:p{number}ass@h/}}" for number in range(300))
+    findings = compile([Source("x.yaml", f"[{items}]\n")], Options()).findings
+    for name, render in FORMATS.items():
+        shown = render(findings, False)
+        assert re.search(r"p[0-9]+ass", shown) is None, name
+        assert len(shown) < 1_000_000, name
 
 
 def test_columns_behind_a_mask_stay_right() -> None:

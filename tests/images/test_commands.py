@@ -59,6 +59,35 @@ def test_a_layer_that_is_committed_is_not_taken(folder: Path, run: Run, monkeypa
     assert run("image", "build").exit_code == 0
 
 
+@needs_git
+def test_a_layer_that_is_committed_above_the_project_is_not_taken(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = folder.parents[1]
+    monkeypatch.setenv("PATH", PATH)
+    (root / "build" / "cache").rename(root.parent / "elsewhere")
+    (root / "build" / "cache").symlink_to("../../elsewhere")
+    commit(root.parent)
+    result = run("image", "build")
+    assert result.exit_code == 2, result.output
+    assert "git has files in this cache" in result.stderr
+
+
+@needs_git
+def test_a_cache_of_which_git_cannot_tell_is_not_taken(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container, where git is missing, or refuses a checkout of another user."""
+    root = folder.parents[1]
+    (root / ".git").mkdir()
+    without_git = run("image", "build")
+    monkeypatch.setenv("PATH", PATH)
+    for result in (without_git, run("image", "build")):
+        assert result.exit_code == 2, result.output
+        assert "git cannot tell whether it has files in this cache" in result.stderr
+        assert "--cache" in result.stderr
+    outside = (root / "build" / "cache").rename(root.parent / "elsewhere")
+    assert run("image", "build", "--cache", str(outside)).exit_code == 0
+
+
 def digest_in(text: str) -> str:
     return text.strip().rpartition(" ")[2]
 

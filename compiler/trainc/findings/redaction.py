@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Final
@@ -15,7 +15,8 @@ from msgspec import Struct
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, mapped
 from trainc.basics.memo import keeping
 from trainc.basics.regex import lazy
-from trainc.findings.secrets import Hidden, by_path, hidden, is_secret, looks_secret, secrets, shaped
+from trainc.findings.display import ELLIPSIS
+from trainc.findings.secrets import Hidden, by_path, hidden, is_secret, is_secret_key, looks_secret, secrets, shaped
 from trainc.inputs.source import Document, Mark, Source
 
 MASK = "***"
@@ -45,32 +46,39 @@ Span = tuple[int, int]
 NEAR = 2000
 """The code points searched on each side of a mark: more than are shown, and than most secrets have."""
 
-LONGEST = 200
-"""The lines before a mark that are searched for the beginning of a private key."""
+_BELOW = 20
+"""The lines below a mark of which a message may quote a part."""
 
 _END = Mark(2**63, 1)
 _QUOTED = r"\"(?:[^\"\\]|\\.)*\"?|'(?:[^']|'')*'?"
 _VALUE = rf"({_QUOTED}|[^\s,\]}}]+)"
-_PLAIN = r"[^\s,\]}]+(?:[ \t]+[^\s,\]}]+)*"
-"""A text in a flow collection that is not quoted: it may have blanks."""
-
 _PAIR = lazy(rf"(?<![\w.-])([\"']?)([\w.-]+)\1\s*(?::\s+|(?<=[\"'])\s*:\s*|=)(?![\[{{|>&*!]){_VALUE}")
-_PLAIN_PAIR = lazy(rf"(?<![\w.-])([\w.-]++)[\"']?\s*+:\s++(?![\[{{|>&*!\"'])({_PLAIN})")
-_NAME_VALUE = lazy(rf"[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)[\"']?\s*,\s*[\"']?value[\"']?\s*:\s*({_QUOTED}|{_PLAIN})")
+_NAME_VALUE = lazy(rf"[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)[\"']?\s*,\s*[\"']?value[\"']?\s*:\s*{_VALUE}")
 _VALUE_NAME = lazy(
-    rf"(?<![^\s,{{\[])[\"']?value[\"']?\s*:\s*+({_QUOTED}|(?:[^\s,\]}}{{\[]|[ \t{{\[](?![\"']?value))+)"
+    rf"(?<![^\s,{{\[])[\"']?value[\"']?\s*:\s*({_QUOTED}|(?:[^\s,\]}}{{\[]|[{{\[](?![\"']?value))+)"
     r"(?<!\s)\s*+,\s*[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)"
 )
 """In a flow mapping. A quote may not be closed: the value then ends before any comma that a name follows."""
 
+_QUOTES = lazy(r"(['\"`])((?:(?!\1).){2,})\1")
 _KIND_SECRET = lazy(r"[\"']?kind[\"']?\s*:\s*[\"']?Secret\b")
 _SECRET_DATA = lazy(r"[\"']?(?:data|stringData)[\"']?\s*:\s*\{([^}]*)")
 _BEFORE_VALUE = lazy(r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')\s*:\s*|.*?:(?:\s+|\Z)")
 _CLOSERS = frozenset(" \t\r,}]")
-_NAME_LINE = lazy(r"\s*(?:-\s+)?[\"']?name[\"']?\s*:\s*[\"']?([\w.-]+)")
-_REST = lazy(r"[^:]*:\s*(\S.*)")
-_INDICATORS = " \t\r*&!|>%@`'\""
-_AFTER_KEY = " \t\r|>+-0123456789"
+_NAME = lazy(r"([\w./-]+)(?:[\"']?\s*+(:))?")
+"""A word, and the colon behind it if it is a key."""
+
+_KEY = lazy(r"[\s?{\[-]*+(?:[\w./-]+\s*+:(?:\s|\Z)|\"[^\"]*\"\s*+:|'[^']*'\s*+:)")
+"""The beginning of a line that has a key."""
+
+_AROUND = " \t\r\"'=,:|>[]{}-"
+"""Characters around a value, or in place of one that is on the lines below."""
+
+_INDICATORS = f"{_AROUND}*&!%@`"
+_DATA = frozenset(("data", "stringData"))
+_NO_LEVEL = 2**63, True
+"""Above the indentation of any line."""
+
 _LITERALS = frozenset(("true", "false", "null", "~"))
 
 
@@ -209,7 +217,7 @@ def _words_of(text: str, word: str) -> Iterator[Span]:
 class Redactor:
     """Hides the secrets of documents in the texts of a finding."""
 
-    __slots__ = ("documents", "exact", "key", "own", "short")
+    __slots__ = ("documents", "exact", "key", "own", "quotable", "short")
 
     def __init__(self, document: Document, path: Path, found: str | None, others: Iterable[Document]) -> None:
         values = hidden(document)
@@ -223,8 +231,9 @@ class Redactor:
         if self.exact and found and found != self.key and _without(found, self.documents, exact=False) not in _MASKS:
             own_words.append(found)
             self.own = index(own_words)
-        if not document.data:  # a message may quote what cannot be read
-            self.own = index(_quotable(document, path))
+        self.quotable: Sequence[str] = () if document.data else [*_quotable(document, path)]
+        if self.quotable:  # a message may quote what cannot be read
+            self.own = index(self.quotable)
         self.short = [word for word in own_words if len(word) < LEAST]
 
     def text(self, text: str | None) -> str | None:
@@ -238,6 +247,8 @@ class Redactor:
             return MASK
         own = [*occurrences(text, self.own)] if self.own else []
         own += (span for word in self.short for span in _words_of(text, word))
+        quotes = _QUOTES.finditer(text) if self.quotable else ()
+        own += (quote.span(2) for quote in quotes if any(quote[2] in each for each in self.quotable))
         if not own:
             return _without(text, self.documents, self.exact)
         text = _masked(text, merged((*_spans_in(text, self.documents), *own)))
@@ -326,7 +337,7 @@ def _masking_short(forms: Sequence[str]) -> Callable[[str], str]:
 def masked_line(document: Document, lines: Sequence[str], mark: Mark) -> tuple[str, int]:
     """Return the line of a mark with MASK instead of secrets, and the column of the mark in it.
 
-    A very long line is searched only near the mark, since only that part is shown.
+    Of a very long line it is the part near the mark: the rest is not searched, and would be shown behind a long secret.
     """
     line = lines[mark.line - 1] if 0 < mark.line <= len(lines) else ""
     at = max(mark.column - 1, 0)
@@ -341,7 +352,8 @@ def masked_line(document: Document, lines: Sequence[str], mark: Mark) -> tuple[s
             column += len(MASK) - (end - start)
         elif start < at:
             column = start
-    return line[:first] + near + line[last:], first + column + 1
+    before, after = (ELLIPSIS * is_cut for is_cut in (first > 0, last < len(line)))
+    return before + near + after, len(before) + column + 1
 
 
 def masked_lines(documents: Iterable[Document], lines: Sequence[str]) -> list[str]:
@@ -350,11 +362,15 @@ def masked_lines(documents: Iterable[Document], lines: Sequence[str]) -> list[st
     each = tuple(documents)
     spelt = index(value.text for document in each for values in hidden(document).values() for value in values)
     regions = _regions_of(each)
-    unreadable = [document for document in each if not document.data][:1]  # all have the same lines
+    breaks = [number for number, line in enumerate(lines, 1) if line.startswith("---")]
+    parts = [(bisect_right(breaks, one.locate(()).line), bool(one.data)) for one in each]
+    readable = {part for part, is_read in parts if is_read} - {part for part, is_read in parts if not is_read}
+    unread = _unread(lines)
     for number, line in enumerate(lines, 1):
         spans = [*_secret_by_itself(line), *occurrences(line, spelt)]
         spans += _by_regions(regions, line, number, (0, len(line)))
-        spans += (span for document in unreadable for span in _in_unreadable(document, lines, Mark(number, 1)))
+        if bisect_right(breaks, number) not in readable:
+            spans += _in_unread(unread, line, number)
         found.append(_masked(line, merged(spans)))
     return found
 
@@ -366,23 +382,27 @@ def _on_line(document: Document, lines: Sequence[str], mark: Mark, part: Span) -
     near = line[first:last]
     spans = [*_secret_by_itself(near), *occurrences(near, known(document))]
     in_regions = _by_regions(_regions(document), line, mark.line, part)
-    for start, end in (*in_regions, *_in_unreadable(document, lines, mark)):
-        spans.append((max(start - first, 0), max(min(end, last) - first, 0)))
+    unread = () if document.data else _unread_in(document.source)
+    for start, end in (*in_regions, *_in_unread(unread, line, mark.line)):
+        if start < last and end > first:
+            spans.append((max(start - first, 0), min(end, last) - first))
     return spans
 
 
 def _quotable(document: Document, path: Path) -> Iterator[str]:
-    """Yield the secrets near the position of a finding, without the characters with which YAML begins some values."""
-    mark, lines = document.locate(path), _split(document.source)
-    near = max(mark.column - 1 - NEAR, 0), mark.column - 1 + NEAR
-    line = lines[mark.line - 1][slice(*near)] if mark.line <= len(lines) else ""
-    for start, end in _on_line(document, lines, mark, near):
-        yield line[start:end].strip(_INDICATORS)
+    """Yield what is hidden at the position of a finding, and on the lines below, of which messages may quote a part."""
+    (first, column), lines, unread = document.locate(path), lines_of(document.source), _unread_in(document.source)
+    spans = [(first, span) for span in merged(_in_unread(unread, "".join(lines[first - 1 : first]), first))]
+    spans += ((number, span) for number, span in enumerate(unread[first : first + _BELOW], first + 1) if span)
+    for number, (start, end) in spans:
+        at = column - 1 if number == first else 0
+        yield lines[number - 1][max(start, at - NEAR) : min(end, at + NEAR)].strip(_INDICATORS)
 
 
 @lru_cache(maxsize=4)
-def _split(source: Source) -> Sequence[str]:
-    return source.decoded().split("\n")
+def lines_of(source: Source) -> Sequence[str]:
+    """Return the lines of a source, as marks count them."""
+    return [line.removesuffix("\r") for line in source.decoded().removeprefix("\ufeff").split("\n")]
 
 
 _Regions = Sequence[tuple[Mark, Mark, bool]]
@@ -477,43 +497,57 @@ def _secret_by_itself(line: str) -> Iterator[Span]:
         yield from (match.span(1) for match in _SECRET_DATA.finditer(line) if match[1].strip())
 
 
-def _in_unreadable(document: Document, lines: Sequence[str], mark: Mark) -> Iterator[Span]:
-    """Yield the value on a line of a document that cannot be read, if the lines near it make it look secret."""
-    if document.data or not 0 < mark.line <= len(lines):
-        return
-    line = lines[mark.line - 1]
-    before = "\n".join(lines[max(mark.line - LONGEST, 0) : mark.line])
-    if _ends_in_key(before):
-        yield 0, len(line)
-    yield from _in_unreadable_line(line)
-    yield from _with_neighbours(line, *(lines[at] if 0 <= at < len(lines) else "" for at in (mark.line - 2, mark.line)))
-    if (rest := _REST.match(line)) and _has_kind_secret(document.source):
-        yield rest.span(1)
+def _in_unread(unread: Sequence[Span | None], line: str, number: int) -> Iterator[Span]:
+    """Yield what ``unread`` hides of a line, and the secrets in its text."""
+    if 0 < number <= len(unread):
+        yield from filter(None, unread[number - 1 : number])
+        yield from _in_text(line)
 
 
 @lru_cache(maxsize=16)  # a line may have many findings
-def _ends_in_key(text: str) -> bool:
-    return any(end == len(text) for _, end in shaped(text))
-
-
-@lru_cache(maxsize=16)
-def _in_unreadable_line(line: str) -> Sequence[Span]:
-    spans = [*occurrences(line, index(value.text for value in secrets({"text": line}, shaped=False)))]
-    pairs = (match for match in _PLAIN_PAIR.finditer(line) if looks_secret(match[1]))
-    return [*spans, *(match.span(2) for match in pairs if match[2].lower() not in _LITERALS)]
-
-
-def _with_neighbours(line: str, before: str, after: str) -> Iterator[Span]:
-    """Yield the value on a line that a key on it, the key before it, or the name before or after it makes secret."""
-    rest = _REST.match(line)
-    key = line[: rest.start(1)].strip(" \t\"':-") if rest else ""
-    names = [name[1] for name in map(_NAME_LINE.match, (before, after)) if name]
-    if rest and (looks_secret(key) or (key == "value" and any(map(looks_secret, names)))):
-        yield rest.span(1)
-    elif (key := before.rstrip(_AFTER_KEY)).endswith(":") and looks_secret(key.strip(" \t\"':-")):
-        yield 0, len(line)
+def _in_text(line: str) -> Sequence[Span]:
+    return (*occurrences(line, index(value.text for value in secrets({"text": line}, shaped=False))),)
 
 
 @lru_cache(maxsize=4)
-def _has_kind_secret(source: Source) -> bool:
-    return _KIND_SECRET.search(source.decoded()) is not None
+def _unread_in(source: Source) -> Sequence[Span | None]:
+    return _unread(lines_of(source))
+
+
+def _unread(lines: Sequence[str]) -> Sequence[Span | None]:
+    """Return what to hide of each line of a text that cannot be read.
+
+    It is what is behind the name of a secret, or behind the key ``value`` in a text with such a name: on its line, on
+    the next line if there is nothing, and on all lines up to a key that is not indented more. And each line of a
+    private key.
+    """
+    text = "\n".join(lines)
+    keys, has_name = _lines_of_keys(text), any(looks_secret(match[1]) for match in _NAME.finditer(text))
+    data = _DATA if _KIND_SECRET.search(text) else frozenset[str]()
+    found: list[Span | None] = []
+    level, is_next = _NO_LEVEL, False  # of the line of a name, and whether nothing is behind the name
+    for number, line in enumerate(lines):
+        content = line.lstrip()
+        indent = len(line) - len(content), content.startswith("-")  # a list may begin in the column of its key
+        is_below = indent > level or is_next or (level != _NO_LEVEL and not _KEY.match(line))
+        name = next((match.end() for match in _NAME.finditer(line) if has_name and _names_secret(match, data)), None)
+        if content and not content.startswith("#"):
+            level = level if is_below else _NO_LEVEL if name is None else indent
+            is_next = (is_next or name is not None) and not line[name or 0 :].strip(_AROUND)
+        start = indent[0] if is_below else len(line) if name is None else name
+        begin, end = len(line) - len(line[start:].lstrip(_AROUND)), len(line.rstrip(_AROUND))
+        found.append((0, len(line)) if number in keys else (begin, end) if begin < end else None)
+    return found
+
+
+def _names_secret(match: re.Match[str], data: Set[str]) -> bool:
+    """Return whether a word is the name of a secret, or a key that may have one as its value, such as one of data."""
+    is_key = match[2] is not None and (match[1] in data or is_secret_key(match[1], beside=True))
+    return is_key or looks_secret(match[1])
+
+
+def _lines_of_keys(text: str) -> Set[int]:
+    """Return the numbers, from 0, of the lines of private keys."""
+    starts = [match.end() for match in re.finditer("\n", text)]
+    spans = ((bisect_right(starts, start), bisect_right(starts, end - 1)) for start, end in shaped(text))
+    return {number for first, last in spans if first < last for number in range(first, last + 1)}

@@ -176,7 +176,7 @@ def is_secret(data: Json, path: Path) -> bool:
     for depth, step in enumerate(path):
         secret = depth == 1 and _in_secret(data, path[:2])
         if isinstance(value, dict) and isinstance(step, str):
-            secret = secret or _is_secret_key(step, beside=_is_named_secret(value))
+            secret = secret or is_secret_key(step, beside=_is_named_secret(value))
         value = get(value, step)
         if secret and not _has_own_keys(value):
             return True
@@ -198,7 +198,7 @@ def _is_named_secret(owner: JsonObject) -> bool:
     return isinstance(name, str) and looks_secret(name)
 
 
-def _is_secret_key(key: str, *, beside: bool) -> bool:
+def is_secret_key(key: str, *, beside: bool) -> bool:
     """Return whether the value of a key looks secret; ``beside``: it has a name beside it that does."""
     is_value = len(key) < len("value") + 2 and len({*"value"} & {*key.lower()}) > len("value") - 2  # or misspelt
     return key == _APPLIED or looks_secret(key) or (beside and is_value)
@@ -259,7 +259,7 @@ def _walk(root: JsonObject, value: Json, path: Path, found: list[Hidden], shaped
         for key, child in value.items():
             if shaped and may_hold(key.lower()):
                 found += (Hidden((*path, key), secret, whole=False) for secret in (*private_keys(key), *tokens(key)))
-            if (whole or _is_secret_key(key, beside=beside)) and not _has_own_keys(child):
+            if (whole or is_secret_key(key, beside=beside)) and not _has_own_keys(child):
                 found += _all(child, (*path, key))
             elif isinstance(child, dict | list | str):
                 _walk(root, child, (*path, key), found, shaped)

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from trainc.basics.jsonvalues import Path, dotted
 from trainc.findings.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, counted, one_line, shown_name, window
 from trainc.findings.finding import Finding, Severity, sort_key
-from trainc.findings.redaction import masked_line, masked_path
+from trainc.findings.redaction import lines_of, masked_line, masked_path
 from trainc.inputs.source import Document, Mark, Source
 
 _RESET = "\x1b[0m"
@@ -77,9 +77,7 @@ class _Renderer(Struct):
     def source(self, document: Document) -> Sequence[str]:
         source = document.source
         if source not in self.lines:
-            # As editors count lines; str.splitlines would also break at form feeds and separators.
-            text = source.decoded().removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-            self.lines[source] = text.split("\n")
+            self.lines[source] = lines_of(source)
         return self.lines[source]
 
     def finding(self, finding: Finding) -> str:

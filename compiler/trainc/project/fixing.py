@@ -147,11 +147,15 @@ def _of_jobs(outcome: Outcome) -> Iterator[tuple[Finding, Document]]:
 
 def read_documents(source: Source) -> tuple[tuple[Document, ...], int]:
     """Return the documents of a source, and the number of findings on its YAML."""
-    if source.name in (CONFIG, LOCK):
-        _, document, problems = read_document(source)
-        return (document,), len(problems)
-    documents, findings = load(source)
+    documents, findings = _read(source)
     return documents, len(findings)
+
+
+def _read(source: Source) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
+    if source.name in (CONFIG, LOCK):
+        _, document, findings = read_document(source)
+        return (document,), findings
+    return load(source)
 
 
 _Identity = tuple[DocumentId, DocumentId, str, str, FieldPath]
@@ -255,8 +259,8 @@ def diff_text(old: Files, new: Files) -> str:
         texts, masks = list[list[str]](), dict[str, str]()
         for source in (old[name], new[name]):
             text = [line.rstrip("\r") for line in source.decoded().removeprefix(BOM).removesuffix("\n").split("\n")]
-            documents, problems = read_documents(source)
-            unread = (Document(source, {}),) if problems else ()  # a document that cannot be read is not among them
+            documents, findings = _read(source)
+            unread = (each.document for each in findings if not each.document.data)
             masked = masked_lines((*documents, *unread), text)
             masks |= {line: shown for line, shown in zip(text, masked, strict=True) if shown != line}
             texts.append(text)

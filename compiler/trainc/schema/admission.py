@@ -11,7 +11,7 @@ import msgspec
 from trainc.basics.jsonvalues import JsonObject, Path, as_object
 from trainc.findings import suggest
 from trainc.kube.fielderror import NO_FIELD
-from trainc.schema.formats import MOST_WORK, WORK, TooMuchWork
+from trainc.schema.formats import MOST_WORK, TooMuchWork
 from trainc.schema.kinds import Resource
 from trainc.schema.metadata import (
     NAME_RULES,
@@ -69,7 +69,6 @@ def admit(resource: Resource, data: JsonObject, go: str = "") -> Admitted:
         from trainc.schema.native import NativeNode
 
         mode = Mode(native=NativeNode)
-    WORK.begin()
     try:
         failures = _walk_status(resource, named, mode)
         node = node_of(schema, mode, go, whole=True)
@@ -91,11 +90,11 @@ def _without_status(resource: Resource, data: JsonObject) -> JsonObject:
 
 def _walk_status(resource: Resource, data: JsonObject, mode: Mode) -> Failures:
     """Return the unknown fields of a status, which the server ignores on create, and those that Go cannot decode."""
-    failures: Failures = []
+    failures = Failures()
     schema = resource.schema.properties.get("status")
     if resource.status and "status" in data and schema is not None:
         node_of(schema, mode).visit(data["status"], failures)
-        failures = [f for f in failures if f.keyword == UNKNOWN or (resource.native and f.keyword != "required")]
+        failures[:] = [f for f in failures if f.keyword == UNKNOWN or (resource.native and f.keyword != "required")]
         for failure in failures:
             failure.steps.append("status")
     return failures

@@ -7,24 +7,27 @@ failures of the one that passed the most checks are reported.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from typing import Any, TypeAlias
 
+from trainc.schema.formats import Work
 from trainc.schema.structural import Structural
 from trainc.schema.values import CLASSES, json_type, mismatch
 from trainc.schema.wording import Failure, Failures, Visit
 
-FailuresOf: TypeAlias = Callable[[Structural, Any], Failures]
-"""Returns the failures of a value in a schema."""
+FailuresOf: TypeAlias = Callable[[Work, Structural, Any], Failures]
+"""Returns the failures of a value in a schema, and counts the work of patterns."""
 
 Fits: TypeAlias = Callable[[Structural, Any], bool]
+FitsIn: TypeAlias = Callable[[Work, Structural, Any], bool]
 """Returns whether a value has no failures in a schema; it chooses among no alternatives, unlike ``FailuresOf``.
 
 Otherwise a choice at each level would choose again at all levels below it, and work would double with each level.
 """
 
 
-def alternative_checks(schema: Structural, cls: type, find: FailuresOf, fits: Fits | None) -> Iterator[Visit]:
+def alternative_checks(schema: Structural, cls: type, find: FailuresOf, fits: FitsIn | None) -> Iterator[Visit]:
     """Yield the checks of a schema's alternatives for values of a class.
 
     Without ``fits``, failures of the alternatives themselves are left out where a value fits none.
@@ -41,20 +44,21 @@ def _takes_all(schema: Structural, cls: type) -> bool:
 
 
 def _check(
-    schema: Structural, keyword: str, subs: tuple[Structural, ...], find: FailuresOf, fits: Fits | None
+    schema: Structural, keyword: str, subs: tuple[Structural, ...], find: FailuresOf, fits: FitsIn | None
 ) -> Visit:
     def check(value: Any, failures: Failures) -> Any:
-        tried = [find(sub, value) for sub in subs]
+        tried = [find(failures.work, sub, value) for sub in subs]
         valid = sum(not found for found in tried)
+        of_value = None if fits is None else partial(fits, failures.work)
         if keyword == "anyOf" and not valid:
-            best = _best(subs, tried, value, fits)
+            best = _best(subs, tried, value, of_value)
             for failure in best:
                 failure.secondary = failure.secondary or failure.keyword == "type"
             failures += [Failure(keyword, value, schema), *best]
         elif keyword == "oneOf" and valid != 1:
             found = f"{valid} valid alternatives" if valid else "none valid"
             failures.append(Failure(keyword, value, schema, f"Found {found}"))
-            failures += [] if valid else _best(subs, tried, value, fits)
+            failures += [] if valid else _best(subs, tried, value, of_value)
         elif keyword == "allOf" and valid < len(subs):
             failures += chain.from_iterable(tried)
             failures.append(Failure(keyword, value, schema, "" if valid else ". None validated"))
@@ -65,7 +69,7 @@ def _check(
     return check
 
 
-def _best(subs: tuple[Structural, ...], tried: list[Failures], value: Any, fits: Fits | None) -> Failures:
+def _best(subs: tuple[Structural, ...], tried: list[Failures], value: Any, fits: Fits | None) -> list[Failure]:
     """Return the failures of the first alternative with the highest score."""
     if fits is None:
         return []

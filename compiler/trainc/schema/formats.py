@@ -269,35 +269,19 @@ class TooMuchWork(Exception):
     """The patterns of an object take more than MOST_WORK."""
 
 
-class _Work:
-    """The work of the patterns in the object that is being admitted; one thread admits at a time (memo.py)."""
+class Work:
+    """The work of the patterns in an object that is being admitted."""
 
-    spent = 0
+    __slots__ = ("spent",)
 
-    def begin(self) -> None:
+    def __init__(self) -> None:
         self.spent = 0
 
     def spend(self, amount: int) -> None:
+        """Count work. Raises TooMuchWork."""
         self.spent += amount
         if self.spent > MOST_WORK:
             raise TooMuchWork
-
-
-WORK: Final = _Work()
-
-
-def metered(pattern: str) -> Callable[[str], bool] | None:
-    """Return ``matcher(pattern)``, which raises TooMuchWork; those of the package count nothing."""
-    matches, compiled = matcher(pattern), None if pattern in packaged() else _compiled(pattern)
-    if matches is None or compiled is None:
-        return matches
-    size = compiled.programsize
-
-    def matches_within_limit(text: str) -> bool:
-        WORK.spend(size * len(text))
-        return matches(text)
-
-    return matches_within_limit
 
 
 @cache
@@ -311,6 +295,12 @@ def matcher(pattern: str) -> Callable[[str], bool] | None:
         return lambda text: search(text) is not None
     compiled = _compiled(pattern)
     return None if compiled is None else lambda text: compiled.search(text) is not None
+
+
+def size_of(pattern: str) -> int:
+    """Return the number of instructions of a pattern, 0 for those of the package and those that Go refuses."""
+    compiled = None if pattern in packaged() else _compiled(pattern)
+    return 0 if compiled is None else int(compiled.programsize)
 
 
 def _compiled(pattern: str) -> Any:

@@ -47,7 +47,7 @@ class NativeNode(Node):
             return usual
 
         def visit(value: Any, failures: Failures) -> Any:
-            unknown: Failures = []
+            unknown = Failures(failures.work)
             stored = usual(value, unknown)
             failures += (failure for failure in unknown if failure.keyword == UNKNOWN)
             if self._go_type is not None and self.schema.int_or_string:

@@ -19,7 +19,7 @@ from trainc.basics.memo import LASTING, Once, Remembered, last
 from trainc.kube.gojson import INT64
 from trainc.kube.gotypes import GoDecodeError, decode, fields, is_struct
 from trainc.schema.alternatives import alternative_checks
-from trainc.schema.formats import WORK, format_check, metered
+from trainc.schema.formats import Work, format_check, matcher, size_of
 from trainc.schema.structural import Structural
 from trainc.schema.values import CLASSES, NUMERIC, integers, list_errors, membership, mismatch, number_errors
 from trainc.schema.wording import LIST_TYPE, NUMBER, UNKNOWN, Failure, Failures, Visit
@@ -201,7 +201,7 @@ class Node(Part):
                 of = stored if self.mode.native is None else value  # a native mapping may have a field misspelled
                 missing = (name for name in dict.fromkeys(self.schema.keywords["required"]) if name not in stored)
                 failures += [Failure("required", of, self.schema, name) for name in missing]
-            if remembered is not None and len(failures) == start and not WORK.spent:  # work counts each time
+            if remembered is not None and len(failures) == start and not failures.work.spent:  # work counts each time
                 remembered[visit] = last(stored)
             return stored
 
@@ -353,7 +353,7 @@ class Node(Part):
         keywords = self.schema.keywords
         longest, shortest = keywords.get("maxLength"), keywords.get("minLength", 0)
         pattern = keywords.get("pattern")
-        matches = metered(pattern) if pattern else None
+        matches, size = (matcher(pattern), size_of(pattern)) if pattern else (None, 0)
         is_formed = format_check(self.schema.format)
 
         def check(text: str, failures: Failures) -> str:
@@ -361,8 +361,10 @@ class Node(Part):
                 failures.append(Failure("maxLength", text, self.schema))
             elif len(text) < shortest:
                 failures.append(Failure("minLength", text, self.schema))
-            elif matches is not None and not matches(text):
-                failures.append(Failure("pattern", text, self.schema))
+            elif matches is not None:
+                failures.work.spend(size * len(text))
+                if not matches(text):
+                    failures.append(Failure("pattern", text, self.schema))
             if is_formed is not None and not is_formed(text):
                 failures.append(Failure("format", text, self.schema))
             return text
@@ -370,22 +372,22 @@ class Node(Part):
         return check
 
 
-def _failures_of(schema: Structural, value: Any) -> Failures:
+def _failures_of(work: Work, schema: Structural, value: Any) -> Failures:
     """Return the failures of a value in an alternative."""
-    failures: Failures = []
+    failures = Failures(work)
     node_of(schema, CHECK).visit(value, failures)
     return failures
 
 
-def _misfits_of(schema: Structural, value: Any) -> Failures:
+def _misfits_of(work: Work, schema: Structural, value: Any) -> Failures:
     """Return the failures of a value in an alternative, without those of its alternatives."""
-    failures: Failures = []
+    failures = Failures(work)
     node_of(schema, FIT).visit(value, failures)
     return failures
 
 
-def _fits(schema: Structural, value: Any) -> bool:
-    return not _misfits_of(schema, value)
+def _fits(work: Work, schema: Structural, value: Any) -> bool:
+    return not _misfits_of(work, schema, value)
 
 
 def _shared(value: Json) -> Json:
@@ -417,7 +419,7 @@ def _check_of_whole(before: list[Visit], after: list[Visit]) -> Callable[[Any, F
 
     def check_whole(stored: Any, failures: Failures, start: int) -> None:
         if before:
-            found: Failures = []
+            found = Failures(failures.work)
             for check in before:
                 check(stored, found)
             failures[start:start] = found
@@ -452,7 +454,7 @@ def _items_visit(find: Callable[[], Part], before: list[Visit], after: list[Visi
                     stored[index] = kept
         if check is not None:
             check(stored, failures, start)
-        if remembered is not None and len(failures) == start and not WORK.spent:  # work counts each time
+        if remembered is not None and len(failures) == start and not failures.work.spent:  # work counts each time
             remembered[visit] = last(stored)
         return stored
 

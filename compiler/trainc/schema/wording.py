@@ -18,6 +18,7 @@ from trainc.findings import suggest
 from trainc.findings.reporting import Fault
 from trainc.kube.fielderror import NO_FIELD, go_value, quote
 from trainc.kube.gojson import go_json
+from trainc.schema.formats import Work
 from trainc.schema.structural import Structural
 
 UNKNOWN: Final = "unknown"
@@ -46,7 +47,16 @@ class Failure:
         return tuple(reversed(self.steps))
 
 
-Failures: TypeAlias = list[Failure]
+class Failures(list[Failure]):
+    """The failures of a value, or of a part of it, and the work of the patterns in all of the object."""
+
+    __slots__ = ("work",)
+
+    def __init__(self, work: Work | None = None) -> None:
+        super().__init__()
+        self.work = work or Work()
+
+
 Visit: TypeAlias = Callable[[Any, Failures], Any]
 """Returns the stored form of a value, ``_ABSENT`` for a field to drop, and adds to the failures."""
 
