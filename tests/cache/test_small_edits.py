@@ -34,6 +34,14 @@ def test_a_file_replaced_by_an_editor(repository: Path, compiled: Compiled) -> N
     assert compiled() == ["one"]
 
 
+def test_paths_that_overlap_are_read_once(repository: Path, compiled: Compiled) -> None:
+    run("render")
+    compiled()
+    paths = ("jobs/a", "jobs/a/one.yaml", "./jobs/a/one.yaml", "jobs/../jobs/a")
+    assert "0 created, 0 changed, 0 removed, 4 unchanged" in run("render", *paths).stderr
+    assert compiled() == []
+
+
 def test_a_runtime_concerns_its_jobs(repository: Path, compiled: Compiled) -> None:
     run("render")
     compiled()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 import click
@@ -39,13 +39,14 @@ def choose(config: Config, environment: str | None) -> tuple[str, ...]:
 
 def request_of(root: Path, paths: Iterable[str], config: Config, environment: str | None = None) -> Request:
     """Return the request that PATHs and --env describe. Raises BadParameter for what does not exist."""
-    names: list[str] = []
+    given: dict[str, None] = {}
     for path in paths:
         name = name_below(root, Path.cwd(), path)
         if name is None or name.partition("/")[0] != JOBS:
             raise click.BadParameter(f"{path!r} is not below {JOBS}/ of {root}", param_hint="'PATH'")
-        names.append(name)
-    names = names or [JOBS]
+        given[name] = None
+    # without those that are below another one: the cache counts the jobs of each file that is read
+    names = [name for name in given if not any(str(above) in given for above in PurePosixPath(name).parents)] or [JOBS]
     return Request(root, tuple(names), config, choose(config, environment), environment is None and JOBS in names)
 
 

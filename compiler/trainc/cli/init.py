@@ -42,6 +42,7 @@ OTHER_NAMES: Final = {
 _RENDER: Final = re.compile(rb"^render\s*:(?!=)", re.M)
 """The target render in a Makefile."""
 _BRANCH: Final = re.compile(r"[\w./-]+")
+_OWNERS: Final = re.compile(r"[\w.+-]*@[\w@./-]+(?: +[\w.+-]*@[\w@./-]+)*")
 
 
 @click.command("init", cls=Command, epilog=EPILOG)
@@ -78,6 +79,9 @@ def command(
     """
     for environment in environments:
         check_name(is_dns1123_label(environment), environment, "'--env'")
+    if owner and not _OWNERS.fullmatch(owner):  # code hosts skip such a line of CODEOWNERS
+        wanted = "not owners such as @user, @organization/team or user@example.com, with blanks between them"
+        raise click.BadParameter(f"{owner!r}: {wanted}", param_hint="'--owner'")
     root = Path(os.path.normpath(Path.cwd() / folder))
     existing = next(each for each in (root, *root.parents) if each.exists())
     _refuse(root, existing)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from _ruamel_yaml import CParser, ScalarEvent, StreamEndEvent  # type: ignore[import-not-found]  # no types
@@ -163,6 +163,19 @@ def syntax_error(error: Exception, text: str) -> Refused:
 # is often lines after the mistake.
 
 _CONFLICT = lazy(r"^(?:<{7}|>{7}) .*", re.M)
+_MARKS: Final = ("<<<<<<< ", ">>>>>>> ")
+
+
+def conflict(text: str) -> Refused | None:
+    """Return the error of a text with markers of a merge conflict. In a list or scalar of several lines, YAML reads
+    them as words.
+    """
+    if not any(mark in text for mark in _MARKS) or not (found := _CONFLICT.search(text)):
+        return None
+    hint = "keep one side, and delete the lines that start with <<<<<<<, ======= and >>>>>>>"
+    return Refused(Problem("TC002", (), "unresolved Git merge conflict", None, found[0], hint=hint), found.start())
+
+
 _TEXT = lazy(r"""\"[^"]*\"|'[^']*'|#.*""")
 """Parts of a line that may contain any character."""
 
@@ -185,9 +198,9 @@ _NO_SPACE = lazy(r"\s*(?:- )*[\w.-]+:[^\s/][^\s:]*$")
 def _explained(error: Any, text: str) -> tuple[str, int, str | None, str | None]:
     """Return a message, the offset of the mistake in the text, the text there, and a hint."""
     offset = min(error.problem_mark.index, len(text))
-    if conflict := _CONFLICT.search(text):
-        hint = "keep one side, and delete the lines that start with <<<<<<<, ======= and >>>>>>>"
-        return "unresolved Git merge conflict", conflict.start(), conflict[0], hint
+    if refused := conflict(text):
+        problem = refused.problem
+        return problem.message, refused.offset, problem.found, problem.hint
     line_start = text.rfind("\n", 0, offset) + 1
     line = text[line_start:].split("\n", 1)[0]
     before_start = text.rfind("\n", 0, max(line_start - 1, 0)) + 1

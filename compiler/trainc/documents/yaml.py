@@ -26,7 +26,7 @@ from _ruamel_yaml import (  # type: ignore[import-not-found]  # a C extension wi
 from trainc.basics.jsonvalues import Json, JsonObject, Path, copied
 from trainc.basics.memo import Remembered
 from trainc.documents import scalars
-from trainc.documents.libyaml import ERRORS, is_bare, open_events, syntax_error, with_masks
+from trainc.documents.libyaml import ERRORS, conflict, is_bare, open_events, syntax_error, with_masks
 from trainc.documents.problems import (
     CONVERTING,
     FEWER_ALIASES,
@@ -79,7 +79,10 @@ def read_yaml(text: str) -> tuple[Json, list[Problem]]:
         reader = _Reader(masked, masks, None)
         return reader.document(), reader.problems
 
-    return with_masks(text, read)
+    result = with_masks(text, read)
+    if refused := conflict(text):
+        raise refused
+    return result
 
 
 def offsets(text: str) -> dict[Path, int]:

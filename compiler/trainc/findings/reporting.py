@@ -138,7 +138,7 @@ def suggest(name: str, candidates: Iterable[str], most: int = MOST_NAMES, *, by_
         return None  # too many, or none is similar, and long names are slow to compare
     folded = {candidate.lower(): candidate for candidate in reversed(names)}
     matcher = SequenceMatcher(b=name.lower())
-    near, best, pairs, words = "", _NEAR, _PAIRS * most, {*_words(name)}
+    near, best, pairs, words = "", _NEAR, _PAIRS * max(most, MOST_NAMES), {*_words(name)}
     for text, candidate in folded.items():
         matcher.set_seq1(text)
         if matcher.real_quick_ratio() < best or matcher.quick_ratio() < best:

@@ -77,6 +77,9 @@ _ONLY_IN_CLUSTERS: Final = (
 )
 """Kinds of the admission API that trainc does not evaluate."""
 
+_OTHER_ENGINES: Final = ("constraints.gatekeeper.sh", "kyverno.io", "policies.kyverno.io", "templates.gatekeeper.sh")
+"""API groups of Gatekeeper and Kyverno."""
+
 _FOLDER: Final = "policies/"
 _NOT_FOR_POLICIES: Final = ("jobs/", "runtimes/")
 """The folders whose Namespaces and params do not apply to policies."""
@@ -116,7 +119,7 @@ class Policies(Struct, frozen=True, eq=False):
         not_evaluated = tuple(
             document
             for document in documents
-            if document.data["kind"] in _ONLY_IN_CLUSTERS and not document.source.name.startswith(reported)
+            if _is_only_in_clusters(document.data) and not document.source.name.startswith(reported)
         )
         others = only_for_policies(cluster)
         earlier = Earlier.of(options, current, others, registry)
@@ -388,6 +391,11 @@ def _policy_names(decision: Decision) -> str:
     """Return the names of a policy and its binding, as a server writes them."""
     policy = f"policy {_name(decision.policy)!r}"
     return policy if decision.binding is None else f"{policy} with binding {_name(decision.binding)!r}"
+
+
+def _is_only_in_clusters(data: JsonObject) -> bool:
+    """Return whether only a cluster evaluates an object, which is a policy or configures one."""
+    return data["kind"] in _ONLY_IN_CLUSTERS or split_version(str(data["apiVersion"]))[0] in _OTHER_ENGINES
 
 
 def _name(document: Document) -> str:

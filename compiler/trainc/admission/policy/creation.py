@@ -108,6 +108,7 @@ def _unmatched(stored: Stored) -> Iterator[Finding]:
                     hint = f"write {group.partition('/')[0]} here, and the version in apiVersions"
                     where = (*path, "apiGroups", number)
                     yield report(UNMATCHED, stored.document, where, message, found=group, hint=hint)
+            yield from _unknown_versions(stored, rule, path)
             yield from _unknown_resources(stored, rule, path)
     for field in ("matchConditions", "variables", "validations"):
         for index, row in enumerate(rows(stored.spec, field)):
@@ -122,6 +123,18 @@ def _kinds(stored: Stored, expression: str, path: Path) -> Iterator[Finding]:
             message = f"unknown kind {name!r}: no object has this kind"
             hint = f"did you mean '{min(kinds)}'?"
             yield report(UNMATCHED, stored.document, path, message, found=name, hint=hint)
+
+
+def _unknown_versions(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding]:
+    """Yield a warning for each group that has none of a rule's versions, such as v1 of a rule for another group."""
+    versions = [str(version) for version in as_list(rule.get("apiVersions"))]
+    for number, group in enumerate(as_list(rule.get("apiGroups"))):
+        known = _versions(str(group))
+        if versions and known and not {"*", *known}.intersection(versions):
+            found = " or ".join(map(repr, versions))
+            message = f"{_titled(str(group))} has no version {found}: the rule matches nothing in it"
+            hint = f"add {' or '.join(known)} to apiVersions"
+            yield report(UNMATCHED, stored.document, (*path, "apiGroups", number), message, hint=hint)
 
 
 def _unknown_resources(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding]:
@@ -168,6 +181,12 @@ def _spellings() -> Mapping[str, set[str]]:
 def _plurals(group: str) -> frozenset[str]:
     """Return the resources of a group whose kinds are all known; empty for any other group."""
     return frozenset(map(plural_of, all_kinds(group)))
+
+
+@cache
+def _versions(group: str) -> tuple[str, ...]:
+    """Return the versions of a group whose kinds are all known; empty for any other group."""
+    return tuple(sorted({*chain.from_iterable(all_kinds(group).values())}))
 
 
 def plural_of(kind: str) -> str:
