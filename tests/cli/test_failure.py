@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from small import Run, surroundings
 
 from trainc import findings
 from trainc.inputs.source import Document, Source
+from trainc.pipeline import job
 from trainc.project import environments
 
 
@@ -48,6 +50,17 @@ def test_a_fault_that_the_core_reports(repository: Path, run: Run, monkeypatch: 
     assert run("validate").exit_code == 2
 
 
+def test_a_job_for_which_there_is_no_memory_is_no_fault(
+    repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(job, "_compile", fail)
+    result = run("render", "--no-cache")
+    assert (result.exit_code, result.stderr) == (2, f"trainc: error: {os.strerror(errno.ENOMEM)}\n")
+
+
 def test_a_fault_before_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "trainc.cli.render", None)
     result = run("render")
@@ -63,10 +76,16 @@ def test_a_fault_before_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -
             "trainc: error: out/prod: Permission denied\n",
         ),
         (OSError(errno.EIO, "Input/output error"), "trainc: error: Input/output error\n"),
+        (MemoryError(), f"trainc: error: {os.strerror(errno.ENOMEM)}\n"),
+        (
+            ImportError("libstdc++.so.6: cannot open shared object file", path=f"/lib/_re2{EXTENSION_SUFFIXES[0]}"),
+            f"trainc: error: /lib/_re2{EXTENSION_SUFFIXES[0]}: cannot be loaded: libstdc++.so.6: "
+            "cannot open shared object file\n",
+        ),
     ],
 )
 def test_what_the_system_refuses_is_no_fault(
-    repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch, error: OSError, text: str
+    repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch, error: Exception, text: str
 ) -> None:
     spoil(monkeypatch, error)
     result = run("render")

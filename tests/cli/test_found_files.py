@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -10,11 +11,12 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from small import Process, Run, job, surroundings
 
-from folders import put
+from folders import put, tree
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes and links as Unix has them")
 
@@ -145,6 +147,25 @@ def test_an_unreadable_folder_is_the_same_with_and_without_the_cache(
             assert (done.returncode, done.stderr) == (1, b"1 error\n")
     finally:
         (repository / "jobs/b").chmod(0o755)
+
+
+def test_output_of_a_folder_at_which_one_cannot_look_stays(
+    repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a mount whose server is gone; Path.is_dir of Python 3.14 says that there is none."""
+    put(repository, "trainc.yaml", "environments: {prod: {namespaces: {a: c, b: c}}}\n")
+    assert run("render").exit_code == 0
+    before, where, stat = tree(repository / "out"), os.fspath(repository / "jobs/b"), os.stat
+
+    def failing(path: str | Path, **options: Any) -> os.stat_result:
+        if str(path) == where:
+            raise OSError(errno.ENOTCONN, os.strerror(errno.ENOTCONN), where)
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "stat", failing)
+    monkeypatch.setattr(Path, "is_dir", os.path.isdir)
+    assert run("render", "jobs/a").exit_code == 2
+    assert tree(repository / "out") == before
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")

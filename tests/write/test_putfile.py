@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -60,3 +61,18 @@ def test_a_temporary_file_of_another_run_stays(tmp_path: Path) -> None:
     assert other.read_bytes() == b"half"
     assert (tmp_path / "x.yaml").read_bytes() == b"new"
     assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EOPNOTSUPP])
+def test_a_file_is_created_where_files_have_one_name_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """As on FAT, and on many file systems of networks."""
+
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "link", fail)
+    assert putfile.create(tmp_path, "x.yaml", "new")
+    assert not putfile.create(tmp_path, "x.yaml", "newer")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x.yaml", "new")]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any, BinaryIO, Final, TextIO
 
 import click
@@ -20,6 +21,9 @@ ENVIRONMENT: Final = 2
 """The exit status for wrong usage, nothing to compile, and errors of the system."""
 STALE: Final = 3
 INTERRUPTED: Final = 130
+
+_LIBRARIES: Final = tuple(EXTENSION_SUFFIXES)
+"""The ends of the names of modules that are not in Python, such as .so."""
 
 
 class WrongValue(click.BadParameter):
@@ -56,8 +60,13 @@ def _interruption(error: Exception) -> BaseException | None:
 def failure(error: Exception, *, verbose: bool) -> int:
     """Report on standard error why a run failed, and return its exit status.
 
-    An OSError comes from the environment; any other exception is a bug in trainc, and ``verbose`` adds its traceback.
+    An OSError comes from the environment, and so does a lack of memory, or a library that does not load; any other
+    exception is a bug in trainc, and ``verbose`` adds its traceback.
     """
+    if isinstance(error, MemoryError):
+        error = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+    if isinstance(error, ImportError) and (error.path or "").endswith(_LIBRARIES):
+        error = OSError(None, f"cannot be loaded: {error}", error.path)
     if isinstance(error, OSError) and error.strerror is not None:
         # The only bad descriptor is that of a standard output that the caller closed.
         name = error.filename or (OUTPUT if error.errno == errno.EBADF else None)

@@ -51,6 +51,7 @@ from trainc.project.read import (
     LOCK,
     OUT,
     Inputs,
+    leads_to_folder,
     merge,
     name_below,
     read_beside_policies,
@@ -176,7 +177,7 @@ class Side(Struct, frozen=True, eq=False):
             def again(blob: Blob) -> bytes:
                 return read_open(open_regular(root / blob.name), LIMIT)
 
-            found = read_given(root, root, OUT, read=keep_hash) if (root / OUT).is_dir() else Inputs()
+            found = read_given(root, root, OUT, read=keep_hash) if leads_to_folder(root / OUT) else Inputs()
             # Links are reported with the other files that trainc did not write.
             findings = tuple(finding for finding in found.findings if has_errors((finding,)))
             inputs = merge([read_tree(root, JOBS), read_platform(root), read_config(root), read_lock(root)])

@@ -76,6 +76,8 @@ def compile_job(context: Context, document: Document) -> Job:
         path = ("spec", "runtimeRef") if get(document.data, *path) is None else path
         message = "the sum of the pods' resource requests has more than 100,000 digits"
         return replace(job, findings=(report("TC109", document, path, message, stage="build"),))
+    except (MemoryError, OSError, ImportError):  # of the machine, or the installation
+        raise
     except Exception as error:  # noqa: BLE001 - a bug of trainc: the other jobs are still compiled, and tests fail
         message = f"{type(error).__name__}: {error}"
         return replace(job, findings=(report("TC902", document, ("metadata", "name"), message),))

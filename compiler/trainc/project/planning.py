@@ -22,7 +22,7 @@ from trainc.pipeline.layout import argocd_files, flux_files
 from trainc.project.config import CODE, FILE, Config
 from trainc.project.environments import JOBS, Outcome, Uncached, compile_for, read_others, with_empty
 from trainc.project.files import Kind, parents, top_of
-from trainc.project.read import merge, read_tree
+from trainc.project.read import leads_to_folder, merge, read_tree
 from trainc.project.write import OUT, Plan, foreign_files, kept_applications, look, plan
 
 
@@ -133,10 +133,10 @@ def _scopes(request: Request, outcome: Outcome) -> Iterator[str]:
         for home in homes:
             namespace = namespaces.get(home, home)
             others = {*namespaces, namespace} - {home}
-            if any(namespaces.get(o, o) == namespace and (request.root / JOBS / o).is_dir() for o in others):
+            if any(namespaces.get(o, o) == namespace and leads_to_folder(request.root / JOBS / o) for o in others):
                 continue
             folder = request.root / OUT / environment / namespace
-            inside = sorted(folder.iterdir()) if folder.is_dir() else ()
+            inside = sorted(folder.iterdir()) if leads_to_folder(folder) else ()
             for job in inside:
                 if job.name != FOLDER and job.is_dir() and not job.is_symlink():
                     yield f"{OUT}/{environment}/{namespace}/{job.name}"

@@ -111,7 +111,7 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _is_folder(path: Path) -> bool:
+def leads_to_folder(path: Path) -> bool:
     """Return whether a path leads to a folder. Raises OSError if that is unknown, unlike Path.is_dir of Python 3.14."""
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
@@ -216,7 +216,7 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
     for step in ("/".join(steps[: end + 1]) for end in range(len(steps))):
         if (wrong := _wrong_link(root, step)) is not None:
             return wrong
-    if _is_folder(path):
+    if leads_to_folder(path):
         names, findings = _Listing(root, root).below(name)
     else:
         names, findings = ([name], []) if _exists(path) else ([], [])
@@ -344,7 +344,7 @@ def read_policy_tests(root: Path, folder: Path, paths: Iterable[str] = ()) -> In
     """Read policies/tests/, or the given files and folders, relative to ``folder``."""
     if paths:
         return merge(read_given(root, folder, path, tests=True) for path in paths)
-    return read_given(root, root, POLICY_TESTS, tests=True) if _is_folder(root / POLICY_TESTS) else Inputs()
+    return read_given(root, root, POLICY_TESTS, tests=True) if leads_to_folder(root / POLICY_TESTS) else Inputs()
 
 
 def read_beside_policies(root: Path) -> Inputs:

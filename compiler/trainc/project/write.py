@@ -7,6 +7,7 @@ bytes or the new ones. As waiting for the disk takes milliseconds, a run waits o
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -44,6 +45,9 @@ OUT = "out"
 
 MANY = 64
 """The number of files from which the run waits for the disk only once."""
+
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS)
+"""The errors of file systems without hard links, such as FAT and many of networks."""
 
 _TEMPORARY = lazy(r"\.trainc-([0-9]+)-[0-9]+\.tmp")
 
@@ -368,11 +372,23 @@ def create(root: Path, name: str, text: str) -> bool:
         written: list[str] = []
         try:
             _write_beside(written, os.fspath(path), text.encode(), sync=True)
-            os.link(written[0], path)  # unlike a rename, it replaces nothing
-        except FileExistsError:  # created meanwhile
-            return False
+            return _rename_to_new(written[0], path)
         finally:
             _remove(written)
+
+
+def _rename_to_new(old: str, path: Path) -> bool:
+    """Give a file a name that nothing has, and return whether it did; the old name may remain. Raises OSError."""
+    try:
+        os.link(old, path)  # unlike a rename, it replaces nothing
+    except FileExistsError:  # created meanwhile
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if os.path.lexists(path):
+            return False
+        os.replace(old, path)
     return True
 
 
