@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from growing_texts import Input, listed, numbered, one, trained
+from growing_texts import Input, listed, numbered, one, plain_roles, trained
 from growth import measure, warm_up
 from test_growth import is_linear
 
@@ -269,3 +269,17 @@ def test_policies_with_many_tests_that_have_a_namespace_of_their_own() -> None:
         cases, _ = read_tests(Source("policies/tests/t.yaml", f"tests:\n{numbered(test, 3, '')}"))
         assert [result.findings for result in run_tests(cases, platform).results] == [()] * 3
     assert len(read) == 3
+
+
+def test_a_gang_of_many_jobs_that_start_in_order() -> None:
+    """For each replicated job, the sets of all jobs before it could be joined."""
+
+    def seconds(size: int) -> float:
+        start = "startupPolicy: {startupPolicyOrder: InOrder}"
+        text = trained(roles=plain_roles(size)).replace("{spec: {rep", f"{{spec: {{{start}, rep")
+        text = text.replace("spec:\n", "spec:\n  podGroupPolicy: {coscheduling: {}}\n", 1)
+        begin = time.process_time()
+        assert any("podgroup" in name for name in compile([Source("a.yaml", text)]).files)
+        return time.process_time() - begin
+
+    assert is_linear(seconds, 250)
