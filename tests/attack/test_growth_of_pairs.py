@@ -26,6 +26,7 @@ from trainc.admission.rules import failures
 from trainc.checks import kubelet
 from trainc.documents.load import load
 from trainc.inputs.source import Source
+from trainc.plugins.mpi.transport import serves_own_key
 from trainc.policytests.run import load_platform
 from trainc.policytests.run import read as read_tests
 from trainc.policytests.run import run as run_tests
@@ -283,3 +284,15 @@ def test_a_gang_of_many_jobs_that_start_in_order() -> None:
         return time.process_time() - begin
 
     assert is_linear(seconds, 250)
+
+
+@pytest.mark.parametrize("words", [("sshd",), ("sshd", "-D"), ("sshd", "-h", "sshd", "-h"), ("-D",)])
+def test_sshd_many_times_in_a_command_line(words: tuple[str, ...]) -> None:
+    """The end of each command could be looked for from the beginning, or each of its options copy those after it."""
+
+    def seconds(size: int) -> float:
+        start = time.process_time()
+        assert not serves_own_key(("sleep", "sshd", *words * (size // len(words))))
+        return time.process_time() - start
+
+    assert is_linear(seconds, 20_000)
