@@ -17,7 +17,7 @@ from test_growth import is_linear
 
 from builders import binding, crd, unbound_policy
 from effort import some
-from trainc import Options, compile
+from trainc import Options, Severity, compile
 from trainc.admission.policy import policyset
 from trainc.admission.policy.documents import Stored
 from trainc.admission.policy.expressions import Expressions
@@ -296,3 +296,20 @@ def test_sshd_many_times_in_a_command_line(words: tuple[str, ...]) -> None:
         return time.process_time() - start
 
     assert is_linear(seconds, 20_000)
+
+
+def test_claims_that_no_container_mounts() -> None:
+    """The cluster's message about each of them has all replicated jobs."""
+
+    def seconds(size: int) -> float:
+        claim = "{metadata: {name: cNUMBER}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1}}}}"
+        policy = f"{{templates: [{numbered(claim, 25)}]}}"
+        policies = ", ".join(policy.replace("name: c", f"name: c{number}x") for number in range(size // 25))
+        texts = listed("args", "x" * 1000, size)
+        texts = texts.replace("{spec: {rep", f"{{spec: {{volumeClaimPolicies: [{policies}], rep")
+        start = time.process_time()
+        build = compile([Source("a.yaml", texts)])
+        assert {each.code for each in build.findings if each.severity is Severity.ERROR} == {"TC801"}
+        return time.process_time() - start
+
+    assert is_linear(seconds, 150)
