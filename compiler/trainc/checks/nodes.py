@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from trainc.basics.bits import ones
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, objects
 from trainc.basics.regex import lazy
 from trainc.checks.containers import command_line, containers, words
@@ -25,7 +24,7 @@ from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.implementations import HOSTFILE_DIRECTORY
 from trainc.plugins.mpi.transport import DISCOVER, by_kubexec
 from trainc.plugins.origins import report_at, source_of
-from trainc.plugins.podgroup import replicas_in_jobset
+from trainc.plugins.podgroup import ones, replicas_in_jobset
 from trainc.upstream import LAUNCHER, NODE
 
 INCOMPLETE: Final = "TC822"

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from trainc.basics.bits import ones
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects
 from trainc.findings import Finding, report
 from trainc.inputs.source import Document
@@ -179,6 +178,14 @@ def _waits(model: Model) -> tuple[Mapping[str, int], Mapping[str, int]]:
                 awaited |= positions[other]
         ready[name], before[name] = awaited & ~empty | inherited, others & ~empty
     return ready, before
+
+
+def ones(bits: int) -> Iterator[int]:
+    """Yield the positions of the ones in a number, from the lowest."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
 
 
 # CoScheduling.
