@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from growing_texts import Input, listed, numbered, one, trained
+from growing_texts import Input, listed, numbered, one, plain_roles, trained
 from growth import measure, warm_up
 from test_growth import is_linear
 
 from builders import binding, crd, unbound_policy
 from effort import some
-from trainc import Options, compile
+from trainc import Options, Severity, compile
 from trainc.admission.policy import policyset
 from trainc.admission.policy.documents import Stored
 from trainc.admission.policy.expressions import Expressions
@@ -26,6 +26,7 @@ from trainc.admission.rules import failures
 from trainc.checks import kubelet
 from trainc.documents.load import load
 from trainc.inputs.source import Source
+from trainc.plugins.mpi.transport import serves_own_key
 from trainc.policytests.run import load_platform
 from trainc.policytests.run import read as read_tests
 from trainc.policytests.run import run as run_tests
@@ -283,3 +284,46 @@ def test_policies_with_many_tests_that_have_a_namespace_of_their_own() -> None:
         cases, _ = read_tests(Source("policies/tests/t.yaml", f"tests:\n{numbered(test, 3, '')}"))
         assert [result.findings for result in run_tests(cases, platform).results] == [()] * 3
     assert len(read) == 3
+
+
+def test_a_gang_of_many_jobs_that_start_in_order() -> None:
+    """For each replicated job, the sets of all jobs before it could be joined."""
+
+    def seconds(size: int) -> float:
+        start = "startupPolicy: {startupPolicyOrder: InOrder}"
+        text = trained(roles=plain_roles(size)).replace("{spec: {rep", f"{{spec: {{{start}, rep")
+        text = text.replace("spec:\n", "spec:\n  podGroupPolicy: {coscheduling: {}}\n", 1)
+        begin = time.process_time()
+        assert any("podgroup" in name for name in compile([Source("a.yaml", text)]).files)
+        return time.process_time() - begin
+
+    assert is_linear(seconds, 250)
+
+
+@pytest.mark.parametrize("words", [("sshd",), ("sshd", "-D"), ("sshd", "-h", "sshd", "-h"), ("-D",)])
+def test_sshd_many_times_in_a_command_line(words: tuple[str, ...]) -> None:
+    """The end of each command could be looked for from the beginning, or each of its options copy those after it."""
+
+    def seconds(size: int) -> float:
+        start = time.process_time()
+        assert not serves_own_key(("sleep", "sshd", *words * (size // len(words))))
+        return time.process_time() - start
+
+    assert is_linear(seconds, 20_000)
+
+
+def test_claims_that_no_container_mounts() -> None:
+    """The cluster's message about each of them has all replicated jobs."""
+
+    def seconds(size: int) -> float:
+        claim = "{metadata: {name: cNUMBER}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1}}}}"
+        policy = f"{{templates: [{numbered(claim, 25)}]}}"
+        policies = ", ".join(policy.replace("name: c", f"name: c{number}x") for number in range(size // 25))
+        texts = listed("args", "x" * 1000, size)
+        texts = texts.replace("{spec: {rep", f"{{spec: {{volumeClaimPolicies: [{policies}], rep")
+        start = time.process_time()
+        build = compile([Source("a.yaml", texts)])
+        assert {each.code for each in build.findings if each.severity is Severity.ERROR} == {"TC801"}
+        return time.process_time() - start
+
+    assert is_linear(seconds, 150)

@@ -5,7 +5,7 @@ Source: JobSet v0.12.0 pkg/webhooks/jobset_webhook.go, with every feature gate a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from operator import is_
 from typing import Final
 
@@ -236,17 +236,16 @@ _WRITE_MODE: Final = "add volumeMode: Filesystem, which the server adds to the c
 
 def _volume_claims(jobset: JsonObject, spec: Field, claims: Mapping[str, Json]) -> None:
     owner, namespace = (str(get(jobset, "metadata", key)) for key in ("name", "namespace"))
-    seen: set[str] = set()
+    names: dict[str, None] = {}
     for policy in spec.items("volumeClaimPolicies"):
         for index, template in enumerate(policy.items("templates")):
             field = template.child("metadata", "name").named(f"{policy.name}.template[{index}].name")
             name = field.text()
-            if name in seen:
+            if name in names:
                 field.invalid("names must be unique for VolumeClaimPolicies template", name)
             field.invalid_each(is_dns1123_subdomain(name), name)
             if len(f"{name}-{owner}".encode()) > MAX_CLAIM_NAME:
                 field.invalid("VolumeClaimPolicies template name is too long", name)
-            _claim_mounts(spec.child("replicatedJobs"), name)
             if (claim := f"{name}-{owner}") in claims:
                 existing_spec, kept = typed(claims[claim] or {}, CLAIM_SPEC), ("retentionPolicy", "whenDeleted")
                 shown = typed(template.child("spec").value or {}, CLAIM_SPEC)
@@ -257,18 +256,24 @@ def _volume_claims(jobset: JsonObject, spec: Field, claims: Mapping[str, Json]) 
                     where.invalid(detail, shown, hint=hint)
                 if policy.text(*kept) != "Retain":
                     policy.child(*kept).invalid("retentionPolicy must be retain when PVC exists")
-            seen.add(name)
+            names[name] = None
+    if names:
+        _claim_mounts(spec.child("replicatedJobs"), names)
 
 
-def _claim_mounts(jobs: Field, name: str) -> None:
-    mounted = False
+_UNMOUNTED: Final = 10
+"""The most claims without a mount that are reported: the server's message about each has all replicated jobs."""
+
+
+def _claim_mounts(jobs: Field, names: Collection[str]) -> None:
+    mounted: set[str] = set()
     for pod in (job.child(*_POD_SPEC) for job in jobs.items()):
         for volume in pod.items("volumes"):
-            if volume.text("name") == name:
+            if (name := volume.text("name")) in names:
                 volume.child("name").invalid(f"volume name conflicts with VolumeClaimPolicy template name: {name}")
         containers = (*pod.items("initContainers"), *pod.items("containers"))
-        mounted |= any(mount.text("name") == name for c in containers for mount in c.items("volumeMounts"))
-    if not mounted:
+        mounted.update(mount.text("name") for c in containers for mount in c.items("volumeMounts"))
+    for name in [name for name in names if name not in mounted][:_UNMOUNTED]:
         detail = f"replicatedJob containers don't have a matching volumeMount: {name} from VolumeClaimPolicies"
         jobs.invalid(detail, typed(jobs.value, "v1alpha2.ReplicatedJob") if jobs.items() else None)
 

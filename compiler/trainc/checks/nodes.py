@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, objects
@@ -23,7 +24,7 @@ from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.implementations import HOSTFILE_DIRECTORY
 from trainc.plugins.mpi.transport import DISCOVER, by_kubexec
 from trainc.plugins.origins import report_at, source_of
-from trainc.plugins.podgroup import replicas_in_jobset
+from trainc.plugins.podgroup import ones, replicas_in_jobset
 from trainc.upstream import LAUNCHER, NODE
 
 INCOMPLETE: Final = "TC822"
@@ -118,6 +119,9 @@ def _starts_early(model: Model) -> Finding | None:
 
 
 NEVER: Final = "TC828"
+_NAMED: Final = 10
+"""The most replicated jobs that a message names."""
+
 REPLICATED: Final[Path] = ("spec", "replicatedJobs")
 
 
@@ -136,21 +140,31 @@ def check_order(model: Model, jobset: Object) -> Iterator[Finding]:
         done = ", ".join(sorted(map(repr, at_once)))
         message = f"the JobSet is complete before a pod has run: {done} has no pods, and is complete at once"
         yield report_at(NEVER, model, jobset, ("spec", "successPolicy"), message, severity=model.severity)
-    completed: dict[Json, set[Json]] = {}  # by job, the jobs that are complete before it starts
-    for index, job in enumerate(objects(get(jobset.data, *REPLICATED))):
-        name, path = job.get("name"), (*REPLICATED, index, "dependsOn")
-        before = completed[name] = set()
+    every = objects(get(jobset.data, *REPLICATED))
+    names = [job.get("name") for job in every]
+    bits = {name: 1 << index for index, name in enumerate(names)}
+    all_counted = sum(bit for name, bit in bits.items() if name in counted)
+    completed: dict[Json, int] = {}  # by job, the jobs that are complete before it starts, as bits
+    for index, job in enumerate(every):
+        name, path, before = job.get("name"), (*REPLICATED, index, "dependsOn"), 0
         for dependency in objects(job.get("dependsOn")):
-            before |= completed.get(other := dependency.get("name"), set())
-            before |= {other} if dependency.get("status") == "Complete" else set()
+            before |= completed.get(other := dependency.get("name"), 0)
+            before |= bits.get(other, 0) if dependency.get("status") == "Complete" else 0
             if other == name:
                 message = f"replicated job {name!r} waits for itself, and never starts"
                 yield report_at(NEVER, model, jobset, path, message, severity=model.severity, hint="remove it")
-        ended = before & counted
-        if name not in before and ended and (any_of or ended == counted):
-            done = ", ".join(sorted(map(repr, ended)))
+        completed[name] = before
+        ended = before & all_counted
+        if not before & bits[name] and ended and (any_of or ended == all_counted):
+            done = _listed(str(names[position]) for position in ones(ended))
             message = f"replicated job {name!r} never starts: the JobSet is complete as soon as {done} is"
             yield report_at(NEVER, model, jobset, path, message, severity=model.severity)
+
+
+def _listed(names: Iterator[str]) -> str:
+    """Return the names in order, of more than a few the first ones."""
+    first = list(islice(names, _NAMED + 1))
+    return ", ".join(sorted(map(repr, first[:_NAMED]))) + " and others" * (len(first) > _NAMED)
 
 
 # Fields of a TrainJob that seem to apply to every node, but apply only to MPI's launcher.

@@ -136,35 +136,56 @@ def gang(model: Model) -> Gang:
     Pod sets without pods are ready, and complete, as soon as they exist: no gang starts with them.
     """
     ready, before = _waits(model)
+    names = [*before]
     with_pods = [pod_set for pod_set in model.pod_sets if pod_set.count > 0]
     trainer = next((each for each in with_pods if each.ancestor == TRAINER), with_pods[-1] if with_pods else None)
     if trainer is None:
         return Gang(frozenset(), frozenset())
     start = trainer.name
     while ready[start]:  # the first of a chain of pod sets that wait for readiness
-        start = min(ready[start], key=list(ready).index)
-    counted = frozenset(name for name in before if before[name] == before[start])
-    return Gang(counted, frozenset(name for name in before if name not in counted and not before[name] & counted))
+        start = names[next(ones(ready[start]))]
+    together = before[start]
+    members = sum(1 << index for index, name in enumerate(names) if before[name] == together)
+    counted = frozenset(names[index] for index in ones(members))
+    return Gang(counted, frozenset(name for name in names if name not in counted and not before[name] & members))
 
 
-def _waits(model: Model) -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
+def _waits(model: Model) -> tuple[Mapping[str, int], Mapping[str, int]]:
     """Return for each job the jobs whose readiness it waits for, and all jobs that it waits for.
 
-    In place of jobs without pods are those for which they wait themselves.
+    The bits of a number are the positions of jobs, since each may wait for all before it. In place of jobs without
+    pods are those for which they wait themselves.
     """
-    empty = frozenset(pod_set.name for pod_set in model.pod_sets if pod_set.count < 1)
-    ready: dict[str, frozenset[str]] = {}
-    before: dict[str, frozenset[str]] = {}
+    positions = {str(job.get("name")): 1 << index for index, job in enumerate(model.jobs)}
+    empty = sum(positions.get(pod_set.name, 0) for pod_set in model.pod_sets if pod_set.count < 1)
     in_order = get(model.spec, "startupPolicy", "startupPolicyOrder") == IN_ORDER
+    ready: dict[str, int] = {}
+    before: dict[str, int] = {}
     for job in model.jobs:
-        found = {str(wait.get("name")): str(wait.get("status")) for wait in objects(job.get("dependsOn"))}
-        waits = {name: status for name, status in found.items() if name in before}
-        named = frozenset(waits) | (frozenset(before) if in_order else frozenset())
         name = str(job.get("name"))
-        awaited = frozenset(other for other in named if waits.get(other, READY) == READY)
-        ready[name] = (awaited - empty).union(*(ready[other] for other in awaited & empty))
-        before[name] = (named - empty).union(*(before[other] for other in named))
+        waits = {str(wait.get("name")): str(wait.get("status")) for wait in objects(job.get("dependsOn"))}
+        awaited = others = positions[name] - 1 if in_order else 0
+        inherited = 0
+        for other, status in waits.items():
+            if other not in before:  # JobSet refuses it
+                continue
+            others |= positions[other] | before[other]
+            if status != READY:
+                awaited &= ~positions[other]
+            elif positions[other] & empty:
+                inherited |= ready[other]
+            else:
+                awaited |= positions[other]
+        ready[name], before[name] = awaited & ~empty | inherited, others & ~empty
     return ready, before
+
+
+def ones(bits: int) -> Iterator[int]:
+    """Yield the positions of the ones in a number, from the lowest."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
 
 
 # CoScheduling.

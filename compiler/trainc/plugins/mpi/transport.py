@@ -62,8 +62,9 @@ SSH_VOLUME = "mpi-ssh-auth"
 SECRET_KEYS = "it needs the keys ssh-privatekey and ssh-publickey, created by ssh-keygen"
 PRIVATE_KEY = "id_rsa"
 KNOWN_HOSTS = "known_hosts"
-_SSHD_OPTIONS = "46DdeGiqrtTVc:C:E:f:g:h:k:o:p:u:"
-"""The options of OpenSSH's sshd for getopt: a colon follows those with a value."""
+_FLAGS: Final = frozenset("46DdeGiqrtTV")
+_WITH_VALUE: Final = frozenset("cCEfghkopu")
+"""The options of OpenSSH's sshd, without and with a value."""
 
 
 def secret_name(model: Model) -> str:
@@ -153,25 +154,44 @@ def serves_own_key(words: tuple[str, ...]) -> bool:
 @lru_cache(maxsize=256)
 def _host_keys(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the host keys of sshd in a command line, or in a shell script in it."""
-    import getopt  # imports gettext, which few runs need
-
-    found = []
+    found, position = [], 0
     tokens = _shell_words(words)
-    for index, token in enumerate(tokens):
-        if not _is_sshd(token):
+    while position < len(tokens):
+        position += 1
+        if not _is_sshd(tokens[position - 1]):
             continue
-        end = next((i for i, other in enumerate(tokens) if i > index and not other.strip(OPERATORS)), len(tokens))
-        try:
-            options, _ = getopt.getopt(tokens[index + 1 : end], _SSHD_OPTIONS)
-        except getopt.GetoptError:
-            continue
+        options, position = _sshd_options(tokens, position)
         for name, value in options:
             keyword, _, key = value.replace("=", " ", 1).partition(" ")
-            if name == "-h":
+            if name == "h":
                 found.append(value)
-            elif name == "-o" and keyword.lower() == "hostkey":
+            elif name == "o" and keyword.lower() == "hostkey":
                 found.append(key.strip())
     return tuple(found)
+
+
+def _sshd_options(tokens: Sequence[str], position: int) -> tuple[list[tuple[str, str]], int]:
+    """Return the options of sshd with a value from a position on, and the end of all options.
+
+    There are none if getopt would refuse them.
+    """
+    found: list[tuple[str, str]] = []
+    while position < len(tokens) and len(word := tokens[position]) > 1 and word[0] == "-":
+        position += 1
+        if word == "--":
+            break
+        for index, name in enumerate(word[1:], 2):
+            if name in _WITH_VALUE:
+                value = word[index:]
+                if not value:
+                    if position == len(tokens) or not tokens[position].strip(OPERATORS):
+                        return [], position
+                    value, position = tokens[position], position + 1
+                found.append((name, value))
+                break
+            if name not in _FLAGS:
+                return [], position
+    return found, position
 
 
 # Detection of sshd in command lines, also in shell scripts in them.
