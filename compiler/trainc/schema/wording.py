@@ -166,7 +166,8 @@ def _invalid(path: Path, value: str, detail: str) -> str:
 
 def _violation(failure: Failure, code: str, message: str, upstream: str, **more: Any) -> Violation:
     """Return the violation of a failure; the message follows the path, and ``more`` are further fields."""
-    more.setdefault("found", show(failure.value))
+    if "found" not in more:  # of a wrong item, the value is the whole list
+        more["found"] = show(failure.value)
     return Violation(code, failure.path, f"{_name(failure.path)} {message}", upstream, **more)
 
 
