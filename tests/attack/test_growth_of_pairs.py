@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Mapping
+from json import dumps
 from pathlib import Path
 
 import pytest
@@ -23,12 +24,15 @@ from trainc.admission.policy.documents import Stored
 from trainc.admission.policy.expressions import Expressions
 from trainc.admission.policy.match import Cluster, ConfigurationError, scope
 from trainc.admission.rules import failures
+from trainc.changes import compare
+from trainc.changes.model import Effect
 from trainc.checks import kubelet
 from trainc.documents.load import load
 from trainc.inputs.source import Source
 from trainc.policytests.run import load_platform
 from trainc.policytests.run import read as read_tests
 from trainc.policytests.run import run as run_tests
+from trainc.project.files import OWNED
 from trainc.schema import parse
 from trainc.schema.kinds import BUILT_IN
 
@@ -140,6 +144,42 @@ def test_expected_failures_of_many_validations() -> None:
 
     warm_up()
     assert is_linear(seconds, 1000)
+
+
+def test_a_renamed_job_with_many_objects() -> None:
+    """Each of its new objects could be compared with each old one, by the pattern of the old name."""
+
+    def files(job: str, size: int) -> dict[str, bytes]:
+        jobset = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": {"replicatedJobs": []}}
+        maps = [{"apiVersion": "v1", "kind": "ConfigMap"}] * size
+        objects = ({**each, "metadata": {"name": f"{job}-{n}"}} for n, each in enumerate((jobset, *maps)))
+        return {
+            f"out/prod/a/{job}/{each['kind'].lower()}-{job}-{n}.yaml": OWNED + b"jobs/a/j.yaml\n" + dumps(each).encode()
+            for n, each in enumerate(objects)
+        }
+
+    def seconds(size: int) -> float:
+        before, after = files("old", size), files("new", size)
+        start = time.process_time()
+        (job,) = compare(before, after).jobs
+        assert job.effect is Effect.RENAMED
+        assert len(job.objects) == 2 * (size + 1)
+        return time.process_time() - start
+
+    assert is_linear(seconds, 250)
+
+
+def test_pairs_of_items_with_one_name() -> None:
+    """For each of them, the whole list could be written as JSON."""
+
+    def seconds(size: int) -> float:
+        pairs = numbered("{name: aNUMBER, value: b}, {name: aNUMBER, value: c}", size)
+        run = measure(Input(command=("build", "--no-cache", "-"), text=one(f"  trainer: {{env: [{pairs}]}}\n")))
+        assert "TC107" in run.codes, run
+        return run.seconds
+
+    warm_up()
+    assert is_linear(seconds, 200)
 
 
 def test_rules_of_items_beside_errors() -> None:

@@ -404,13 +404,16 @@ def _renamed(job: JobChange, other: JobChange, before: Tree, after: Tree) -> Job
     All that differs is listed: a name may also be a part of an image or a command, or lead to another program.
     """
     names = ((other.directory.job, job.directory.job),)
-    old_files = {each.file.rpartition("/")[2]: each for each in other.objects}
+    old_files: dict[str, ObjectChange] = {}
+    for each in other.objects:
+        name = each.file.rpartition("/")[2]
+        old_files |= dict.fromkeys((name, _with_new_names(name, names)), each)
     objects: list[ObjectChange] = []
     properties: tuple[PropertyChange, ...] = ()
     for change in job.objects:
         file = change.file.rpartition("/")[2]
-        if (was := next((name for name in old_files if _is_same(name, file, names)), None)) is not None:
-            old, _ = read(old_files[was].file, bytes_of(before[was]), old=True)
+        if (was := old_files.get(file)) is not None:
+            old, _ = read(was.file, bytes_of(before[was.file.rpartition("/")[2]]), old=True)
             new, _ = read(change.file, bytes_of(after[file]), old=False)
             if old is not None and new is not None:
                 if change.kind == "JobSet":
@@ -444,10 +447,15 @@ def _is_same(old: Json, new: Json, names: _Names) -> bool:
         return old.keys() == new.keys() and all(_is_same(value, new[key], names) for key, value in old.items())
     if isinstance(old, list) and isinstance(new, list):
         return len(old) == len(new) and all(_is_same(a, b, names) for a, b in zip(old, new, strict=True))
-    if isinstance(old, str) and isinstance(new, str) and old != new:
-        renamed = (other.join(re.split(rf"(?<![a-z0-9]){re.escape(one)}(?![a-z0-9])", old)) for one, other in names)
-        return next((text for text in renamed if text != old), old) == new
+    if isinstance(old, str) and isinstance(new, str):
+        return old == new or _with_new_names(old, names) == new
     return old == new and type(old) is type(new)
+
+
+def _with_new_names(text: str, names: _Names) -> str:
+    """Return a text with the first of the old names that it has replaced by the new one."""
+    renamed = (new.join(re.split(rf"(?<![a-z0-9]){re.escape(old)}(?![a-z0-9])", text)) for old, new in names)
+    return next((each for each in renamed if each != text), text)
 
 
 def _refusals(new: Document, old: Document) -> tuple[tuple[Refusal, ...], tuple[Finding, ...]]:
