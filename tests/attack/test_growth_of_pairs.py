@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import itertools
 import time
+import tracemalloc
 from collections.abc import Callable, Mapping
 from json import dumps
 from pathlib import Path
 
 import pytest
-from growing_texts import Input, listed, numbered, one, trained
+from growing_texts import CONTAINER, Input, filled, listed, numbered, one, plain_roles, trained
 from growth import measure, warm_up
 from test_growth import is_linear
 
@@ -25,10 +26,15 @@ from trainc.admission.policy.expressions import Expressions
 from trainc.admission.policy.match import Cluster, ConfigurationError, scope
 from trainc.admission.rules import failures
 from trainc.changes import compare
-from trainc.changes.model import Effect
+from trainc.changes.cluster import application
+from trainc.changes.model import Directory, Effect, Usage
+from trainc.changes.usage import Demand, totals
 from trainc.checks import kubelet
+from trainc.checks.nodes import check_order
 from trainc.documents.load import load
+from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Source
+from trainc.plugins.model import Model, Object
 from trainc.policytests.run import load_platform
 from trainc.policytests.run import read as read_tests
 from trainc.policytests.run import run as run_tests
@@ -127,6 +133,89 @@ def test_volumes_of_huge_pages_beside_containers(monkeypatch: pytest.MonkeyPatch
     build = compile([Source("a.yaml", text)], Options())
     assert [finding.code for finding in build.findings].count("TC806") == 5
     assert len(read) == 1
+
+
+def claims(count: int) -> str:
+    """Return the policies of so many claims; each may have fifty."""
+    spec = "{accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}"
+    claims = [f"{{metadata: {{name: c{number}}}, spec: {spec}}}" for number in range(count)]
+    return ", ".join(f"{{templates: [{', '.join(claims[at : at + 50])}]}}" for at in range(0, count, 50))
+
+
+def with_claims(count: int, runtime: str) -> str:
+    policies = f"volumeClaimPolicies: [{claims(count)}], replicatedJobs:"
+    return runtime.replace("replicatedJobs:", policies, 1)
+
+
+MOUNT = "{name: cNUMBER, mountPath: /cNUMBER}"
+OF_CONTAINER = "{name: ANUMBER, valueFrom: {resourceFieldRef: {containerName: cNUMBER, resource: limits.cpu}}}"
+PAIRS: dict[str, tuple[int, Callable[[int], str]]] = {
+    "claims and mounts": (
+        320,
+        lambda n: with_claims(n, listed("volumeMounts", "{name: cNUMBER, mountPath: /cNUMBER}", n)),
+    ),
+    "claims without a mount": (40, lambda n: with_claims(n, trained(roles=plain_roles(n)))),
+    "containers that variables name": (
+        2000,
+        lambda n: trained(
+            filled(CONTAINER, NAME="node", FIELDS=f"env: [{numbered(OF_CONTAINER, n)}]")
+            + numbered(", {name: cNUMBER, image: 'a:1'}", n, "")
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", some(PAIRS, 2))
+def test_two_lists_of_a_runtime(kind: str) -> None:
+    size, text = PAIRS[kind]
+
+    def seconds(size: int) -> float:
+        run = measure(Input(command=("build", "--no-cache", "-"), text=text(size)))
+        assert run.status == (1 if kind == "claims without a mount" else 0), run
+        return run.seconds
+
+    warm_up()
+    assert is_linear(seconds, size)
+
+
+def test_the_memory_of_replicated_jobs_that_wait() -> None:
+    """Each of them could have a set of all that are complete before it."""
+    jobs = [
+        {"name": f"j{n}", "dependsOn": [{"name": f"j{n - 1}", "status": "Complete"}] if n else []} for n in range(2000)
+    ]
+    jobset = Object({"spec": {"replicatedJobs": jobs}})
+    tracemalloc.start()
+    assert not list(check_order(Model, jobset))  # type: ignore[arg-type]  # no finding
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 4_000_000
+
+
+def test_the_totals_of_jobs_with_gpus_of_many_names() -> None:
+    """For each job, the GPUs of all before it could be added up again."""
+
+    def seconds(size: int) -> float:
+        usages = (Usage(1, 1, ((f"example.com/gpu-{number}", 1),)) for number in range(size))
+        demands = [(Directory("prod", "a", "j"), Demand(), Demand(usage)) for usage in usages]
+        start = time.process_time()
+        assert totals(demands).all.after.gpu_count == size
+        return time.process_time() - start
+
+    assert is_linear(seconds, 2000)
+
+
+def test_the_applications_of_many_namespaces() -> None:
+    """For each of them, all could be sorted."""
+
+    def seconds(size: int) -> float:
+        config = {"namespaces": {f"a-{n}": f"b-{n}" for n in range(size)}, "argocd": {"hydrator": {"branch": "x"}}}
+        settings = read_settings({"environments": {"prod": config}}, "prod")
+        start = time.process_time()
+        names = [application(Directory("prod", f"b-{number}", "j"), settings) for number in range(size)]
+        assert names == [f"prod.a-{number}" for number in range(size)]
+        return time.process_time() - start
+
+    assert is_linear(seconds, 1000)
 
 
 def test_expected_failures_of_many_validations() -> None:

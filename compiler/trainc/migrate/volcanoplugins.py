@@ -94,8 +94,9 @@ class Plugins:
             for name, hosts in self.hosts.items() if any(self.hosts.values()) else ():
                 key = name.replace("-", "_").upper()
                 found += [literal(f"VC_{key}_HOSTS", ",".join(hosts)), literal(f"VC_{key}_NUM", len(hosts))]
-        if "mpi" in self and task == self.role("mpi", "master") and (hosts := self.hosts.get(self.role("mpi", "worker"))):
-            found.append(literal("MPI_HOST", ",".join(hosts)))
+        workers = self.hosts.get(self.role("mpi", "worker")) if "mpi" in self else None
+        if workers and task == self.role("mpi", "master"):
+            found.append(literal("MPI_HOST", ",".join(workers)))
         if "pytorch" in self and is_container:
             found += self._pytorch(task, alone=alone)
         if "env" in self:
