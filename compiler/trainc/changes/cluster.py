@@ -11,8 +11,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from trainc.admission.update import IF_SUSPENDED
+from trainc.basics import memo
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
-from trainc.basics.memo import keeping
 from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
 from trainc.gitops.argocd import DEFAULT
@@ -49,7 +49,7 @@ NEW_RUN: Final = f"To apply the change, set the annotation {RUN} in the TrainJob
 TAKEN: Final = "The JobSet was that of another job in the application: it stays as it is, neither created nor pruned."
 
 
-_folders: Final = keeping(lambda folders: {name: each for each, name in sorted(folders.items(), reverse=True)})
+_folders: Final = memo.keeping(lambda folders: {name: each for each, name in sorted(folders.items(), reverse=True)})
 """The first folder of jobs/ that is mapped to each namespace."""
 
 
