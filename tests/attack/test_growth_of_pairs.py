@@ -7,29 +7,39 @@ from __future__ import annotations
 
 import itertools
 import time
+import tracemalloc
 from collections.abc import Callable, Mapping
+from json import dumps
 from pathlib import Path
 
 import pytest
-from growing_texts import Input, listed, numbered, one, plain_roles, trained
+from growing_texts import CONTAINER, Input, filled, listed, numbered, one, plain_roles, trained
 from growth import measure, warm_up
 from test_growth import is_linear
 
 from builders import binding, crd, unbound_policy
 from effort import some
-from trainc import Options, Severity, compile
+from trainc import Options, compile
 from trainc.admission.policy import policyset
 from trainc.admission.policy.documents import Stored
 from trainc.admission.policy.expressions import Expressions
 from trainc.admission.policy.match import Cluster, ConfigurationError, scope
 from trainc.admission.rules import failures
+from trainc.changes import compare
+from trainc.changes.cluster import application
+from trainc.changes.model import Directory, Effect, Usage
+from trainc.changes.usage import Demand, totals
 from trainc.checks import kubelet
+from trainc.checks.nodes import check_order
 from trainc.documents.load import load
+from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Source
+from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.transport import serves_own_key
 from trainc.policytests.run import load_platform
 from trainc.policytests.run import read as read_tests
 from trainc.policytests.run import run as run_tests
+from trainc.project.files import OWNED
 from trainc.schema import parse
 from trainc.schema.kinds import BUILT_IN
 
@@ -126,6 +136,89 @@ def test_volumes_of_huge_pages_beside_containers(monkeypatch: pytest.MonkeyPatch
     assert len(read) == 1
 
 
+def claims(count: int) -> str:
+    """Return the policies of so many claims; each may have fifty."""
+    spec = "{accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}"
+    claims = [f"{{metadata: {{name: c{number}}}, spec: {spec}}}" for number in range(count)]
+    return ", ".join(f"{{templates: [{', '.join(claims[at : at + 50])}]}}" for at in range(0, count, 50))
+
+
+def with_claims(count: int, runtime: str) -> str:
+    policies = f"volumeClaimPolicies: [{claims(count)}], replicatedJobs:"
+    return runtime.replace("replicatedJobs:", policies, 1)
+
+
+MOUNT = "{name: cNUMBER, mountPath: /cNUMBER}"
+OF_CONTAINER = "{name: ANUMBER, valueFrom: {resourceFieldRef: {containerName: cNUMBER, resource: limits.cpu}}}"
+PAIRS: dict[str, tuple[int, Callable[[int], str]]] = {
+    "claims and mounts": (
+        320,
+        lambda n: with_claims(n, listed("volumeMounts", "{name: cNUMBER, mountPath: /cNUMBER}", n)),
+    ),
+    "claims without a mount": (40, lambda n: with_claims(n, trained(roles=plain_roles(n)))),
+    "containers that variables name": (
+        2000,
+        lambda n: trained(
+            filled(CONTAINER, NAME="node", FIELDS=f"env: [{numbered(OF_CONTAINER, n)}]")
+            + numbered(", {name: cNUMBER, image: 'a:1'}", n, "")
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", some(PAIRS, 2))
+def test_two_lists_of_a_runtime(kind: str) -> None:
+    size, text = PAIRS[kind]
+
+    def seconds(size: int) -> float:
+        run = measure(Input(command=("build", "--no-cache", "-"), text=text(size)))
+        assert run.status == (1 if kind == "claims without a mount" else 0), run
+        return run.seconds
+
+    warm_up()
+    assert is_linear(seconds, size)
+
+
+def test_the_memory_of_replicated_jobs_that_wait() -> None:
+    """Each of them could have a set of all that are complete before it."""
+    jobs = [
+        {"name": f"j{n}", "dependsOn": [{"name": f"j{n - 1}", "status": "Complete"}] if n else []} for n in range(2000)
+    ]
+    jobset = Object({"spec": {"replicatedJobs": jobs}})
+    tracemalloc.start()
+    assert not list(check_order(Model, jobset))  # type: ignore[arg-type]  # no finding
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 4_000_000
+
+
+def test_the_totals_of_jobs_with_gpus_of_many_names() -> None:
+    """For each job, the GPUs of all before it could be added up again."""
+
+    def seconds(size: int) -> float:
+        usages = (Usage(1, 1, ((f"example.com/gpu-{number}", 1),)) for number in range(size))
+        demands = [(Directory("prod", "a", "j"), Demand(), Demand(usage)) for usage in usages]
+        start = time.process_time()
+        assert totals(demands).all.after.gpu_count == size
+        return time.process_time() - start
+
+    assert is_linear(seconds, 2000)
+
+
+def test_the_applications_of_many_namespaces() -> None:
+    """For each of them, all could be sorted."""
+
+    def seconds(size: int) -> float:
+        config = {"namespaces": {f"a-{n}": f"b-{n}" for n in range(size)}, "argocd": {"hydrator": {"branch": "x"}}}
+        settings = read_settings({"environments": {"prod": config}}, "prod")
+        start = time.process_time()
+        names = [application(Directory("prod", f"b-{number}", "j"), settings) for number in range(size)]
+        assert names == [f"prod.a-{number}" for number in range(size)]
+        return time.process_time() - start
+
+    assert is_linear(seconds, 1000)
+
+
 def test_expected_failures_of_many_validations() -> None:
     """Each of them could be compared with each failure."""
 
@@ -141,6 +234,42 @@ def test_expected_failures_of_many_validations() -> None:
 
     warm_up()
     assert is_linear(seconds, 1000)
+
+
+def test_a_renamed_job_with_many_objects() -> None:
+    """Each of its new objects could be compared with each old one, by the pattern of the old name."""
+
+    def files(job: str, size: int) -> dict[str, bytes]:
+        jobset = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": {"replicatedJobs": []}}
+        maps = [{"apiVersion": "v1", "kind": "ConfigMap"}] * size
+        objects = ({**each, "metadata": {"name": f"{job}-{n}"}} for n, each in enumerate((jobset, *maps)))
+        return {
+            f"out/prod/a/{job}/{each['kind'].lower()}-{job}-{n}.yaml": OWNED + b"jobs/a/j.yaml\n" + dumps(each).encode()
+            for n, each in enumerate(objects)
+        }
+
+    def seconds(size: int) -> float:
+        before, after = files("old", size), files("new", size)
+        start = time.process_time()
+        (job,) = compare(before, after).jobs
+        assert job.effect is Effect.RENAMED
+        assert len(job.objects) == 2 * (size + 1)
+        return time.process_time() - start
+
+    assert is_linear(seconds, 250)
+
+
+def test_pairs_of_items_with_one_name() -> None:
+    """For each of them, the whole list could be written as JSON."""
+
+    def seconds(size: int) -> float:
+        pairs = numbered("{name: aNUMBER, value: b}, {name: aNUMBER, value: c}", size)
+        run = measure(Input(command=("build", "--no-cache", "-"), text=one(f"  trainer: {{env: [{pairs}]}}\n")))
+        assert "TC107" in run.codes, run
+        return run.seconds
+
+    warm_up()
+    assert is_linear(seconds, 200)
 
 
 def test_rules_of_items_beside_errors() -> None:
@@ -310,20 +439,3 @@ def test_sshd_many_times_in_a_command_line(words: tuple[str, ...]) -> None:
         return time.process_time() - start
 
     assert is_linear(seconds, 20_000)
-
-
-def test_claims_that_no_container_mounts() -> None:
-    """The cluster's message about each of them has all replicated jobs."""
-
-    def seconds(size: int) -> float:
-        claim = "{metadata: {name: cNUMBER}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1}}}}"
-        policy = f"{{templates: [{numbered(claim, 25)}]}}"
-        policies = ", ".join(policy.replace("name: c", f"name: c{number}x") for number in range(size // 25))
-        texts = listed("args", "x" * 1000, size)
-        texts = texts.replace("{spec: {rep", f"{{spec: {{volumeClaimPolicies: [{policies}], rep")
-        start = time.process_time()
-        build = compile([Source("a.yaml", texts)])
-        assert {each.code for each in build.findings if each.severity is Severity.ERROR} == {"TC801"}
-        return time.process_time() - start
-
-    assert is_linear(seconds, 150)

@@ -10,8 +10,9 @@ import pytest
 from trainc import Source
 from trainc.basics.jsonvalues import get
 from trainc.documents.load import load
+from trainc.findings import Severity
 from trainc.migrate import import_documents
-from trainc.migrate.trees import mapping, read_tree, sequence, write_tree
+from trainc.migrate.trees import Comment, mapping, read_tree, sequence, write_tree
 
 JOB = """\
 apiVersion: kubeflow.org/v1
@@ -200,6 +201,38 @@ def test_programs_beside_torchrun_get_the_variables_of_the_operator(command: str
 def test_a_number_of_pods_that_is_none_is_an_error(count: str) -> None:
     text = JOB.format(name="a", more="").replace("Master:", f"Master:\n      replicas: {count}")
     assert messages(text) == ["replicas must be a whole number from 0 to 100000"]
+
+
+LISTED = (
+    ("kubeflow.org/v1", "XGBoostJob", "xgbReplicaSpecs: {Master: {TEMPLATE}, Worker: {replicas: 100000, TEMPLATE}}"),
+    (
+        "kubeflow.org/v1",
+        "TFJob",
+        "tfReplicaSpecs: {PS: {replicas: 9, TEMPLATE}, Worker: {replicas: 30000, TEMPLATE}}",
+    ),
+    (
+        "batch.volcano.sh/v1alpha1",
+        "Job",
+        f"plugins: {{svc: []}}, tasks: [{', '.join(f'{{name: t{n}, replicas: 30000, TEMPLATE}}' for n in range(9))}]",
+    ),
+)
+
+
+@pytest.mark.parametrize(("version", "kind", "spec"), LISTED)
+def test_more_hosts_than_a_jobset_can_hold_are_an_error(version: str, kind: str, spec: str) -> None:
+    spec = spec.replace("TEMPLATE", "template: {spec: {containers: [{name: KIND, image: 'a:1'}]}}")
+    spec = spec.replace("KIND", {"XGBoostJob": "xgboost", "TFJob": "tensorflow"}.get(kind, "a"))
+    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {{{spec}}}\n"
+    imported = import_documents([Source("old.yaml", text)])
+    errors = [finding.message for finding in imported.findings if finding.severity is Severity.ERROR]
+    assert [" ".join(message.split()[:6]) for message in errors] == ["the variables of the operator list"]
+    assert sum(len(file.text) for file in imported.files) < 20_000
+
+
+def test_a_job_above_a_limit_has_no_comments() -> None:
+    tree = mapping(spec=mapping(a="x" * 3_200_000))
+    text = write_tree(tree, {(id(tree["spec"]), "a"): Comment("# why", [])})
+    assert len(text) > 3_200_000
 
 
 def test_a_container_without_an_image_gets_none() -> None:

@@ -90,6 +90,7 @@ def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> list[Fault]:
     spec = Field(jobset.get("spec"), ("spec",), "spec", _RULE)
     jobs = spec.items("replicatedJobs")
     names = [job.text("name") for job in jobs]
+    known = dict.fromkeys(names)
     strategy, subdomain = spec.child("failurePolicy", "restartStrategy"), spec.child("network", "subdomain")
     if strategy.text() == "InPlaceRestart":
         _plain(strategy, "InPlaceRestart restart strategy cannot be set when InPlaceRestart feature gate is disabled")
@@ -105,10 +106,10 @@ def validate(jobset: JsonObject, claims: Mapping[str, Json]) -> list[Fault]:
     for index, job in enumerate(jobs):
         _replicated_job(name, job, names[: index + 1])
     for target in spec.items("successPolicy", "targetReplicatedJobs"):
-        if target.text() not in names:
+        if target.text() not in known:
             detail = f"invalid replicatedJob name '{target.text()}' does not appear in .spec.ReplicatedJobs"
-            _plain(target, detail, f"no replicated job is called {target.text()!r}", suggest(target.text(), names))
-    _failure_policy(spec.child("failurePolicy"), names)
+            _plain(target, detail, f"no replicated job is called {target.text()!r}", suggest(target.text(), known))
+    _failure_policy(spec.child("failurePolicy"), known)
     if spec.has("coordinator"):
         _coordinator(name, spec)
     _volume_claims(jobset, spec, claims)
@@ -168,7 +169,7 @@ def name_limit(jobset: JsonObject) -> tuple[int, str]:
     return DNS1035_LABEL_MAX_LENGTH - len(longest), f"{kind} name <name>{shown}"
 
 
-def _failure_policy(policy: Field, names: list[str]) -> None:
+def _failure_policy(policy: Field, names: Collection[str]) -> None:
     if any(rule.text("action") in RESTART_JOB for rule in policy.items("rules")):
         actions = "RestartJob and RestartJobAndIgnoreMaxRestarts failure policy actions"
         _plain(policy.child("rules"), f"{actions} are not allowed when RestartJob feature gate is disabled")
@@ -236,16 +237,21 @@ _WRITE_MODE: Final = "add volumeMode: Filesystem, which the server adds to the c
 
 def _volume_claims(jobset: JsonObject, spec: Field, claims: Mapping[str, Json]) -> None:
     owner, namespace = (str(get(jobset, "metadata", key)) for key in ("name", "namespace"))
-    names: dict[str, None] = {}
-    for policy in spec.items("volumeClaimPolicies"):
+    if not (policies := spec.items("volumeClaimPolicies")):
+        return
+    seen: set[str] = set()
+    check_mounts = _mount_check(spec.child("replicatedJobs"))
+    for policy in policies:
         for index, template in enumerate(policy.items("templates")):
             field = template.child("metadata", "name").named(f"{policy.name}.template[{index}].name")
             name = field.text()
-            if name in names:
+            if name in seen:
                 field.invalid("names must be unique for VolumeClaimPolicies template", name)
             field.invalid_each(is_dns1123_subdomain(name), name)
             if len(f"{name}-{owner}".encode()) > MAX_CLAIM_NAME:
                 field.invalid("VolumeClaimPolicies template name is too long", name)
+            if name not in seen:
+                check_mounts(name)
             if (claim := f"{name}-{owner}") in claims:
                 existing_spec, kept = typed(claims[claim] or {}, CLAIM_SPEC), ("retentionPolicy", "whenDeleted")
                 shown = typed(template.child("spec").value or {}, CLAIM_SPEC)
@@ -256,26 +262,37 @@ def _volume_claims(jobset: JsonObject, spec: Field, claims: Mapping[str, Json]) 
                     where.invalid(detail, shown, hint=hint)
                 if policy.text(*kept) != "Retain":
                     policy.child(*kept).invalid("retentionPolicy must be retain when PVC exists")
-            names[name] = None
-    if names:
-        _claim_mounts(spec.child("replicatedJobs"), names)
+            seen.add(name)
 
 
-_UNMOUNTED: Final = 10
-"""The most claims without a mount that are reported: the server's message about each has all replicated jobs."""
+_WHOLE: Final = 4
+"""The most errors on claims without a mount that show all replicated jobs, as the server's texts do."""
 
 
-def _claim_mounts(jobs: Field, names: Collection[str]) -> None:
+def _mount_check(jobs: Field) -> Callable[[str], None]:
+    """Return a function that checks the mounts of the claims of a name, and that no volume has it."""
+    volumes: dict[str, list[Field]] = {}
     mounted: set[str] = set()
     for pod in (job.child(*_POD_SPEC) for job in jobs.items()):
         for volume in pod.items("volumes"):
-            if (name := volume.text("name")) in names:
-                volume.child("name").invalid(f"volume name conflicts with VolumeClaimPolicy template name: {name}")
-        containers = (*pod.items("initContainers"), *pod.items("containers"))
-        mounted.update(mount.text("name") for c in containers for mount in c.items("volumeMounts"))
-    for name in [name for name in names if name not in mounted][:_UNMOUNTED]:
+            volumes.setdefault(volume.text("name"), []).append(volume.child("name"))
+        for container in (*pod.items("initContainers"), *pod.items("containers")):
+            mounted.update(mount.text("name") for mount in container.items("volumeMounts"))
+    without: list[str] = []
+
+    def check(name: str) -> None:
+        for volume in volumes.get(name, ()):
+            volume.invalid(f"volume name conflicts with VolumeClaimPolicy template name: {name}")
+        if name in mounted:
+            return
         detail = f"replicatedJob containers don't have a matching volumeMount: {name} from VolumeClaimPolicies"
-        jobs.invalid(detail, typed(jobs.value, "v1alpha2.ReplicatedJob") if jobs.items() else None)
+        if len(without) < _WHOLE:
+            jobs.invalid(detail, typed(jobs.value, "v1alpha2.ReplicatedJob") if jobs.items() else None)
+        else:
+            jobs.invalid_without_value(detail)
+        without.append(name)
+
+    return check
 
 
 # The defaults of the mutating webhook, and what its passage through Go's types adds.

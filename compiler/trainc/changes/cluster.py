@@ -11,6 +11,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from trainc.admission.update import IF_SUSPENDED
+from trainc.basics import memo
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
 from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
@@ -48,13 +49,16 @@ NEW_RUN: Final = f"To apply the change, set the annotation {RUN} in the TrainJob
 TAKEN: Final = "The JobSet was that of another job in the application: it stays as it is, neither created nor pruned."
 
 
+_folders: Final = memo.keeping(lambda folders: {name: each for each, name in sorted(folders.items(), reverse=True)})
+"""The first folder of jobs/ that is mapped to each namespace."""
+
+
 def application(directory: Directory, settings: Settings) -> str:
     """Return the name of the Application, or of Flux's Kustomization, that a directory of out/ belongs to."""
     if settings.target == FLUX:
         return kustomization_name(*directory)
     if settings.argocd.hydrator is not UNSET:  # one per folder of jobs/
-        folders = (folder for folder, name in sorted(settings.namespaces.items()) if name == directory.namespace)
-        return f"{directory.environment}.{next(folders, directory.namespace)}"
+        return f"{directory.environment}.{_folders(settings.namespaces).get(directory.namespace, directory.namespace)}"
     return ".".join(directory[:2] if settings.argocd.per_namespace else directory)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -51,12 +52,13 @@ class Usage(NamedTuple):
         """The number of GPUs of any name."""
         return sum(count for _, count in self.gpus)
 
-    def plus(self, other: Usage) -> Usage:
-        """Return both together."""
-        gpus = dict(self.gpus)
-        for name, count in other.gpus:
-            gpus[name] = gpus.get(name, 0) + count
-        return Usage(self.jobs + other.jobs, self.pods + other.pods, tuple(sorted(gpus.items())))
+    @classmethod
+    def of(cls, parts: Collection[Usage]) -> Usage:
+        """Return all parts together."""
+        gpus: Counter[str] = Counter()
+        for name, count in (each for part in parts for each in part.gpus):
+            gpus[name] += count
+        return cls(sum(part.jobs for part in parts), sum(part.pods for part in parts), tuple(sorted(gpus.items())))
 
 
 class FieldChange(Struct, frozen=True):
@@ -154,9 +156,10 @@ class Total(NamedTuple):
     before: Usage = Usage()
     after: Usage = Usage()
 
-    def plus(self, other: Total) -> Total:
-        """Return both together."""
-        return Total(self.before.plus(other.before), self.after.plus(other.after))
+    @classmethod
+    def of(cls, parts: Collection[Total]) -> Total:
+        """Return all parts together."""
+        return cls(Usage.of([part.before for part in parts]), Usage.of([part.after for part in parts]))
 
 
 class Totals(Struct, frozen=True):

@@ -29,7 +29,7 @@ from trainc.changes.model import (
 from trainc.changes.safeguards import RESTARTING
 from trainc.documents.emit import emit
 from trainc.findings import Severity
-from trainc.findings.display import ELLIPSIS, escaped, one_line
+from trainc.findings.display import ELLIPSIS, escaped, listed, one_line
 from trainc.findings.redaction import MASK
 from trainc.gitops.runtime_resources import FOLDER
 
@@ -76,12 +76,6 @@ _AROUND: Final = 40
 def counted(number: int, what: str) -> str:
     """Return a number and what it counts: ``1 pod``, ``2 pods``."""
     return f"{number:,} {what}{'s' * (number != 1)}"
-
-
-def listed(names: Sequence[str], most: int) -> str:
-    """Return names in a line, and the number of those beyond ``most``."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def _limited(lines: Sequence[str], most: int, what: str, start: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from trainc.basics.differences import common_start
@@ -58,37 +58,35 @@ def demand_of_file(data: bytes) -> Demand:
 def demand_of(files: Mapping[str, bytes]) -> Demand:
     """Return the demand of all JobSets of a directory, with the queue of the first one."""
     found = [demand_of_file(data) for name, data in files.items() if is_jobset(name)]
-    usage = reduce(Usage.plus, (each.usage for each in found), Usage())
-    return Demand(usage, next((each.queue for each in found if each.queue), ""))
+    return Demand(Usage.of([each.usage for each in found]), next((each.queue for each in found if each.queue), ""))
 
 
 def totals(demands: Iterable[tuple[Directory, Demand, Demand]]) -> Totals:
     """Return the usage of directories of which we know the demand before and after."""
-    namespaces: dict[tuple[str, ...], Total] = defaultdict(Total)
-    queues: dict[tuple[str, ...], Total] = defaultdict(Total)
-    everything = Total()
+    namespaces: dict[tuple[str, ...], list[Total]] = defaultdict(list)
+    queues: dict[tuple[str, ...], list[Total]] = defaultdict(list)
     for directory, old, new in demands:
         change = Total(old.usage, new.usage)
-        everything = everything.plus(change)
         namespace = (directory.environment, directory.namespace)
-        namespaces[namespace] = namespaces[namespace].plus(change)
+        namespaces[namespace].append(change)
         for queue, part in ((old.queue, Total(before=old.usage)), (new.queue, Total(after=new.usage))):
             if queue:
-                queues[*namespace, queue] = queues[*namespace, queue].plus(part)
-    used = ({key: total for key, total in rows.items() if total != Total()} for rows in (namespaces, queues))
-    return Totals(everything, *used)
+                queues[*namespace, queue].append(part)
+    known = ({key: Total.of(parts) for key, parts in rows.items()} for rows in (namespaces, queues))
+    used = ({key: total for key, total in rows.items() if total != Total()} for rows in known)
+    return Totals(Total.of([part for parts in namespaces.values() for part in parts]), *used)
 
 
 def usage_of(jobset: JsonObject) -> Usage:
     """Return the usage of a JobSet while all its pods run."""
     if get(jobset, "spec", "suspend") is True:
         return Usage(jobs=1)
-    usage = Usage(jobs=1)
+    parts = [Usage(jobs=1)]
     for replicated in objects(get(jobset, "spec", "replicatedJobs")):
         count = pods_of(replicated)
         gpus = gpus_of(get(replicated, "template", "spec", "template", "spec"))
-        usage = usage.plus(Usage(0, count, tuple((name, count * amount) for name, amount in gpus)))
-    return usage
+        parts.append(Usage(0, count, tuple((name, count * amount) for name, amount in gpus)))
+    return Usage.of(parts)
 
 
 def pods_of(replicated: JsonObject) -> int:

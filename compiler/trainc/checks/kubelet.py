@@ -7,13 +7,14 @@ needs a name; pkg/volume/emptydir/empty_dir.go (SetUpAt, getPageSizeMountOption)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.basics.regex import lazy
 from trainc.checks.containers import KINDS, POD, containers
 from trainc.findings import Finding, Severity
+from trainc.findings.display import listed
 from trainc.kube.names import is_config_map_key, is_dns1123_subdomain
 from trainc.kube.pods import REFERENCE
 from trainc.plugins.model import Model, Object
@@ -31,6 +32,9 @@ _BY_CLUSTER: Final = lazy(r"JOB_COMPLETION_INDEX|.*_(?:SERVICE|PORT)(?:_.*)?")
 
 _ADDED_LAST: Final = "JOB_COMPLETION_INDEX"
 
+_NAMED: Final = 20
+"""The most containers of the pod that an error names."""
+
 Problem = tuple[str, Path, str, dict[str, Any]]
 """A code, the path of a value in a pod, what is wrong with it, and details of the finding."""
 
@@ -47,14 +51,15 @@ def check_kubelet(model: Model, jobset: Object) -> Iterator[Finding]:
 
 def _volumes(pod: JsonObject) -> Iterator[Problem]:
     uses_huge_pages = any(name.startswith("hugepages-") for name in requested(pod))
+    names = _container_names(pod)
     for index, volume in enumerate(objects(pod.get("volumes"))):
         path: Path = ("volumes", index)
         yield from _sources(volume, _NAMES, path)
-        yield from _files(pod, as_object(volume.get("downwardAPI")), (*path, "downwardAPI"))
+        yield from _files(names, as_object(volume.get("downwardAPI")), (*path, "downwardAPI"))
         for number, source in enumerate(objects(get(volume, "projected", "sources"))):
             where: Path = (*path, "projected", "sources", number)
             yield from _sources(source, _PROJECTED, where)
-            yield from _files(pod, as_object(source.get("downwardAPI")), (*where, "downwardAPI"))
+            yield from _files(names, as_object(source.get("downwardAPI")), (*where, "downwardAPI"))
         medium = get(volume, "emptyDir", "medium") or ""
         where = (*path, "emptyDir", "medium")
         if medium == _HUGE_PAGES or str(medium).startswith(f"{_HUGE_PAGES}-"):
@@ -91,28 +96,30 @@ def _sources(volume: JsonObject, names: tuple[tuple[str, str], ...], path: Path)
                 yield VOLUME, (*path, kind, "items", index, "key"), "no object can have this key", details
 
 
-def _files(pod: JsonObject, source: JsonObject, path: Path) -> Iterator[Problem]:
+def _files(names: Collection[str], source: JsonObject, path: Path) -> Iterator[Problem]:
     for index, file in enumerate(objects(source.get("items"))):
-        yield from _container_of(pod, file, (*path, "items", index), VOLUME)
+        yield from _container_of(names, file, (*path, "items", index), VOLUME)
 
 
 def _containers(pod: JsonObject) -> Iterator[Problem]:
+    names = _container_names(pod)
     for kind in KINDS:
         for index, container in enumerate(objects(pod.get(kind))):
             for number, variable in enumerate(objects(container.get("env"))):
                 path: Path = (kind, index, "env", number, "valueFrom")
-                yield from _container_of(pod, as_object(variable.get("valueFrom")), path, VARIABLE)
+                yield from _container_of(names, as_object(variable.get("valueFrom")), path, VARIABLE)
             yield from _expressions(container, (kind, index))
 
 
-def _container_of(pod: JsonObject, source: JsonObject, path: Path, code: str) -> Iterator[Problem]:
+def _container_names(pod: JsonObject) -> Collection[str]:
+    return dict.fromkeys(str(container.get("name")) for kind in KINDS for container in objects(pod.get(kind)))
+
+
+def _container_of(names: Collection[str], source: JsonObject, path: Path, code: str) -> Iterator[Problem]:
     """Yield a reference to the resources of a container that the pod does not have."""
     name = get(source, "resourceFieldRef", "containerName")
-    if not name:
-        return
-    names = [container.get("name") for kind in KINDS for container in objects(pod.get(kind))]
-    if name not in names:
-        details = {"found": str(name), "expected": ", ".join(map(str, names))}
+    if name and str(name) not in names:
+        details = {"found": str(name), "expected": listed(names, _NAMED)}
         yield code, (*path, "resourceFieldRef", "containerName"), "the pod has no such container", details
 
 

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, existing, get, objects
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, existing, get, objects
 from trainc.basics.regex import lazy
 from trainc.checks.containers import command_line, containers, words
 from trainc.findings import Finding, Severity, report
+from trainc.findings.display import listed
 from trainc.gitops.pods import pod_specs, replicated_pods
 from trainc.plugins import shaped
 from trainc.plugins.base import pod_containers
@@ -119,10 +120,9 @@ def _starts_early(model: Model) -> Finding | None:
 
 
 NEVER: Final = "TC828"
-_NAMED: Final = 10
-"""The most replicated jobs that a message names."""
-
 REPLICATED: Final[Path] = ("spec", "replicatedJobs")
+_NAMED: Final = 20
+"""The most replicated jobs that a message names."""
 
 
 def check_order(model: Model, jobset: Object) -> Iterator[Finding]:
@@ -131,24 +131,24 @@ def check_order(model: Model, jobset: Object) -> Iterator[Finding]:
     JobSet evaluates the success policy before it creates the jobs whose dependencies have just completed.
     """
     jobs = [job for job in objects(get(jobset.data, *REPLICATED)) if job.get("replicas") != 0]
-    targets = as_list(get(jobset.data, "spec", "successPolicy", "targetReplicatedJobs"))
+    targets = frozenset(map(str, as_list(get(jobset.data, "spec", "successPolicy", "targetReplicatedJobs"))))
     any_of = get(jobset.data, "spec", "successPolicy", "operator") == "Any"
-    counted = {job.get("name") for job in jobs if not targets or job.get("name") in targets}
-    empty = [job.get("name") for job in jobs if get(job, "template", "spec", "completions") == 0]
+    names = [str(job.get("name")) for job in jobs]
+    counted = {name for name in names if not targets or name in targets}
+    empty = [name for name, job in zip(names, jobs, strict=True) if get(job, "template", "spec", "completions") == 0]
     at_once = counted.intersection(empty)
     if at_once and len(empty) < len(jobs) and (any_of or at_once == counted):
-        done = ", ".join(sorted(map(repr, at_once)))
+        done = listed(sorted(map(repr, at_once)), _NAMED)
         message = f"the JobSet is complete before a pod has run: {done} has no pods, and is complete at once"
         yield report_at(NEVER, model, jobset, ("spec", "successPolicy"), message, severity=model.severity)
     every = objects(get(jobset.data, *REPLICATED))
-    names = [job.get("name") for job in every]
-    bits = {name: 1 << index for index, name in enumerate(names)}
+    bits = {str(job.get("name")): 1 << index for index, job in enumerate(every)}
     all_counted = sum(bit for name, bit in bits.items() if name in counted)
-    completed: dict[Json, int] = {}  # by job, the jobs that are complete before it starts, as bits
+    completed: dict[str, int] = {}  # by job, the bits of the jobs that are complete before it starts
     for index, job in enumerate(every):
-        name, path, before = job.get("name"), (*REPLICATED, index, "dependsOn"), 0
+        name, path, before = str(job.get("name")), (*REPLICATED, index, "dependsOn"), 0
         for dependency in objects(job.get("dependsOn")):
-            before |= completed.get(other := dependency.get("name"), 0)
+            before |= completed.get(other := str(dependency.get("name")), 0)
             before |= bits.get(other, 0) if dependency.get("status") == "Complete" else 0
             if other == name:
                 message = f"replicated job {name!r} waits for itself, and never starts"
@@ -156,15 +156,11 @@ def check_order(model: Model, jobset: Object) -> Iterator[Finding]:
         completed[name] = before
         ended = before & all_counted
         if not before & bits[name] and ended and (any_of or ended == all_counted):
-            done = _listed(str(names[position]) for position in ones(ended))
+            shown = sorted(repr(every[number].get("name")) for number in islice(ones(ended), _NAMED))
+            rest = ended.bit_count() - len(shown)
+            done = ", ".join(shown) + (f" and {rest:,} more" if rest else "")
             message = f"replicated job {name!r} never starts: the JobSet is complete as soon as {done} is"
             yield report_at(NEVER, model, jobset, path, message, severity=model.severity)
-
-
-def _listed(names: Iterator[str]) -> str:
-    """Return the names in order, of more than a few the first ones."""
-    first = list(islice(names, _NAMED + 1))
-    return ", ".join(sorted(map(repr, first[:_NAMED]))) + " and others" * (len(first) > _NAMED)
 
 
 # Fields of a TrainJob that seem to apply to every node, but apply only to MPI's launcher.

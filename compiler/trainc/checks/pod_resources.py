@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection
-from itertools import islice
 from typing import Final
 
 from trainc.admission.fields import NOT_NEGATIVE, Field, dns_label, qualified_name
 from trainc.basics.jsonvalues import Json, JsonObject, as_object
+from trainc.findings.display import listed
 from trainc.kube.names import is_qualified_name
 from trainc.kube.pods import pod_requests
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
@@ -174,7 +174,5 @@ def validate_resource_claims(container: Field, pod_claims: Collection[str]) -> N
                 requests[name] += 1
             taken.add(key)
         if name not in pod_claims:
-            names = f": {', '.join(islice(pod_claims, _NAMED))}" if pod_claims else " which is empty"
-            if (rest := len(pod_claims) - _NAMED) > 0:
-                names += f" and {rest:,} more"
+            names = f": {listed(pod_claims, _NAMED)}" if pod_claims else " which is empty"
             claim.not_found(name, f"must be one of the names in pod.spec.resourceClaims{names}")

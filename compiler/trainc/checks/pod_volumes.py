@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from trainc.admission.fields import (
     Field,
@@ -278,29 +278,40 @@ Sources whose drivers have been removed from Kubernetes have no such check.
 def validate_volume_mounts(container: Field, volumes: Volumes) -> None:
     """Check the volume mounts and volume devices of a container."""
     mounts, devices = container.items("volumeMounts"), container.items("volumeDevices")
-    device_paths = {device.text("name"): device.text("devicePath") for device in devices}
-    mount_paths = {mount.text("name"): mount.text("mountPath") for mount in mounts}
+    used_by_devices = _names_and_paths(devices, "devicePath")
+    used_by_mounts = _names_and_paths(mounts, "mountPath")
     privileged = container.object("securityContext").get("privileged") is True
     seen: set[str] = set()
     for mount in mounts:
         name, path = mount.child("name"), mount.child("mountPath")
-        _check_name(name, path, volumes, device_paths, "volumeDevices")
+        _check_name(name, path, volumes, used_by_devices, "volumeDevices")
         if path.text() in seen:
             path.invalid("must be unique")
         seen.add(path.text())
         _mount_options(mount, f"{container.name}.volumeMounts", privileged=privileged)
-    _volume_devices(devices, volumes, mount_paths)
+    _volume_devices(devices, volumes, used_by_mounts)
 
 
-def _check_name(name: Field, path: Field, volumes: Volumes, others: Mapping[str, str], kind: str) -> None:
+_Others = tuple[Collection[str], Collection[str]]
+"""The names and paths of the mounts, or of the devices, of a container."""
+
+
+def _names_and_paths(fields: list[Field], key: str) -> _Others:
+    """Return the names, and the paths under a key; of several with one name, the path of the last one."""
+    paths = {field.text("name"): field.text(key) for field in fields}
+    return paths.keys(), frozenset(paths.values())
+
+
+def _check_name(name: Field, path: Field, volumes: Volumes, others: _Others, kind: str) -> None:
     """Check that the volume exists, and that neither it nor the path is mounted both as files and as a block device."""
     name.require()
     if name.text() not in volumes:
         name.not_found(name.text(), message="the pod has no such volume", hint=suggest(name.text(), volumes))
-    if name.text() in others:
+    names, paths = others
+    if name.text() in names:
         name.invalid(f"must not already exist in {kind}")
     path.require()
-    if path.text() in others.values():
+    if path.text() in paths:
         path.invalid(f"must not already exist as a path in {kind}")
 
 
@@ -324,7 +335,7 @@ def _mount_options(mount: Field, mounts: str, *, privileged: bool) -> None:
             read_only.forbidden("may only be specified when mountPropagation is None or not specified")
 
 
-def _volume_devices(devices: list[Field], volumes: Volumes, mounts: Mapping[str, str]) -> None:
+def _volume_devices(devices: list[Field], volumes: Volumes, mounts: _Others) -> None:
     names: set[str] = set()
     paths: set[str] = set()
     for device in devices:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from itertools import islice
 
 from trainc.basics.regex import lazy
 from trainc.inputs.source import BUILTIN, Source
@@ -237,3 +238,9 @@ ESCAPES: dict[str, Callable[[str], str]] = {
 def counted(number: int, noun: str) -> str:
     """Return a number and a noun in the singular or plural: ``1 file``, ``2 files``."""
     return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def listed(names: Collection[str], most: int) -> str:
+    """Return names in a line, and the number of those beyond ``most``."""
+    rest = len(names) - most
+    return ", ".join(islice(names, most)) + (f" and {rest:,} more" if rest > 0 else "")

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, existing, get, paths
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
+from trainc.findings.display import listed
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
@@ -140,6 +141,10 @@ def option_path(options: Options, key: str) -> Path | None:
     return next((path for path in paths if document is not None and get(document.data, *path) is not None), None)
 
 
+_NAMED: Final = 20
+"""The most allowed namespaces that an error names."""
+
+
 def not_allowed(document: Document, path: Path, namespace: str, options: Options) -> tuple[Finding, ...]:
     """Return an error for a namespace that argocd.namespaces does not name: Argo CD would refuse the objects there."""
     settings = options.settings
@@ -147,7 +152,7 @@ def not_allowed(document: Document, path: Path, namespace: str, options: Options
     if settings.target != "argocd" or not allowed or any(fnmatchcase(namespace, pattern) for pattern in allowed):
         return ()
     message = f"namespace {namespace} is not among argocd.namespaces of environment {options.environment}"
-    return (report("TC612", document, path, message, found=namespace, expected=", ".join(allowed)),)
+    return (report("TC612", document, path, message, found=namespace, expected=listed(allowed, _NAMED)),)
 
 
 def labels_without_effect(document: Document, code: str, annotation: str) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ from trainc.admission.base_revision import Base, Identity
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, Related, report, suggest
+from trainc.findings.display import listed
 from trainc.gitops.base import RUN_NUMBER, Pass, jobset_of, labels_without_effect, option_path, run_of
 from trainc.gitops.immutable_configmaps import read_by_pods
 from trainc.inputs.options import Options
@@ -204,7 +205,7 @@ def too_many_reruns(jobs: Iterable[DeployedJob], base: Base, options: Options) -
     if len(again) <= naming.max_reruns:
         return ()
     names = [f"{job.namespace}/{job.name}" for job, _ in again]
-    named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    named = listed(names, _NAMED)
     document, path = options.config_document, option_path(options, "naming")
     if document is None or path is None:
         document, path = again[0][0].document, _NAME

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from trainc.admission.native import STORED_LIMIT
 from trainc.basics.jsonvalues import Path
 from trainc.migrate.documents import Old
 from trainc.migrate.hosts import ROLES, check_names, with_new_names
@@ -74,6 +75,18 @@ def global_index(name: str) -> CommentedMap:
 def host(job: str, index: int | str, replica: int | str = 0) -> str:
     """Return the name of a pod's host, for use in variables after JOBSET_NAME."""
     return f"$({JOBSET_NAME})-{job}-{replica}-{index}.$({JOBSET_NAME})"
+
+
+MOST_HOSTS: Final = STORED_LIMIT // len(host("", 0))
+"""The most hosts that the variables of a JobSet can hold in all."""
+
+
+def can_list_hosts(old: Old, path: Path, count: int) -> bool:
+    """Return whether a JobSet can hold so many hosts, which the operator lists in variables; report if not."""
+    if count > MOST_HOSTS:
+        message = f"the variables of the operator list {count} hosts in all, and a JobSet can hold {MOST_HOSTS} at most"
+        old.refuse(path, message, "use fewer pods, or a runtime that needs no list of them")
+    return count <= MOST_HOSTS
 
 
 class PodSet(msgspec.Struct, frozen=True, kw_only=True):

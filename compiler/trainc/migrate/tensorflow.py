@@ -22,7 +22,15 @@ from trainc.migrate.jobs import (
     succeed_with,
     without_pods,
 )
-from trainc.migrate.pods import PodSet, add_env_of_all, completion_index, host, jobset_name, replicated_job
+from trainc.migrate.pods import (
+    PodSet,
+    add_env_of_all,
+    can_list_hosts,
+    completion_index,
+    host,
+    jobset_name,
+    replicated_job,
+)
 from trainc.migrate.trees import mapping, sequence
 from trainc.upstream import NODE
 
@@ -44,13 +52,15 @@ def convert(old: Old) -> Converted:
     dynamic = old.read("spec", "enableDynamicWorker") is True
     alone = len(sets) == 1
     names = {kind: "node" if alone else kind.lower() for kind in sets}
+    listed = sum(one.count for kind, one in sets.items() if kind == "PS" or not dynamic)
+    lists = total != 1 and can_list_hosts(old, ("spec", _FIELD), listed * len(sets))
     cluster = {
         kind.lower(): [f"{host(names[kind], index)}:{one.port(_PORT_NAME, _PORT)}" for index in range(one.count)]
-        for kind, one in sorted(sets.items())
+        for kind, one in sorted(sets.items() if lists else ())
     }
     jobs = []
     for kind, replicas in sets.items():
-        pods = _pods(kind, replicas, cluster if total != 1 else {}, job if alone else None, dynamic=dynamic)
+        pods = _pods(kind, replicas, cluster, job if alone else None, dynamic=dynamic)
         if alone:
             count_nodes(old, job, sets)
         jobs.append(replicated_job(replicas, policy.backoff_limit, pods))

@@ -144,8 +144,8 @@ def write_tree(tree: CommentedMap, table: Comments = MappingProxyType({}), head:
     text = stream.getvalue()
     found = {path: table[key] for path, key in _keys(tree, ()) if key in table}
     lines = text.removesuffix("\n").split("\n")  # str.splitlines would also split at other characters
-    if found:
-        (document,), _ = load(Source("", text))
+    documents = load(Source("", text))[0] if found else ()
+    for document in documents:  # none above a limit: nothing reads such an object, with comments or without
         places = sorted(((document.locate(path).line - 1, entry) for path, entry in found.items()), key=itemgetter(0))
         for line, entry in places:
             lines[line] += f"  {entry.beside}" if entry.beside is not None else ""

@@ -17,7 +17,7 @@ from trainc.migrate.documents import Converted, Old
 from trainc.migrate.gang import VOLCANO, add_pod_group, add_queue, check_least, report_metadata, report_priority
 from trainc.migrate.jobs import Replicas, new_job, new_runtime, report_ttl
 from trainc.migrate.lifecycle import Lifecycle, job_policies, jobset_policies, lifecycle_of
-from trainc.migrate.pods import PodSet, host, replicated_job
+from trainc.migrate.pods import PodSet, can_list_hosts, host, replicated_job
 from trainc.migrate.trees import mapping, sequence
 from trainc.migrate.volcanoplugins import FOLDER, KEYS, Plugins
 from trainc.upstream import LAUNCHER, NODE
@@ -65,7 +65,9 @@ def convert(old: Old) -> Converted | None:
         return Converted()
     job = new_job(old)
     main = _arrange(old, tasks, plugins)
-    plugins.hosts = {task.name: task.hosts for task in tasks}
+    count = len(tasks) * sum(task.pods.count for task in tasks)
+    lists = "svc" in plugins and can_list_hosts(old, plugins.path("svc"), count)
+    plugins.hosts = {task.name: task.hosts if lists else [] for task in tasks}
     counts: dict[str, int] = {}
     for task in tasks:
         counts[task.job] = counts.get(task.job, 0) + task.pods.count

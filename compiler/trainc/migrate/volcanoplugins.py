@@ -45,8 +45,8 @@ _CONFIG: Final = r"StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n"
 
 
 class Plugins:
-    """The plugins of a job and their arguments. ``hosts`` are those of each task by its name, and ``has_keys`` says
-    whether Trainer makes ssh keys, once the tasks are arranged."""
+    """The plugins of a job and their arguments. ``hosts`` are those of each task by its name, if a plugin lists them,
+    and ``has_keys`` says whether Trainer makes ssh keys, once the tasks are arranged."""
 
     def __init__(self, old: Old) -> None:
         self.old = old
@@ -91,11 +91,12 @@ class Plugins:
         index = _JOB_INDEX if alone else JOB_COMPLETION_INDEX
         found: list[CommentedMap] = []
         if "svc" in self and self._is_set("svc", "inject-hosts-env", default="true"):
-            for name, hosts in self.hosts.items():
+            for name, hosts in self.hosts.items() if any(self.hosts.values()) else ():
                 key = name.replace("-", "_").upper()
                 found += [literal(f"VC_{key}_HOSTS", ",".join(hosts)), literal(f"VC_{key}_NUM", len(hosts))]
-        if "mpi" in self and task == self.role("mpi", "master") and self.role("mpi", "worker") in self.hosts:
-            found.append(literal("MPI_HOST", ",".join(self.hosts[self.role("mpi", "worker")])))
+        workers = self.hosts.get(self.role("mpi", "worker")) if "mpi" in self else None
+        if workers and task == self.role("mpi", "master"):
+            found.append(literal("MPI_HOST", ",".join(workers)))
         if "pytorch" in self and is_container:
             found += self._pytorch(task, alone=alone)
         if "env" in self:
@@ -109,7 +110,7 @@ class Plugins:
 
     def _pytorch(self, task: str, *, alone: bool) -> Iterator[CommentedMap]:
         master, worker = self.role("pytorch", "master"), self.role("pytorch", "worker")
-        if master not in self.hosts:
+        if not self.hosts.get(master):
             return
         yield literal("MASTER_ADDR", self.hosts[master][0])
         yield literal("MASTER_PORT", self.arguments["pytorch"]["port"])

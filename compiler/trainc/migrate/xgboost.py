@@ -20,6 +20,7 @@ from trainc.migrate.jobs import (
 from trainc.migrate.pods import (
     PodSet,
     add_env_of_all,
+    can_list_hosts,
     completion_index,
     global_index,
     host,
@@ -50,7 +51,8 @@ def convert(old: Old) -> Converted:
     port = first.port(_PORT_NAME, _PORT)
     in_one = merged(sets)
     master = host("node" if in_one else "master", 0)
-    indexes = range(1, total)
+    lists = total > 1 and can_list_hosts(old, ("spec", _FIELD), total * (1 if in_one else len(sets)))
+    indexes = range(1, total if lists else 1)
     hosts = [host("node", index) if in_one else host("worker", 0, index - 1) for index in indexes]
 
     def cluster() -> list[CommentedMap]:

@@ -20,6 +20,7 @@ from trainc.documents.classify import JOBS, RUNTIMES, Key, identity
 from trainc.documents.emit import emit
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report, suggest
+from trainc.findings.display import listed
 from trainc.gitops.environment import is_included
 from trainc.inputs.options import Options
 from trainc.inputs.source import BUILTIN, Document, Source
@@ -119,7 +120,7 @@ def without_jobs(unused: Sequence[Iterable[Document]]) -> tuple[Finding, ...]:
     if not documents:
         return ()
     names = [f"{d.data['kind']} {get(d.data, 'metadata', 'name')}" for d in documents]
-    named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    named = listed(names, _NAMED)
     return (report("TC314", documents[0], ("metadata", "name"), f"no job uses {named}"),)
 
 

@@ -269,18 +269,16 @@ class _PolicyEvaluation(Struct, frozen=True, eq=False):
 
 def _merged(decisions: Iterable[Decision]) -> Iterator[Decision]:
     """Yield decisions, with the values of each audit annotation joined, as the server records them."""
-    values: dict[Path, list[Decision]] = {}
+    values: dict[Path, dict[str, Decision]] = {}
     for decision in decisions:
-        if decision.outcome != ANNOTATION:
+        if decision.outcome == ANNOTATION:
+            values.setdefault(decision.path, {}).setdefault(decision.message, decision)
+        else:
             yield decision
-            continue
-        known = values.setdefault(decision.path, [])
-        if all(decision.message != other.message for other in known):
-            known.append(decision)
     for known in values.values():
-        message = ", ".join(decision.message for decision in known)
-        key = known[0].upstream.removesuffix(known[0].message)
-        yield replace(known[0], message=message, upstream=key + message)
+        message, first = ", ".join(known), next(iter(known.values()))
+        key = first.upstream.removesuffix(first.message)
+        yield replace(first, message=message, upstream=key + message)
 
 
 def _upstream(request: Request, policy: Stored, binding: Stored | None, action: str, verdict: Verdict) -> str:
