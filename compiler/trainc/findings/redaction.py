@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache, partial
+from keyword import iskeyword
 from operator import itemgetter
 from typing import Final
 
@@ -511,15 +512,15 @@ def _in_text(line: str) -> Sequence[Span]:
 
 @lru_cache(maxsize=4)
 def _unread_in(source: Source) -> Sequence[Span | None]:
-    return _unread(lines_of(source))
+    return _unread(lines_of(source), is_yaml=not source.name.endswith(".py"))
 
 
-def _unread(lines: Sequence[str]) -> Sequence[Span | None]:
-    """Return what to hide of each line of a text that cannot be read.
+def _unread(lines: Sequence[str], *, is_yaml: bool = True) -> Sequence[Span | None]:
+    """Return what to hide of each line of a text that cannot be read, or of a program.
 
     It is what is behind the name of a secret, or behind the key ``value`` in a text with such a name: on its line, on
-    the next line if there is nothing, and on all lines up to a key that is not indented more. And each line of a
-    private key.
+    the next line if there is nothing, and in YAML on all lines up to a key that is not indented more. And each line of
+    a private key.
     """
     text = "\n".join(lines)
     keys, has_name = _lines_of_keys(text), any(looks_secret(match[1]) for match in _NAME.finditer(text))
@@ -530,9 +531,10 @@ def _unread(lines: Sequence[str]) -> Sequence[Span | None]:
         content = line.lstrip()
         indent = len(line) - len(content), content.startswith("-")  # a list may begin in the column of its key
         is_below = indent > level or is_next or (level != _NO_LEVEL and not _KEY.match(line))
-        name = next((match.end() for match in _NAME.finditer(line) if has_name and _names_secret(match, data)), None)
+        words = (match for match in _NAME.finditer(line) if is_yaml or not iskeyword(match[1])) if has_name else ()
+        name = next((match.end() for match in words if _names_secret(match, data)), None)
         if content and not content.startswith("#"):
-            level = level if is_below else _NO_LEVEL if name is None else indent
+            level = level if is_below else indent if name is not None and is_yaml else _NO_LEVEL
             is_next = (is_next or name is not None) and not line[name or 0 :].strip(_AROUND)
         start = indent[0] if is_below else len(line) if name is None else name
         begin, end = len(line) - len(line[start:].lstrip(_AROUND)), len(line.rstrip(_AROUND))
