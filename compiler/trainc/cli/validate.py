@@ -25,6 +25,7 @@ from trainc.cli.options import (
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Reporter
 from trainc.findings import Finding, has_errors, report
+from trainc.gitops.flux import is_used
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
@@ -46,9 +47,10 @@ from trainc.project.read import (
     not_followed,
     read_beside_policies,
     read_tree,
+    unfit,
     unnamed,
 )
-from trainc.project.revisions import links_leading_out, unnamed_submodules
+from trainc.project.revisions import links_leading_out, names_that_flux_refuses, unnamed_submodules
 from trainc.project.write import OUT
 
 EPILOG = """\b
@@ -108,6 +110,8 @@ def command(
     if before is not None:
         in_git += [not_followed(name) for name in links_leading_out(root)]
         in_git += [unnamed(name) for name in unnamed_submodules(root)]
+        if is_used(config.data):
+            in_git += [unfit(name) for name in names_that_flux_refuses(root)]
 
     def compiled(cache: RunCache | None) -> Outcome:
         platform = read_others(root, (name_below(root, folder, path) for path in paths))

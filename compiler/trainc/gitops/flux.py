@@ -8,8 +8,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject, as_object, get, put
+from trainc.basics.regex import lazy
 from trainc.gitops.base import Pass, option_origin
-from trainc.inputs.settings import Settings, in_repository
+from trainc.inputs.settings import Settings, in_repository, read_settings
 from trainc.plugins.model import Model, Objects
 from trainc.upstream import FLUX_API
 
@@ -48,6 +49,29 @@ def shape(model: Model, objects: Objects) -> Objects:
 
 
 PASS = Pass("flux", shape, lambda model, *_: option_origin(model.options, "target"))
+
+
+# Paths in a repository.
+#
+# Source: source-controller v1.10.0 checks commits out with go-git v5.19.3, which refuses names of Windows' devices on
+# each system, and control characters (validPath in worktree_fs.go, internal/pathutil/ntfs.go). kustomize-controller
+# refuses an artifact with a backslash or "../" in a path (validRelPath in fluxcd/pkg/tar v1.4.0).
+
+_REFUSED: Final = lazy(
+    r"(?i:(?:^|/)(?:con|prn|aux|nul|com[1-9]|lpt[1-9]|conin\$|conout\$)(?:[ .:/]|$))|[\x00-\x1f\x7f\\]|\.\./"
+)
+READS_NOTHING: Final = "Flux reads nothing of a repository that has one"
+
+
+def refuses(path: str) -> bool:
+    """Return whether Flux refuses a repository because of the path of a file or folder in it."""
+    return _REFUSED.search(path) is not None
+
+
+def is_used(config: JsonObject) -> bool:
+    """Return whether Flux applies an environment of a parsed trainc.yaml."""
+    names = as_object(config.get("environments")) or ("prod",)
+    return any(read_settings(config, name).target == "flux" for name in names)
 
 
 # The Kustomization of one directory of out/. With one per job, a change of an immutable field stops only that job's

@@ -20,8 +20,9 @@ from msgspec.structs import replace
 from trainc.admission.base_revision import Base, Identity
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
 from trainc.basics.regex import lazy
-from trainc.findings import Finding, Related, report, suggest
+from trainc.findings import Finding, Related, Severity, report, suggest
 from trainc.findings.display import listed
+from trainc.gitops import flux
 from trainc.gitops.base import RUN_NUMBER, Pass, jobset_of, labels_without_effect, option_path, run_of
 from trainc.gitops.immutable_configmaps import read_by_pods
 from trainc.inputs.options import Options
@@ -113,7 +114,16 @@ def check(model: Model) -> Iterator[Finding]:
     )
     for document, path, name in names:
         if document is not None and _RESERVED.fullmatch(name):
-            yield report("TC023", document, path, f"Windows cannot create a folder called {name!r}", found=name)
+            message, severity = unfit_name("folder", name, model.options)
+            yield report("TC023", document, path, message, severity=severity, found=name)
+
+
+def unfit_name(what: str, name: str, options: Options) -> tuple[str, Severity | None]:
+    """Return message and severity of a file or folder that Windows cannot create, and with which Flux may stop."""
+    message = f"Windows cannot create a {what} called {name!r}"
+    if flux.refuses(name) and flux.is_used(options.config):
+        return f"{message}, and {flux.READS_NOTHING}", Severity.ERROR
+    return message, None
 
 
 # naming: content. The names of a job's objects end with eight digits of a hash of all immutable content.

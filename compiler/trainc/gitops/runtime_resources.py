@@ -30,6 +30,7 @@ from trainc.documents.classify import (
 from trainc.findings import Finding, Related, report
 from trainc.gitops import flux
 from trainc.gitops.base import NOT_APPLIED, not_allowed, option_origin, sync_obstacles
+from trainc.gitops.naming import unfit_name
 from trainc.gitops.patches import bound, go_encoded, patched_companion, problems
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options
@@ -112,7 +113,7 @@ def share(
             message = f"{kind} {name} is cluster-scoped: trainc does not write it, an administrator must apply it"
             findings.append(report("TC607", document, _NAME, message, found=name))
             continue
-        findings += _unsuitable_name(document)
+        findings += _unsuitable_name(document, options)
         home = str(get(document.data, "metadata", "namespace"))
         folders: Mapping[str, set[str]] = used[document.source]
         if key not in unplaced:
@@ -258,7 +259,7 @@ def unread_resources(
     return tuple(found)
 
 
-def _unsuitable_name(document: Document) -> Iterator[Finding]:
+def _unsuitable_name(document: Document, options: Options) -> Iterator[Finding]:
     """Report a name that files cannot have: that of a Role or RoleBinding only has to fit into a URL."""
     name = str(get(document.data, *_NAME))
     file = f"{str(document.data['kind']).lower()}-{name}.yaml"
@@ -268,7 +269,8 @@ def _unsuitable_name(document: Document) -> Iterator[Finding]:
         expected = f"no NUL or line break, and at most {_LONGEST} bytes with kind and extension; it has {length}"
         yield report("TC108", document, _NAME, message, found=name, expected=expected)
     elif _NOT_IN_WINDOWS.search(name):
-        yield report("TC023", document, _NAME, f"Windows cannot create a file called {file!r}", found=name)
+        message, severity = unfit_name("file", file, options)
+        yield report("TC023", document, _NAME, message, severity=severity, found=name)
 
 
 def _emitted(document: Document, namespace: str, home: str, options: Options, renamed: Mapping[str, str]) -> Object:

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from trainc.findings import Finding, Severity, report
 from trainc.findings.display import counted
+from trainc.gitops.flux import READS_NOTHING
 from trainc.inputs.source import Document, Source
 from trainc.project.files import (
     LIMIT,
@@ -400,19 +401,23 @@ def _unnamable(name: str) -> Finding:
 
 def unnamed(name: str) -> Inputs:
     """Return the finding of a submodule that .gitmodules does not name."""
-    if not is_text(name):
-        return Inputs((), (_unnamable(name),))
-    hint = "remove it from git, or name it there"
-    return Inputs((), (report("TC011", Document(Source(name, b""), {}), (), _SUBMODULE, hint=hint),))
+    return _unusable(name, _SUBMODULE, "remove it from git, or name it there")
+
+
+def unfit(name: str) -> Inputs:
+    """Return the finding of a path that Flux refuses."""
+    return _unusable(name, f"a name that Flux refuses: {READS_NOTHING}", "choose another name, or remove it from git")
 
 
 def not_followed(name: str) -> Inputs:
     """Return the finding of a link that leads out of the project; it does not show the target."""
+    return _unusable(name, _OUTSIDE, "copy the file into the project, or pass its path on the command line")
+
+
+def _unusable(name: str, message: str, hint: str) -> Inputs:
     if not is_text(name):
         return Inputs((), (_unnamable(name),))
-    document = Document(Source(name, b""), {})
-    hint = "copy the file into the project, or pass its path on the command line"
-    return Inputs((), (report("TC011", document, (), _OUTSIDE, hint=hint),))
+    return Inputs((), (report("TC011", Document(Source(name, b""), {}), (), message, hint=hint),))
 
 
 class _Folder(msgspec.Struct, frozen=True):

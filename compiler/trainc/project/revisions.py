@@ -20,6 +20,7 @@ from typing import Final
 
 from trainc.findings import has_errors
 from trainc.findings.display import is_printable
+from trainc.gitops.flux import refuses
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Packed, Source
 from trainc.project.config import parse, read_document
@@ -152,6 +153,12 @@ def unnamed_submodules(root: Path) -> Iterator[str]:
         for name, kind in (index_of(root, folder) or {}).items():
             if kind is Kind.OTHER and prefix + name not in named:
                 yield name
+
+
+def names_that_flux_refuses(root: Path) -> Iterator[str]:
+    """Yield the paths in git's index, below the folders of inputs, with which Flux reads nothing of the repository."""
+    for folder in FOLDERS[:-1]:
+        yield from filter(refuses, index_of(root, folder) or ())
 
 
 def _leaves(folder: list[str], text: str) -> bool:
