@@ -96,6 +96,23 @@ def test_an_application_a_namespace() -> None:
     assert all(source["directory"] == {"include": "*.yaml", "recurse": True} for source in found.values())
 
 
+def test_an_application_is_refreshed_by_what_may_move_to_another() -> None:
+    """git lists only the new path of a file that moved, and quotes one beyond ASCII."""
+    found, key = dict[str, str](), "argocd.argoproj.io/manifest-generate-paths"
+    for name, folders in (("plain", DIRECTORIES), ("namespaces", DIRECTORIES), ("hydrator", ["jobs/team-a"])):
+        for made in expand(applicationset(tree(name)), folders)["Applications"]:
+            found[made["metadata"]["name"]] = made["metadata"]["annotations"][key]
+    assert found == {
+        "plain.team-a.0-shared": "/",
+        "plain.team-a.bert": ".",
+        "plain.team-a.bert-2": ".",
+        "plain.team-b.bert": ".",
+        "namespaces.team-a": "/out",
+        "namespaces.team-b": "/out",
+        "hydrator.team-a": "/",
+    }
+
+
 def test_the_source_hydrator_has_an_application_per_folder_of_jobs() -> None:
     folders = ["jobs/team-a", "jobs/team-b", "jobs/vision", "jobs/without-jobs", "out/x/y"]
     answer = expand(applicationset(tree("hydrator")), folders)

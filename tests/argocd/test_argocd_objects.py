@@ -65,7 +65,9 @@ def test_what_keeps_finished_jobs_finished() -> None:
     template = get(applicationset(tree("plain")), "spec", "template")
     assert get(template, "metadata", "annotations") == {
         "argocd.argoproj.io/compare-options": "ServerSideDiff=true",
-        "argocd.argoproj.io/manifest-generate-paths": ".",
+        "argocd.argoproj.io/manifest-generate-paths": (
+            '{{ if eq (index .path.segments 3) "0-shared" }}/{{ else }}.{{ end }}'
+        ),
     }
     policy = get(template, "spec", "syncPolicy")
     assert get(policy, "automated") == {"prune": True, "selfHeal": False}

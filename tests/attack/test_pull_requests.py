@@ -184,17 +184,17 @@ def test_a_submodule_with_which_argo_cd_reads_nothing_is_an_error(named: bool, r
 @pytest.mark.parametrize(
     ("name", "is_read"),
     [
-        *((name, False) for name in ("aux.md", "Con/x", "nul ", "com1.a.b", "conin$", "a\tb", "a\x7fb", "a\\b", "x../n")),
+        *((name, False) for name in ("aux.md", "Con/x", "nul ", "com1.a.b", "conin$", "a\tb", "a\\b", "x../n")),
         *((name, True) for name in ("auxiliary", "com10", "a.aux", "a:b", "...", "é", "x./n")),
     ],
 )
 def test_a_name_with_which_flux_reads_nothing_is_an_error(name: str, is_read: bool, root: Path) -> None:
     write(root, {f"jobs/a/{name}": "", "trainc.yaml": "environments: {prod: {}, st: {target: flux}}\n"})
     commit(root.parent)
-    status, output = run("validate", "--base", "HEAD")
+    _, output = run("validate", "--base", "HEAD")
     assert (": error[TC011]: a name that Flux refuses: " in output) is not is_read, output
     write(root, {"trainc.yaml": "environments: {prod: {}}\n"})
-    status, output = run("validate", "--base", "HEAD^")
+    _, output = run("validate", "--base", "HEAD^")
     assert "a name that Flux refuses" not in output, output
 
 

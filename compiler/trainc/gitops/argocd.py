@@ -14,6 +14,7 @@ from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.basics.regex import lazy
 from trainc.data import load_text
 from trainc.gitops.pods import Summary
+from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Hydrator, Settings, in_repository
 from trainc.upstream import ARGOCD_API, JOBSET_GROUP, TRAINER_GROUP
 
@@ -174,13 +175,13 @@ def applicationset(tree: Tree) -> JsonObject:
                 "directory": {"recurse": True, **DIRECTORY} if per_namespace else {**DIRECTORY},
             }
         }
-        needed = "."
+        needed = _refreshed_by(tree)
     else:
         name, namespace = f"{tree.environment}.{_folder(tree)}", _mapped(tree)
         # In a folder without a job of the environment, `trainc cmp` fails, which stops the hydration of all.
         directories = [{"path": in_repository(f"jobs/{folder}", tree.settings)} for folder in tree.folders]
         source = {"sourceHydrator": _hydrator(tree, options.hydrator)}
-        needed = ";".join((".", *(f"/{in_repository(name, tree.settings)}" for name in _READ)))
+        needed = "/"  # a name beyond ASCII and the target of a link count, too; it is not read for the branch
     annotations: JsonObject = {
         "argocd.argoproj.io/compare-options": "ServerSideDiff=true",
         "argocd.argoproj.io/manifest-generate-paths": needed,
@@ -208,10 +209,18 @@ def applicationset(tree: Tree) -> JsonObject:
     return {"apiVersion": ARGOCD_API, "kind": "ApplicationSet", "metadata": metadata, "spec": spec}
 
 
-# With the source hydrator, Argo CD runs `trainc cmp` on each folder of jobs/ and commits its output to a branch.
+def _refreshed_by(tree: Tree) -> str:
+    """Return the paths whose changes refresh an Application: its folder, or more if objects may move to another one.
 
-_READ: Final = ("runtimes", "policies", "trainc.yaml", "images.lock.yaml")
-"""What an Application depends on besides its folder of jobs/."""
+    Argo CD asks git for changed files (ChangedFiles in util/git/client.go), which takes a removed file and a similar
+    new one for one that moved, and lists the new path only: nothing would be pruned where it was.
+    """
+    if tree.settings.argocd.per_namespace:
+        return f"/{in_repository('out', tree.settings)}"
+    return f'{{{{ if eq ({_step(tree, 3)}) "{FOLDER}" }}}}/{{{{ else }}}}.{{{{ end }}}}'
+
+
+# With the source hydrator, Argo CD runs `trainc cmp` on each folder of jobs/ and commits its output to a branch.
 
 
 def _folder(tree: Tree) -> str:
