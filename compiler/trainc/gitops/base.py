@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, existing, get, paths
@@ -169,7 +169,8 @@ def labels_without_effect(document: Document, code: str, annotation: str) -> Ite
 # Sources: Argo CD v3.5.1 reposerver/repository/repository.go (getPotentiallyValidManifestFile), gitops-engine/pkg/sync
 # (hook/hook.go, sync_context.go); kustomize-controller internal/controller/kustomization_controller.go (apply) and
 # fluxcd/pkg/ssa (AnyInMetadata); kustomize api/resource/factory.go (DropLocalNodes) and resource.go (NeedHashSuffix,
-# PrevIds).
+# PrevIds), and api/resmap (AsYaml); Argo CD commitserver/commit/hydratorhelper.go (writeManifests); fluxcd/cli-utils
+# pkg/object/objmetadata.go, whose names of Roles and RoleBindings have "__" for a colon.
 
 NOT_APPLIED: Final = "TC615"
 _SKIPPED: Final = "+argocd:skip-file-rendering"
@@ -184,11 +185,14 @@ _KUSTOMIZE: Final = "internal.config.kubernetes.io/"
 _LOCAL: Final = "config.kubernetes.io/local-config"
 _UNREADABLE: Final = lazy("[\x7f-\x9f\ufffe\uffff]")
 """Characters that kustomize refuses, or replaces (kyaml writes and reads YAML between its steps)."""
-_ESCAPED: Final = lazy(r"\\x(?:7f|[89])|\\uff(?:fe|ff)")
-"""What ``repr`` writes for these characters."""
+_QUOTED: Final = lazy("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufffe\uffff]| \n| \\Z")
+"""What a text has that go-yaml never writes as a block of lines."""
+_ODD: Final = lazy(r"""\\x(?:7f|[89])|\\uff(?:fe|ff)|\\u202[89]['"]|['"](?:\\t|<<['"])""")
+"""What ``repr`` writes for an object that kustomize or Argo CD's hydrator may spoil."""
 _STATEFUL: Final = (JOBSET, "Job", "PersistentVolumeClaim", "Secret", "ExternalSecret")
 """Kinds whose objects lose their progress or their data, such as keys, if they are replaced or created again."""
 
+_UNREADABLE_AGAIN: Final = "Argo CD cannot read what its hydrator writes"
 _NOT: Final = "does not apply it"
 _AGAIN: Final = "may delete it and create it again"
 _RENAMED: Final = "may apply it under another name, or not at all"
@@ -211,17 +215,44 @@ def sync_obstacles(data: JsonObject, settings: Settings, names: Iterable[str]) -
         yield (), f"{message}, and its first line names its sources"
     elif not by_flux and _SKIPPED in repr(data):  # faster than a walk, and hardly ever true
         yield [path for path in paths(data) if path and _SKIPPED in f"{path[-1]} {get(data, *path)}"][-1], message
-    if by_flux and _ESCAPED.search(repr(data)):
-        yield from _unreadable(data)
+    if by_flux and "__" in str(get(data, "metadata", "name")):
+        taken = str(get(data, "metadata", "name")).replace("__", ":")
+        yield ("metadata", "name"), f"with __ in its name, Flux prunes {taken} in place of it"
+    if (by_flux or settings.argocd.hydrator is not UNSET) and _ODD.search(repr(data)):
+        yield from _spoilt(data, by_flux=by_flux)
 
 
-def _unreadable(data: JsonObject) -> Iterator[tuple[Path, str]]:
-    """Yield path and message of each key and text that kustomize, with which Flux reads files, changes or refuses."""
-    for path in paths(data):
-        value = get(data, *path) if path else None
-        if found := _UNREADABLE.search(f"{path[-1] if path else ''}{value if isinstance(value, str) else ''}"):
-            effect = "replaces it by a blank" if found[0] == "\x85" else "cannot read the file"
-            yield path, f"with the character U+{ord(found[0]):04X}, Flux {effect}"
+def _spoilt(data: JsonObject, *, by_flux: bool) -> Iterator[tuple[Path, str]]:
+    """Yield path and message of each key and text that is changed, or that spoils the file, when it is written again.
+
+    Flux reads what kustomize writes, and Argo CD what its hydrator writes: with go-yaml, which cannot read it all. Of
+    texts, kustomize writes only those of annotations anew.
+    """
+    tool, unreadable = ("Flux", "Flux cannot read the file") if by_flux else ("Argo CD", _UNREADABLE_AGAIN)
+    last = _last(data)
+    for path in filter(None, paths(data)):
+        value = get(data, *path)
+        text = value if isinstance(value, str) else ""
+        if by_flux and (found := _UNREADABLE.search(f"{path[-1]}{text}")):
+            effect = "Flux replaces it by a blank" if found[0] == "\x85" else unreadable
+            yield path, f"with the character U+{ord(found[0]):04X}, {effect}"
+        elif path[-1] == "<<":
+            yield path, f"with the key <<, {'Flux leaves it out' if by_flux else unreadable}"
+        elif "\n" not in text or _QUOTED.search(text):
+            continue
+        elif text[0] == "\t" and (not by_flux or path[:2] == ("metadata", "annotations")):
+            yield path, f"with several lines, and a tab before the first, {unreadable}"
+        elif path == last and text[-1] in "\u2028\u2029":
+            yield path, f"with U+{ord(text[-1]):04X} at its end, {tool} may leave out the next object"
+
+
+def _last(data: Json) -> Path:
+    """Return the path of the last value of an object whose keys are sorted."""
+    path: Path = ()
+    while isinstance(data, dict | list) and data:
+        step = max(data) if isinstance(data, dict) else len(data) - 1
+        path, data = (*path, step), get(data, step)
+    return path
 
 
 def _argocd_effect(key: str, value: str, kind: str) -> str | None:
