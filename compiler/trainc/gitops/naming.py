@@ -113,9 +113,15 @@ def check(model: Model) -> Iterator[Finding]:
         (config, ("environments", environment), environment),
     )
     for document, path, name in names:
-        if document is not None and _RESERVED.fullmatch(name):
-            message, severity = unfit_name("folder", name, model.options)
-            yield report("TC023", document, path, message, severity=severity, found=name)
+        if document is not None:
+            yield from reserved_folder(document, path, name, model.options)
+
+
+def reserved_folder(document: Document, path: Path, name: str, options: Options) -> Iterator[Finding]:
+    """Report a folder of out/ that has the name of a device in Windows."""
+    if _RESERVED.fullmatch(name):
+        message, severity = unfit_name("folder", name, options)
+        yield report("TC023", document, path, message, severity=severity, found=name)
 
 
 def unfit_name(what: str, name: str, options: Options) -> tuple[str, Severity | None]:

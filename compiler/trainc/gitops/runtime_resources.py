@@ -30,7 +30,7 @@ from trainc.documents.classify import (
 from trainc.findings import Finding, Related, report
 from trainc.gitops import flux
 from trainc.gitops.base import NOT_APPLIED, not_allowed, option_origin, sync_obstacles
-from trainc.gitops.naming import unfit_name
+from trainc.gitops.naming import reserved_folder, unfit_name
 from trainc.gitops.patches import bound, go_encoded, patched_companion, problems
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options
@@ -119,6 +119,7 @@ def share(
         if key not in unplaced:
             placed = options.settings.namespaces.get(home, home)
             findings += not_allowed(document, _NAMESPACE, placed, options)
+            findings += reserved_folder(document, _NAMESPACE, placed, options)
             folders = {placed: set().union(*folders.values())}
         for namespace in sorted(folders):
             findings += _applied_twice(document, namespace, folders[namespace], options)
