@@ -341,6 +341,17 @@ def test_an_environment_that_shares_the_project_of_a_removed_job(dev: dict[str, 
     assert any(line.startswith("AppProject ml no longer allows namespace a:") for line in job.cluster) is may_stay
 
 
+@pytest.mark.parametrize(("destination", "may_stay"), [({"name": "west"}, False), ({"name": "east"}, True)])
+def test_the_cluster_of_a_removed_job_that_the_project_forgets(destination: dict[str, Any], may_stay: bool) -> None:
+    argocd = {"write": "deploy", "namespaces": ["a"]}
+    earlier = options_of({"prod": {"argocd": argocd, "destination": {"name": "west"}}})
+    settings = options_of({"prod": {"argocd": argocd, "destination": destination}})
+    other = jobset("other", {"image": "x:2"})
+    (job,) = compare({**other, **jobset("train", {})}, other, settings, earlier=earlier).jobs
+    found = any(line.startswith("AppProject trainc-prod no longer allows namespace a:") for line in job.cluster)
+    assert found is may_stay
+
+
 def options_of(environments: dict[str, Any]) -> dict[str, Settings]:
     return {name: read_settings({"environments": environments}, name) for name in environments}
 

@@ -110,7 +110,7 @@ def compare(
             keeps = keeping(settings_of[directory], last=last)
             job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
             gone = {each.kind for each in job.objects if each.effect is Effect.DELETED}
-            home = homes[directory.environment]
+            home = home_of(directory.environment, settings_of[directory])
             last_kinds = tuple(sorted(kind for kind in gone if (home[0], kind.lower()) not in kinds))
             last_of_namespace = (home, directory.namespace) not in namespaces
             jobs.append(replace(job, last=last, last_of_namespace=last_of_namespace, last_kinds=last_kinds))
