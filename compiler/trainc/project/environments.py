@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from trainc.admission.base_revision import documents_of
 from trainc.admission.companions import read_definitions
+from trainc.basics.jsonvalues import existing
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, Silenced, has_errors, report, sort_key
@@ -27,6 +30,7 @@ from trainc.gitops.images import lock_notes
 from trainc.gitops.naming import free_runs
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options, Revision
+from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Build, Job, Loaded, Watch, load_all, run
 from trainc.pipeline.content import Content
@@ -109,7 +113,26 @@ class Standard(msgspec.Struct, frozen=True, eq=False):
 
 def load_config(root: Path) -> tuple[Config, tuple[Finding, ...]]:
     """Read trainc.yaml of the repository, and images.lock.yaml beside it."""
-    return parse_config(read_config(root), read_lock(root))
+    config, findings = parse_config(read_config(root), read_lock(root))
+    return config, (*findings, *linked_folders(root / JOBS, config))
+
+
+def linked_folders(jobs: Path, config: Config) -> Iterator[Finding]:
+    """Yield a warning for each folder of jobs/ that is a link, if an environment has Argo CD's source hydrator."""
+    document = config.document
+    if document is None or not (names := [name for name in config.environments if _is_hydrated(config, name)]):
+        return
+    with suppress(OSError):  # which read_tree reports
+        for folder in sorted(each.name for each in jobs.iterdir() if each.is_symlink() and each.is_dir()):
+            message = f"{JOBS}/{folder} is a link, which Argo CD does not list: argocd.hydrator deploys no job of it"
+            where = existing(document.data, ("environments", names[0], "argocd", "hydrator"))
+            hint = f"make {JOBS}/{folder} a folder, with links to files"
+            yield report("TC013", document, where, message, severity=Severity.WARNING, hint=hint)
+
+
+def _is_hydrated(config: Config, name: str) -> bool:
+    settings = read_settings(config.data, name)
+    return settings.target == "argocd" and settings.argocd.hydrator is not UNSET
 
 
 def parse_config(inputs: Inputs, locked: Inputs) -> tuple[Config, tuple[Finding, ...]]:
