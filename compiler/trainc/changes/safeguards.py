@@ -226,7 +226,7 @@ def _settings(before: Revision, after: Revision) -> Weaker:
     for name in (name for name in as_object(after.config.get("environments")) if name in environments):
         was, now = (_most_reruns(revision.config, name) for revision in (before, after))
         if was is not None and (now is None or now > was):
-            change = f"raised from {was} to {now}" if now is not None else f"of {was} removed"
+            change = f"raised from {was} to {now}" if now is not None else f"of {was} removed, and all jobs run again"
             where = _option(after.config, name, ("naming", "maxReruns"))
             yield where, f"environment {name}: maxReruns {change}"
 
@@ -382,11 +382,29 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
             message = f"environment {name}: {'.'.join(path)} changed from {old} to {new} since {before.name}: {effect}"
             where = existing(config.data, _option(after.config, name, path))
             yield report(RESTARTING, config, where, message, hint=hint)
+        for folder, old, new in _moved(was, now, before, after):
+            effect = f"and those in {old} {'continue' if kept else 'are deleted, which stops running jobs'}"
+            message = f"environment {name}: namespace of jobs/{folder} changed from {old} to {new} since {before.name}"
+            where = existing(config.data, _option(after.config, name, ("namespaces", folder)))
+            yield report(RESTARTING, config, where, f"{message}: all its jobs run again there, {effect}")
         if not by_flux and now.target == was.target and now.argocd.automated and not was.argocd.automated:
             yield _automated(name, before, after, config)
         is_moved = now.deployment_folder != was.deployment_folder and now.target == was.target
         if not kept and is_moved and was.deployment_folder in written:
             yield _unwritten(name, was.deployment_folder, before, was.target, config)
+
+
+def _moved(was: Settings, now: Settings, before: Revision, after: Revision) -> Iterator[tuple[str, str, str]]:
+    """Yield each folder with jobs, before and after, that is mapped to another namespace, and both namespaces."""
+    if was.namespaces == now.namespaces:
+        return
+    folders = (
+        {each.name.split("/")[1] for each in one.sources if each.name.startswith(JOBS)} for one in (before, after)
+    )
+    for folder in sorted(set[str].intersection(*folders)):
+        old, new = (each.namespaces.get(folder, folder) for each in (was, now))
+        if old != new:
+            yield folder, old, new
 
 
 def _automated(name: str, before: Revision, after: Revision, config: Document) -> Finding:
