@@ -226,9 +226,10 @@ def _settings(before: Revision, after: Revision) -> Weaker:
     for name in (name for name in as_object(after.config.get("environments")) if name in environments):
         was, now = (_most_reruns(revision.config, name) for revision in (before, after))
         if was is not None and (now is None or now > was):
-            change = f"raised from {was} to {now}" if now is not None else f"of {was} removed, and all jobs run again"
-            where = _option(after.config, name, ("naming", "maxReruns"))
-            yield where, f"environment {name}: maxReruns {change}"
+            change = f"maxReruns raised from {was} to {now}"
+            if now is None:  # naming by content has ended
+                change = f"all jobs run again with other names, and maxReruns of {was} removed"
+            yield _option(after.config, name, ("naming", "maxReruns")), f"environment {name}: {change}"
 
 
 def _option(config: JsonObject, environment: str, path: Path) -> Path:
