@@ -13,9 +13,9 @@ from trainc.documents.load import load
 from trainc.findings import Related, report
 from trainc.findings.display import VALUE_WIDTH
 from trainc.findings.formats import FORMATS
-from trainc.findings.redaction import MASK, index, masked_lines, redact
+from trainc.findings.redaction import MASK, index, masked_line, masked_lines, redact
 from trainc.findings.secrets import Hidden, hidden, is_secret, looks_secret
-from trainc.inputs.source import Document
+from trainc.inputs.source import Document, Mark
 from trainc.project.fixing import diff_text
 
 SECRETS = (
@@ -313,6 +313,13 @@ args: [--lr=3, --token=***]
 """
     given = Source("x.yaml", text)
     assert masked_lines([Document(given, {})], text.split("\n")) == shown.split("\n")
+
+
+def test_what_is_shown_of_a_program() -> None:
+    lines = ["login(", "    api_key = (", '        "efgh"', "    ),", '    name="x", token="abcd")', "if not x: pass"]
+    shown = ["login(", "    api_key = (", '        "***"', "    ),", '    name="x", token=***)', "if not x: pass"]
+    program = Document(Source("x.py", "\n".join(lines)), {})
+    assert [masked_line(program, lines, Mark(number, 1))[0] for number in range(1, len(lines) + 1)] == shown
 
 
 def test_the_own_words_of_a_hint_are_shown() -> None:

@@ -72,7 +72,7 @@ _NAME = lazy(r"([\w./-]+)(?:[\"']?\s*+(:))?")
 _KEY = lazy(r"[\s?{\[-]*+(?:[\w./-]+\s*+:(?:\s|\Z)|\"[^\"]*\"\s*+:|'[^']*'\s*+:)")
 """The beginning of a line that has a key."""
 
-_AROUND = " \t\r\"'=,:|>[]{}-"
+_AROUND = " \t\r\"'=,:|>()[]{}-"
 """Characters around a value, or in place of one that is on the lines below."""
 
 _INDICATORS = f"{_AROUND}*&!%@`"
