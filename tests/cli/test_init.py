@@ -95,7 +95,7 @@ def test_owners_approve_whatever_decides_what_runs() -> None:
 @pytest.mark.parametrize("policies", [False, True])
 def test_the_workflow_is_safe_for_forks(policies: bool) -> None:
     workflow = yaml.safe_load(files(ci="github", policies=policies)[".github/workflows/trainc.yml"])
-    assert set(workflow[True]) == {"push", "pull_request"}  # YAML 1.1 reads `on` as true
+    assert set(workflow[True]) == {"push", "pull_request", "merge_group"}  # YAML 1.1 reads `on` as true
     assert workflow["permissions"] == {"contents": "read"}
     (check,) = workflow["jobs"].values()
     assert "permissions" not in check
@@ -106,6 +106,19 @@ def test_the_workflow_is_safe_for_forks(policies: bool) -> None:
     assert commands[0] == INSTALL
     assert commands[1] == "trainc render --check --format github"
     assert ("trainc policy test" in commands) is policies
+
+
+def test_the_workflow_checks_a_change_against_the_branch_that_it_is_merged_into() -> None:
+    """Not only when it is pushed: the base of a pull request changes, and a queue merges others before it."""
+    workflow = yaml.safe_load(files(ci="github")[".github/workflows/trainc.yml"])
+    assert workflow[True]["pull_request"] == {"types": ["opened", "synchronize", "reopened", "edited"]}
+    (check,) = workflow["jobs"].values()
+    assert check["env"] == {"BASE": "${{ github.event.merge_group.base_sha || 'HEAD^1' }}"}
+    checkout, *_ = check["steps"]
+    assert checkout["with"]["fetch-depth"] == "${{ github.event_name == 'merge_group' && '0' || '2' }}"
+    compared = [step for step in check["steps"] if "--base" in step.get("run", "")]
+    assert {step["if"] for step in compared} == {"${{ !cancelled() && github.event_name != 'push' }}"}
+    assert [step["run"].partition(" --base ")[2].split()[0] for step in compared] == ['"$BASE"', '"$BASE"']
 
 
 def test_the_actions_are_those_of_this_repository() -> None:
