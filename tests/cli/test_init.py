@@ -14,6 +14,7 @@ import yaml
 from small import Run, on_a_terminal
 
 from folders import put, tree
+from gitrepo import commit, git, needs_git
 from trainc.basics.about import REPOSITORY
 from trainc.cli.runtimes import table
 from trainc.project.catalog import read_catalog
@@ -90,6 +91,19 @@ def test_owners_approve_whatever_decides_what_runs() -> None:
     assert [path for path in written - free if not path.startswith(tuple(owned))] == []
     assert {"out/", "images.lock.yaml", "images/", "deploy/", ".github/", "CODEOWNERS"} <= set(owned)
     assert not any("jobs/".startswith(path) for path in owned), "which data scientists change"
+
+
+@needs_git
+def test_what_is_compared_byte_by_byte_keeps_its_line_endings(tmp_path: Path) -> None:
+    """On Windows, git may be set to write others."""
+    put(tmp_path, ".gitattributes", files()[".gitattributes"])
+    names = ["out/prod/a/x/jobset-x.yaml", "deploy/argocd/appproject-trainc-prod.yaml", "jobs/a/x.yaml"]
+    for name in names:
+        put(tmp_path, name, "a: b\n")
+    commit(tmp_path)
+    git(tmp_path, "rm", "-q", "--cached", "-r", ".")
+    git(tmp_path, "-c", "core.autocrlf=true", "reset", "-q", "--hard")
+    assert [(tmp_path / name).read_bytes() for name in names] == [b"a: b\n"] * 3
 
 
 @pytest.mark.parametrize("policies", [False, True])
