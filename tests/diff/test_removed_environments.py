@@ -105,10 +105,11 @@ def test_an_application_that_remains_keeps_no_job_that_moves(per: str) -> None:
         ({"onDelete": "keep"}, {"onDelete": "keep", "namespace": "cd"}, "With onDelete: keep, JobSet train stays"),
         ({"onDelete": "keep"}, {"per": "namespace"}, "With onDelete: keep, JobSet train stays"),
         ({}, {"onDelete": "keep", "per": "namespace"}, "The application and JobSet train are deleted, which stops"),
+        ({"repoURL": "x", "onDelete": "keep", "write": "cd"}, {"per": "namespace"}, "JobSet train is pruned, which"),
     ],
 )
 def test_a_job_that_runs_again_in_another_application(old: dict[str, Any], new: dict[str, Any], sentence: str) -> None:
-    """It has not applied the JobSet of the earlier run, so it does not prune that."""
+    """It has not applied the JobSet of the earlier run, so it does not prune that. Its own stays if its file does."""
     was, now = (options_of({"old": {"argocd": options}}) for options in (old, new))
     after = {name: data.replace(b'"name": "train"', b'"name": "train-2"') for name, data in tree("old").items()}
     (job,) = compare(tree("old"), after, now, earlier=was).jobs

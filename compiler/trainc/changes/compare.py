@@ -89,7 +89,7 @@ def compare(
     earlier = settings if earlier is None else earlier
     settings_of = _deciding(old, new, settings, earlier)
     remaining = {placed(directory, settings_of[directory]) for directory in new}
-    replaced = _replaced({*old} & {*new}, remaining, earlier)
+    replaced = _replaced({*old} & {*new}, remaining, settings, earlier)
     known = {**dict.fromkeys((each.environment for each in settings_of), Settings()), **earlier, **settings}
     homes = {name: home_of(name, each) for name, each in known.items()}
     namespaces = {(homes[each.environment], each.namespace) for each in new}
@@ -146,11 +146,19 @@ def _deciding(
 
 
 def _replaced(
-    both: Collection[Directory], remaining: Collection[tuple[str, str]], earlier: Mapping[str, Settings]
+    both: Collection[Directory],
+    remaining: Collection[tuple[str, str]],
+    now: Mapping[str, Settings],
+    earlier: Mapping[str, Settings],
 ) -> dict[Directory, Settings]:
-    """Return the earlier settings of the directories that have another application now, as with another argocd.per."""
+    """Return the earlier settings of the directories that have another application now, as with another argocd.per.
+
+    The earlier one stays if its file does, in a folder to which nothing is written any more.
+    """
+    written = {"", *(each.deployment_folder for each in now.values())}
     found = {each: earlier[each.environment] for each in both if each.environment in earlier}
-    return {each: was for each, was in found.items() if placed(each, was) not in remaining}
+    deleted = {each: was for each, was in found.items() if was.deployment_folder in written}
+    return {each: was for each, was in deleted.items() if placed(each, was) not in remaining}
 
 
 def _with_held(
