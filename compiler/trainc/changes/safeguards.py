@@ -379,7 +379,7 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
             hint = earlier
             if moved:
                 effect = "all jobs run again there, and those in the old cluster continue without Argo CD"
-                hint = "remove the jobs from the environment in an earlier commit"
+                hint = "remove the jobs from the environment in a commit that is applied before"
             message = f"environment {name}: {'.'.join(path)} changed from {old} to {new} since {before.name}: {effect}"
             where = existing(config.data, _option(after.config, name, path))
             yield report(RESTARTING, config, where, message, hint=hint)
@@ -413,10 +413,10 @@ def _automated(name: str, before: Revision, after: Revision, config: Document) -
     effect = "it syncs without people, and creates each JobSet that is missing, such as one that its TTL has deleted"
     message = f"environment {name}: argocd.automated changed from false to true since {before.name}: {effect}"
     path = existing(config.data, _option(after.config, name, ("argocd", "automated")))
-    return report(RESTARTING, config, path, message, hint="remove finished jobs in an earlier commit")
+    return report(RESTARTING, config, path, message, hint="remove finished jobs in a commit that is applied before")
 
 
-_KEEP: Final = "set {}.onDelete: keep in an earlier commit, so that running jobs continue"
+_KEEP: Final = "set {}.onDelete: keep in a commit that is applied before, so that running jobs continue"
 
 
 def _removal(target: str, folder: str) -> str:
