@@ -415,6 +415,18 @@ def test_policies_with_many_tests_that_have_a_namespace_of_their_own() -> None:
     assert len(read) == 3
 
 
+def test_secrets_on_a_line_that_cannot_be_read() -> None:
+    """For each finding on the line, all of its secrets could be looked at."""
+
+    def seconds(size: int) -> float:
+        items = numbered("{a: 0777, b: x https://u:pNUMBERass@h/}", size, ", ")
+        start = time.process_time()
+        assert compile([Source("x.yaml", f"[{items}]\n")], Options()).findings
+        return time.process_time() - start
+
+    assert is_linear(seconds, 500)
+
+
 def test_a_gang_of_many_jobs_that_start_in_order() -> None:
     """For each replicated job, the sets of all jobs before it could be joined."""
 

@@ -14,6 +14,7 @@ import yaml
 from small import Run, on_a_terminal
 
 from folders import put, tree
+from gitrepo import commit, git, needs_git
 from trainc.basics.about import REPOSITORY
 from trainc.cli.runtimes import table
 from trainc.project.catalog import read_catalog
@@ -92,10 +93,23 @@ def test_owners_approve_whatever_decides_what_runs() -> None:
     assert not any("jobs/".startswith(path) for path in owned), "which data scientists change"
 
 
+@needs_git
+def test_what_is_compared_byte_by_byte_keeps_its_line_endings(tmp_path: Path) -> None:
+    """On Windows, git may be set to write others."""
+    put(tmp_path, ".gitattributes", files()[".gitattributes"])
+    names = ["out/prod/a/x/jobset-x.yaml", "deploy/argocd/appproject-trainc-prod.yaml", "jobs/a/x.yaml"]
+    for name in names:
+        put(tmp_path, name, "a: b\n")
+    commit(tmp_path)
+    git(tmp_path, "rm", "-q", "--cached", "-r", ".")
+    git(tmp_path, "-c", "core.autocrlf=true", "reset", "-q", "--hard")
+    assert [(tmp_path / name).read_bytes() for name in names] == [b"a: b\n"] * 3
+
+
 @pytest.mark.parametrize("policies", [False, True])
 def test_the_workflow_is_safe_for_forks(policies: bool) -> None:
     workflow = yaml.safe_load(files(ci="github", policies=policies)[".github/workflows/trainc.yml"])
-    assert set(workflow[True]) == {"push", "pull_request"}  # YAML 1.1 reads `on` as true
+    assert set(workflow[True]) == {"push", "pull_request", "merge_group"}  # YAML 1.1 reads `on` as true
     assert workflow["permissions"] == {"contents": "read"}
     (check,) = workflow["jobs"].values()
     assert "permissions" not in check
@@ -106,6 +120,19 @@ def test_the_workflow_is_safe_for_forks(policies: bool) -> None:
     assert commands[0] == INSTALL
     assert commands[1] == "trainc render --check --format github"
     assert ("trainc policy test" in commands) is policies
+
+
+def test_the_workflow_checks_a_change_against_the_branch_that_it_is_merged_into() -> None:
+    """Not only when it is pushed: the base of a pull request changes, and a queue merges others before it."""
+    workflow = yaml.safe_load(files(ci="github")[".github/workflows/trainc.yml"])
+    assert workflow[True]["pull_request"] == {"types": ["opened", "synchronize", "reopened", "edited"]}
+    (check,) = workflow["jobs"].values()
+    assert check["env"] == {"BASE": "${{ github.event.merge_group.base_sha || 'HEAD^1' }}"}
+    checkout, *_ = check["steps"]
+    assert checkout["with"]["fetch-depth"] == "${{ github.event_name == 'merge_group' && '0' || '2' }}"
+    compared = [step for step in check["steps"] if "--base" in step.get("run", "")]
+    assert {step["if"] for step in compared} == {"${{ !cancelled() && github.event_name != 'push' }}"}
+    assert [step["run"].partition(" --base ")[2].split()[0] for step in compared] == ['"$BASE"', '"$BASE"']
 
 
 def test_the_actions_are_those_of_this_repository() -> None:
@@ -133,6 +160,8 @@ def test_the_pipeline_of_gitlab_runs_the_checks(policies: bool) -> None:
     assert "--policies-from FETCH_HEAD" in pipeline["script"][-1], "policies that are newer than the branch count"
     assert pipeline["script"][0].startswith("rm -rf trainc.xml"), "a link would lead the report over any file"
     assert '"refs/heads/$CI_MERGE_REQUEST_TARGET_BRANCH_NAME"' in pipeline["script"][-1], "not a tag of its name"
+    base = "base=${CI_MERGE_REQUEST_TARGET_BRANCH_SHA:-${CI_MERGE_REQUEST_DIFF_BASE_SHA:-}}"
+    assert pipeline["script"][-1].startswith(base), "with merged results, others' changes are not of this request"
     assert pipeline["script"][2] == "trainc render --check"
     assert ("trainc policy test" in pipeline["script"]) is policies
     assert pipeline["artifacts"]["reports"] == {"junit": "trainc.xml"}

@@ -1,4 +1,4 @@
-"""What the cluster does with the jobs of environments that are removed or renamed."""
+"""What the cluster does with the jobs of environments that are removed or renamed, or get other Applications."""
 
 from __future__ import annotations
 
@@ -94,3 +94,26 @@ def test_an_application_that_remains_keeps_no_job_that_moves(per: str) -> None:
     taken = "JobSet train of old/a/train stays in the cluster (onDelete: keep), and this application takes it over"
     pruned = removed[0].startswith("JobSet train is pruned")
     assert (pruned, created[0].startswith(taken)) == ((True, False) if per == "namespace" else (False, True))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ({"onDelete": "keep"}, {"onDelete": "keep"}, "JobSet train is pruned, which stops it if it is still running."),
+        ({"onDelete": "keep"}, {"onDelete": "keep", "per": "namespace"}, "With onDelete: keep, JobSet train stays"),
+        ({"onDelete": "keep", "per": "namespace"}, {"onDelete": "keep"}, "With onDelete: keep, JobSet train stays"),
+        ({"onDelete": "keep"}, {"onDelete": "keep", "namespace": "cd"}, "With onDelete: keep, JobSet train stays"),
+        ({"onDelete": "keep"}, {"per": "namespace"}, "With onDelete: keep, JobSet train stays"),
+        ({}, {"onDelete": "keep", "per": "namespace"}, "The application and JobSet train are deleted, which stops"),
+        ({"repoURL": "x", "onDelete": "keep", "write": "cd"}, {"per": "namespace"}, "JobSet train is pruned, which"),
+    ],
+)
+def test_a_job_that_runs_again_in_another_application(old: dict[str, Any], new: dict[str, Any], sentence: str) -> None:
+    """It has not applied the JobSet of the earlier run, so it does not prune that. Its own stays if its file does."""
+    was, now = (options_of({"old": {"argocd": options}}) for options in (old, new))
+    after = {name: data.replace(b'"name": "train"', b'"name": "train-2"') for name, data in tree("old").items()}
+    (job,) = compare(tree("old"), after, now, earlier=was).jobs
+    assert job.effect.value == "rerun"
+    assert job.cluster[0].startswith(sentence)
+    assert job.cluster[0].endswith(" train-2 is created and starts 1 pod.")
+    assert ("for a moment both exist" in " ".join(job.cluster)) is not sentence.startswith("With")

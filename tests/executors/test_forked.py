@@ -10,12 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from trainc.findings.formats import as_json
-from trainc.inputs.options import Options
-from trainc.inputs.source import Document
+from trainc.inputs.options import Options, Revision
+from trainc.inputs.source import Document, Packed, Source
+from trainc.parallel import forked as forking
 from trainc.parallel.forked import CHUNK, FEW, forked, pack, ranges, unpack
 from trainc.pipeline import job as pipeline_job
 from trainc.pipeline.compile import Build, load_all, run
-from trainc.pipeline.content import Job
+from trainc.pipeline.content import Job, bytes_of
 from trainc.pipeline.context import Context, Keep
 from trainc.pipeline.job import Executor, in_order
 from trainc.pipeline.jobresults import Documents
@@ -24,9 +25,12 @@ from trainc.project.read import merge, read_tree
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
 
 
-def build(root: Path, execute: Executor) -> Build:
-    sources = merge(read_tree(root, name) for name in ("jobs", "runtimes", "policies")).sources
-    return run(load_all(sources), Options(), Keep.FILES, execute)
+def read(root: Path) -> tuple[Source, ...]:
+    return merge(read_tree(root, name) for name in ("jobs", "runtimes", "policies")).sources
+
+
+def build(root: Path, execute: Executor, base: Revision | None = None) -> Build:
+    return run(load_all(read(root)), Options(base=base), Keep.FILES, execute)
 
 
 def same(one: Build, other: Build) -> None:
@@ -60,6 +64,21 @@ def test_the_jobs_come_from_other_processes(repository: Path, monkeypatch: pytes
 
     monkeypatch.setattr(pipeline_job, "compile_job", elsewhere)
     assert len(build(repository, forked(2)).jobs) == 40
+
+
+def test_refused_changes_come_from_there_too(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their findings are also on documents of the base revision, in jobs/, runtimes/ and out/."""
+    old = build(repository, in_order)
+    output = [Packed.of(name, bytes_of(content)) for name, content in old.files.items()]
+    base = Revision("base", read(repository), output=tuple(output))
+    for path in repository.glob("runtimes/*.yaml"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace("image: ", "image: ghcr.io/changed/"), encoding="utf-8")
+    alone = build(repository, in_order, base)
+    others = [each.document.source.name for one in alone.findings for each in one.related if one.code == "TC204"]
+    assert {name.split("/")[0] for name in others} == {"base:out", "base:runtimes"}
+    monkeypatch.setattr(forking, "compile_job", None)
+    same(build(repository, forked(2), base), alone)
 
 
 def test_few_jobs_stay(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

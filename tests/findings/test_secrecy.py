@@ -13,9 +13,9 @@ from trainc.documents.load import load
 from trainc.findings import Related, report
 from trainc.findings.display import VALUE_WIDTH
 from trainc.findings.formats import FORMATS
-from trainc.findings.redaction import MASK, index, masked_lines, redact
+from trainc.findings.redaction import MASK, index, masked_line, masked_lines, redact
 from trainc.findings.secrets import Hidden, hidden, is_secret, looks_secret
-from trainc.inputs.source import Document
+from trainc.inputs.source import Document, Mark
 from trainc.project.fixing import diff_text
 
 SECRETS = (
@@ -270,6 +270,7 @@ def test_a_neighbour_on_the_line_is_no_less_hidden() -> None:
         f"passwords:\n- a\n- @{TOKEN}\n",
         f"? {{\n  password: {TOKEN}}}\n: x\n",
         f"password: !!int\n  {TOKEN}\n",
+        f"kind: Secret\ntype: Opaque\nstringData\n  x: {TOKEN}\n",
     ],
 )
 def test_a_document_that_cannot_be_read(text: str) -> None:
@@ -303,7 +304,7 @@ env:
 - name: HF_TOKEN
   ***:
     ***}
-- {***}
+- {name: B, value: ***}
 image: x
 passwords:
 - ***
@@ -314,10 +315,22 @@ args: [--lr=3, --token=***]
     assert masked_lines([Document(given, {})], text.split("\n")) == shown.split("\n")
 
 
+def test_what_is_shown_of_a_program() -> None:
+    lines = ["login(", "    api_key = (", '        "efgh"', "    ),", '    name="x", token="abcd")', "if not x: pass"]
+    shown = ["login(", "    api_key = (", '        "***"', "    ),", '    name="x", token=***)', "if not x: pass"]
+    program = Document(Source("x.py", "\n".join(lines)), {})
+    assert [masked_line(program, lines, Mark(number, 1))[0] for number in range(1, len(lines) + 1)] == shown
+
+
+def test_the_own_words_of_a_hint_are_shown() -> None:
+    (finding,) = compile([Source("x.yaml", "kind: X: y\nname: a_token\n  name: hf\n")], Options()).findings
+    assert finding.hint == 'quote a text that contains ": "'
+
+
 def test_a_document_beside_one_that_cannot_be_read_is_shown() -> None:
     text = "apiVersion: v1\nkind: X\nmetadata: {name: a-token}\nvalue: 3\n---\nname: a-token\na: 3\nvalue: 3\n"
     documents, _ = load(Source("x.yaml", text))
-    shown = text.removesuffix("a: 3\nvalue: 3\n") + "***\nvalue: ***\n"
+    shown = text.removesuffix("value: 3\n") + "value: ***\n"
     assert "\n".join(masked_lines(documents, text.split("\n"))) == shown
 
 

@@ -59,6 +59,7 @@ SERVES_NOT = [
     "command: [sh, -c, 'cp /root/.ssh/id_rsa /tmp; sshd -De']",
     "command: [sh, -c, 'sshd -De; echo -h /root/.ssh/id_rsa']",
     "command: [sshd, -Z, -h, /root/.ssh/id_rsa]",
+    "command: [sshd, '-', -h, /root/.ssh/id_rsa]",
     'command: [sh, -c, "sshd -De -h \'/root/.ssh/id_rsa"]',
     "command: [sleep, -h, /root/.ssh/id_rsa]",
 ]

@@ -443,3 +443,12 @@ def test_a_number_of_processes_that_v2_0_derived_otherwise_is_reported(
     found = [one for one in messages(text) if "in Trainer v2.0" in one]
     words = "with these resources, a node had {} processes in Trainer v2.0; now it is {}"
     assert found == ([words.format(*change)] if change else [])
+
+
+def test_a_role_without_pods_beside_dynamic_workers() -> None:
+    pod = '{spec: {containers: [{name: tensorflow, image: "r/a:1", command: [run]}]}}'
+    roles = "".join(
+        f"    {role}: {{replicas: {count}, template: {pod}}}\n" for role, count in (("PS", 0), ("Worker", 2))
+    )
+    old = "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: a}\nspec:\n  enableDynamicWorker: true\n"
+    assert '"ps":[]' in "".join(files(f"{old}  tfReplicaSpecs:\n{roles}").values())

@@ -73,6 +73,16 @@ def test_hidden_entries_are_skipped(tmp_path: Path) -> None:
     assert read_tree(tmp_path, "runtimes") == Inputs()
 
 
+def test_a_file_with_a_misspelt_ending_is_reported(tmp_path: Path) -> None:
+    odd = ("jobs/a/x.ymal", "jobs/a/x.YLM", "jobs/a/x.yaml ", "policies/p.jsno", "runtimes/b/r.yalm")
+    tree(tmp_path, *odd, "jobs/a/x.jsonl", "jobs/a/x.yaml~", "jobs/a/x.toml", "jobs/a/yaml", "jobs/a/.ymal")
+    found = [read_tree(tmp_path, name) for name in ("jobs", "policies", "runtimes")]
+    message = "not read: the name does not end in .yaml, .yml, .json"
+    assert sorted(each for one in found for each in problems(one)) == sorted(("TC011", name, message) for name in odd)
+    assert {each.severity for one in found for each in one.findings} == {Severity.WARNING}
+    assert not any(map(names, found))
+
+
 def test_links_are_followed_within_the_repository(tmp_path: Path) -> None:
     root = tree(tmp_path / "root", "jobs/a/x.yaml", "more/b/y.yaml", "jobs/a/note.md")
     tree(tmp_path, "elsewhere/z.yaml")

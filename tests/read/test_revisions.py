@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -324,3 +326,19 @@ def test_what_git_writes_to_standard_error_does_not_block_it(tmp_path: Path, mon
     git(tmp_path, "gc", "-q")
     monkeypatch.setenv("GIT_TRACE_PACK_ACCESS", "1")  # a line for each object, more than a pipe holds
     assert read(tmp_path) == wanted
+
+
+@pytest.mark.parametrize("start", [None, "%s blob 100\nkind: Trai", "%s blob 100\n", "%s bl"])
+def test_a_git_that_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str | None) -> None:
+    """As by the system, for lack of memory: before it reads, or within an answer."""
+    root = tmp_path / "repository"
+    put(root, "jobs/a/x.yaml")
+    commit(root)
+    read_and_answer = f"read name; printf {shlex.quote(start or '')} $name; kill -9 $$"
+    what = "kill -9 $$" if start is None else read_and_answer
+    script = put(
+        tmp_path, "bin/git", f'#!/bin/sh\n[ "$1" = cat-file ] || exec {shutil.which("git")} "$@"\n{what}\n'.encode()
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    assert refusal(root, "HEAD")[0] == "git cat-file: ended unexpectedly"

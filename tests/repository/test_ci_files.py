@@ -405,6 +405,23 @@ def test_the_template_of_gitlab(tmp_path: Path) -> None:
     assert (sandbox.runner / page).read_text(encoding="utf-8").startswith(MARK)
 
 
+def test_a_merged_result_is_compared_with_the_target_branch(tmp_path: Path) -> None:
+    """The merge base is older: what others merged since, such as a new run of a job, is not of the merge request."""
+    _, job = template()
+    sandbox = Sandbox(tmp_path, render=False)
+    sandbox.program("trainc", STUB)
+    began = commit(sandbox.repository)
+    target = commit(sandbox.repository)
+    git(sandbox.repository, "remote", "add", "origin", sandbox.repository.as_uri())
+    of_request = {"CI_MERGE_REQUEST_DIFF_BASE_SHA": began, "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
+    variables = {**job["variables"], **of_request, "STATUS": "0", "RENDERS": ""}
+    (script,) = job["script"]
+    for base, more in ((began, {}), (target, {"CI_MERGE_REQUEST_TARGET_BRANCH_SHA": target})):
+        assert sandbox.shell(script, **variables, **more).returncode == 0
+        assert set(re.findall(r"--base (\w+)", "\n".join(sandbox.calls()))) == {base}
+        sandbox.files["CALLS"].unlink()
+
+
 @pytest.mark.parametrize("name", ["trainc-junit.xml", "trainc-codequality.json", "trainc-diff.md"])
 def test_a_report_does_not_replace_what_a_link_of_the_merge_request_leads_to(tmp_path: Path, name: str) -> None:
     """An empty program has no errors."""

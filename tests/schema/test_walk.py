@@ -15,6 +15,7 @@ from schema_cases import ALL_KINDS, Data, Objects, resource_of
 
 from trainc.admission.jobset import admit_jobset, default
 from trainc.basics.jsonvalues import Path
+from trainc.basics.memo import last
 from trainc.kube.gotypes import GoDecodeError
 from trainc.schema import Resource, Structural, admit, formats, parse, resource
 from trainc.schema.kinds import BUILT_IN, Registry
@@ -334,6 +335,15 @@ def test_metadata_that_cannot_be_decoded_has_one_code(field: str, value: object,
     assert (violation.code, violation.path) == ("TC108", ("metadata", *path))
 
 
+def test_what_is_wrong_in_a_shared_list_is_reported_each_time() -> None:
+    """Objects share the parts of a runtime, and what is known about these."""
+    kind = Resource("example.com", "v1", "Thing", True, False, schema_of(a={"type": "array", "items": TEXT}), "things")
+    shared = last({"a": [1], "b": {}})
+    for name in ("a", "b"):
+        data: Any = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": name}, **shared}
+        assert [violation.path for violation in admit(kind, data).violations] == [("a", 0)]
+
+
 def test_the_work_of_patterns_is_counted_for_each_object_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """A default that objects share counts in each; what is too much once is so again."""
     items = {"type": "array", "items": {"type": "string", "pattern": "x+"}, "default": ["x" * 9] * 3}
@@ -341,6 +351,6 @@ def test_the_work_of_patterns_is_counted_for_each_object_anew(monkeypatch: pytes
     data: Any = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}}
     assert admit(kind, data).violations == ()
     work = formats.size_of("x+") * 9 * 6
-    for most, codes in ((work - 1, ["TC012"]), (work, []), (work - 1, ["TC012"])):
+    for most, codes in ((work - 1, [("TC012", "")]), (work, []), (work - 1, [("TC012", "")])):
         monkeypatch.setattr(formats, "MOST_WORK", most)
-        assert [violation.code for violation in admit(kind, data).violations] == codes
+        assert [(each.code, each.upstream) for each in admit(kind, data).violations] == codes

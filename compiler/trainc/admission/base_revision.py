@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TypeAlias
 
 import msgspec
@@ -38,6 +38,10 @@ def _nothing(kind: str) -> tuple[_Index, ...]:
     return ()
 
 
+def _no_file(name: str) -> None:
+    return None
+
+
 class Base(msgspec.Struct, frozen=True, eq=False):
     """The base revision as one environment sees it. Documents are as committed, without defaults.
 
@@ -50,6 +54,7 @@ class Base(msgspec.Struct, frozen=True, eq=False):
     findings: tuple[Finding, ...] = ()
     of_kind: Callable[[str], tuple[_Index, ...]] = _nothing
     settings: Mapping[str, Document] = msgspec.field(default_factory=dict)
+    file: Callable[[str], Packed | None] = _no_file
 
     @classmethod
     def of(cls, revision: Revision | None, environments: Iterable[str]) -> Base:
@@ -64,7 +69,7 @@ class Base(msgspec.Struct, frozen=True, eq=False):
         names = tuple(environments)
         settings = {document.source.name: _renamed(document, revision.name) for document in revision.settings}
         of_kind = cache(lambda kind: tuple(_emitted(revision, name, kind) for name in names))
-        return cls(revision.name, inputs, findings, of_kind, settings)
+        return cls(revision.name, inputs, findings, of_kind, settings, partial(_output, revision))
 
     @property
     def is_given(self) -> bool:
@@ -84,6 +89,13 @@ class Base(msgspec.Struct, frozen=True, eq=False):
         file = next((index[identity] for index, _ in self.of_kind(kind) if identity in index), None)
         documents = _documents(file) if file is not None else ()
         return next((_renamed(each, self.revision) for each in documents if identify(each.data) == identity), None)
+
+    def output(self, name: str, index: int) -> Document | None:
+        """Return the document with this index in a file of out/, by the name of its source, or None."""
+        path = name.removeprefix(f"{self.revision}:")
+        file = self.file(path) if path != name else None
+        documents = _documents(file) if file is not None else ()
+        return next((_renamed(each, self.revision) for each in documents if each.index == index), None)
 
     def notes(self, *kinds: str) -> tuple[Finding, ...]:
         """Return notes on unreadable inputs of the base revision, and on unreadable emitted objects of these kinds."""
@@ -118,6 +130,16 @@ def _by_environment(revision: Revision) -> Mapping[str, list[Packed]]:
     for file in revision.output:
         found[file.name.removeprefix("out/").partition("/")[0]].append(file)
     return dict(found)
+
+
+@lru_cache(maxsize=4)
+def _by_name(revision: Revision) -> Mapping[str, Packed]:
+    return {file.name: file for file in revision.output}
+
+
+def _output(revision: Revision, name: str) -> Packed | None:
+    """Return the file of out/ with this name, or None."""
+    return _by_name(revision).get(name)
 
 
 @lru_cache(maxsize=2048)  # each environment once, though the bases of others have it, too

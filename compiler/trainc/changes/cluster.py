@@ -62,6 +62,12 @@ def application(directory: Directory, settings: Settings) -> str:
     return ".".join(directory[:2] if settings.argocd.per_namespace else directory)
 
 
+def placed(directory: Directory, settings: Settings) -> tuple[str, str]:
+    """Return the namespace and name of the Application or Kustomization that a directory of out/ belongs to."""
+    controller = settings.flux if settings.target == FLUX else settings.argocd
+    return controller.namespace, application(directory, settings)
+
+
 Home = tuple[tuple[str, str], tuple[str, str]]
 
 
@@ -100,18 +106,21 @@ def with_sentences(
     settings_of: Mapping[Directory, Settings],
     settings: Mapping[str, Settings],
     homes: Mapping[str, Home],
+    replaced: Mapping[Directory, Settings],
 ) -> Iterator[JobChange]:
     """Yield the jobs with sentences about what the cluster does.
 
     ``settings_of`` are those that decide about each directory, ``settings`` those of the environments that remain, and
-    ``homes`` their AppProjects and clusters, and those of the others.
+    ``homes`` their AppProjects and clusters, and those of the others. ``replaced`` has the earlier settings of
+    directories that another application has now.
     """
     given_up, removed = _given_up(jobs, settings_of), _removed_jobsets(jobs, settings_of)
     by_argocd = [(homes[name], each) for name, each in settings.items() if each.target != FLUX]
     sharing = {home[:length]: each for length in (1, 2) for home, each in by_argocd}
     for job in jobs:
         (environment, namespace, _), own = job.directory, settings_of[job.directory]
-        home, of_removed = homes[environment], settings_of[job.renamed_from or job.directory]
+        origin_of = job.renamed_from or job.directory
+        home, of_removed = homes[environment], replaced.get(origin_of, settings_of[origin_of])
         found = sentences(job, own, of_removed, settings.get(environment), sharing.get(home, sharing.get(home[:1])))
         if (job.application, namespace, job.name) in given_up:
             found = (TAKEN, *found)
@@ -242,7 +251,7 @@ def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iter
             yield _updated(job) + (again if may_run else "")
             yield from _of_existing_jobs(job)
         case Effect.RERUN:
-            yield from _rerun(job, settings)
+            yield from _rerun(job, of_removed)
         case Effect.RENAMED:
             yield f"JobSet {job.name} is created{_start(job)}."
             yield _removed(job, of_removed)
@@ -376,9 +385,9 @@ def _changed_options(change: ObjectChange) -> tuple[frozenset[str], frozenset[st
     return before - after, after - before
 
 
-def _rerun(job: JobChange, settings: Settings) -> Iterator[str]:
-    yield f"{_removed(job, settings)} {job.name} is created{_start(job)}."
-    if not _keeps_jobset(job):
+def _rerun(job: JobChange, was: Settings) -> Iterator[str]:
+    yield f"{_removed(job, was)} {job.name} is created{_start(job)}."
+    if not _keeps_jobset(job) and not (job.last and was.on_delete == "keep"):
         yield "The new JobSet is created while the pods of the old one terminate: for a moment both exist."
 
 

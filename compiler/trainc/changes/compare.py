@@ -17,7 +17,7 @@ from trainc.admission.update import kueue_changes, refused_changes
 from trainc.basics.differences import Change, changes, key_of, keys_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
-from trainc.changes.cluster import IGNORED, application, home_of, keeping, sync_options, with_sentences
+from trainc.changes.cluster import IGNORED, application, home_of, keeping, placed, sync_options, with_sentences
 from trainc.changes.model import (
     Difference,
     Directory,
@@ -88,7 +88,8 @@ def compare(
     ours: set[str] = set()
     earlier = settings if earlier is None else earlier
     settings_of = _deciding(old, new, settings, earlier)
-    remaining = {application(directory, settings_of[directory]) for directory in new}
+    remaining = {placed(directory, settings_of[directory]) for directory in new}
+    replaced = _replaced({*old} & {*new}, remaining, settings, earlier)
     known = {**dict.fromkeys((each.environment for each in settings_of), Settings()), **earlier, **settings}
     homes = {name: home_of(name, each) for name, each in known.items()}
     namespaces = {(homes[each.environment], each.namespace) for each in new}
@@ -104,10 +105,10 @@ def compare(
         both = demand if before_files == after_files else demand_of(before_files), demand
         demands.append((directory, *both))
         name = application(directory, settings_of[directory])
-        last = name not in remaining
+        last = directory in replaced or placed(directory, settings_of[directory]) not in remaining
         ours.update(f"out/{directory}/{file}" for file in after_files)
         if before_files != after_files:
-            keeps = keeping(settings_of[directory], last=last)
+            keeps = keeping(replaced.get(directory, settings_of[directory]), last=last)
             job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
             gone = {each.kind for each in job.objects if each.effect is Effect.DELETED}
             home = home_of(directory.environment, settings_of[directory])
@@ -120,7 +121,7 @@ def compare(
     names = {(each.namespace, each.job) for each in (*old, *new)}
     jobs = [
         replace(job, annotation=_next_run(job, settings_of[job.directory], names))
-        for job in with_sentences(jobs, settings_of, settings, homes)
+        for job in with_sentences(jobs, settings_of, settings, homes, replaced)
     ]
     unchanged = len(demands) - len(jobs) - sum(job.renamed_from is not None for job in jobs)
     there = dict.fromkeys(after, Kind.FILE) if there is None else there
@@ -134,14 +135,30 @@ def _deciding(
 ) -> dict[Directory, Settings]:
     """Return the settings that decide what happens to each directory."""
     found = {each: now.get(each.environment, Settings()) for each in new}
-    remaining = {application(directory, settings) for directory, settings in found.items()}
+    remaining = {placed(directory, settings) for directory, settings in found.items()}
     written = {each.deployment_folder for each in now.values()}
     for each in {*old} - {*new}:
         was = earlier.get(each.environment, Settings())
         if was.flux.write and was.flux.write not in written:  # the files stay there, and with them the Kustomizations
             was = replace(was, flux=replace(was.flux, write=""))
-        found[each] = now.get(each.environment, was) if application(each, was) in remaining else was
+        found[each] = now.get(each.environment, was) if placed(each, was) in remaining else was
     return found
+
+
+def _replaced(
+    both: Collection[Directory],
+    remaining: Collection[tuple[str, str]],
+    now: Mapping[str, Settings],
+    earlier: Mapping[str, Settings],
+) -> dict[Directory, Settings]:
+    """Return the earlier settings of the directories that have another application now, as with another argocd.per.
+
+    The earlier one stays if its file does, in a folder to which nothing is written any more.
+    """
+    written = {"", *(each.deployment_folder for each in now.values())}
+    found = {each: earlier[each.environment] for each in both if each.environment in earlier}
+    deleted = {each: was for each, was in found.items() if was.deployment_folder in written}
+    return {each: was for each, was in deleted.items() if placed(each, was) not in remaining}
 
 
 def _with_held(

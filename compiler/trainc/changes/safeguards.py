@@ -226,9 +226,10 @@ def _settings(before: Revision, after: Revision) -> Weaker:
     for name in (name for name in as_object(after.config.get("environments")) if name in environments):
         was, now = (_most_reruns(revision.config, name) for revision in (before, after))
         if was is not None and (now is None or now > was):
-            change = f"raised from {was} to {now}" if now is not None else f"of {was} removed"
-            where = _option(after.config, name, ("naming", "maxReruns"))
-            yield where, f"environment {name}: maxReruns {change}"
+            change = f"maxReruns raised from {was} to {now}"
+            if now is None:  # naming by content has ended
+                change = f"all jobs run again with other names, and maxReruns of {was} removed"
+            yield _option(after.config, name, ("naming", "maxReruns")), f"environment {name}: {change}"
 
 
 def _option(config: JsonObject, environment: str, path: Path) -> Path:
@@ -378,10 +379,15 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
             hint = earlier
             if moved:
                 effect = "all jobs run again there, and those in the old cluster continue without Argo CD"
-                hint = "remove the jobs from the environment in an earlier commit"
+                hint = "remove the jobs from the environment in a commit that is applied before"
             message = f"environment {name}: {'.'.join(path)} changed from {old} to {new} since {before.name}: {effect}"
             where = existing(config.data, _option(after.config, name, path))
             yield report(RESTARTING, config, where, message, hint=hint)
+        for folder, old, new in _moved(was, now, before, after):
+            effect = f"and those in {old} {'continue' if kept else 'are deleted, which stops running jobs'}"
+            message = f"environment {name}: namespace of jobs/{folder} changed from {old} to {new} since {before.name}"
+            where = existing(config.data, _option(after.config, name, ("namespaces", folder)))
+            yield report(RESTARTING, config, where, f"{message}: all its jobs run again there, {effect}")
         if not by_flux and now.target == was.target and now.argocd.automated and not was.argocd.automated:
             yield _automated(name, before, after, config)
         is_moved = now.deployment_folder != was.deployment_folder and now.target == was.target
@@ -389,15 +395,28 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
             yield _unwritten(name, was.deployment_folder, before, was.target, config)
 
 
+def _moved(was: Settings, now: Settings, before: Revision, after: Revision) -> Iterator[tuple[str, str, str]]:
+    """Yield each folder with jobs, before and after, that is mapped to another namespace, and both namespaces."""
+    if was.namespaces == now.namespaces:
+        return
+    folders = (
+        {each.name.split("/")[1] for each in one.sources if each.name.startswith(JOBS)} for one in (before, after)
+    )
+    for folder in sorted(set[str].intersection(*folders)):
+        old, new = (each.namespaces.get(folder, folder) for each in (was, now))
+        if old != new:
+            yield folder, old, new
+
+
 def _automated(name: str, before: Revision, after: Revision, config: Document) -> Finding:
     """Return the finding of an environment that Argo CD now syncs by itself."""
     effect = "it syncs without people, and creates each JobSet that is missing, such as one that its TTL has deleted"
     message = f"environment {name}: argocd.automated changed from false to true since {before.name}: {effect}"
     path = existing(config.data, _option(after.config, name, ("argocd", "automated")))
-    return report(RESTARTING, config, path, message, hint="remove finished jobs in an earlier commit")
+    return report(RESTARTING, config, path, message, hint="remove finished jobs in a commit that is applied before")
 
 
-_KEEP: Final = "set {}.onDelete: keep in an earlier commit, so that running jobs continue"
+_KEEP: Final = "set {}.onDelete: keep in a commit that is applied before, so that running jobs continue"
 
 
 def _removal(target: str, folder: str) -> str:

@@ -42,7 +42,7 @@ OTHER_NAMES: Final = {
 _RENDER: Final = re.compile(rb"^render\s*:(?!=)", re.M)
 """The target render in a Makefile."""
 _BRANCH: Final = re.compile(r"[\w./-]+")
-_OWNERS: Final = re.compile(r"[\w.+-]*@[\w@./-]+(?: +[\w.+-]*@[\w@./-]+)*")
+_OWNERS: Final = re.compile(r"[^\s@#]*@[\w@./-]+(?: +[^\s@#]*@[\w@./-]+)*")
 
 
 @click.command("init", cls=Command, epilog=EPILOG)

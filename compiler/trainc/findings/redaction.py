@@ -72,7 +72,7 @@ _NAME = lazy(r"([\w./-]+)(?:[\"']?\s*+(:))?")
 _KEY = lazy(r"[\s?{\[-]*+(?:[\w./-]+\s*+:(?:\s|\Z)|\"[^\"]*\"\s*+:|'[^']*'\s*+:)")
 """The beginning of a line that has a key."""
 
-_AROUND = " \t\r\"'=,:|>[]{}-"
+_AROUND = " \t\r\"'=,:|>()[]{}-"
 """Characters around a value, or in place of one that is on the lines below."""
 
 _INDICATORS = f"{_AROUND}*&!%@`"
@@ -232,9 +232,10 @@ class Redactor:
         if self.exact and found and found != self.key and _without(found, self.documents, exact=False) not in _MASKS:
             own_words.append(found)
             self.own = index(own_words)
-        self.quotable: Sequence[str] = () if document.data else [*_quotable(document, path)]
-        if self.quotable:  # a message may quote what cannot be read
-            self.own = index(self.quotable)
+        self.quotable: Sequence[str] = ()
+        if not document.data:  # a message may quote what cannot be read
+            mark = document.locate(path)
+            self.quotable, self.own = _quotable(document.source, mark.line, (mark.column - 1) // NEAR)
         self.short = [word for word in own_words if len(word) < LEAST]
 
     def text(self, text: str | None) -> str | None:
@@ -249,7 +250,8 @@ class Redactor:
         own = [*occurrences(text, self.own)] if self.own else []
         own += (span for word in self.short for span in _words_of(text, word))
         quotes = _QUOTES.finditer(text) if self.quotable else ()
-        own += (quote.span(2) for quote in quotes if any(quote[2] in each for each in self.quotable))
+        words = (quote for quote in quotes if quote[2].strip(_INDICATORS))
+        own += (word.span(2) for word in words if any(word[2] in each for each in self.quotable))
         if not own:
             return _without(text, self.documents, self.exact)
         text = _masked(text, merged((*_spans_in(text, self.documents), *own)))
@@ -371,7 +373,7 @@ def masked_lines(documents: Iterable[Document], lines: Sequence[str]) -> list[st
         spans = [*_secret_by_itself(line), *occurrences(line, spelt)]
         spans += _by_regions(regions, line, number, (0, len(line)))
         if bisect_right(breaks, number) not in readable:
-            spans += _in_unread(unread, line, number)
+            spans += _in_unread(unread, line, number, (0, len(line)))
         found.append(_masked(line, merged(spans)))
     return found
 
@@ -384,20 +386,29 @@ def _on_line(document: Document, lines: Sequence[str], mark: Mark, part: Span) -
     spans = [*_secret_by_itself(near), *occurrences(near, known(document))]
     in_regions = _by_regions(_regions(document), line, mark.line, part)
     unread = () if document.data else _unread_in(document.source)
-    for start, end in (*in_regions, *_in_unread(unread, line, mark.line)):
+    for start, end in (*in_regions, *_in_unread(unread, line, mark.line, part)):
         if start < last and end > first:
             spans.append((max(start - first, 0), min(end, last) - first))
     return spans
 
 
-def _quotable(document: Document, path: Path) -> Iterator[str]:
-    """Yield what is hidden at the position of a finding, and on the lines below, of which messages may quote a part."""
-    (first, column), lines, unread = document.locate(path), lines_of(document.source), _unread_in(document.source)
-    spans = [(first, span) for span in merged(_in_unread(unread, "".join(lines[first - 1 : first]), first))]
-    spans += ((number, span) for number, span in enumerate(unread[first : first + _BELOW], first + 1) if span)
-    for number, (start, end) in spans:
-        at = column - 1 if number == first else 0
-        yield lines[number - 1][max(start, at - NEAR) : min(end, at + NEAR)].strip(_INDICATORS)
+@lru_cache(maxsize=16)  # a line may have many findings
+def _quotable(source: Source, number: int, part: int) -> tuple[Sequence[str], Index]:
+    """Return what is hidden near a part of a line, and on the lines below, of which messages may quote a part.
+
+    The parts of a line have NEAR code points each.
+    """
+    lines, unread = lines_of(source), _unread_in(source)
+    near = max(part - 1, 0) * NEAR, (part + 2) * NEAR
+    on_line = ((line, near, _in_unread(unread, line, number, near)) for line in lines[number - 1 : number])
+    spans = zip(lines[number : number + _BELOW], unread[number : number + _BELOW], strict=True)
+    below = ((line, (0, NEAR), [span]) for line, span in spans if span is not None)
+    texts = [
+        line[max(start, first) : min(end, last)].strip(_INDICATORS)
+        for line, (first, last), spans in (*on_line, *below)
+        for start, end in spans
+    ]
+    return texts, index(texts)
 
 
 @lru_cache(maxsize=4)
@@ -498,16 +509,18 @@ def _secret_by_itself(line: str) -> Iterator[Span]:
         yield from (match.span(1) for match in _SECRET_DATA.finditer(line) if match[1].strip())
 
 
-def _in_unread(unread: Sequence[Span | None], line: str, number: int) -> Iterator[Span]:
-    """Yield what ``unread`` hides of a line, and the secrets in its text."""
-    if 0 < number <= len(unread):
-        yield from filter(None, unread[number - 1 : number])
-        yield from _in_text(line)
+def _in_unread(unread: Sequence[Span | None], line: str, number: int, near: Span) -> Sequence[Span]:
+    """Return the spans that touch a part of a line: what ``unread`` hides, and the secrets in the line's text."""
+    if not 0 < number <= len(unread):
+        return ()
+    spans = _in_unread_line(line, unread[number - 1])
+    return spans[bisect_left(spans, near[0], key=itemgetter(1)) : bisect_right(spans, near[1], key=itemgetter(0))]
 
 
 @lru_cache(maxsize=16)  # a line may have many findings
-def _in_text(line: str) -> Sequence[Span]:
-    return (*occurrences(line, index(value.text for value in secrets({"text": line}, shaped=False))),)
+def _in_unread_line(line: str, behind_name: Span | None) -> Sequence[Span]:
+    in_text = occurrences(line, index(value.text for value in secrets({"text": line}, shaped=False)))
+    return merged((*in_text, *filter(None, [behind_name])))
 
 
 @lru_cache(maxsize=4)
@@ -519,8 +532,8 @@ def _unread(lines: Sequence[str], *, is_yaml: bool = True) -> Sequence[Span | No
     """Return what to hide of each line of a text that cannot be read, or of a program.
 
     It is what is behind the name of a secret, or behind the key ``value`` in a text with such a name: on its line, on
-    the next line if there is nothing, and in YAML on all lines up to a key that is not indented more. And each line of
-    a private key.
+    the next line if there is nothing and the name is not the value of a key, and in YAML on all lines up to a key that
+    is not indented more. And each line of a private key.
     """
     text = "\n".join(lines)
     keys, has_name = _lines_of_keys(text), any(looks_secret(match[1]) for match in _NAME.finditer(text))
@@ -532,11 +545,13 @@ def _unread(lines: Sequence[str], *, is_yaml: bool = True) -> Sequence[Span | No
         indent = len(line) - len(content), content.startswith("-")  # a list may begin in the column of its key
         is_below = indent > level or is_next or (level != _NO_LEVEL and not _KEY.match(line))
         words = (match for match in _NAME.finditer(line) if is_yaml or not iskeyword(match[1])) if has_name else ()
-        name = next((match.end() for match in words if _names_secret(match, data)), None)
+        name = next((match for match in words if _names_secret(match, data)), None)
+        behind = len(line) if name is None else name.end()
         if content and not content.startswith("#"):
             level = level if is_below else indent if name is not None and is_yaml else _NO_LEVEL
-            is_next = (is_next or name is not None) and not line[name or 0 :].strip(_AROUND)
-        start = indent[0] if is_below else len(line) if name is None else name
+            waits = is_next if name is None else not _is_plain_value(name)
+            is_next = waits and not line[0 if name is None else behind :].strip(_AROUND)
+        start = indent[0] if is_below else behind
         begin, end = len(line) - len(line[start:].lstrip(_AROUND)), len(line.rstrip(_AROUND))
         found.append((0, len(line)) if number in keys else (begin, end) if begin < end else None)
     return found
@@ -544,8 +559,13 @@ def _unread(lines: Sequence[str], *, is_yaml: bool = True) -> Sequence[Span | No
 
 def _names_secret(match: re.Match[str], data: Set[str]) -> bool:
     """Return whether a word is the name of a secret, or a key that may have one as its value, such as one of data."""
-    is_key = match[2] is not None and (match[1] in data or is_secret_key(match[1], beside=True))
-    return is_key or looks_secret(match[1])
+    is_key = match[2] is not None or match.span() == (0, len(match.string))  # perhaps without its colon
+    return looks_secret(match[1]) or (is_key and (match[1] in data or is_secret_key(match[1], beside=True)))
+
+
+def _is_plain_value(match: re.Match[str]) -> bool:
+    """Return whether a word is the value of a key, such as that of ``name``, so that no value of its own follows it."""
+    return match[2] is None and match.string[: match.start()].rstrip(" \t\"'").endswith(":")
 
 
 def _lines_of_keys(text: str) -> Set[int]:

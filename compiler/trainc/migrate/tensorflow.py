@@ -115,7 +115,7 @@ def _config(kind: str, cluster: Mapping[str, list[str]], dynamic: bool) -> str:
     task = f'"task":{{"type":"{kind}","index":{index}}}'
     if not dynamic:
         return f'{{"cluster":{_compact(cluster)},{task},"environment":"cloud"}}'
-    own = cluster[kind][0].replace("-0.", f"-{index}.", 1)
+    own = next(iter(cluster[kind]), "").replace("-0.", f"-{index}.", 1)
     workers = {index: own} if kind == "worker" else {}
     servers = [own] if kind == "ps" else cluster.get("ps", []) if kind == "worker" else []
     return f'{{"cluster":{_compact({"worker": workers, "ps": servers})},{task}}}'

@@ -70,14 +70,19 @@ class JobResult(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Documents:
-    """The documents of a run that are not jobs, by reference. Built-in runtimes are added when they are looked up."""
+    """The documents of a run that are not jobs, and those of the base revision, by reference.
+
+    Built-in runtimes are added when they are looked up, and the many files of out/ are not kept.
+    """
 
     def __init__(self, context: Context) -> None:
         """Collect the documents."""
         options = context.options
         beside = (options.config_document, options.lock.document)
-        self.by_id = {document_id(document): document for document in beside if document is not None}
-        self.by_id |= {document_id(document): document for document in context.documents.others}
+        self.base = context.base
+        before = (*self.base.inputs.values(), *self.base.settings.values())
+        known = (*filter(None, beside), *context.documents.others, *before)
+        self.by_id = {document_id(document): document for document in known}
 
     def find(self, wanted: DocumentId) -> Document:
         """Return the document with a reference. Raises UnknownDocument."""
@@ -88,6 +93,8 @@ class Documents:
                 runtime = admit_builtin(name)
                 if runtime is not None and document_id(runtime.document) == wanted:
                     return self.by_id.setdefault(wanted, runtime.document)
+        if (found := self.base.output(*wanted)) is not None:
+            return found
         raise UnknownDocument(wanted[0])
 
 

@@ -77,7 +77,10 @@ _ONLY_IN_CLUSTERS: Final = (
 )
 """Kinds of the admission API that trainc does not evaluate."""
 
-_OTHER_ENGINES: Final = ("constraints.gatekeeper.sh", "kyverno.io", "policies.kyverno.io", "templates.gatekeeper.sh")
+_OTHER_ENGINES: Final = (
+    *("constraints.gatekeeper.sh", "mutations.gatekeeper.sh", "templates.gatekeeper.sh"),
+    *("kyverno.io", "policies.kyverno.io"),
+)
 """API groups of Gatekeeper and Kyverno."""
 
 _FOLDER: Final = "policies/"

@@ -46,6 +46,8 @@ POLICY_TESTS = "policies/tests"
 """The tests of policies, which are not read as policies or other objects."""
 
 SUFFIXES = (".yaml", ".yml", ".json")
+_LETTERS = frozenset("".join(sorted(suffix)) for suffix in SUFFIXES)
+"""The sorted letters of each suffix, by which a misspelt one such as .ymal is found."""
 
 _DEPTHS = {"jobs": (3,), "runtimes": (2, 3), "policies": (2, 3)}
 _PLACES = {
@@ -468,6 +470,9 @@ class _Listing:
                     self.waiting.append(replace(folder, name=name, real=f"{folder.real}/{entry.name}"))
                 elif name.lower().endswith(SUFFIXES):
                     self.names.append(name)
+                elif "".join(sorted(os.path.splitext(name.lower())[1].strip())) in _LETTERS:
+                    message = f"not read: the name does not end in {', '.join(SUFFIXES)}"
+                    self.findings.append(_about("TC011", self._shown(name), message, Severity.WARNING))
             if len(self.names) > MAX_FILES:
                 self.findings.append(_about("TC012", self._shown(folder.name), f"more than {MAX_FILES:,} files"))
                 return [], self.findings

@@ -289,16 +289,20 @@ def reader(root: Path) -> Iterator[_Reader]:
         def read(files: Sequence[tuple[str, str]]) -> Iterator[bytes]:
             for start in range(0, len(files), _AT_ONCE):
                 chosen = files[start : start + _AT_ONCE]
-                questions.write("".join(f"{content}\n" for _, content in chosen).encode("ascii"))
-                questions.flush()
+                try:
+                    questions.write("".join(f"{content}\n" for _, content in chosen).encode("ascii"))
+                    questions.flush()
+                except BrokenPipeError:  # git has ended, and the first answer is missing
+                    with suppress(BrokenPipeError):
+                        questions.close()
                 for name, _ in chosen:
                     size = answers.readline().rpartition(b" ")[2].strip()
                     if size == b"missing":
                         raise _without_content(name)
-                    if not size:
+                    if not size.isdigit() or len(data := answers.read(int(size) + 1)) <= int(size):
                         errors.seek(0)
-                        raise RevisionError(f"git cat-file: {_error(errors.read())}")
-                    yield answers.read(int(size) + 1)[:-1]
+                        raise RevisionError(f"git cat-file: {_error(errors.read()) or 'ended unexpectedly'}")
+                    yield data[:-1]
 
         yield read
 
