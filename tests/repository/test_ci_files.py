@@ -259,8 +259,30 @@ def test_a_link_of_a_pull_request_does_not_lead_the_checkout_of_the_action(tmp_p
     before, action = (step for step in WORKFLOW["jobs"]["trainc"]["steps"][1:3])
     assert action["with"]["path"] == ".trainc-action"
     assert sandbox.shell(before["run"]).returncode == 0
-    assert not (sandbox.root / ".trainc-action").is_symlink()
-    assert (sandbox.root / "jobs/.keep").is_file()
+    (sandbox.root / ".trainc-action").symlink_to("jobs")
+    refused = sandbox.shell(before["run"])
+    assert (refused.returncode, refused.stdout[:24]) == (1, "::error title=trainc::no")
+    (sandbox.root / ".trainc-action").unlink()
+    sandbox.write(".trainc-action/jobs/team-a/bert.yaml", JOB)
+    assert sandbox.shell(before["run"]).returncode == 1
+
+
+@pytest.mark.parametrize("gitlab", [False, True])
+def test_the_project_is_that_of_the_input_root(tmp_path: Path, gitlab: bool) -> None:
+    """A pull request that moves trainc.yaml to a folder above has other policies there, and no base."""
+    sandbox = Sandbox(tmp_path, "ml")
+    base = git(sandbox.repository, "rev-parse", "HEAD")
+    (sandbox.root / "trainc.yaml").rename(sandbox.repository / "trainc.yaml")
+    sandbox.write("out/prod/team-a/bert/pod.yaml", "kind: Pod\n")
+    if gitlab:
+        _, job = template()
+        (script,) = job["script"]
+        sandbox.root = sandbox.repository
+        done = sandbox.shell(script, **{**job["variables"], "TRAINC_ROOT": "ml"})
+    else:
+        done = sandbox.step("check", steps__base__outputs__base=base)
+    assert done.returncode == 1
+    assert "out/prod/team-a/bert/pod.yaml" in done.stdout
 
 
 def test_the_action_is_pinned_and_its_scripts_contain_no_expressions() -> None:
