@@ -21,6 +21,7 @@ from trainc import __version__
 from trainc.changes.formats import MARK
 from trainc.cli.reporter import FAILING
 from trainc.cli.root import trainc
+from trainc.project.scaffold import Setup, init_files
 
 pytestmark = needs_git
 
@@ -252,10 +253,8 @@ def test_a_comment_on_an_earlier_commit_is_replaced_if_a_check_ends_early(tmp_pa
     assert "no comparison of the last commit" in comment.read_text(encoding="utf-8")
 
 
-def test_a_link_of_a_pull_request_does_not_lead_the_checkout_of_the_action(tmp_path: Path) -> None:
+def test_the_action_is_not_checked_out_over_files_of_a_pull_request(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path, render=False)
-    sandbox.write("jobs/.keep", "")
-    (sandbox.root / ".trainc-action").symlink_to("jobs")
     before, action = (step for step in WORKFLOW["jobs"]["trainc"]["steps"][1:3])
     assert action["with"]["path"] == ".trainc-action"
     assert sandbox.shell(before["run"]).returncode == 0
@@ -343,6 +342,9 @@ def test_the_examples_of_the_page_fit_the_files() -> None:
         assert version == f"v{__version__}"
         assert set(job.get("with", {})) <= set(offered)
     assert comment[True]["workflow_run"]["workflows"] == [called["name"]]
+    for each in (called, action):  # a check belongs to a commit, also if its pull request goes to another branch
+        assert "edited" in each[True]["pull_request"]["types"]
+        assert each[True]["pull_request"]["branches"] == ["main"]
     needed = yaml.safe_load((ROOT / ".github/workflows/diff-comment.yml").read_text(encoding="utf-8"))
     assert comment["jobs"]["comment"]["permissions"] == needed["jobs"]["comment"]["permissions"]
     step = action["jobs"]["check"]["steps"][-1]
@@ -427,23 +429,67 @@ def test_the_template_of_gitlab(tmp_path: Path) -> None:
     assert (sandbox.runner / page).read_text(encoding="utf-8").startswith(MARK)
 
 
-@pytest.mark.parametrize("name", ["trainc-junit.xml", "trainc-codequality.json", "trainc-diff.md"])
-def test_a_report_does_not_replace_what_a_link_of_the_merge_request_leads_to(tmp_path: Path, name: str) -> None:
-    """An empty program has no errors."""
-    _, job = template()
+def started() -> dict[str, Any]:
+    """Return the job that trainc init writes for GitLab."""
+    files = {file.name: file.text for file in init_files(Setup(__version__, ci="gitlab"))}
+    (job,) = yaml.safe_load(files[".gitlab-ci.yml"]).values()
+    return {"variables": {}, **job}
+
+
+JOBS = {"template": template()[1], "init": started()}
+"""The jobs for GitLab."""
+
+
+@pytest.mark.parametrize(
+    ("job", "name"),
+    [
+        ("template", "trainc-junit.xml"),
+        ("template", "trainc-codequality.json"),
+        ("template", "trainc-diff.md"),
+        ("init", "trainc.xml"),
+    ],
+)
+def test_a_report_does_not_replace_a_file_of_the_merge_request(tmp_path: Path, job: str, name: str) -> None:
+    """Links may lead to a folder of this name. If it is a link to trainc: an empty program has no errors."""
     sandbox = Sandbox(tmp_path, render=False)
     program = sandbox.runner / "bin" / "trainc"
-    sandbox.program("trainc", "#!/bin/sh\nexit 1\n")
+    sandbox.program("trainc", "#!/bin/sh\nexit 0\n")
+    script = "\n".join(JOBS[job]["script"])
+    assert sandbox.shell(script, **JOBS[job]["variables"]).returncode == 0
+    (sandbox.repository / name).unlink(missing_ok=True)
     (sandbox.repository / name).symlink_to(program)
-    base = commit(sandbox.repository)
-    git(sandbox.repository, "remote", "add", "origin", sandbox.repository.as_uri())
-    git(sandbox.repository, "tag", "main", git(sandbox.repository, "commit-tree", "-m", "a tag", "HEAD^{tree}"))
-    of_request = {"CI_MERGE_REQUEST_DIFF_BASE_SHA": base, "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
-    variables = {**job["variables"], **of_request, "CI_PROJECT_DIR": str(sandbox.repository)}
-    (script,) = job["script"]
-    assert sandbox.shell(script, **variables).returncode == 1
-    assert program.read_text(encoding="utf-8") == "#!/bin/sh\nexit 1\n"
-    assert git(sandbox.repository, "rev-parse", "FETCH_HEAD") == base, "the branch, not the tag of that name"
+    git(sandbox.repository, "add", name)
+    assert sandbox.shell(script, **JOBS[job]["variables"]).returncode != 0
+    assert program.read_text(encoding="utf-8") == "#!/bin/sh\nexit 0\n"
+    git(sandbox.repository, "rm", "-q", "-f", name)
+    sandbox.write(f"{name}/bert.yaml", JOB)
+    git(sandbox.repository, "add", name)
+    assert sandbox.shell(script, **JOBS[job]["variables"]).returncode != 0
+    assert (sandbox.repository / name).is_dir()
+
+
+@pytest.mark.parametrize("fork", [False, True])
+@pytest.mark.parametrize("job", JOBS)
+def test_the_policies_of_a_merge_request_are_those_of_the_target_branch(tmp_path: Path, job: str, fork: bool) -> None:
+    """A tag may have its name, and the branch of this name in a fork may be old."""
+    sandbox = Sandbox(tmp_path, render=False)
+    sandbox.program("trainc", "#!/bin/sh\nexit 0\n")
+    base = git(sandbox.repository, "rev-parse", "HEAD")
+    project = tmp_path / "project"
+    git(tmp_path, "clone", "-q", "--bare", str(sandbox.repository), f"{project}.git")
+    newer = git(sandbox.repository, "commit-tree", "-p", "HEAD", "-m", "newer", "HEAD^{tree}")
+    git(sandbox.repository, "push", "-q", f"{project}.git", f"{newer}:refs/heads/main", f"{base}:refs/tags/main")
+    git(sandbox.repository, "remote", "add", "origin", sandbox.repository.as_uri() if fork else f"{project}.git")
+    variables = {
+        "CI_MERGE_REQUEST_DIFF_BASE_SHA": base,
+        "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+        "CI_MERGE_REQUEST_PROJECT_ID": "1",
+        "CI_MERGE_REQUEST_PROJECT_URL": project.as_uri(),
+        "CI_PROJECT_ID": "2" if fork else "1",
+    }
+    done = sandbox.shell("\n".join(JOBS[job]["script"]), **JOBS[job]["variables"], **variables)
+    assert done.returncode == 0, done.stderr
+    assert git(sandbox.repository, "rev-parse", "FETCH_HEAD") == newer
 
 
 def test_the_root_of_a_merge_request_is_no_link(tmp_path: Path) -> None:
