@@ -46,6 +46,7 @@ from trainc.project.read import (
     not_followed,
     read_beside_policies,
     read_tree,
+    source_overrides,
     unnamed,
 )
 from trainc.project.revisions import links_leading_out, unnamed_submodules
@@ -104,14 +105,14 @@ def command(
     use_cache = cache and not special and not has_errors(of_config) and not reporter.lists_silenced
     store = open_store(root) if use_cache else None
 
-    in_git: list[Inputs] = []
+    beside = [*source_overrides(root)]
     if before is not None:
-        in_git += [not_followed(name) for name in links_leading_out(root)]
-        in_git += [unnamed(name) for name in unnamed_submodules(root)]
+        beside += [not_followed(name) for name in links_leading_out(root)]
+        beside += [unnamed(name) for name in unnamed_submodules(root)]
 
     def compiled(cache: RunCache | None) -> Outcome:
         platform = read_others(root, (name_below(root, folder, path) for path in paths))
-        merged = merge([*(inputs or [read_tree(root, JOBS, None if cache is None else cache.read)]), platform, *in_git])
+        merged = merge([*(inputs or [read_tree(root, JOBS, None if cache is None else cache.read)]), platform, *beside])
         return compile_for(
             merged,
             config,
