@@ -35,7 +35,11 @@ TEMPLATE = (ROOT / "ci/gitlab/trainc.gitlab-ci.yml").read_text(encoding="utf-8")
 GH = """\
 #!/bin/sh
 printf '%s\\n' "$*" >>"$CALLS"
-case "$*" in *--paginate*) printf '%s' "$EXISTING" ;; *PATCH*|*POST*) exit "$REFUSED" ;; esac
+case "$*" in
+  */pulls/*) printf '%s' "$CURRENT" ;;
+  *--paginate*) printf '%s' "$EXISTING"; exit "$REFUSED" ;;
+  *PATCH*|*POST*) exit "$REFUSED" ;;
+esac
 """
 JOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -68,7 +72,7 @@ class Sandbox:
         self.program("trainc", f'#!/bin/sh\nexec {sys.executable} -m trainc "$@"\n')
         self.program("gh", GH)
         self.files = {name: self.runner / name.lower() for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "CALLS")}
-        self.variables = {"EXISTING": "", "REFUSED": "0"}
+        self.variables = {"EXISTING": "", "REFUSED": "0", "CURRENT": ""}
         if render:
             self.render()
         commit(self.repository)
@@ -119,6 +123,7 @@ class Sandbox:
         (step,) = (each for each in STEPS if each.get("id") == name)
         values = {f"inputs.{name}": about.get("default", "") for name, about in ACTION["inputs"].items()}
         values |= {"steps.base.outputs.base": "", "github.event.merge_group.base_sha": ""}
+        values |= {"github.event.pull_request.head.sha": "c0ffee", "github.event.pull_request.base.ref": "main"}
         values |= {key.replace("__", "."): value for key, value in contexts.items()}
         events = {key: value for key, value in contexts.items() if key.startswith("GITHUB_")}
 
@@ -161,6 +166,16 @@ def test_a_pull_request_is_checked_compared_and_commented(tmp_path: Path) -> Non
     sandbox.variables["REFUSED"] = "1"
     refused = sandbox.step("comment", **values)
     assert (refused.returncode, refused.stdout[:11]) == (0, "::warning t"), "a token that only reads fails no job"
+    assert "--paginate" in sandbox.calls()[-1], "without the list, a second comment would be written"
+    sandbox.variables["REFUSED"] = "0"
+    for current in ("c0ffee release", "newer main"):
+        sandbox.variables["CURRENT"] = current
+        old = sandbox.step("comment", **values)
+        assert (old.returncode, old.stdout) == (0, "the pull request has a newer commit, or goes to another branch\n")
+        assert "PATCH" not in sandbox.calls()[-1]
+    sandbox.variables["CURRENT"] = "c0ffee main"
+    assert sandbox.step("comment", **values).returncode == 0
+    assert "PATCH" in sandbox.calls()[-1]
 
 
 def test_mistakes_fail_with_paths_from_the_root_of_the_repository(tmp_path: Path) -> None:
@@ -387,9 +402,9 @@ def test_both_posters_write_the_comment_in_the_same_way() -> None:
     poster = yaml.safe_load((ROOT / ".github/workflows/diff-comment.yml").read_text(encoding="utf-8"))
     (script,) = (step["run"] for step in poster["jobs"]["comment"]["steps"])
     (step,) = (each for each in STEPS if each.get("id") == "comment")
-    lines = [line.strip() for line in step["run"].partition("post() {\n")[2].partition("\n}")[0].splitlines()]
-    assert len(lines) > 8
-    assert [line.strip() for line in script.splitlines()][-len(lines) - 1 : -1] == lines
+    first, second = (text.partition("post() {\n")[2].partition("\n}\n")[0] for text in (script, step["run"]))
+    assert len(first.splitlines()) > 8
+    assert first == second
 
 
 def template() -> tuple[dict[str, Any], dict[str, Any]]:
