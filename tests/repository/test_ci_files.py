@@ -159,10 +159,15 @@ def test_a_pull_request_is_checked_compared_and_commented(tmp_path: Path) -> Non
     contexts = {"github__event__pull_request__number": "7", "steps__diff__outputs__file": str(comment)}
     values = {"inputs__token": "t", **contexts}
     assert sandbox.step("comment", **values).returncode == 0
-    assert sandbox.calls()[-1] == f"api --method POST repos/a/b/issues/7/comments -F body=@{comment} --silent"
+    posted = sandbox.runner / "comment.md"
+    assert sandbox.calls()[-1] == f"api --method POST repos/a/b/issues/7/comments -F body=@{posted} --silent"
+    assert posted.read_text(encoding="utf-8") == text
     sandbox.variables["EXISTING"] = "42\n43"
-    assert sandbox.step("comment", **values).returncode == 0
-    assert sandbox.calls()[-1] == f"api --method PATCH repos/a/b/issues/comments/42 -F body=@{comment} --silent"
+    assert sandbox.step("comment", **values, inputs__root="ml").returncode == 0
+    assert sandbox.calls()[-1] == f"api --method PATCH repos/a/b/issues/comments/42 -F body=@{posted} --silent"
+    mark = "<!-- trainc diff of ml -->"
+    assert f'startswith("{mark}")' in sandbox.calls()[-2], "not that of another project"
+    assert posted.read_text(encoding="utf-8") == text.replace(MARK, mark, 1)
     sandbox.variables["REFUSED"] = "1"
     refused = sandbox.step("comment", **values)
     assert (refused.returncode, refused.stdout[:11]) == (0, "::warning t"), "a token that only reads fails no job"
