@@ -261,6 +261,16 @@ def test_the_base_of_a_merge_group_is_that_of_the_event(tmp_path: Path) -> None:
     assert done.stdout == f"::error title=trainc::{message}\n"
 
 
+@pytest.mark.parametrize("event", ["pull_request_target", "pull_request_review", "issue_comment", "workflow_run"])
+def test_other_events_of_pull_requests_need_a_base(tmp_path: Path, event: str) -> None:
+    sandbox = Sandbox(tmp_path, render=False)
+    done = sandbox.step("base", GITHUB_EVENT_NAME=event)
+    assert (done.returncode, sandbox.outputs()) == (2, {})
+    message = "has no base: use the trigger pull_request, or set the input base"
+    assert done.stdout == f"::error title=trainc::{event} {message}\n"
+    assert sandbox.step("base", GITHUB_EVENT_NAME=event, inputs__base="main").returncode == 0
+
+
 def test_a_comment_on_an_earlier_commit_is_replaced_if_a_check_ends_early(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path, render=False)
     values = {"inputs__token": "t", "github__event__pull_request__number": "7", "steps__diff__outputs__file": ""}
