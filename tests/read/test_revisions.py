@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -324,3 +325,13 @@ def test_what_git_writes_to_standard_error_does_not_block_it(tmp_path: Path, mon
     git(tmp_path, "gc", "-q")
     monkeypatch.setenv("GIT_TRACE_PACK_ACCESS", "1")  # a line for each object, more than a pipe holds
     assert read(tmp_path) == wanted
+
+
+def test_git_that_ends_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path / "project", "jobs/a/x.yaml")
+    commit(tmp_path / "project")
+    script = f'#!/bin/sh\nif [ "$1" = cat-file ]; then kill -9 $$; fi\nexec {shutil.which("git")} "$@"\n'
+    put(tmp_path, "bin/git", script.encode())
+    (tmp_path / "bin/git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    assert refusal(tmp_path / "project", "HEAD") == ("git cat-file: ended early", "")

@@ -282,15 +282,19 @@ def reader(root: Path) -> Iterator[_Reader]:
         def read(files: Sequence[tuple[str, str]]) -> Iterator[bytes]:
             for start in range(0, len(files), _AT_ONCE):
                 chosen = files[start : start + _AT_ONCE]
-                questions.write("".join(f"{content}\n" for _, content in chosen).encode("ascii"))
-                questions.flush()
+                try:
+                    questions.write("".join(f"{content}\n" for _, content in chosen).encode("ascii"))
+                    questions.flush()
+                except BrokenPipeError:  # git has ended, so that there are no answers
+                    with suppress(BrokenPipeError):
+                        questions.close()
                 for name, _ in chosen:
                     size = answers.readline().rpartition(b" ")[2].strip()
                     if size == b"missing":
                         raise _without_content(name)
                     if not size:
                         errors.seek(0)
-                        raise RevisionError(f"git cat-file: {_error(errors.read())}")
+                        raise RevisionError(f"git cat-file: {_error(errors.read()) or 'ended early'}")
                     yield answers.read(int(size) + 1)[:-1]
 
         yield read
