@@ -136,6 +136,20 @@ ATTACKS = {
     ),
     "reads-the-machine": Attack({"jobs/a/two.yaml": "-> /etc/passwd"}, "jobs/a/two.yaml:1:1: error[TC011]: "),
     "reads-the-token": Attack({"jobs/a/two.yaml": "-> ../../../.git/config"}, "jobs/a/two.yaml:1:1: error[TC011]: "),
+    "replaces-the-plugin": Attack(
+        {
+            "jobs/a/.argocd-source.yaml": "plugin: null\ndirectory: {include: .pod.yaml}\n",
+            "jobs/a/.pod.yaml": "kind: Pod\n",
+        },
+        "jobs/a/.argocd-source.yaml:1:1: error[TC011]: ",
+    ),
+    "replaces-the-plugin-behind-a-link": Attack(
+        {"jobs/b": "-> ../shared", "shared/.argocd-source.yaml": "plugin: null\n"},
+        "jobs/b/.argocd-source.yaml:1:1: error[TC011]: ",
+    ),
+    "replaces-the-plugin-of-the-project": Attack(
+        {".argocd-source-prod.yaml": "plugin: null\n"}, ".argocd-source-prod.yaml:1:1: error[TC011]: "
+    ),
     "brings-its-own-project": Attack({"jobs/a/trainc.yaml": trainjob("two")}, "jobs/a/trainc.yaml:1:1: error[TC011]: "),
     "grants-roles": Attack({"runtimes/rt.yaml": COMPANION}, "error[TC501]: policy 'no-roles' denies the RoleBinding"),
     "moves-a-tag": Attack(

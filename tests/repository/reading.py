@@ -39,7 +39,8 @@ from trainc.cli.root import trainc
 from transcripts import replay
 
 NOT_READ = ("dockerfile", "groovy")
-PROGRAMS = {"trainc", ".venv/bin/trainc", "git", "make", "cd", "mkdir", "sed", "rm", "printf", "cat", "cp", "eval"}
+BUILTINS = {"cd", "eval", "printf", "set", "test"}
+PROGRAMS = {"trainc", ".venv/bin/trainc", "git", "make", "mkdir", "sed", "rm", "cat", "cp"} | BUILTINS
 """What may run: a page must not install anything or reach for a network."""
 
 STARTS = Path(__file__).parent / "pages"

@@ -21,6 +21,7 @@ from trainc import __version__
 from trainc.changes.formats import MARK
 from trainc.cli.reporter import FAILING
 from trainc.cli.root import trainc
+from trainc.project.scaffold import Setup, init_files
 
 pytestmark = needs_git
 
@@ -34,7 +35,11 @@ TEMPLATE = (ROOT / "ci/gitlab/trainc.gitlab-ci.yml").read_text(encoding="utf-8")
 GH = """\
 #!/bin/sh
 printf '%s\\n' "$*" >>"$CALLS"
-case "$*" in *--paginate*) printf '%s' "$EXISTING" ;; *PATCH*|*POST*) exit "$REFUSED" ;; esac
+case "$*" in
+  */pulls/*) printf '%s' "$CURRENT" ;;
+  *--paginate*) printf '%s' "$EXISTING"; exit "$REFUSED" ;;
+  *PATCH*|*POST*) exit "$REFUSED" ;;
+esac
 """
 JOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -67,7 +72,7 @@ class Sandbox:
         self.program("trainc", f'#!/bin/sh\nexec {sys.executable} -m trainc "$@"\n')
         self.program("gh", GH)
         self.files = {name: self.runner / name.lower() for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "CALLS")}
-        self.variables = {"EXISTING": "", "REFUSED": "0"}
+        self.variables = {"EXISTING": "", "REFUSED": "0", "CURRENT": ""}
         if render:
             self.render()
         commit(self.repository)
@@ -118,6 +123,7 @@ class Sandbox:
         (step,) = (each for each in STEPS if each.get("id") == name)
         values = {f"inputs.{name}": about.get("default", "") for name, about in ACTION["inputs"].items()}
         values |= {"steps.base.outputs.base": "", "github.event.merge_group.base_sha": ""}
+        values |= {"github.event.pull_request.head.sha": "c0ffee", "github.event.pull_request.base.ref": "main"}
         values |= {key.replace("__", "."): value for key, value in contexts.items()}
         events = {key: value for key, value in contexts.items() if key.startswith("GITHUB_")}
 
@@ -153,13 +159,28 @@ def test_a_pull_request_is_checked_compared_and_commented(tmp_path: Path) -> Non
     contexts = {"github__event__pull_request__number": "7", "steps__diff__outputs__file": str(comment)}
     values = {"inputs__token": "t", **contexts}
     assert sandbox.step("comment", **values).returncode == 0
-    assert sandbox.calls()[-1] == f"api --method POST repos/a/b/issues/7/comments -F body=@{comment} --silent"
+    posted = sandbox.runner / "comment.md"
+    assert sandbox.calls()[-1] == f"api --method POST repos/a/b/issues/7/comments -F body=@{posted} --silent"
+    assert posted.read_text(encoding="utf-8") == text
     sandbox.variables["EXISTING"] = "42\n43"
-    assert sandbox.step("comment", **values).returncode == 0
-    assert sandbox.calls()[-1] == f"api --method PATCH repos/a/b/issues/comments/42 -F body=@{comment} --silent"
+    assert sandbox.step("comment", **values, inputs__root="ml").returncode == 0
+    assert sandbox.calls()[-1] == f"api --method PATCH repos/a/b/issues/comments/42 -F body=@{posted} --silent"
+    mark = "<!-- trainc diff of ml -->"
+    assert f'startswith("{mark}")' in sandbox.calls()[-2], "not that of another project"
+    assert posted.read_text(encoding="utf-8") == text.replace(MARK, mark, 1)
     sandbox.variables["REFUSED"] = "1"
     refused = sandbox.step("comment", **values)
     assert (refused.returncode, refused.stdout[:11]) == (0, "::warning t"), "a token that only reads fails no job"
+    assert "--paginate" in sandbox.calls()[-1], "without the list, a second comment would be written"
+    sandbox.variables["REFUSED"] = "0"
+    for current in ("c0ffee release", "newer main"):
+        sandbox.variables["CURRENT"] = current
+        old = sandbox.step("comment", **values)
+        assert (old.returncode, old.stdout) == (0, "the pull request has a newer commit, or goes to another branch\n")
+        assert "PATCH" not in sandbox.calls()[-1]
+    sandbox.variables["CURRENT"] = "c0ffee main"
+    assert sandbox.step("comment", **values).returncode == 0
+    assert "PATCH" in sandbox.calls()[-1]
 
 
 def test_mistakes_fail_with_paths_from_the_root_of_the_repository(tmp_path: Path) -> None:
@@ -240,6 +261,16 @@ def test_the_base_of_a_merge_group_is_that_of_the_event(tmp_path: Path) -> None:
     assert done.stdout == f"::error title=trainc::{message}\n"
 
 
+@pytest.mark.parametrize("event", ["pull_request_target", "pull_request_review", "issue_comment", "workflow_run"])
+def test_other_events_of_pull_requests_need_a_base(tmp_path: Path, event: str) -> None:
+    sandbox = Sandbox(tmp_path, render=False)
+    done = sandbox.step("base", GITHUB_EVENT_NAME=event)
+    assert (done.returncode, sandbox.outputs()) == (2, {})
+    message = "has no base: use the trigger pull_request, or set the input base"
+    assert done.stdout == f"::error title=trainc::{event} {message}\n"
+    assert sandbox.step("base", GITHUB_EVENT_NAME=event, inputs__base="main").returncode == 0
+
+
 def test_a_comment_on_an_earlier_commit_is_replaced_if_a_check_ends_early(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path, render=False)
     values = {"inputs__token": "t", "github__event__pull_request__number": "7", "steps__diff__outputs__file": ""}
@@ -252,15 +283,35 @@ def test_a_comment_on_an_earlier_commit_is_replaced_if_a_check_ends_early(tmp_pa
     assert "no comparison of the last commit" in comment.read_text(encoding="utf-8")
 
 
-def test_a_link_of_a_pull_request_does_not_lead_the_checkout_of_the_action(tmp_path: Path) -> None:
+def test_the_action_is_not_checked_out_over_files_of_a_pull_request(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path, render=False)
-    sandbox.write("jobs/.keep", "")
-    (sandbox.root / ".trainc-action").symlink_to("jobs")
     before, action = (step for step in WORKFLOW["jobs"]["trainc"]["steps"][1:3])
     assert action["with"]["path"] == ".trainc-action"
     assert sandbox.shell(before["run"]).returncode == 0
-    assert not (sandbox.root / ".trainc-action").is_symlink()
-    assert (sandbox.root / "jobs/.keep").is_file()
+    (sandbox.root / ".trainc-action").symlink_to("jobs")
+    refused = sandbox.shell(before["run"])
+    assert (refused.returncode, refused.stdout[:24]) == (1, "::error title=trainc::no")
+    (sandbox.root / ".trainc-action").unlink()
+    sandbox.write(".trainc-action/jobs/team-a/bert.yaml", JOB)
+    assert sandbox.shell(before["run"]).returncode == 1
+
+
+@pytest.mark.parametrize("gitlab", [False, True])
+def test_the_project_is_that_of_the_input_root(tmp_path: Path, gitlab: bool) -> None:
+    """A pull request that moves trainc.yaml to a folder above has other policies there, and no base."""
+    sandbox = Sandbox(tmp_path, "ml")
+    base = git(sandbox.repository, "rev-parse", "HEAD")
+    (sandbox.root / "trainc.yaml").rename(sandbox.repository / "trainc.yaml")
+    sandbox.write("out/prod/team-a/bert/pod.yaml", "kind: Pod\n")
+    if gitlab:
+        _, job = template()
+        (script,) = job["script"]
+        sandbox.root = sandbox.repository
+        done = sandbox.shell(script, **{**job["variables"], "TRAINC_ROOT": "ml"})
+    else:
+        done = sandbox.step("check", steps__base__outputs__base=base)
+    assert done.returncode == 1
+    assert "out/prod/team-a/bert/pod.yaml" in done.stdout
 
 
 def test_the_action_is_pinned_and_its_scripts_contain_no_expressions() -> None:
@@ -321,6 +372,9 @@ def test_the_examples_of_the_page_fit_the_files() -> None:
         assert version == f"v{__version__}"
         assert set(job.get("with", {})) <= set(offered)
     assert comment[True]["workflow_run"]["workflows"] == [called["name"]]
+    for each in (called, action):  # a check belongs to a commit, also if its pull request goes to another branch
+        assert "edited" in each[True]["pull_request"]["types"]
+        assert each[True]["pull_request"]["branches"] == ["main"]
     needed = yaml.safe_load((ROOT / ".github/workflows/diff-comment.yml").read_text(encoding="utf-8"))
     assert comment["jobs"]["comment"]["permissions"] == needed["jobs"]["comment"]["permissions"]
     step = action["jobs"]["check"]["steps"][-1]
@@ -363,9 +417,9 @@ def test_both_posters_write_the_comment_in_the_same_way() -> None:
     poster = yaml.safe_load((ROOT / ".github/workflows/diff-comment.yml").read_text(encoding="utf-8"))
     (script,) = (step["run"] for step in poster["jobs"]["comment"]["steps"])
     (step,) = (each for each in STEPS if each.get("id") == "comment")
-    lines = [line.strip() for line in step["run"].partition("post() {\n")[2].partition("\n}")[0].splitlines()]
-    assert len(lines) > 8
-    assert [line.strip() for line in script.splitlines()][-len(lines) - 1 : -1] == lines
+    first, second = (text.partition("post() {\n")[2].partition("\n}\n")[0] for text in (script, step["run"]))
+    assert len(first.splitlines()) > 8
+    assert first == second
 
 
 def template() -> tuple[dict[str, Any], dict[str, Any]]:
@@ -422,23 +476,67 @@ def test_a_merged_result_is_compared_with_the_target_branch(tmp_path: Path) -> N
         sandbox.files["CALLS"].unlink()
 
 
-@pytest.mark.parametrize("name", ["trainc-junit.xml", "trainc-codequality.json", "trainc-diff.md"])
-def test_a_report_does_not_replace_what_a_link_of_the_merge_request_leads_to(tmp_path: Path, name: str) -> None:
-    """An empty program has no errors."""
-    _, job = template()
+def started() -> dict[str, Any]:
+    """Return the job that trainc init writes for GitLab."""
+    files = {file.name: file.text for file in init_files(Setup(__version__, ci="gitlab"))}
+    (job,) = yaml.safe_load(files[".gitlab-ci.yml"]).values()
+    return {"variables": {}, **job}
+
+
+JOBS = {"template": template()[1], "init": started()}
+"""The jobs for GitLab."""
+
+
+@pytest.mark.parametrize(
+    ("job", "name"),
+    [
+        ("template", "trainc-junit.xml"),
+        ("template", "trainc-codequality.json"),
+        ("template", "trainc-diff.md"),
+        ("init", "trainc.xml"),
+    ],
+)
+def test_a_report_does_not_replace_a_file_of_the_merge_request(tmp_path: Path, job: str, name: str) -> None:
+    """Links may lead to a folder of this name. If it is a link to trainc: an empty program has no errors."""
     sandbox = Sandbox(tmp_path, render=False)
     program = sandbox.runner / "bin" / "trainc"
-    sandbox.program("trainc", "#!/bin/sh\nexit 1\n")
+    sandbox.program("trainc", "#!/bin/sh\nexit 0\n")
+    script = "\n".join(JOBS[job]["script"])
+    assert sandbox.shell(script, **JOBS[job]["variables"]).returncode == 0
+    (sandbox.repository / name).unlink(missing_ok=True)
     (sandbox.repository / name).symlink_to(program)
-    base = commit(sandbox.repository)
-    git(sandbox.repository, "remote", "add", "origin", sandbox.repository.as_uri())
-    git(sandbox.repository, "tag", "main", git(sandbox.repository, "commit-tree", "-m", "a tag", "HEAD^{tree}"))
-    of_request = {"CI_MERGE_REQUEST_DIFF_BASE_SHA": base, "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
-    variables = {**job["variables"], **of_request, "CI_PROJECT_DIR": str(sandbox.repository)}
-    (script,) = job["script"]
-    assert sandbox.shell(script, **variables).returncode == 1
-    assert program.read_text(encoding="utf-8") == "#!/bin/sh\nexit 1\n"
-    assert git(sandbox.repository, "rev-parse", "FETCH_HEAD") == base, "the branch, not the tag of that name"
+    git(sandbox.repository, "add", name)
+    assert sandbox.shell(script, **JOBS[job]["variables"]).returncode != 0
+    assert program.read_text(encoding="utf-8") == "#!/bin/sh\nexit 0\n"
+    git(sandbox.repository, "rm", "-q", "-f", name)
+    sandbox.write(f"{name}/bert.yaml", JOB)
+    git(sandbox.repository, "add", name)
+    assert sandbox.shell(script, **JOBS[job]["variables"]).returncode != 0
+    assert (sandbox.repository / name).is_dir()
+
+
+@pytest.mark.parametrize("fork", [False, True])
+@pytest.mark.parametrize("job", JOBS)
+def test_the_policies_of_a_merge_request_are_those_of_the_target_branch(tmp_path: Path, job: str, fork: bool) -> None:
+    """A tag may have its name, and the branch of this name in a fork may be old."""
+    sandbox = Sandbox(tmp_path, render=False)
+    sandbox.program("trainc", "#!/bin/sh\nexit 0\n")
+    base = git(sandbox.repository, "rev-parse", "HEAD")
+    project = tmp_path / "project"
+    git(tmp_path, "clone", "-q", "--bare", str(sandbox.repository), f"{project}.git")
+    newer = git(sandbox.repository, "commit-tree", "-p", "HEAD", "-m", "newer", "HEAD^{tree}")
+    git(sandbox.repository, "push", "-q", f"{project}.git", f"{newer}:refs/heads/main", f"{base}:refs/tags/main")
+    git(sandbox.repository, "remote", "add", "origin", sandbox.repository.as_uri() if fork else f"{project}.git")
+    variables = {
+        "CI_MERGE_REQUEST_DIFF_BASE_SHA": base,
+        "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+        "CI_MERGE_REQUEST_PROJECT_ID": "1",
+        "CI_MERGE_REQUEST_PROJECT_URL": project.as_uri(),
+        "CI_PROJECT_ID": "2" if fork else "1",
+    }
+    done = sandbox.shell("\n".join(JOBS[job]["script"]), **JOBS[job]["variables"], **variables)
+    assert done.returncode == 0, done.stderr
+    assert git(sandbox.repository, "rev-parse", "FETCH_HEAD") == newer
 
 
 def test_the_root_of_a_merge_request_is_no_link(tmp_path: Path) -> None:
@@ -469,11 +567,8 @@ def test_hooks_fail_for_findings_and_for_files_that_are_not_added(tmp_path: Path
     assert sandbox.shell(hook["entry"]).returncode == 3
 
 
-def test_hooks_run_for_the_files_that_matter() -> None:
+def test_hooks_run_for_each_commit() -> None:
     assert [hook["id"] for hook in HOOKS] == ["trainc-check", "trainc-render"]
     for hook in HOOKS:
-        pattern = re.compile(hook["files"])
-        wanted = ("trainc.yaml", "jobs/a/b.yaml", "sub/runtimes/x.yaml", "policies/x.yml", "out/p/a/b/c.yaml")
-        assert all(pattern.search(name) for name in wanted)
-        assert not any(pattern.search(name) for name in ("README.md", "myjobs/a.yaml", "src/train.py"))
+        assert hook["always_run"] is True, "also for one that only deletes a job, of which pre-commit names no file"
         assert (hook["language"], hook["pass_filenames"]) == ("python", False)

@@ -200,7 +200,7 @@ def test_a_warning_is_posted_although_nothing_changes(tmp_path: Path) -> None:
         ("something else\n", "", 1, 2),
         (f"{MARK}\n{'x' * 65_536}", "7", 1, 3),
         (f"{MARK}\n", "", 0, 2),
-        (f"{MARK}\n", "7\n8", 1, 2),
+        (f"{MARK}\n", "7\n8", 1, 4),
         *(
             (f"{MARK}\n### trainc: 1 of 2 directories changes\n{line}\n", "7", 1, 3)
             for line in (
@@ -236,13 +236,16 @@ def test_nothing_is_posted(tmp_path: Path, comment: str, number: str, status: in
     assert not any("POST" in call or "PATCH" in call for call in made)
 
 
-@pytest.mark.parametrize(("comment", "status"), [("", 0), ("something else\n", 1)])
+@pytest.mark.parametrize(
+    ("comment", "number", "status"), [("", "7", 0), ("something else\n", "7", 1), (f"{MARK}\n", "7\n8", 1)]
+)
 def test_a_comment_on_an_earlier_commit_is_replaced_if_there_is_no_new_one(
-    tmp_path: Path, comment: str, status: int
+    tmp_path: Path, comment: str, number: str, status: int
 ) -> None:
-    ended, calls = post(tmp_path, comment, existing="42")
+    ended, calls = post(tmp_path, comment, number=number, existing="42")
     assert ended == status
-    assert calls[-1].startswith("api --method PATCH repos/a/b/issues/comments/42 -F body=@")
+    replaced = [call for call in calls if call.startswith("api --method PATCH repos/a/b/issues/comments/42 -F body=@")]
+    assert len(replaced) == len(number.split())
     body = (tmp_path / "temp" / "comment.md").read_text(encoding="utf-8")
     assert body == f"{MARK}\n### trainc: no comparison of the last commit, see the log of its check\n"
 

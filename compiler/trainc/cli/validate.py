@@ -47,6 +47,7 @@ from trainc.project.read import (
     not_followed,
     read_beside_policies,
     read_tree,
+    source_overrides,
     unfit,
     unnamed,
 )
@@ -106,16 +107,16 @@ def command(
     use_cache = cache and not special and not has_errors(of_config) and not reporter.lists_silenced
     store = open_store(root) if use_cache else None
 
-    in_git: list[Inputs] = []
+    beside = [*source_overrides(root)]
     if before is not None:
-        in_git += [not_followed(name) for name in links_leading_out(root)]
-        in_git += [unnamed(name) for name in unnamed_submodules(root)]
+        beside += [not_followed(name) for name in links_leading_out(root)]
+        beside += [unnamed(name) for name in unnamed_submodules(root)]
         if is_used(config.data):
-            in_git += [unfit(name) for name in names_that_flux_refuses(root)]
+            beside += [unfit(name) for name in names_that_flux_refuses(root)]
 
     def compiled(cache: RunCache | None) -> Outcome:
         platform = read_others(root, (name_below(root, folder, path) for path in paths))
-        merged = merge([*(inputs or [read_tree(root, JOBS, None if cache is None else cache.read)]), platform, *in_git])
+        merged = merge([*(inputs or [read_tree(root, JOBS, None if cache is None else cache.read)]), platform, *beside])
         return compile_for(
             merged,
             config,

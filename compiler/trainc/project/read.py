@@ -61,6 +61,7 @@ MOST_LINKED = 1000
 
 _OUTSIDE = "symbolic link that leads out of the project, not followed"
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
+_OVERRIDE = "with this file, Argo CD may read the folder by something else than its plugin, trainc cmp"
 _LOOP = "loop of symbolic links"
 
 
@@ -409,6 +410,20 @@ def unnamed(name: str) -> Inputs:
 def unfit(name: str) -> Inputs:
     """Return the finding of a path that Flux refuses."""
     return _unusable(name, f"a name that Flux refuses: {READS_NOTHING}", "choose another name, or remove it from git")
+
+
+def source_overrides(root: Path) -> Iterator[Inputs]:
+    """Yield a finding for each file that Argo CD merges into the source of an Application of ``trainc cmp``.
+
+    That replaces the plugin or its parameters (reposerver/repository, mergeSourceParameters). The path of such an
+    Application is a folder of jobs/, or the project.
+    """
+    for place in ("", "jobs/*/"):
+        for path in sorted(root.glob(f"{place}.argocd-source*.yaml")):
+            name = path.relative_to(root).as_posix()
+            document, hint = Document(Source(name, b""), {}), "remove it: set the Application's source in its own spec"
+            wrong = report("TC011", document, (), _OVERRIDE, hint=hint) if is_text(name) else _unnamable(name)
+            yield Inputs((), (wrong,))
 
 
 def not_followed(name: str) -> Inputs:
