@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,7 @@ SERVES = [
     "command: [sh, -c, 'exec sshd -D -o ListenAddress=0.0.0.0:2222 -h /root/.ssh/id_rsa']",
     "command: [sh, -c, 'mkdir -p /run/sshd && exec /usr/sbin/sshd -De -h /root/.ssh/id_rsa']",
     "command: [sh, -c, \"mkdir /run/sshd\\n/usr/sbin/sshd -De \\\\\\n -h '/root/.ssh/id_rsa'; wait\"]",
+    "command: [/usr/sbin/sshd, -De, -h, /root/.ssh/id_rsa, -h, /etc/ssh/ssh_host_ed25519_key]",
 ]
 SERVES_NOT = [
     "command: [/usr/sbin/sshd, -De]",
@@ -61,6 +63,10 @@ SERVES_NOT = [
     "command: [sshd, -Z, -h, /root/.ssh/id_rsa]",
     'command: [sh, -c, "sshd -De -h \'/root/.ssh/id_rsa"]',
     "command: [sleep, -h, /root/.ssh/id_rsa]",
+    "command: [/usr/sbin/sshd, -De, -h, /etc/ssh/ssh_host_ed25519_key, -h, /root/.ssh/id_rsa]",
+    "command: [sshd, -D, -o, HostKey=/etc/ssh/key, -o, HostKey=/root/.ssh/id_rsa]",
+    "command: [sh, -c, 'sshd -p 2222 -h /etc/ssh/key; exec sshd -D -h /root/.ssh/id_rsa']",
+    'command: [sh, -c, "sshd -De # see\\n -h /root/.ssh/id_rsa"]',
 ]
 
 
@@ -77,6 +83,13 @@ def test_sshd_may_serve_another_key(command: str) -> None:
     assert launcher(made)["OMPI_MCA_plm_rsh_args"] == "-o ConnectionAttempts=10"
     (warning,) = [f.message for f in made.findings if f.code == "TC458"]
     assert "-h .../id_rsa" in warning
+
+
+@pytest.mark.parametrize("sign", [" ", '"', "'", "%h", "$(HOME)", "${HOME}", "\\"])
+def test_ssh_or_the_kubelet_replaces_a_sign_of_the_path(sign: str) -> None:
+    mount = json.dumps(f"/keys/{sign}")
+    text = example("ssh-known-hosts").replace("mpi:\n", f"mpi:\n      sshAuthMountPath: {mount}\n")
+    assert launcher(built(text, "ssh-known-hosts"))["OMPI_MCA_plm_rsh_args"] == "-o ConnectionAttempts=10"
 
 
 @pytest.mark.parametrize(
