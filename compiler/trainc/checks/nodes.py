@@ -23,10 +23,11 @@ from trainc.plugins import shaped
 from trainc.plugins.base import pod_containers
 from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.implementations import HOSTFILE_DIRECTORY
+from trainc.plugins.mpi.plugin import ENV_FIX, patched_forwarding
 from trainc.plugins.mpi.transport import DISCOVER, by_kubexec
 from trainc.plugins.origins import report_at, source_of
 from trainc.plugins.podgroup import ones, replicas_in_jobset
-from trainc.upstream import LAUNCHER, NODE
+from trainc.upstream import FIXES, LAUNCHER, NODE
 
 INCOMPLETE: Final = "TC822"
 ENDLESS: Final = "TC825"
@@ -263,6 +264,18 @@ def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
         if now != intended:
             message = f"{what} is {now!r} after the patches, but {user} is set up for {intended!r}"
             yield report_at(UNRESOLVED, model, jobset, path, message, severity=Severity.WARNING, hint=_NOT_BY_PATCH)
+
+
+def check_patched_variables(model: Model, jobset: Object) -> Iterator[Finding]:
+    """Warn if patches change what mpirun forwards after the list of the variables has been made."""
+    if not model.options.settings.patches or not model.fixed(ENV_FIX) or model.policy("mpi") is None:
+        return
+    for path, job, container in containers(jobset.data, kinds=("containers",)):
+        launches = (job.get("name"), container.get("name")) == (LAUNCHER, NODE)
+        if launches and (problem := patched_forwarding(model, container)) is not None:
+            where, message = (*path, *problem[0]), f"after the patches, {problem[1]}"
+            hint = "change variables and command in the TrainJob or in the runtime, not by a patch"
+            yield report_at(FIXES[ENV_FIX].code, model, jobset, where, message, hint=hint)
 
 
 def _patched_subdomain(model: Model, jobset: Object, user: str) -> Iterator[tuple[Path, str, object, object]]:
