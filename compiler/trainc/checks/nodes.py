@@ -237,6 +237,22 @@ def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
             yield report_at(UNRESOLVED, model, jobset, where, message, severity=Severity.WARNING, hint=hint)
 
 
+def check_own_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
+    """Warn about hosts of the job in its texts by its name without run number and hash, which no pod has."""
+    if jobset.name == model.title:
+        return
+    names = {str(job.get("name")) for job in objects(get(jobset.data, *REPLICATED))}
+    hosts = re.compile(rf"(?<![\w.-]){re.escape(model.title)}-([a-z0-9-]+)-\d+-\d+(?![\w-])")
+    for path, _, container in containers(jobset.data):
+        values = ((("env", i, "value"), str(each.get("value"))) for i, each in enumerate(objects(container.get("env"))))
+        for where, text in (*words(container), *values):
+            if found := next((host for host in hosts.finditer(text) if host[1] in names), None):
+                message = f"host {found[0]} does not exist: the name of the JobSet has a run number or a hash"
+                hint = "take the name from label jobset.sigs.k8s.io/jobset-name of the pod, by a variable"
+                more = {"severity": Severity.WARNING, "found": found[0], "hint": hint}
+                yield report_at(UNRESOLVED, model, jobset, (*path, *where), message, **more)
+
+
 def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
     """Warn if patches change pods or names after variables, hostfiles and PodGroups have been made for them."""
     known = (jobset.kind, model.namespace, jobset.plain)
