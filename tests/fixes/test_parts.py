@@ -353,6 +353,10 @@ def test_a_folder_replaces_the_files_of_the_runtimes_data_set() -> None:
         ("hf://org/repo/x/y.csv", ["dataset.source=csv", "dataset.data_files=/workspace/dataset/x/y.csv"]),
         ("hf://org/x/RX", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset/RX"]),
         ("hf://org/repo/en", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset/en"]),
+        ("HF://org/repo/x/y.csv", ["dataset.source=csv", "dataset.data_files=/workspace/dataset/x/y.csv"]),
+        ("s3://corpus/b.json?version=3", ["dataset.source=json", "dataset.data_files=/workspace/dataset/b.json"]),
+        ("s3://corpus/b.json/", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset"]),
+        ("s3://corpus.json", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset"]),
         ("cache://schema/table", []),
     ],
 )
