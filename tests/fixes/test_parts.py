@@ -137,6 +137,13 @@ def test_a_secret_without_known_hosts() -> None:
         assert paths == [("metadata", "name")] * warned
 
 
+@pytest.mark.parametrize(("size", "codes"), [(40_000, set()), (60_000, {"TC811"})])
+def test_the_list_with_its_values_is_a_variable_that_linux_accepts(size: int, codes: set[str]) -> None:
+    values = ", ".join(f"{{name: V{number}, value: {'x' * size}}}" for number in range(3))
+    made = built(trainer(values), "env-to-workers")
+    assert {f.code for f in made.findings} & {"TC805", "TC811"} == codes
+
+
 def trainer(env: str, command: str = "[mpirun, python3, train.py]") -> str:
     text = example("env-to-workers")
     return text[: text.index("  trainer:\n")] + f"  trainer: {{command: {command}, env: [{env}]}}\n"
