@@ -296,3 +296,18 @@ def test_a_text_that_linux_does_not_accept(field: str) -> None:
         (found,) = ours(too_long)
         assert (found.code, found.severity.name) == ("TC811" if "env" in field else "TC805", "ERROR")
         assert letter * 9 not in f"{found.message} {found.found} {found.hint} {found.upstream}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ('env: [{name: A, value: "%s"}, {name: B, value: $(A)$(A)}]', "TC811"),
+        ('env: [{name: A, value: "%s"}, {name: B, value: $$(A)$(A)}]', None),
+        ('env: [{name: A, value: "%s"}, {name: B, value: $(C)$(C)}, {name: C, value: $(A)}]', None),
+        ('env: [{name: A, value: "%s"}]\nargs: ["$(A)$(A)"]', "TC805"),
+        ('env: [{name: A, value: "%s"}]\ncommand: [a, "$(A)$$(A)"]', None),
+    ],
+)
+def test_a_text_that_is_too_long_with_the_values_of_variables(fields: str, code: str | None) -> None:
+    found = ours(made(job(), runtime(container=fields % ("x" * 70_000))))
+    assert [each.code for each in found if each.severity.name == "ERROR"] == [code] * (code is not None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,7 @@ SERVES = [
     "command: [sh, -c, 'exec sshd -D -o ListenAddress=0.0.0.0:2222 -h /root/.ssh/id_rsa']",
     "command: [sh, -c, 'mkdir -p /run/sshd && exec /usr/sbin/sshd -De -h /root/.ssh/id_rsa']",
     "command: [sh, -c, \"mkdir /run/sshd\\n/usr/sbin/sshd -De \\\\\\n -h '/root/.ssh/id_rsa'; wait\"]",
+    "command: [/usr/sbin/sshd, -De, -h, /root/.ssh/id_rsa, -h, /etc/ssh/ssh_host_ed25519_key]",
 ]
 SERVES_NOT = [
     "command: [/usr/sbin/sshd, -De]",
@@ -62,6 +64,10 @@ SERVES_NOT = [
     "command: [sshd, '-', -h, /root/.ssh/id_rsa]",
     'command: [sh, -c, "sshd -De -h \'/root/.ssh/id_rsa"]',
     "command: [sleep, -h, /root/.ssh/id_rsa]",
+    "command: [/usr/sbin/sshd, -De, -h, /etc/ssh/ssh_host_ed25519_key, -h, /root/.ssh/id_rsa]",
+    "command: [sshd, -D, -o, HostKey=/etc/ssh/key, -o, HostKey=/root/.ssh/id_rsa]",
+    "command: [sh, -c, 'sshd -p 2222 -h /etc/ssh/key; exec sshd -D -h /root/.ssh/id_rsa']",
+    'command: [sh, -c, "sshd -De # see\\n -h /root/.ssh/id_rsa"]',
 ]
 
 
@@ -78,6 +84,13 @@ def test_sshd_may_serve_another_key(command: str) -> None:
     assert launcher(made)["OMPI_MCA_plm_rsh_args"] == "-o ConnectionAttempts=10"
     (warning,) = [f.message for f in made.findings if f.code == "TC458"]
     assert "-h .../id_rsa" in warning
+
+
+@pytest.mark.parametrize("sign", [" ", '"', "'", "%h", "$(HOME)", "${HOME}", "\\"])
+def test_ssh_or_the_kubelet_replaces_a_sign_of_the_path(sign: str) -> None:
+    mount = json.dumps(f"/keys/{sign}")
+    text = example("ssh-known-hosts").replace("mpi:\n", f"mpi:\n      sshAuthMountPath: {mount}\n")
+    assert launcher(built(text, "ssh-known-hosts"))["OMPI_MCA_plm_rsh_args"] == "-o ConnectionAttempts=10"
 
 
 @pytest.mark.parametrize(
@@ -123,6 +136,13 @@ def test_a_secret_without_known_hosts() -> None:
         made = built(example("ssh-known-hosts") + secret % data, "ssh-known-hosts")
         paths = [f.path for f in made.findings if "has no key known_hosts" in f.message]
         assert paths == [("metadata", "name")] * warned
+
+
+@pytest.mark.parametrize(("size", "codes"), [(40_000, set()), (60_000, {"TC811"})])
+def test_the_list_with_its_values_is_a_variable_that_linux_accepts(size: int, codes: set[str]) -> None:
+    values = ", ".join(f"{{name: V{number}, value: {'x' * size}}}" for number in range(3))
+    made = built(trainer(values), "env-to-workers")
+    assert {f.code for f in made.findings} & {"TC805", "TC811"} == codes
 
 
 def trainer(env: str, command: str = "[mpirun, python3, train.py]") -> str:
@@ -341,6 +361,10 @@ def test_a_folder_replaces_the_files_of_the_runtimes_data_set() -> None:
         ("hf://org/repo/x/y.csv", ["dataset.source=csv", "dataset.data_files=/workspace/dataset/x/y.csv"]),
         ("hf://org/x/RX", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset/RX"]),
         ("hf://org/repo/en", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset/en"]),
+        ("HF://org/repo/x/y.csv", ["dataset.source=csv", "dataset.data_files=/workspace/dataset/x/y.csv"]),
+        ("s3://corpus/b.json?version=3", ["dataset.source=json", "dataset.data_files=/workspace/dataset/b.json"]),
+        ("s3://corpus/b.json/", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset"]),
+        ("s3://corpus.json", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset"]),
         ("cache://schema/table", []),
     ],
 )

@@ -15,6 +15,7 @@ import pytest
 from builders import role, runtime, trainjob
 from trainc import Options, Source, compile
 from trainc.basics.jsonvalues import get
+from trainc.plugins.flux import REPLACED
 
 BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="no bash on the PATH")
@@ -156,6 +157,16 @@ def test_the_first_node_runs_the_command(container: Container) -> None:
     assert certificate.stat().st_mode & 0o077 == 0
     assert (container.root / "mnt/flux/config/etc/flux/system/R").read_text() == '{"R": 1}\n'
     assert (container.root / "mnt/flux/flux-operator-complete.txt").exists()
+
+
+def test_the_command_gets_the_variables_of_the_job_but_for_those_of_the_script(container: Container) -> None:
+    texts = installed(container)
+    names = {*re.findall(r"\b[A-Za-z_]\w*", texts["entrypoint.sh"]), "other", "cfg", "hosts"} - {"if", "BASH_ENV"}
+    names = {name for name in names if name.islower()}
+    container.command("flux", '#!/bin/bash\n[ "$1" = start ] && env > "$CALLS"\nexit 0\n')
+    container.run(texts["entrypoint.sh"], "lmp", **dict.fromkeys(names, "mine"))
+    kept = {line.partition("=")[0] for line in container.calls() if line.endswith("=mine")}
+    assert names - kept == REPLACED | {"command"}
 
 
 def test_the_commands_failure_is_the_containers(container: Container) -> None:

@@ -13,7 +13,9 @@ from trainc.checks.nodes import (
     check_launching,
     check_mpi,
     check_order,
+    check_own_hosts,
     check_patched_hosts,
+    check_patched_variables,
     check_rendezvous,
 )
 from trainc.checks.trainer import check_ancestors, check_counts, check_initializers
@@ -41,4 +43,5 @@ def check_result(model: Model, objects: Objects) -> list[Finding]:
         if jobset.kind == "JobSet":
             findings += (*check_initializers(model, jobset), *check_hostnames(model, jobset))
             findings += (*check_order(model, jobset), *check_patched_hosts(model, jobset))
+            findings += (*check_patched_variables(model, jobset), *check_own_hosts(model, jobset))
     return list(dict.fromkeys(findings))

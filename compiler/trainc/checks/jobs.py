@@ -42,7 +42,7 @@ from trainc.checks.created_pods import (
     created_job,
     first_job,
 )
-from trainc.checks.pod_containers import is_long
+from trainc.checks.pod_containers import may_be_long
 from trainc.checks.pod_environment import validate_env
 from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
 from trainc.checks.pod_volumes import TWO_SOURCES
@@ -287,15 +287,15 @@ def abridged(job: JsonObject) -> JsonObject:
 
 
 def _container(container: JsonObject) -> JsonObject:
-    short = {name: value for name, value in container.items() if name not in ("command", "args")}
-    if words := [word for key in ("command", "args") for word in as_list(container.get(key)) if is_long(str(word))]:
-        short["args"] = words
+    variables, words = container.get("env"), [*as_list(container.get("command")), *as_list(container.get("args"))]
+    is_short = not may_be_long((*words, *(each.get("value") for each in objects(variables))))
+    short = {name: value for name, value in container.items() if not is_short or name not in ("command", "args")}
     folder, image = short.get("workingDir"), short.get("image")
     if isinstance(folder, str) and folder.startswith("/"):
         del short["workingDir"]
     if isinstance(image, str) and image and image == image.strip():
         short["image"] = _SOME
-    if isinstance(variables := short.get("env"), list):
+    if isinstance(variables, list) and is_short:
         short["env"] = [each for each in variables if not (isinstance(each, dict) and _is_valid_variable(each))]
     return short
 
@@ -303,7 +303,7 @@ def _container(container: JsonObject) -> JsonObject:
 def _is_valid_variable(variable: JsonObject) -> bool:
     name, value = variable.get("name"), variable.get("value")
     if len(variable) == 2 and isinstance(value, str) and isinstance(name, str):
-        return _IS_VALID_NAME[name] and not is_long(value, len(name) + 2)
+        return _IS_VALID_NAME[name]
     return _is_valid(validate_env, {"env": [{**variable, "value": _SOME if variable.get("value") else ""}]})
 
 

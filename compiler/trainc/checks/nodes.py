@@ -23,10 +23,11 @@ from trainc.plugins import shaped
 from trainc.plugins.base import pod_containers
 from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.implementations import HOSTFILE_DIRECTORY
+from trainc.plugins.mpi.plugin import ENV_FIX, patched_forwarding
 from trainc.plugins.mpi.transport import DISCOVER, by_kubexec
 from trainc.plugins.origins import report_at, source_of
 from trainc.plugins.podgroup import ones, replicas_in_jobset
-from trainc.upstream import LAUNCHER, NODE
+from trainc.upstream import FIXES, LAUNCHER, NODE
 
 INCOMPLETE: Final = "TC822"
 ENDLESS: Final = "TC825"
@@ -236,6 +237,22 @@ def check_hostnames(model: Model, jobset: Object) -> Iterator[Finding]:
             yield report_at(UNRESOLVED, model, jobset, where, message, severity=Severity.WARNING, hint=hint)
 
 
+def check_own_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
+    """Warn about hosts of the job in its texts by its name without run number and hash, which no pod has."""
+    if jobset.name == model.title:
+        return
+    names = {str(job.get("name")) for job in objects(get(jobset.data, *REPLICATED))}
+    hosts = re.compile(rf"(?<![\w.-]){re.escape(model.title)}-([a-z0-9-]+)-\d+-\d+(?![\w-])")
+    for path, _, container in containers(jobset.data):
+        values = ((("env", i, "value"), str(each.get("value"))) for i, each in enumerate(objects(container.get("env"))))
+        for where, text in (*words(container), *values):
+            if found := next((host for host in hosts.finditer(text) if host[1] in names), None):
+                message = f"host {found[0]} does not exist: the name of the JobSet has a run number or a hash"
+                hint = "take the name from label jobset.sigs.k8s.io/jobset-name of the pod, by a variable"
+                more = {"severity": Severity.WARNING, "found": found[0], "hint": hint}
+                yield report_at(UNRESOLVED, model, jobset, (*path, *where), message, **more)
+
+
 def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
     """Warn if patches change pods or names after variables, hostfiles and PodGroups have been made for them."""
     known = (jobset.kind, model.namespace, jobset.plain)
@@ -263,6 +280,18 @@ def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
         if now != intended:
             message = f"{what} is {now!r} after the patches, but {user} is set up for {intended!r}"
             yield report_at(UNRESOLVED, model, jobset, path, message, severity=Severity.WARNING, hint=_NOT_BY_PATCH)
+
+
+def check_patched_variables(model: Model, jobset: Object) -> Iterator[Finding]:
+    """Warn if patches change what mpirun forwards after the list of the variables has been made."""
+    if not model.options.settings.patches or not model.fixed(ENV_FIX) or model.policy("mpi") is None:
+        return
+    for path, job, container in containers(jobset.data, kinds=("containers",)):
+        launches = (job.get("name"), container.get("name")) == (LAUNCHER, NODE)
+        if launches and (problem := patched_forwarding(model, container)) is not None:
+            where, message = (*path, *problem[0]), f"after the patches, {problem[1]}"
+            hint = "change variables and command in the TrainJob or in the runtime, not by a patch"
+            yield report_at(FIXES[ENV_FIX].code, model, jobset, where, message, hint=hint)
 
 
 def _patched_subdomain(model: Model, jobset: Object, user: str) -> Iterator[tuple[Path, str, object, object]]:

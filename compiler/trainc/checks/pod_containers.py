@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from trainc.admission.fields import MAX_ID, Field, dns_label, internal, local_descending_path, unique
-from trainc.basics.jsonvalues import as_list, as_object
+from trainc.basics.jsonvalues import Json, as_list, as_object
 from trainc.checks.functions import MAX_ARGUMENT, read_script
 from trainc.checks.pod_environment import validate_env, validate_env_from
 from trainc.checks.pod_resources import pod_claims_of, validate_resource_claims, validate_resources
 from trainc.checks.pod_volumes import Volumes, validate_volume_mounts
 from trainc.kube.names import is_valid_port_name
+from trainc.kube.pods import REFERENCE
 
 CONTAINER, ENVIRONMENT, MOUNTS, RESOURCES, SECURITY = "TC805", "TC811", "TC806", "TC807", "TC809"
 MAX_PORT = 65535
@@ -278,22 +279,31 @@ def validate_started_containers(spec: Field) -> None:
         _long_arguments(container)
 
 
-def is_long(text: str, added: int = 1) -> bool:
-    """Return whether a text, with so many more bytes, is longer than an argument or variable of a program can be."""
-    return len(text) > MAX_ARGUMENT // 4 and len(text.encode("utf-8", "replace")) + added > MAX_ARGUMENT
+def may_be_long(texts: Iterable[Json]) -> bool:
+    """Return whether an argument or variable made of texts may be longer than Linux allows."""
+    return sum(len(text) for text in texts if isinstance(text, str)) > MAX_ARGUMENT // 4  # of at most four bytes each
 
 
 _TOO_LONG = "argument list too long"
 
 
 def _long_arguments(container: Field) -> None:
-    """Check that Linux starts the program of a container."""
+    """Check that Linux starts the program of a container, in which the kubelet has replaced $(NAME) of variables."""
     hint = "put the text into the image, or into a ConfigMap that is mounted as a file"
-    words = [word.coded(CONTAINER) for kind in ("command", "args") for word in container.items(kind)]
-    for word in words:
-        if is_long(word.text()) and read_script(word.text()) is None:  # TC063 is for those
-            word.refused(_TOO_LONG, "Linux starts no program with an argument of 128 KiB or more", hint, shown=False)
+    sizes: dict[str, int] = {}
     for variable in container.items("env"):
-        if is_long(variable.text("value"), len(variable.text("name")) + 2):
+        name = variable.text("name")
+        sizes[name] = _size(variable.text("value"), sizes)
+        if sizes[name] + len(name) + 2 > MAX_ARGUMENT:
             value = variable.coded(ENVIRONMENT).child("value")
             value.refused(_TOO_LONG, "Linux starts no program with a variable of 128 KiB or more", hint, shown=False)
+    for word in (word.coded(CONTAINER) for kind in ("command", "args") for word in container.items(kind)):
+        if _size(word.text(), sizes) >= MAX_ARGUMENT and read_script(word.text()) is None:  # TC063 is for those
+            word.refused(_TOO_LONG, "Linux starts no program with an argument of 128 KiB or more", hint, shown=False)
+
+
+def _size(text: str, sizes: Mapping[str, int]) -> int:
+    """Return the bytes of a text in which variables of these sizes are replaced; not more than twice the limit."""
+    found = REFERENCE.finditer(text) if "$(" in text else ()
+    added = sum(sizes[each[2]] - len(each[0]) for each in found if each[2] in sizes)
+    return min(len(text.encode("utf-8", "replace")) + added, 2 * MAX_ARGUMENT)

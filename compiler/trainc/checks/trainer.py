@@ -94,7 +94,8 @@ def _missing_label(model: Model) -> Finding:
 
 # Addresses of data sets and models that the initializers of Trainer refuse.
 # Source: Trainer v2.3.0 pkg/initializers/dataset/__main__.py and model/__main__.py: they parse the scheme with Python's
-# urlparse, and raise an exception for any other.
+# urlparse, and raise an exception for any other. For cache (dataset/cache.py), they get the TrainJob, the owner of the
+# cache, from the API server, and end with status 0 if it does not exist.
 
 
 ADDRESS: Final = "TC820"
@@ -130,17 +131,23 @@ def _container(model: Model, jobset: Object, path: Path, container: JsonObject) 
     text = str(uri or "")
     found = _SCHEME_OF.match(text)
     scheme = found[1].lower() if found else ""
-    if scheme in SCHEMES["model"] or not (kind := _kind(model, jobset, path, container)) or scheme in SCHEMES[kind]:
+    if scheme in SCHEMES["model"] or not (kind := _kind(model, jobset, path, container)):
         return
     source: Path = ("spec", "initializer", str(container["name"]).partition("-")[0], "storageUri")
     document = model.job
     if get(document.data, *source) != text:
         document, source = source_of(model, jobset, (*path, "env", index, "value"))
+    about = f"storageUri {text!r}: the {kind} initializer of Trainer {TRAINER_VERSION}"
+    if scheme in SCHEMES[kind]:
+        if not model.options.faithful:
+            message = f"{about} starts no cache: it looks for the TrainJob in the cluster, which has only its JobSet"
+            hint = "use an initializer image of your own in the runtime, which starts the cache without a TrainJob"
+            yield report(ADDRESS, document, source, message, severity=Severity.WARNING, found=text, hint=hint)
+        return
     schemes = [f"{name}://" for name in SCHEMES[kind]]
     what = f"does not support {scheme}://" if scheme else "needs a scheme"
-    message = f"storageUri {text!r}: the {kind} initializer of Trainer {TRAINER_VERSION} {what}"
     expected = f"{', '.join(schemes[:-1])} or {schemes[-1]}"
-    yield report(ADDRESS, document, source, message, severity=model.severity, found=text, expected=expected)
+    yield report(ADDRESS, document, source, f"{about} {what}", severity=model.severity, found=text, expected=expected)
 
 
 def _missing_variable(model: Model, jobset: Object, path: Path, kind: str) -> Finding:

@@ -11,17 +11,21 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, existing, get, objects
 from trainc.data import load_text
-from trainc.findings import Finding, report
+from trainc.findings import Finding, Severity, report
+from trainc.inputs.source import Document
 from trainc.kube.fielderror import invalid
 from trainc.kube.gojson import int32, trim_space
 from trainc.plugins.base import (
+    POD_SPEC,
     Plugin,
     ancestor,
     config_map,
+    env_names,
     gpu_count,
     known_bug,
     node_containers,
     node_resources,
+    pod_containers,
     refused,
     secret_must_exist,
 )
@@ -129,6 +133,9 @@ FIX = "flux-runtime-args"
 INSTALLER = "flux-installer"
 CONFIG_DIRECTORY = "/etc/flux-config"
 PANIC = "runtime error: invalid memory address or nil pointer dereference"
+REPLACED = frozenset(("broker", "certificate", "config", "interpreter", "library", "shared", "state", "view"))
+"""The variables of entrypoint.sh that are not upstream's: bash exports those that were in its environment, with the
+script's values. Another output of trainc.yaml may rename them."""
 
 
 def scripts_name(model: Model) -> str:
@@ -176,6 +183,7 @@ def check(model: Model) -> Iterator[Finding]:
         hint = "set spec.trainer.numNodes; mlPolicy.numNodes does not help"
         yield refused("TC405", model.job, path, PANIC, detail, stage="build", hint=hint)
     yield from _without_scripts(model)
+    yield from _replaced_variables(model)
     yield from secret_must_exist(model, certificate_name(model), "it needs the key curve.cert, created by flux keygen")
     if not model.fixed(FIX) and any(container.get("args") for container in node_containers(model.replicated_job(NODE))):
         index = next(index for index, job in enumerate(model.jobs) if job.get("name") == NODE)
@@ -192,6 +200,26 @@ def _without_scripts(model: Model) -> Iterator[Finding]:
             message = f"job {job.get('name')!r} gets Flux' command, but only job {NODE!r} gets the scripts that it runs"
             where, severity = existing(model.runtime.data, path), model.severity
             yield report("TC405", model.runtime, where, message, severity=severity, hint=f"call the job {NODE}")
+
+
+def _replaced_variables(model: Model) -> Iterator[Finding]:
+    """Yield a warning for each variable of the job that entrypoint.sh replaces."""
+    for document, path, name in _variables(model):
+        if name in REPLACED:
+            message = f"Flux' entrypoint sets variable {name}, so the command gets another value"
+            where, hint = existing(document.data, path), "choose another name"
+            yield report("TC401", document, where, message, severity=Severity.WARNING, found=name, hint=hint)
+
+
+def _variables(model: Model) -> Iterator[tuple[Document, Path, str]]:
+    """Yield the variables of the command, of the TrainJob and of the runtime, with the paths of their names."""
+    for index, name in enumerate(env_names(model)):
+        yield model.job, ("spec", "trainer", "env", index, "name"), name
+    for index, job in enumerate(model.jobs):
+        for number, container in enumerate(pod_containers(job) if job.get("name") == NODE else ()):
+            root: Path = ("spec", "template", "spec", "replicatedJobs", index, *POD_SPEC, "containers", number, "env")
+            for position, variable in enumerate(objects(container.get("env")) if container.get("name") == NODE else ()):
+                yield model.runtime, (*root, position, "name"), str(variable.get("name"))
 
 
 def shape(model: Model) -> Model:

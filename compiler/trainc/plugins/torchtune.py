@@ -150,9 +150,9 @@ def _dataset_path(model: Model) -> str | None:
     if not isinstance(uri, str) or not uri or uri.startswith("cache://") or _has_dataset_arguments(model):
         return None
     scheme, _, rest = uri.partition("://")
-    path = rest.strip("/")
-    if scheme == "hf":
-        return path.split("/", 2)[2] if path.count("/") > 1 else ""
+    path = rest.partition("#")[0].partition("?")[0].partition("/")[2]  # what urlparse calls the path
+    if scheme.lower() == "hf":
+        return path.partition("/")[2].strip("/")
     name = path.rpartition("/")[2]
     return name if name.rpartition(".")[2].lower() in FORMATS and "." in name else ""
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
 from trainc.kube.fielderror import invalid
@@ -267,7 +267,7 @@ ENV_FIX: Final = "env-to-workers"
 LIST: Final = "OMPI_MCA_mca_base_env_list"
 SEPARATOR: Final = ";"
 _SIGNS: Final = frozenset((SEPARATOR, "="))
-_EXPORTED = lazy(r"(?:^|[\s'\"])-x[\s'\"]+([^\s=;&|'\"]+)")
+_EXPORTED = lazy(r"(?:^|[\s'\"])--?x[\s'\"]+([^\s=;&|'\"]+)")
 _PLAIN = lazy(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 
 
@@ -305,11 +305,18 @@ def _forwarded_entries(model: Model) -> tuple[str, ...]:
         return ()
     own = environment(model.trainer_list("env"))
     container = launcher.container(NODE)
-    signs, entries = _signs_in_values(container.with_env(*own).env if container is not None else own), []
+    return _entries(own, container.with_env(*own).env if container is not None else own)
+
+
+def _entries(own: Iterable[JsonObject], variables: Iterable[JsonObject]) -> tuple[str, ...]:
+    """Return the entries for ``own`` of the ``variables`` of a container.
+
+    With NAME, mpirun uses its own variable, but the empty string for a value that contains =. With NAME=VALUE, the
+    value ends at the first semicolon. Other names, and values with both characters, cannot be forwarded, nor optional
+    ones: without a value, Kubernetes leaves $(NAME) as it is.
+    """
+    signs, entries = _signs_in_values(variables), []
     for variable in own:
-        # With NAME, mpirun uses its own variable, but the empty string for a value that contains =. With NAME=VALUE,
-        # the value ends at the first semicolon. Other names, and values with both characters, cannot be forwarded, nor
-        # optional ones: without a value, Kubernetes leaves $(NAME) as it is.
         name, source = str(variable.get("name")), as_object(variable.get("valueFrom"))
         if not _PLAIN.fullmatch(name) or any(get(reference, "optional") is True for reference in source.values()):
             continue
@@ -318,6 +325,23 @@ def _forwarded_entries(model: Model) -> tuple[str, ...]:
         elif signs[name] != _SIGNS:
             entries.append(name)
     return tuple(entries)
+
+
+def patched_forwarding(model: Model, container: JsonObject) -> tuple[Path, str] | None:
+    """Return what is wrong with the list of the fix in the launcher's container after the environment's patches."""
+    entries, variables = _forwarded_entries(model), objects(container.get("env"))
+    if not entries or literal(LIST, SEPARATOR.join(entries)) not in variables:
+        return None
+    if _EXPORTED.search(" ".join(transport.command_line(container))):
+        field = "args" if container.get("args") else "command"
+        return (field, 0), f"mpirun fails, since both its option -x and {LIST} forward variables"
+    names = [entry.partition("=")[0] for entry in entries]
+    patched = _entries([each for each in variables if each.get("name") in names], variables)
+    wrong = next((name for name, entry in zip(names, entries, strict=True) if entry not in patched), None)
+    if wrong is None:
+        return None
+    where = next(((index, "value") for index, each in enumerate(variables) if each.get("name") == wrong), ())
+    return ("env", *where), f"{wrong} in {LIST} has another value on other hosts"
 
 
 def _signs_in_values(variables: Iterable[JsonObject]) -> dict[str, frozenset[str]]:

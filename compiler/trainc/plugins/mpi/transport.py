@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
+from trainc.basics.regex import lazy
 from trainc.data import load_text
 from trainc.findings import Finding, report
 from trainc.plugins.base import POD_SPEC, ancestor, config_map, node_containers, pod_containers
@@ -65,6 +66,8 @@ KNOWN_HOSTS = "known_hosts"
 _FLAGS: Final = frozenset("46DdeGiqrtTV")
 _WITH_VALUE: Final = frozenset("cCEfghkopu")
 """The options of OpenSSH's sshd, without and with a value."""
+_REPLACED: Final = lazy(r"[\s\"'\\%$]")
+"""What ssh or the kubelet does not take literally in an argument: ssh_config(5), TOKENS and ENVIRONMENT VARIABLES."""
 
 
 def secret_name(model: Model) -> str:
@@ -101,9 +104,12 @@ def ssh_arguments(model: Model, policy: JsonObject) -> str:
 
 
 def strict(model: Model, policy: JsonObject) -> bool:
-    """Return whether ssh checks host keys: with the fix, if the nodes' sshd uses the key of the Secret."""
+    """Return whether ssh checks host keys: with the fix, if the nodes' sshd uses the key of the Secret.
+
+    A path with signs that ssh or the kubelet replaces would be another one in ssh's arguments.
+    """
     serves = model.fixed(FIX) and serves_own_key(node_command_line(model, NODE))
-    return serves and not any(map(str.isspace, _mount(policy)))
+    return serves and _REPLACED.search(_mount(policy)) is None
 
 
 def check_known_hosts(model: Model, policy: JsonObject) -> Iterator[Finding]:
@@ -147,27 +153,35 @@ def may_be_root(pod: JsonObject) -> bool:
 
 
 def serves_own_key(words: tuple[str, ...]) -> bool:
-    """Return whether a command line gives sshd the Secret's private key, or a copy, as its host key."""
-    return any(key.rpartition("/")[2] == PRIVATE_KEY for key in _host_keys(words))
+    """Return whether a command line gives sshd the Secret's private key, or a copy, as its first host key.
+
+    Of several keys of one type, sshd presents the first one to ssh.
+    """
+    names = {key.rpartition("/")[2] for key in _host_keys(words)}
+    return names == {PRIVATE_KEY}
 
 
 @lru_cache(maxsize=256)
 def _host_keys(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the host keys of sshd in a command line, or in a shell script in it."""
+    """Return the first host key of each sshd with one in a command line, or in a shell script in it."""
     found, position = [], 0
     tokens = _shell_words(words)
     while position < len(tokens):
         position += 1
-        if not _is_sshd(tokens[position - 1]):
-            continue
-        options, position = _sshd_options(tokens, position)
-        for name, value in options:
-            keyword, _, key = value.replace("=", " ", 1).partition(" ")
-            if name == "h":
-                found.append(value)
-            elif name == "o" and keyword.lower() == "hostkey":
-                found.append(key.strip())
+        if _is_sshd(tokens[position - 1]):
+            options, position = _sshd_options(tokens, position)
+            found += list(_keys_in(options))[:1]
     return tuple(found)
+
+
+def _keys_in(options: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield the host keys in options of sshd."""
+    for name, value in options:
+        keyword, _, key = value.replace("=", " ", 1).partition(" ")
+        if name == "h":
+            yield value
+        elif name == "o" and keyword.lower() == "hostkey":
+            yield key.strip()
 
 
 def _sshd_options(tokens: Sequence[str], position: int) -> tuple[list[tuple[str, str]], int]:
@@ -233,7 +247,9 @@ def _tokens(word: str) -> list[str]:
     """Return the words and operators of a shell script; a word without white space is not a script."""
     if not any(map(str.isspace, word)):
         return [word]
-    lexer = shlex.shlex(word.replace("\\\n", " "), posix=True, punctuation_chars=OPERATORS)
+    # A comment of shlex includes the end of its line.
+    script = word.replace("\\\n", " ").replace("\n", "\n\n")
+    lexer = shlex.shlex(script, posix=True, punctuation_chars=OPERATORS)
     lexer.whitespace = " \t\r"
     lexer.whitespace_split = True
     try:
