@@ -53,6 +53,15 @@ def test_a_new_job_is_valid(name: str) -> None:
     assert codes <= OF_THE_RUNTIME, codes
 
 
+@pytest.mark.parametrize("limits", ["{cpu: 1}", "{memory: 2Gi}", "{cpu: 1, memory: 2Gi}"])
+@pytest.mark.parametrize("requests", ["", ", requests: {memory: 1Gi}", ", requests: {cpu: 500m}"])
+def test_a_new_job_fits_the_resources_of_its_runtime(limits: str, requests: str) -> None:
+    role = builders.role(trainer=True, container=f", resources: {{limits: {limits}{requests}}}")
+    (document,), _ = load(Source("runtimes/r.yaml", builders.runtime(role, name="r", policy="{torch: {}}")))
+    _, errors = compiled(job_text(Runtime(document), "a", "x"), Runtime(document))
+    assert not errors
+
+
 @pytest.mark.parametrize("name", CATALOG)
 def test_every_optional_field_is_valid(name: str) -> None:
     text = job_text(CATALOG[name], CATALOG[name].key[1] or "a", "x")

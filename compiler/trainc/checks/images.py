@@ -10,6 +10,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, existing, get
 from trainc.basics.regex import lazy
 from trainc.checks.containers import TEMPLATE, containers
 from trainc.findings import Finding, Severity, report
+from trainc.gitops.images import rewritten
 from trainc.gitops.pods import images
 from trainc.inputs.imagelock import is_registry
 from trainc.inputs.source import Document
@@ -20,7 +21,7 @@ UNPINNED = "TC412"
 IMAGE: Path = ("spec", "trainer", "image")
 
 _Key = tuple[Json, ...]
-"""Replicated job, kind, name and image of a container."""
+"""Replicated job, kind, name and image of a container, or only an image."""
 
 
 @lru_cache(maxsize=1024)
@@ -35,17 +36,13 @@ def is_unpinned(image: str) -> bool:
 def check_images(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield a warning for each image of the JobSet that is not pinned: the same commit may then run another program."""
     found = [
-        (job, str(path[-2]), container)
+        ((*path, "image"), _key(job, str(path[-2]), container, image))
         for path, job, container in containers(jobset.data)
         if isinstance(image := container.get("image"), str) and _may_change(model, image)
     ]
-    paths = _paths(model) if found else {}
-    for job, kind, container in found:
-        image = str(container["image"])
-        if (path := paths.get(_key(job, kind, container))) is not None:
-            yield _unpinned(image, model.runtime, path)
-        elif get(model.job.data, *IMAGE) == image:  # otherwise a plugin adds the container
-            yield _unpinned(image, model.job, IMAGE)
+    written = _written(model) if found else {}
+    for path, key in found:  # what neither document has comes from a patch or an option of the environment
+        yield _unpinned(key[-1], *(written.get(key) or written.get(key[-1:]) or source_of(model, jobset, path)))
     for path, image in images(jobset.data):
         if path[-1] == "reference" and _may_change(model, image):  # of a volume
             yield _unpinned(image, *source_of(model, jobset, path))
@@ -57,21 +54,31 @@ def _may_change(model: Model, image: str) -> bool:
     return is_unpinned(model.options.lock.pinned(image)) and not reference_error(image)
 
 
-def _unpinned(image: str, document: Document, path: Path) -> Finding:
+def _unpinned(image: Json, document: Document, path: Path) -> Finding:
+    before = get(document.data, *path)  # the environment's registries
+    image = before if isinstance(before, str) else image
     message, expected = f"image {image} has no fixed version", "a tag other than latest, or a digest"
-    return report(UNPINNED, document, path, message, found=image, expected=expected)
+    return report(UNPINNED, document, path, message, found=str(image), expected=expected)
 
 
-def _paths(model: Model) -> dict[_Key, Path]:
-    """Return where the images of the runtime's containers are written; of equal containers the first."""
-    found: dict[_Key, Path] = {}
+def _written(model: Model) -> dict[_Key, tuple[Document, Path]]:
+    """Return where images are written: of the runtime's containers, of equal ones the first, and the TrainJob's.
+
+    That is much faster than ``source_of``.
+    """
+    registries = model.options.settings.registries
+    found: dict[_Key, tuple[Document, Path]] = {}
     for path, job, container in containers(model.runtime.data, TEMPLATE):
-        found.setdefault(_key(job, str(path[-2]), container), (*path, "image"))
+        if isinstance(image := container.get("image"), str) and image:
+            key = _key(job, str(path[-2]), container, rewritten(image, registries))
+            found.setdefault(key, (model.runtime, (*path, "image")))
+    if isinstance(image := get(model.job.data, *IMAGE), str) and image:
+        found[(rewritten(image, registries),)] = model.job, IMAGE
     return found
 
 
-def _key(job: JsonObject, kind: str, container: JsonObject) -> _Key:
-    return job.get("name"), kind, container.get("name"), container.get("image")
+def _key(job: JsonObject, kind: str, container: JsonObject, image: str) -> _Key:
+    return job.get("name"), kind, container.get("name"), image
 
 
 # Images that no node can pull, because the kubelet cannot parse their references.

@@ -62,13 +62,12 @@ def check_objects(model: Model, objects: Objects) -> Iterator[Finding]:
         return
     account = account_of(launcher[1]) or DEFAULT
     for name, path, spec in replicated_pods(jobset.data):
-        token = spec.get(TOKEN)
-        if name == LAUNCHER and token is False:
+        if name == LAUNCHER and spec.get(TOKEN) is False:
             message = "the launcher needs the token of its service account to run kubectl"
             yield report_at(NO_TOKEN, model, jobset, (*path, TOKEN), message)
-        elif name != LAUNCHER and token is not False and (account_of(spec) or DEFAULT) == account:
+        elif name != LAUNCHER and (token := _token(spec)) and (account_of(spec) or DEFAULT) == account:
             message = f"the pods of job {name!r} have the launcher's service account and its token"
-            yield report_at(FURTHER, model, jobset, (*path, TOKEN), f"{message}, so they may exec into pods")
+            yield report_at(FURTHER, model, jobset, (*path, *token), f"{message}, so they may exec into pods")
     if account == DEFAULT:
         message = "the launcher has the default service account"
         message = f"{message}, so every pod without a service account may exec into pods"
@@ -95,6 +94,15 @@ def launcher_of(jobset: JsonObject) -> tuple[Path, JsonObject] | None:
 def account_of(pod: JsonObject) -> str | None:
     """Return the service account in a pod spec, or None."""
     return str(pod.get(ACCOUNT) or pod.get("serviceAccount") or "") or None
+
+
+def _token(pod: JsonObject) -> Path:
+    """Return the field that brings a pod the token of its account; () if none does."""
+    if pod.get(TOKEN) is not False:
+        return (TOKEN,)
+    volumes = enumerate(objects(pod.get("volumes")))
+    sources = ((index, source) for index, volume in volumes for source in objects(get(volume, "projected", "sources")))
+    return next((("volumes", index) for index, source in sources if "serviceAccountToken" in source), ())
 
 
 def with_token(jobset: JsonObject, account: str, image: str | None) -> JsonObject:

@@ -188,7 +188,10 @@ class ArgoCD(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     write: Annotated[Text, Meta(description="A folder outside of out/ to which render writes Argo CD's objects.")] = ""
     namespaces: Annotated[
         tuple[NamespacePattern, ...],
-        Meta(description="The namespaces that the AppProject allows; * is any text. Default: those with jobs."),
+        Meta(
+            min_length=1,  # as for jobs
+            description="The namespaces that the AppProject allows; * is any text. Default: those with jobs.",
+        ),
     ] = ()
 
     @property

@@ -62,9 +62,13 @@ def job_text(runtime: Runtime, namespace: str, name: str, queue: str = "") -> st
     command = [str(part) for part in as_list(trainer.get("command"))]
     framework = as_object(runtime.policy.get(runtime.framework))
     own = as_object(trainer.get("resources"))
-    resources: JsonObject = {
-        kind: {**as_object(amounts), **as_object(own.get(kind))} for kind, amounts in DEFAULT_RESOURCES.items()
-    }
+    named = {resource for kind in DEFAULT_RESOURCES for resource in as_object(own.get(kind))}
+    resources: dict[str, JsonObject] = {}
+    for kind, amounts in DEFAULT_RESOURCES.items():
+        # A default beside an amount of the runtime could be a request above its limit.
+        defaults = {resource: amount for resource, amount in as_object(amounts).items() if resource not in named}
+        if merged := {**defaults, **as_object(own.get(kind))}:
+            resources[kind] = merged
     values = {
         "api": TRAINER_API,
         "schema": schema_url("TrainJob"),
@@ -88,7 +92,7 @@ def job_text(runtime: Runtime, namespace: str, name: str, queue: str = "") -> st
         "has_deadline": deadline_obstacle(as_object(get(runtime.data, "spec", "template"))) is None,
         "resources": resources,
         "own_resources": bool(own),
-        "has_gpus": any(is_gpu(resource) for resource in as_object(resources["limits"])),
+        "has_gpus": any(is_gpu(resource) for resource in resources["limits"]),
         "patched": trainer_job.get("name"),
         "initializers": list(_initializers(runtime)),
     }

@@ -209,7 +209,8 @@ def _known_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
         message = f"mlPolicy.numNodes applies to the launcher, which gets {nodes} pods, not to job 'node'"
         yield known_bug("mpi-num-nodes", model.runtime, ("spec", "mlPolicy", "numNodes"), message)
     implementation = implementation_of(policy)
-    if names := not_forwarded(model, implementation) if implementation is not None else []:
+    reach_nodes = as_node and not by_ssh  # kubectl exec starts a process with the variables of the container
+    if names := not_forwarded(model, implementation) if implementation is not None and not reach_nodes else []:
         some = "" if names == env_names(model) else f"of these variables {' and '.join(names)} reach"
         target = "launcher's and the node's containers" if as_node else "launcher only"
         shell = "ssh" if by_ssh else "kubectl exec"
