@@ -53,7 +53,7 @@ def test_a_new_job_is_valid(name: str) -> None:
     assert codes <= OF_THE_RUNTIME, codes
 
 
-@pytest.mark.parametrize("limits", ["{cpu: 1}", "{memory: 2Gi}", "{cpu: 1, memory: 2Gi}"])
+@pytest.mark.parametrize("limits", ["{}", "{cpu: 1}", "{memory: 2Gi}", "{cpu: 1, memory: 2Gi}"])
 @pytest.mark.parametrize("requests", ["", ", requests: {memory: 1Gi}", ", requests: {cpu: 500m}"])
 def test_a_new_job_fits_the_resources_of_its_runtime(limits: str, requests: str) -> None:
     role = builders.role(trainer=True, container=f", resources: {{limits: {limits}{requests}}}")

@@ -92,7 +92,7 @@ def job_text(runtime: Runtime, namespace: str, name: str, queue: str = "") -> st
         "has_deadline": deadline_obstacle(as_object(get(runtime.data, "spec", "template"))) is None,
         "resources": resources,
         "own_resources": bool(own),
-        "has_gpus": any(is_gpu(resource) for resource in resources["limits"]),
+        "has_gpus": any(is_gpu(resource) for resource in resources.get("limits", ())),
         "patched": trainer_job.get("name"),
         "initializers": list(_initializers(runtime)),
     }
