@@ -197,6 +197,7 @@ NAMES = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,6}[a-z0-9])?", fullmatch=True)
 
 @given(NAMES, st.sets(NAMES, max_size=4), st.booleans(), st.sampled_from(["job", "namespace"]))
 def test_what_is_printed_is_plain_yaml(name: str, namespaces: set[str], create: bool, per: str) -> None:
-    argocd: JsonObject = {"repoURL": REPOSITORY, "per": per, "namespaces": sorted(namespaces)}
+    limited = {"namespaces": sorted(namespaces)} if namespaces else {}
+    argocd: JsonObject = {"repoURL": REPOSITORY, "per": per, **limited}
     made = argocd_objects([tree(name, {"argocd": argocd, "createNamespace": create})])
     assert list(yaml.safe_load_all(text(made))) == list(made)
