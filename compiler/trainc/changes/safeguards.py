@@ -24,6 +24,8 @@ from trainc.basics.differences import changes, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get
 from trainc.cel.codegen import LIMIT
 from trainc.cel.lalr import BROKEN, scan
+from trainc.changes.cluster import placed
+from trainc.changes.model import Directory
 from trainc.documents.classify import JOBS, Key, classify, identity
 from trainc.documents.load import comments, load
 from trainc.findings import CODES, Finding, report, sort_key
@@ -383,11 +385,11 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
             message = f"environment {name}: {'.'.join(path)} changed from {old} to {new} since {before.name}: {effect}"
             where = existing(config.data, _option(after.config, name, path))
             yield report(RESTARTING, config, where, message, hint=hint)
-        for folder, old, new in _moved(was, now, before, after):
-            effect = f"and those in {old} {'continue' if kept else 'are deleted, which stops running jobs'}"
+        for folder, old, new, pruned in _moved(name, was, now, before, after):
+            effect = "continue" if kept and not pruned else "are deleted, which stops running jobs"
             message = f"environment {name}: namespace of jobs/{folder} changed from {old} to {new} since {before.name}"
             where = existing(config.data, _option(after.config, name, ("namespaces", folder)))
-            yield report(RESTARTING, config, where, f"{message}: all its jobs run again there, {effect}")
+            yield report(RESTARTING, config, where, f"{message}: all its jobs run again there, and those in {old} {effect}")
         if not by_flux and now.target == was.target and now.argocd.automated and not was.argocd.automated:
             yield _automated(name, before, after, config)
         is_moved = now.deployment_folder != was.deployment_folder and now.target == was.target
@@ -395,17 +397,25 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
             yield _unwritten(name, was.deployment_folder, before, was.target, config)
 
 
-def _moved(was: Settings, now: Settings, before: Revision, after: Revision) -> Iterator[tuple[str, str, str]]:
-    """Yield each folder with jobs, before and after, that is mapped to another namespace, and both namespaces."""
+def _moved(
+    name: str, was: Settings, now: Settings, before: Revision, after: Revision
+) -> Iterator[tuple[str, str, str, bool]]:
+    """Yield each folder with jobs, before and after, that is mapped to another namespace, and both namespaces.
+
+    Last comes whether the Application remains, such as that of a namespace to which other folders are mapped: it prunes
+    also with onDelete: keep.
+    """
     if was.namespaces == now.namespaces:
         return
-    folders = (
+    earlier, current = (
         {each.name.split("/")[1] for each in one.sources if each.name.startswith(JOBS)} for one in (before, after)
     )
-    for folder in sorted(set[str].intersection(*folders)):
+    # With one Application per job, no other folder has that of the job that is called like this folder.
+    remaining = {placed(Directory(name, now.namespaces.get(each, each), each), now) for each in current}
+    for folder in sorted(earlier & current):
         old, new = (each.namespaces.get(folder, folder) for each in (was, now))
         if old != new:
-            yield folder, old, new
+            yield folder, old, new, placed(Directory(name, old, folder), was) in remaining
 
 
 def _automated(name: str, before: Revision, after: Revision, config: Document) -> Finding:
