@@ -36,7 +36,7 @@ GH = """\
 #!/bin/sh
 printf '%s\\n' "$*" >>"$CALLS"
 case "$*" in
-  */pulls/*) printf '%s' "$CURRENT" ;;
+  */pulls/*) if [ "$REFUSED" = 1 ]; then echo '{"message":"Not Found"}'; exit 1; fi; printf '%s' "$CURRENT" ;;
   *--paginate*) printf '%s' "$EXISTING"; exit "$REFUSED" ;;
   *PATCH*|*POST*) exit "$REFUSED" ;;
 esac
@@ -72,7 +72,7 @@ class Sandbox:
         self.program("trainc", f'#!/bin/sh\nexec {sys.executable} -m trainc "$@"\n')
         self.program("gh", GH)
         self.files = {name: self.runner / name.lower() for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "CALLS")}
-        self.variables = {"EXISTING": "", "REFUSED": "0", "CURRENT": ""}
+        self.variables = {"EXISTING": "", "REFUSED": "0", "CURRENT": "c0ffee main"}
         if render:
             self.render()
         commit(self.repository)
@@ -506,8 +506,9 @@ def test_a_report_does_not_replace_a_file_of_the_merge_request(tmp_path: Path, j
     (sandbox.repository / name).unlink(missing_ok=True)
     (sandbox.repository / name).symlink_to(program)
     git(sandbox.repository, "add", name)
-    assert sandbox.shell(script, **JOBS[job]["variables"]).returncode != 0
-    assert program.read_text(encoding="utf-8") == "#!/bin/sh\nexit 0\n"
+    for owner in ({}, {"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}):  # of whose repository git lists nothing
+        assert sandbox.shell(script, **JOBS[job]["variables"], **owner).returncode != 0
+        assert program.read_text(encoding="utf-8") == "#!/bin/sh\nexit 0\n"
     git(sandbox.repository, "rm", "-q", "-f", name)
     sandbox.write(f"{name}/bert.yaml", JOB)
     git(sandbox.repository, "add", name)
