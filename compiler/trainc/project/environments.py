@@ -123,7 +123,7 @@ def linked_folders(jobs: Path, config: Config) -> Iterator[Finding]:
     if document is None or not (names := [name for name in config.environments if _is_hydrated(config, name)]):
         return
     with suppress(OSError):  # which read_tree reports
-        for folder in sorted(each.name for each in jobs.iterdir() if each.is_symlink() and each.is_dir()):
+        for folder in sorted(each.name for each in jobs.glob("[!.]*") if each.is_symlink() and each.is_dir()):
             message = f"{JOBS}/{folder} is a link, which Argo CD does not list: argocd.hydrator deploys no job of it"
             where = existing(document.data, ("environments", names[0], "argocd", "hydrator"))
             hint = f"make {JOBS}/{folder} a folder, with links to files"
