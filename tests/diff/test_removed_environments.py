@@ -117,3 +117,17 @@ def test_a_job_that_runs_again_in_another_application(old: dict[str, Any], new: 
     assert job.cluster[0].startswith(sentence)
     assert job.cluster[0].endswith(" train-2 is created and starts 1 pod.")
     assert ("for a moment both exist" in " ".join(job.cluster)) is not sentence.startswith("With")
+
+
+@pytest.mark.parametrize("hydrated", [False, True])
+def test_a_folder_that_is_mapped_to_another_namespace(hydrated: bool) -> None:
+    """A hydrator has one Application per folder of jobs/, which remains and prunes, also with onDelete: keep."""
+    argocd = {"repoURL": "x", "onDelete": "keep", **({"hydrator": {"branch": "env"}} if hydrated else {})}
+    was = options_of({"old": {"argocd": argocd, "namespaces": {"team": "a"}}})
+    now = options_of({"old": {"argocd": argocd, "namespaces": {"team": "b"}}})
+    after = {name.replace("/a/", "/b/"): data.replace(b'"a"', b'"b"') for name, data in tree("old").items()}
+    (job,) = compare(tree("old"), after, now, earlier=was).jobs
+    assert job.cluster[0] == "JobSet train is created and starts 1 pod."
+    pruned, kept = "JobSet train is pruned, which stops it", "With onDelete: keep, JobSet train stays in the cluster"
+    assert job.cluster[1].startswith(pruned if hydrated else kept)
+    assert any("two applications" in line for line in job.cluster) is not hydrated

@@ -141,7 +141,8 @@ def _deciding(
         was = earlier.get(each.environment, Settings())
         if was.flux.write and was.flux.write not in written:  # the files stay there, and with them the Kustomizations
             was = replace(was, flux=replace(was.flux, write=""))
-        found[each] = now.get(each.environment, was) if placed(each, was) in remaining else was
+        remains = replace(now.get(each.environment, was), namespaces=was.namespaces)  # its name with a hydrator
+        found[each] = remains if placed(each, was) in remaining else was
     return found
 
 
