@@ -372,9 +372,9 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
                 message = f"environment {name}: removed since {before.name}: {effect}"
                 yield report(RESTARTING, config, existing(config.data, ("environments",)), message, hint=earlier)
             continue
-        placed = _placement(now)
+        placement = _placement(now)
         for path, old in _placement(was).items():
-            new, moved = placed.get(path, old), path == ("destination",)
+            new, moved = placement.get(path, old), path == ("destination",)
             if new == old or (kept and not moved):
                 continue
             effect = f"its {what} are replaced by others, which stops running jobs and runs all jobs again"
@@ -385,11 +385,11 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
             message = f"environment {name}: {'.'.join(path)} changed from {old} to {new} since {before.name}: {effect}"
             where = existing(config.data, _option(after.config, name, path))
             yield report(RESTARTING, config, where, message, hint=hint)
-        for folder, old, new, pruned in _moved(name, was, now, before, after):
-            effect = "continue" if kept and not pruned else "are deleted, which stops running jobs"
+        for folder, old, new, continues in _moved(name, was, now, before, after):
+            effect = f"those in {old} {'continue' if continues else 'are deleted, which stops running jobs'}"
             message = f"environment {name}: namespace of jobs/{folder} changed from {old} to {new} since {before.name}"
             where = existing(config.data, _option(after.config, name, ("namespaces", folder)))
-            yield report(RESTARTING, config, where, f"{message}: all its jobs run again there, and those in {old} {effect}")
+            yield report(RESTARTING, config, where, f"{message}: all its jobs run again there, and {effect}")
         if not by_flux and now.target == was.target and now.argocd.automated and not was.argocd.automated:
             yield _automated(name, before, after, config)
         is_moved = now.deployment_folder != was.deployment_folder and now.target == was.target
@@ -402,8 +402,8 @@ def _moved(
 ) -> Iterator[tuple[str, str, str, bool]]:
     """Yield each folder with jobs, before and after, that is mapped to another namespace, and both namespaces.
 
-    Last comes whether the Application remains, such as that of a namespace to which other folders are mapped: it prunes
-    also with onDelete: keep.
+    Last comes whether its jobs continue. An Application that remains, such as that of a namespace to which other
+    folders are mapped, prunes them also with onDelete: keep; without flux.write, nobody deletes a Kustomization.
     """
     if was.namespaces == now.namespaces:
         return
@@ -415,7 +415,8 @@ def _moved(
     for folder in sorted(earlier & current):
         old, new = (each.namespaces.get(folder, folder) for each in (was, now))
         if old != new:
-            yield folder, old, new, placed(Directory(name, old, folder), was) in remaining
+            is_kept = was.on_delete == "keep" or (was.target == "flux" and not was.flux.write)
+            yield folder, old, new, is_kept and placed(Directory(name, old, folder), was) not in remaining
 
 
 def _automated(name: str, before: Revision, after: Revision, config: Document) -> Finding:
