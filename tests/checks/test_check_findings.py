@@ -311,3 +311,11 @@ def test_a_text_that_linux_does_not_accept(field: str) -> None:
 def test_a_text_that_is_too_long_with_the_values_of_variables(fields: str, code: str | None) -> None:
     found = ours(made(job(), runtime(container=fields % ("x" * 70_000))))
     assert [each.code for each in found if each.severity.name == "ERROR"] == [code] * (code is not None)
+
+
+def test_a_text_that_becomes_too_long_in_several_steps() -> None:
+    variables = [f"{{name: {new}, value: {f'$({old})' * 20}}}" for old, new in ("AB", "BC", "CD")]
+    fields = f"env: [{{name: A, value: {'x' * 50}}}, {', '.join(variables)}]"
+    (found,) = ours(made(job(), runtime(container=fields)))
+    assert (found.code, found.severity.name) == ("TC811", "ERROR")
+    assert "env[3].value" in found.message

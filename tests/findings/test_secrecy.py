@@ -271,6 +271,9 @@ def test_a_neighbour_on_the_line_is_no_less_hidden() -> None:
         f"? {{\n  password: {TOKEN}}}\n: x\n",
         f"password: !!int\n  {TOKEN}\n",
         f"kind: Secret\ntype: Opaque\nstringData\n  x: {TOKEN}\n",
+        f"kind: Secret\ntype: Opaque\n'stringData' = # a comment\n  x: {TOKEN}\n",
+        f"kind: Secret\ntype: Opaque\n stringData\n  x: {TOKEN}\n",
+        f"kind: Secret\ntype: Opaque\nstring\n  x: {TOKEN}\n",
     ],
 )
 def test_a_document_that_cannot_be_read(text: str) -> None:

@@ -90,7 +90,9 @@ def test_sshd_may_serve_another_key(command: str) -> None:
 def test_ssh_or_the_kubelet_replaces_a_sign_of_the_path(sign: str) -> None:
     mount = json.dumps(f"/keys/{sign}")
     text = example("ssh-known-hosts").replace("mpi:\n", f"mpi:\n      sshAuthMountPath: {mount}\n")
-    assert launcher(built(text, "ssh-known-hosts"))["OMPI_MCA_plm_rsh_args"] == "-o ConnectionAttempts=10"
+    made = built(text, "ssh-known-hosts")
+    assert launcher(made)["OMPI_MCA_plm_rsh_args"] == "-o ConnectionAttempts=10"
+    assert "sshAuthMountPath" in next(f.message for f in made.findings if f.code == "TC458")
 
 
 @pytest.mark.parametrize(

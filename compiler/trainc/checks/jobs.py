@@ -27,7 +27,7 @@ from trainc.admission.fields import (
 )
 from trainc.admission.native import faults_of_created_claim
 from trainc.admission.policy.match import Labels, requirements, selects
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.basics.memo import Remembered
 from trainc.basics.regex import lazy
 from trainc.checks.controllers import check_controllers, replicated_jobs
@@ -42,7 +42,7 @@ from trainc.checks.created_pods import (
     created_job,
     first_job,
 )
-from trainc.checks.pod_containers import may_be_long
+from trainc.checks.pod_containers import too_long
 from trainc.checks.pod_environment import validate_env
 from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
 from trainc.checks.pod_volumes import TWO_SOURCES
@@ -287,8 +287,7 @@ def abridged(job: JsonObject) -> JsonObject:
 
 
 def _container(container: JsonObject) -> JsonObject:
-    variables, words = container.get("env"), [*as_list(container.get("command")), *as_list(container.get("args"))]
-    is_short = not may_be_long((*words, *(each.get("value") for each in objects(variables))))
+    variables, is_short = container.get("env"), not any(too_long(container))
     short = {name: value for name, value in container.items() if not is_short or name not in ("command", "args")}
     folder, image = short.get("workingDir"), short.get("image")
     if isinstance(folder, str) and folder.startswith("/"):

@@ -242,7 +242,7 @@ def check_own_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
     if jobset.name == model.title:
         return
     names = {str(job.get("name")) for job in objects(get(jobset.data, *REPLICATED))}
-    hosts = re.compile(rf"(?<![\w.-]){re.escape(model.title)}-([a-z0-9-]+)-\d+-\d+(?![\w-])")
+    hosts = re.compile(rf"(?<![\w.-])(?<![^/]/){re.escape(model.title)}-([a-z0-9-]+)-\d+-\d+(?![\w-])")
     for path, _, container in containers(jobset.data):
         values = ((("env", i, "value"), str(each.get("value"))) for i, each in enumerate(objects(container.get("env"))))
         for where, text in (*words(container), *values):

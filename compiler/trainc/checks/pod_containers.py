@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from trainc.admission.fields import MAX_ID, Field, dns_label, internal, local_descending_path, unique
-from trainc.basics.jsonvalues import Json, as_list, as_object
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object
 from trainc.checks.functions import MAX_ARGUMENT, read_script
 from trainc.checks.pod_environment import validate_env, validate_env_from
 from trainc.checks.pod_resources import pod_claims_of, validate_resource_claims, validate_resources
@@ -279,31 +279,40 @@ def validate_started_containers(spec: Field) -> None:
         _long_arguments(container)
 
 
-def may_be_long(texts: Iterable[Json]) -> bool:
-    """Return whether an argument or variable made of texts may be longer than Linux allows."""
-    return sum(len(text) for text in texts if isinstance(text, str)) > MAX_ARGUMENT // 4  # of at most four bytes each
-
-
 _TOO_LONG = "argument list too long"
 
 
 def _long_arguments(container: Field) -> None:
-    """Check that Linux starts the program of a container, in which the kubelet has replaced $(NAME) of variables."""
+    """Check that Linux starts the program of a container."""
     hint = "put the text into the image, or into a ConfigMap that is mounted as a file"
+    for path in too_long(container.object()):
+        field = container.child(*path)
+        if path[0] == "env":
+            message = "Linux starts no program with a variable of 128 KiB or more"
+            field.coded(ENVIRONMENT).refused(_TOO_LONG, message, hint, shown=False)
+        elif read_script(field.text()) is None:  # TC063 is for those
+            message = "Linux starts no program with an argument of 128 KiB or more"
+            field.coded(CONTAINER).refused(_TOO_LONG, message, hint, shown=False)
+
+
+def too_long(container: JsonObject) -> Iterator[Path]:
+    """Yield the variables and words with which Linux starts no program; the kubelet has replaced $(NAME) in them."""
     sizes: dict[str, int] = {}
-    for variable in container.items("env"):
-        name = variable.text("name")
-        sizes[name] = _size(variable.text("value"), sizes)
+    for index, variable in enumerate(map(as_object, as_list(container.get("env")))):
+        name = str(variable.get("name"))
+        sizes[name] = _size(variable.get("value"), sizes)
         if sizes[name] + len(name) + 2 > MAX_ARGUMENT:
-            value = variable.coded(ENVIRONMENT).child("value")
-            value.refused(_TOO_LONG, "Linux starts no program with a variable of 128 KiB or more", hint, shown=False)
-    for word in (word.coded(CONTAINER) for kind in ("command", "args") for word in container.items(kind)):
-        if _size(word.text(), sizes) >= MAX_ARGUMENT and read_script(word.text()) is None:  # TC063 is for those
-            word.refused(_TOO_LONG, "Linux starts no program with an argument of 128 KiB or more", hint, shown=False)
+            yield "env", index, "value"
+    for kind in ("command", "args"):
+        for index, word in enumerate(as_list(container.get(kind))):
+            if _size(word, sizes) >= MAX_ARGUMENT:
+                yield kind, index
 
 
-def _size(text: str, sizes: Mapping[str, int]) -> int:
+def _size(text: Json, sizes: Mapping[str, int]) -> int:
     """Return the bytes of a text in which variables of these sizes are replaced; not more than twice the limit."""
+    if not isinstance(text, str):
+        return 0
     found = REFERENCE.finditer(text) if "$(" in text else ()
     added = sum(sizes[each[2]] - len(each[0]) for each in found if each[2] in sizes)
     return min(len(text.encode("utf-8", "replace")) + added, 2 * MAX_ARGUMENT)

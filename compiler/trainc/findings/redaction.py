@@ -72,6 +72,9 @@ _NAME = lazy(r"([\w./-]+)(?:[\"']?\s*+(:))?")
 _KEY = lazy(r"[\s?{\[-]*+(?:[\w./-]+\s*+:(?:\s|\Z)|\"[^\"]*\"\s*+:|'[^']*'\s*+:)")
 """The beginning of a line that has a key."""
 
+_ALONE = lazy(r"[\s\"']*+[\w./-]++[^\w#:]*+(?:#.*)?")
+"""A line with one word, which may be a key without its colon."""
+
 _AROUND = " \t\r\"'=,:|>()[]{}-"
 """Characters around a value, or in place of one that is on the lines below."""
 
@@ -545,7 +548,8 @@ def _unread(lines: Sequence[str], *, is_yaml: bool = True) -> Sequence[Span | No
         indent = len(line) - len(content), content.startswith("-")  # a list may begin in the column of its key
         is_below = indent > level or is_next or (level != _NO_LEVEL and not _KEY.match(line))
         words = (match for match in _NAME.finditer(line) if is_yaml or not iskeyword(match[1])) if has_name else ()
-        name = next((match for match in words if _names_secret(match, data)), None)
+        alone = is_yaml and has_name and _ALONE.fullmatch(line) is not None
+        name = next((match for match in words if _names_secret(match, data, alone=alone)), None)
         behind = len(line) if name is None else name.end()
         if content and not content.startswith("#"):
             level = level if is_below else indent if name is not None and is_yaml else _NO_LEVEL
@@ -557,10 +561,11 @@ def _unread(lines: Sequence[str], *, is_yaml: bool = True) -> Sequence[Span | No
     return found
 
 
-def _names_secret(match: re.Match[str], data: Set[str]) -> bool:
+def _names_secret(match: re.Match[str], data: Set[str], *, alone: bool) -> bool:
     """Return whether a word is the name of a secret, or a key that may have one as its value, such as one of data."""
-    is_key = match[2] is not None or match.span() == (0, len(match.string))  # perhaps without its colon
-    return looks_secret(match[1]) or (is_key and (match[1] in data or is_secret_key(match[1], beside=True)))
+    is_key = match[2] is not None or alone
+    may_be_data = match[1] in data or (alone and bool(data))  # perhaps misspelt
+    return looks_secret(match[1]) or (is_key and (may_be_data or is_secret_key(match[1], beside=True)))
 
 
 def _is_plain_value(match: re.Match[str]) -> bool:

@@ -251,11 +251,13 @@ def _ssh_bugs(model: Model, policy: JsonObject) -> Iterator[Finding]:
     message = "no known_hosts is mounted: ssh either skips the check of host keys (StrictHostKeyChecking no) or fails"
     remedy = None
     if model.fixed("ssh-known-hosts"):
-        message += "; the nodes' command line does not configure sshd with the job's key (-h .../id_rsa)"
-        mount = str(policy.get("sshAuthMountPath")).rstrip("/")
-        remedy = (
-            f"add the argument -h {mount}/id_rsa to sshd of job {NODE} in the runtime, so that ssh checks host keys"
-        )
+        if transport.is_literal(policy):
+            key = f"{str(policy.get('sshAuthMountPath')).rstrip('/')}/id_rsa"
+            message += "; the nodes' command line does not configure the job's key (-h .../id_rsa) as sshd's first one"
+            remedy = f"make -h {key} the first host key of sshd in job {NODE} of the runtime, so that ssh checks it"
+        else:
+            message += "; ssh or the kubelet does not take sshAuthMountPath literally"
+            remedy = "choose a sshAuthMountPath of letters, digits, dots and dashes"
     yield known_bug("ssh-known-hosts", model.runtime, POLICY, message, remedy)
 
 
@@ -306,26 +308,23 @@ def _forwarded_entries(model: Model) -> tuple[str, ...]:
         return ()
     own = environment(model.trainer_list("env"))
     container = launcher.container(NODE)
-    return _entries(own, container.with_env(*own).env if container is not None else own)
+    found = _entries(own, container.with_env(*own).env if container is not None else own)
+    return tuple(entries[0] for entries in found if entries)
 
 
-def _entries(own: Iterable[JsonObject], variables: Iterable[JsonObject]) -> tuple[str, ...]:
-    """Return the entries for ``own`` of the ``variables`` of a container.
+def _entries(own: Iterable[JsonObject], variables: Iterable[JsonObject]) -> Iterator[list[str]]:
+    """Yield the entries, the best one first, that forward each one of ``own`` of the ``variables`` of a container.
 
     With NAME, mpirun uses its own variable, but the empty string for a value that contains =. With NAME=VALUE, the
     value ends at the first semicolon. Other names, and values with both characters, cannot be forwarded, nor optional
     ones: without a value, Kubernetes leaves $(NAME) as it is.
     """
-    signs, entries = _signs_in_values(variables), []
+    signs = _signs_in_values(variables)
     for variable in own:
         name, source = str(variable.get("name")), as_object(variable.get("valueFrom"))
-        if not _PLAIN.fullmatch(name) or any(get(reference, "optional") is True for reference in source.values()):
-            continue
-        if SEPARATOR not in signs[name]:
-            entries.append(f"{name}=$({name})")
-        elif signs[name] != _SIGNS:
-            entries.append(name)
-    return tuple(entries)
+        if _PLAIN.fullmatch(name) and not any(get(reference, "optional") is True for reference in source.values()):
+            forms = ((f"{name}=$({name})", SEPARATOR), (name, "="))
+            yield [entry for entry, sign in forms if sign not in signs[name]]
 
 
 def patched_forwarding(model: Model, container: JsonObject) -> tuple[Path, str] | None:
@@ -338,7 +337,8 @@ def patched_forwarding(model: Model, container: JsonObject) -> tuple[Path, str] 
         return (field, 0), f"mpirun fails, since both its option -x and {LIST} forward variables"
     names = [entry.partition("=")[0] for entry in entries]
     patched = _entries([each for each in variables if each.get("name") in names], variables)
-    wrong = next((name for name, entry in zip(names, entries, strict=True) if entry not in patched), None)
+    right = {entry for found in patched for entry in found}
+    wrong = next((name for name, entry in zip(names, entries, strict=True) if entry not in right), None)
     if wrong is None:
         return None
     where = next(((index, "value") for index, each in enumerate(variables) if each.get("name") == wrong), ())

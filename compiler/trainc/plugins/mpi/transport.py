@@ -104,12 +104,13 @@ def ssh_arguments(model: Model, policy: JsonObject) -> str:
 
 
 def strict(model: Model, policy: JsonObject) -> bool:
-    """Return whether ssh checks host keys: with the fix, if the nodes' sshd uses the key of the Secret.
+    """Return whether ssh checks host keys: with the fix, if the nodes' sshd uses the key of the Secret."""
+    return model.fixed(FIX) and serves_own_key(node_command_line(model, NODE)) and is_literal(policy)
 
-    A path with signs that ssh or the kubelet replaces would be another one in ssh's arguments.
-    """
-    serves = model.fixed(FIX) and serves_own_key(node_command_line(model, NODE))
-    return serves and _REPLACED.search(_mount(policy)) is None
+
+def is_literal(policy: JsonObject) -> bool:
+    """Return whether the path of the key is the same in ssh's arguments, of which ssh and the kubelet replace signs."""
+    return _REPLACED.search(_mount(policy)) is None
 
 
 def check_known_hosts(model: Model, policy: JsonObject) -> Iterator[Finding]:
