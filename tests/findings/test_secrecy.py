@@ -13,7 +13,7 @@ from trainc.documents.load import load
 from trainc.findings import Related, report
 from trainc.findings.display import VALUE_WIDTH
 from trainc.findings.formats import FORMATS
-from trainc.findings.redaction import MASK, index, masked_line, masked_lines, redact
+from trainc.findings.redaction import MASK, Redactor, index, masked_line, masked_lines, redact
 from trainc.findings.secrets import Hidden, hidden, is_secret, looks_secret
 from trainc.inputs.source import Document, Mark
 from trainc.project.fixing import diff_text
@@ -323,6 +323,14 @@ def test_what_is_shown_of_a_program() -> None:
     shown = ["login(", "    api_key = (", '        "***"', "    ),", '    name="x", token=***)', "if not x: pass"]
     program = Document(Source("x.py", "\n".join(lines)), {})
     assert [masked_line(program, lines, Mark(number, 1))[0] for number in range(1, len(lines) + 1)] == shown
+
+
+def test_packages_of_an_image_are_no_secrets() -> None:
+    lines = ["passwd 1:4.13+dfsg1-1 0a1b", "tini 0.19.0-1 2c3d"]
+    lock = Document(Source("images/a/packages.lock", "\n".join(lines)), {})
+    assert [masked_line(lock, lines, Mark(number, 1))[0] for number in (1, 2)] == lines
+    message = "passwd 1:4.13+dfsg1-1 is not available"
+    assert Redactor(lock, (), None, ()).text(message) == message
 
 
 def test_the_own_words_of_a_hint_are_shown() -> None:

@@ -528,7 +528,10 @@ def _in_unread_line(line: str, behind_name: Span | None) -> Sequence[Span]:
 
 @lru_cache(maxsize=4)
 def _unread_in(source: Source) -> Sequence[Span | None]:
-    return _unread(lines_of(source), is_yaml=not source.name.endswith(".py"))
+    lines = lines_of(source)
+    if source.name.endswith(".lock"):  # packages of an image, such as passwd, with their versions
+        return [None] * len(lines)
+    return _unread(lines, is_yaml=not source.name.endswith(".py"))
 
 
 def _unread(lines: Sequence[str], *, is_yaml: bool = True) -> Sequence[Span | None]:
