@@ -61,6 +61,7 @@ def compiled(root: Path) -> Iterator[str]:
     broken = [
         Source(f"broken/{path.stem}-{number}.yaml", part.partition("\n")[2])
         for path in sorted(root.glob("tests/errors/*.txt"))
+        if path.stem != "TC504-work"  # a policy that takes seconds for each job
         for number, part in enumerate(path.read_text(encoding="utf-8").partition("---8<---")[0].split(">>> ")[1:])
     ]
     if "thorough" not in HOW:
