@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import TypeAlias
 
 import msgspec
@@ -69,7 +69,7 @@ class Base(msgspec.Struct, frozen=True, eq=False):
         names = tuple(environments)
         settings = {document.source.name: _renamed(document, revision.name) for document in revision.settings}
         of_kind = cache(lambda kind: tuple(_emitted(revision, name, kind) for name in names))
-        return cls(revision.name, inputs, findings, of_kind, settings, partial(_output, revision))
+        return cls(revision.name, inputs, findings, of_kind, settings, lambda name: _by_name(revision).get(name))
 
     @property
     def is_given(self) -> bool:
@@ -135,11 +135,6 @@ def _by_environment(revision: Revision) -> Mapping[str, list[Packed]]:
 @lru_cache(maxsize=4)
 def _by_name(revision: Revision) -> Mapping[str, Packed]:
     return {file.name: file for file in revision.output}
-
-
-def _output(revision: Revision, name: str) -> Packed | None:
-    """Return the file of out/ with this name, or None."""
-    return _by_name(revision).get(name)
 
 
 @lru_cache(maxsize=2048)  # each environment once, though the bases of others have it, too

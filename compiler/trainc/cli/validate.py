@@ -25,7 +25,7 @@ from trainc.cli.options import (
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Reporter
 from trainc.findings import Finding, has_errors, report
-from trainc.gitops.flux import is_used
+from trainc.gitops.flux import is_used, refuses
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
@@ -51,7 +51,7 @@ from trainc.project.read import (
     unfit,
     unnamed,
 )
-from trainc.project.revisions import links_leading_out, names_that_flux_refuses, unnamed_submodules
+from trainc.project.revisions import inputs_in_index, links_leading_out, unnamed_submodules
 from trainc.project.write import OUT
 
 EPILOG = """\b
@@ -109,10 +109,11 @@ def command(
 
     beside = [*source_overrides(root)]
     if before is not None:
-        beside += [not_followed(name) for name in links_leading_out(root)]
-        beside += [unnamed(name) for name in unnamed_submodules(root)]
+        index = inputs_in_index(root)
+        beside += [not_followed(name) for name in links_leading_out(root, index)]
+        beside += [unnamed(name) for name in unnamed_submodules(root, index)]
         if is_used(config.data):
-            beside += [unfit(name) for name in names_that_flux_refuses(root)]
+            beside += [unfit(name) for name in index if refuses(name)]
 
     def compiled(cache: RunCache | None) -> Outcome:
         platform = read_others(root, (name_below(root, folder, path) for path in paths))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import posixpath
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -20,7 +20,6 @@ from typing import Final
 
 from trainc.findings import has_errors
 from trainc.findings.display import is_printable
-from trainc.gitops.flux import refuses
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Packed, Source
 from trainc.project.config import parse, read_document
@@ -126,21 +125,25 @@ def index_of(root: Path, folder: str) -> dict[str, Kind] | None:
     return {name: _KINDS.get(mode, Kind.OTHER) for name, mode in kinds.items()}
 
 
-def links_leading_out(root: Path) -> Iterator[str]:
-    """Yield the links in git's index, below the folders of inputs, that are absolute or lead out of the repository.
+def inputs_in_index(root: Path) -> dict[str, Kind]:
+    """Return the kinds of the entries below the folders of inputs in git's index; none if git does not read it."""
+    return {name: kind for folder in FOLDERS[:-1] for name, kind in (index_of(root, folder) or {}).items()}
+
+
+def links_leading_out(root: Path, index: Mapping[str, Kind]) -> Iterator[str]:
+    """Yield the links in an index that are absolute or lead out of the repository.
 
     With one of any name, Argo CD reads nothing of the repository (util/app/path, CheckOutOfBoundsSymlinks).
     """
     home = _prefix(root).split("/")[:-1]
-    for folder in FOLDERS[:-1]:
-        for name, kind in (index_of(root, folder) or {}).items():
-            with suppress(OSError):  # it may be deleted, or git writes links as files
-                if kind is Kind.LINK and _leaves([*home, *name.split("/")[:-1]], os.readlink(root / name)):
-                    yield name
+    for name, kind in index.items():
+        with suppress(OSError):  # it may be deleted, or git writes links as files
+            if kind is Kind.LINK and _leaves([*home, *name.split("/")[:-1]], os.readlink(root / name)):
+                yield name
 
 
-def unnamed_submodules(root: Path) -> Iterator[str]:
-    """Yield the submodules in git's index, below the folders of inputs, that an existing .gitmodules does not name.
+def unnamed_submodules(root: Path, index: Mapping[str, Kind]) -> Iterator[str]:
+    """Yield the submodules in an index that an existing .gitmodules does not name.
 
     With one, git updates no submodule, and Argo CD reads nothing of the repository (util/git, Submodule).
     """
@@ -149,16 +152,7 @@ def unnamed_submodules(root: Path) -> Iterator[str]:
         return
     listing = _run(root, ("config", "--file", modules, "--null", "--get-regexp", r"^submodule\..*\.path$")).stdout
     named = {os.fsdecode(entry.partition(b"\n")[2]) for entry in listing.split(b"\0")}
-    for folder in FOLDERS[:-1]:
-        for name, kind in (index_of(root, folder) or {}).items():
-            if kind is Kind.OTHER and prefix + name not in named:
-                yield name
-
-
-def names_that_flux_refuses(root: Path) -> Iterator[str]:
-    """Yield the paths in git's index, below the folders of inputs, with which Flux reads nothing of the repository."""
-    for folder in FOLDERS[:-1]:
-        yield from filter(refuses, index_of(root, folder) or ())
+    yield from (name for name, kind in index.items() if kind is Kind.OTHER and prefix + name not in named)
 
 
 def _leaves(folder: list[str], text: str) -> bool:
