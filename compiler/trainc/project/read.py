@@ -421,9 +421,7 @@ def source_overrides(root: Path) -> Iterator[Inputs]:
     for place in ("", "jobs/*/"):
         for path in sorted(root.glob(f"{place}.argocd-source*.yaml")):
             name = path.relative_to(root).as_posix()
-            document, hint = Document(Source(name, b""), {}), "remove it: set the Application's source in its own spec"
-            wrong = report("TC011", document, (), _OVERRIDE, hint=hint) if is_text(name) else _unnamable(name)
-            yield Inputs((), (wrong,))
+            yield _unusable(name, _OVERRIDE, "remove it: set the Application's source in its own spec")
 
 
 def not_followed(name: str) -> Inputs:
