@@ -38,10 +38,6 @@ def _nothing(kind: str) -> tuple[_Index, ...]:
     return ()
 
 
-def _no_file(name: str) -> None:
-    return None
-
-
 class Base(msgspec.Struct, frozen=True, eq=False):
     """The base revision as one environment sees it. Documents are as committed, without defaults.
 
@@ -54,7 +50,7 @@ class Base(msgspec.Struct, frozen=True, eq=False):
     findings: tuple[Finding, ...] = ()
     of_kind: Callable[[str], tuple[_Index, ...]] = _nothing
     settings: Mapping[str, Document] = msgspec.field(default_factory=dict)
-    file: Callable[[str], Packed | None] = _no_file
+    file: Callable[[str], Packed | None] = lambda name: None
 
     @classmethod
     def of(cls, revision: Revision | None, environments: Iterable[str]) -> Base:

@@ -125,11 +125,6 @@ def _indexes(value: list[Json], text: str) -> list[int]:
     return [index for index, item in enumerate(value) if isinstance(item, dict) and str(item.get(key)) == wanted]
 
 
-def field_name(path: Path) -> str:
-    """Return a path as a field, or a description of the whole object."""
-    return dotted(path) or "the whole object"
-
-
 # Names and positions of origins.
 
 _NAMESPACE: Final[Path] = ("metadata", "namespace")
