@@ -14,7 +14,7 @@ from trainc.admission.jobset import default
 from trainc.admission.update import rewritten
 from trainc.basics.differences import same
 from trainc.basics.jsonvalues import JsonObject, Path, existing, get, put
-from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, TRAINJOB, classify
+from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, TRAINJOB, classify, group_and_kind
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.options import Revision
@@ -100,10 +100,9 @@ class Base(msgspec.Struct, frozen=True, eq=False):
 
 def identify(data: JsonObject) -> Identity:
     """Return the parts of an object that identify it."""
-    group, slash, _ = str(data["apiVersion"]).rpartition("/")
-    kind = str(data["kind"])
+    group, kind = group_and_kind(data)
     namespace = "" if kind in CLUSTER_SCOPED else str(get(data, "metadata", "namespace") or "default")
-    return group if slash else "", kind, namespace, str(get(data, "metadata", "name"))
+    return group, kind, namespace, str(get(data, "metadata", "name"))
 
 
 @lru_cache(maxsize=4)
