@@ -135,11 +135,13 @@ def links_leading_out(root: Path, index: Mapping[str, Kind]) -> Iterator[str]:
 
     With one of any name, Argo CD reads nothing of the repository (util/app/path, CheckOutOfBoundsSymlinks).
     """
-    home = _prefix(root).split("/")[:-1]
+    prefix = _prefix(root)
     for name, kind in index.items():
         with suppress(OSError):  # it may be deleted, or git writes links as files
-            if kind is Kind.LINK and _leaves([*home, *name.split("/")[:-1]], os.readlink(root / name)):
-                yield name
+            if kind is Kind.LINK:
+                target = posixpath.join(posixpath.dirname(prefix + name), os.readlink(root / name))
+                if f"{posixpath.normpath(target)}/".startswith(("/", "../")):
+                    yield name
 
 
 def unnamed_submodules(root: Path, index: Mapping[str, Kind]) -> Iterator[str]:
@@ -153,18 +155,6 @@ def unnamed_submodules(root: Path, index: Mapping[str, Kind]) -> Iterator[str]:
     listing = _run(root, ("config", "--file", modules, "--null", "--get-regexp", r"^submodule\..*\.path$")).stdout
     named = {os.fsdecode(entry.partition(b"\n")[2]) for entry in listing.split(b"\0")}
     yield from (name for name, kind in index.items() if kind is Kind.OTHER and prefix + name not in named)
-
-
-def _leaves(folder: list[str], text: str) -> bool:
-    """Return whether the text of a link is absolute, or leaves the repository on its way."""
-    for step in text.split("/"):
-        if step == "..":
-            if not folder:
-                return True
-            folder.pop()
-        elif step not in ("", "."):
-            folder.append(step)
-    return text.startswith("/")
 
 
 def left_out(root: Path, name: str) -> list[str]:
