@@ -79,6 +79,14 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "a job gone": lambda root: (root / FILES[2]).unlink(),
     "a file of out/ gone": lambda root: (root / FILES[4]).unlink(),
     "a file that becomes a folder": lambda root: ((root / FILES[2]).unlink(), (root / FILES[2]).mkdir()),
+    "an ignored file that becomes a folder": lambda root: (
+        (root / OTHERS[0]).unlink(),
+        put(root, f"{OTHERS[0]}/x.yaml"),
+    ),
+    "an ignored file that becomes a link": lambda root: (
+        (root / OTHERS[0]).unlink(),
+        (root / OTHERS[0]).symlink_to("a"),
+    ),
     "a link": lambda root: ((root / FILES[2]).unlink(), (root / FILES[2]).symlink_to("one.yaml")),
     "a link to a folder": lambda root: ((root / "runtimes").rename(root / "x"), (root / "runtimes").symlink_to("x")),
 }

@@ -130,12 +130,16 @@ def _moved(stamps: Iterable[tuple[str, Stamp | None, Stamp | None]]) -> dict[str
 
 
 def _same_names(base: str, old: Snapshot, folders: Collection[str]) -> bool:
-    """Return whether folders have the same entries, by name."""
+    """Return whether folders have the same entries, by name, and no ignored file became a folder or a link."""
     names: dict[str, set[str]] = {folder: set() for folder in folders}
     for name in chain(old.files, old.folders, old.ignored):
         folder, _, last = name.rpartition("/")
         if folder in names:
             names[folder].add(last)
+    ignored = (name.rpartition("/") for name in old.ignored)
+    seen = (f"{base}{folder}/{last}" for folder, _, last in ignored if folder in names and not last.startswith("."))
+    if not all(map(stamp, seen)):
+        return False
     try:
         return all(set(os.listdir(base + folder)) == known for folder, known in names.items())
     except OSError:
