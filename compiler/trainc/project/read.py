@@ -60,6 +60,7 @@ MOST_LINKED = 1000
 """The most linked folders of one listing: links to folders of links multiply."""
 
 _OUTSIDE = "symbolic link that leads out of the project, not followed"
+_NOWHERE = "symbolic link in a circle or through a file: Argo CD's plugins read nothing of the repository, nor may Flux"
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
 _OVERRIDE = "with this file, Argo CD may read the folder by something else than its plugin, trainc cmp"
 _LOOP = "loop of symbolic links"
@@ -400,6 +401,11 @@ def _unnamable(name: str) -> Finding:
         return _about("TC011", data.decode(), "the locale does not allow this name: use a UTF-8 locale")
     except UnicodeDecodeError:
         return _about("TC011", data.decode("utf-8", "backslashreplace"), "the name is not UTF-8")
+
+
+def leads_nowhere(name: str) -> Inputs:
+    """Return the finding of a link that cannot be followed, although nothing is missing."""
+    return _unusable(name, _NOWHERE, "remove it from git")
 
 
 def unnamed(name: str) -> Inputs:

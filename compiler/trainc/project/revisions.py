@@ -142,6 +142,22 @@ def links_leading_out(root: Path, index: Mapping[str, Kind]) -> Iterator[str]:
                 yield name
 
 
+def links_to_nowhere(root: Path, index: Mapping[str, Kind]) -> Iterator[str]:
+    """Yield the links in an index that lead in a circle or through a file; one without a target does no harm.
+
+    With one of any name, Argo CD unpacks the repository for no plugin (util/io/files, Untgz), and with one called
+    .sourceignore, Flux reads nothing of it (fluxcd/pkg/sourceignore, ReadIgnoreFile).
+    """
+    for name, kind in index.items():
+        try:
+            if kind is Kind.LINK:
+                os.stat(root / name)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            yield name
+
+
 def unnamed_submodules(root: Path, index: Mapping[str, Kind]) -> Iterator[str]:
     """Yield the submodules in an index that an existing .gitmodules does not name.
 
