@@ -188,6 +188,30 @@ def test_folders_behind_links_do_not_multiply(tmp_path: Path) -> None:
     assert refusal(tmp_path, "HEAD")[0].startswith("more than 1000 folders behind symbolic links, one of them policies")
 
 
+@pytest.mark.parametrize("name", ["jobs/a/.l", "jobs/a/.x/l", "jobs/.a"])
+def test_hidden_links_are_not_followed(name: str, tmp_path: Path) -> None:
+    put(tmp_path, "jobs/b/x.yaml")
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    for number in range(1001):
+        (tmp_path / f"{name}{number}").symlink_to(tmp_path / "jobs/b")
+    commit(tmp_path)
+    assert set(read(tmp_path)) == {"jobs/b/x.yaml"}
+    assert [source.name for source in read_revision(tmp_path, "HEAD", [f"{name}0"]).sources] == [
+        f"{name}0/x.yaml",
+        "jobs/b/x.yaml",
+    ]
+
+
+def test_a_long_way_of_links(tmp_path: Path) -> None:
+    put(tmp_path, "s/900/x.yaml")
+    for number in range(900):
+        (tmp_path / f"s/{number}").mkdir()
+        (tmp_path / f"s/{number}/l").symlink_to(f"../{number + 1}")
+    (tmp_path / "jobs").symlink_to("s/0")
+    commit(tmp_path)
+    assert read(tmp_path) == {}
+
+
 def test_files_that_look_like_a_repository_are_none(tmp_path: Path) -> None:
     put(tmp_path, "fake/jobs/a/x.yaml", b"fake")
     commit(tmp_path / "fake")
