@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitrepo import commit, git, needs_git
+from trainc.project import revisions
 from trainc.project.files import Kind
 from trainc.project.revisions import RevisionError, index_of, read_output, read_revision
 from trainc.project.write import OWNED
@@ -200,6 +201,18 @@ def test_hidden_links_are_not_followed(name: str, tmp_path: Path) -> None:
         f"{name}0/x.yaml",
         "jobs/b/x.yaml",
     ]
+
+
+def test_only_what_may_be_an_input_is_kept_of_linked_folders(tmp_path: Path) -> None:
+    for name in ("s/a/x.yaml", "s/a/notes", "s/b/y.yaml", "s/a/.hidden/z.yaml"):
+        put(tmp_path, name)
+    for name, target in (("broken.yaml", "nowhere"), ("text", "notes"), ("x2.yaml", "x.yaml"), ("b", "../b")):
+        (tmp_path / "s/a" / name).symlink_to(target)
+    (tmp_path / "jobs").symlink_to("s")
+    commit(tmp_path)
+    found = revisions._entries(tmp_path, "HEAD", "jobs")
+    files = ["jobs/a/b/y.yaml", "jobs/a/x.yaml", "jobs/a/x2.yaml", "jobs/b/y.yaml"]
+    assert [entry.name for entry in found if entry.name.endswith(".yaml")] == sorted(files)
 
 
 def test_a_long_way_of_links(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from trainc.project.read import MOST_LINKED
+from trainc.project.read import MOST_LINKED, SUFFIXES
 
 LINK: Final = "120000"
 _FOLDER: Final = "040000"
@@ -54,12 +54,12 @@ class Tree:
         self.top = [step for step in top.split("/") if step]
 
     def behind(self, links: Iterable[Entry]) -> list[Entry]:
-        """Return the files that links lead to, and all that is in the folders, by the names of the links.
+        """Return what links lead to, and the files in the folders that may be inputs, by the names of the links.
 
-        Links that are broken, form a loop or lead out of the project are left out, and so are hidden ones in folders.
-        Raises TooManyLinksError.
+        Links that are broken, form a loop or lead out of the project are left out. Raises TooManyLinksError.
         """
         found: list[Entry] = []
+        inside: dict[str, list[Entry]] = {}  # many links may lead to one folder
         linked = 0
         waiting = [_Way(link.name, link.name) for link in links]
         while waiting:
@@ -76,14 +76,26 @@ class Tree:
             if linked > MOST_LINKED:
                 message = f"more than {MOST_LINKED} folders behind symbolic links, one of them {way.name}"
                 raise TooManyLinksError(message)
-            first, end = (bisect_left(self.names, f"{target}{after}") for after in "/0")  # 0 comes after / in ASCII
-            for each in (self.entries[below] for below in self.names[first:end]):
-                inside = each.name[len(target) :]
-                if each.mode != LINK:
-                    found.append(each._replace(name=way.name + inside))
-                elif "/." not in inside:
-                    waiting.append(_Way(way.name + inside, each.name, folders))
+            if target not in inside:
+                inside[target] = self._inside(target)
+            for each in inside[target]:
+                name = way.name + each.name[len(target) :]
+                if each.mode == LINK:
+                    waiting.append(_Way(name, each.name, folders))
+                else:
+                    found.append(each._replace(name=name))
         return found
+
+    def _inside(self, folder: str) -> list[Entry]:
+        """Return the files and links in a folder that may lead to inputs: they are not hidden there, and not broken."""
+        first, end = (bisect_left(self.names, f"{folder}{after}") for after in "/0")  # 0 comes after / in ASCII
+        names = (name for name in self.names[first:end] if "/." not in name[len(folder) :])
+        return [each for each in (self.entries[name] for name in names) if self._may_lead_to_inputs(each)]
+
+    def _may_lead_to_inputs(self, entry: Entry) -> bool:
+        end = self.entries.get(self._resolve(entry.name) or "") if entry.mode == LINK else entry
+        is_folder = entry.mode == LINK and end is not None and end.mode == _FOLDER
+        return is_folder or (end is not None and entry.name.lower().endswith(SUFFIXES))
 
     def _resolve(self, path: str) -> str | None:
         """Return a path without links; None if it leads out of the project, or too many links are on the way."""
