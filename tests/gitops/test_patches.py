@@ -228,7 +228,9 @@ def _with_patch(kind: str, patch: Json) -> Build:
     account: JsonObject = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "train"}}
     rights: JsonObject = {"apiVersion": f"{group}/v1", "kind": "Role", "metadata": {"name": "train"}, "rules": []}
     binding: JsonObject = {
-        **{"apiVersion": f"{group}/v1", "kind": "RoleBinding", "metadata": {"name": "train"}},
+        "apiVersion": f"{group}/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "train"},
         "roleRef": {"apiGroup": group, "kind": "Role", "name": "train"},
     }
     texts = [runtime(), *map(json.dumps, (account, rights, binding))]
