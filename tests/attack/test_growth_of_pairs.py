@@ -17,7 +17,7 @@ from growing_texts import CONTAINER, Input, filled, listed, numbered, one, plain
 from growth import measure, warm_up
 from test_growth import is_linear
 
-from builders import binding, crd, unbound_policy
+from builders import binding, crd, role, runtime, trainjob, unbound_policy
 from effort import some
 from trainc import Options, compile
 from trainc.admission.policy import policyset
@@ -34,8 +34,9 @@ from trainc.checks import kubelet
 from trainc.checks.nodes import check_order
 from trainc.documents.load import load
 from trainc.gitops.environment import unknown_names
+from trainc.inputs.options import Revision
 from trainc.inputs.settings import read_settings
-from trainc.inputs.source import Document, Source
+from trainc.inputs.source import Document, Packed, Source
 from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.transport import serves_own_key
 from trainc.policytests.run import load_platform
@@ -488,3 +489,26 @@ def test_namespaces_without_jobs_and_files_of_jobs() -> None:
         return time.process_time() - start
 
     assert is_linear(seconds, 3000)
+
+
+def test_claims_that_a_removed_jobset_may_have_had() -> None:
+    """For each claim of a new JobSet, that one could be read again, with all of its claims."""
+
+    def seconds(size: int) -> float:
+        mounts = numbered("{name: tNUMBER, mountPath: /tNUMBER}", size)
+        claim = "accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}"
+        templates = [f"{{metadata: {{name: t{number}}}, spec: {{{claim}}}}}" for number in range(size)]
+        policies = (f"{{templates: [{', '.join(templates[at : at + 50])}]}}" for at in range(0, size, 50))
+        text = runtime(
+            role(trainer=True, container=f", volumeMounts: [{mounts}]"),
+            spec=f"volumeClaimPolicies: [{', '.join(policies)}]",
+        )
+        many = Source("runtimes/many.yaml", text)
+        old, new = (Source(f"jobs/a/{name}.yaml", trainjob(name)) for name in ("a", "b-a"))
+        output = compile([many, old], Options()).files.items()
+        base = Revision("main", (many, old), {}, output=tuple(Packed.of(name, data) for name, data in output))
+        start = time.process_time()
+        assert len(compile([many, new], Options(base=base)).files) == 1
+        return time.process_time() - start
+
+    assert is_linear(seconds, 200)
