@@ -479,13 +479,14 @@ def test_namespaces_without_jobs_and_files_of_jobs() -> None:
     def seconds(size: int) -> float:
         names = [f"n{number}" for number in range(size)]
         config: JsonObject = {"environments": {"prod": {"namespaces": dict.fromkeys(names, "b")}}}
-        options = Options(environment="prod", config=config, config_document=Document(Source("trainc.yaml", b""), config))
+        document = Document(Source("trainc.yaml", b""), config)
+        options = Options(environment="prod", config=config, config_document=document)
         data: JsonObject = {"metadata": {"namespace": "a", "name": "j"}, "spec": {}}
         jobs = [Document(Source(f"jobs/a/j{number}.yaml", b"kind: TrainJob"), data) for number in range(size)]
         named = {"apiVersion": "example.com/v1", "kind": "A", "metadata": {"name": "a"}, "namespaces": names}
-        (runtime,), _ = load(Source("runtimes/a.json", dumps(named)))
+        (other,), _ = load(Source("runtimes/a.json", dumps(named)))
         start = time.process_time()
-        assert unknown_names(jobs, (runtime,), options) == ()
+        assert unknown_names(jobs, (other,), options) == ()
         return time.process_time() - start
 
     assert is_linear(seconds, 3000)
