@@ -335,7 +335,8 @@ def test_packages_of_an_image_are_no_secrets() -> None:
 
 
 def test_a_private_key_among_the_packages_of_an_image_is_hidden() -> None:
-    begin, end = (f"-----{word} RSA PRIVATE KEY-----" for word in ("BEGIN", "END"))
+    dashes = "-----"
+    begin, end = (f"{dashes}{word} RSA PRIVATE KEY{dashes}" for word in ("BEGIN", "END"))
     key = [random.Random(number).randbytes(48).hex() for number in range(20)]
     lines = ["passwd 1:4.13+dfsg1-1 0a1b", begin, *key, end]
     lock = Document(Source("images/a/packages.lock", "\n".join(lines)), {})
