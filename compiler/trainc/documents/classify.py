@@ -46,8 +46,11 @@ class Documents(msgspec.Struct, frozen=True):
         return (document for document in self.cluster.values() if document.data["kind"] != TRAINJOB)
 
 
-def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Finding, ...]]:
-    """Return the documents by kind, and findings: wrong versions, foreign kinds below jobs/, duplicates."""
+def classify(documents: Iterable[Document], *, faithful: bool = False) -> tuple[Documents, tuple[Finding, ...]]:
+    """Return the documents by kind, and findings: wrong versions, kinds in other folders than theirs, duplicates.
+
+    ``faithful``: TrainJobs may be in any folder.
+    """
     placed: list[Document] = []
     findings: list[Finding] = []
     for document in documents:
@@ -72,7 +75,7 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Finding, .
             continue
         kept[key] = document
         kind = document.data["kind"]
-        if kind == TRAINJOB and document.source.name.startswith(_OF_PLATFORM):
+        if kind == TRAINJOB and not faithful and document.source.name.startswith(_OF_PLATFORM):
             message = f"{kind} outside of jobs/ is not compiled"
             wanted = "a file in jobs/<namespace>/"
             findings.append(report("TC007", document, ("kind",), message, severity=Severity.ERROR, expected=wanted))

@@ -134,7 +134,7 @@ def _copied(obj: Object) -> Object:
 
 def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Executor = in_order) -> Build:
     """Compile every TrainJob of the loaded documents; ``execute`` compiles the individual jobs."""
-    documents, findings = classify(loaded.documents)
+    documents, findings = classify(loaded.documents, faithful=options.faithful)
     findings += tuple(superseded(loaded.documents, faithful=options.faithful))
     context = Context.of(documents, loaded.documents, loaded.sources, options, keep)
     chosen = [(job, is_included(job, options.settings)) for job in documents.jobs]
