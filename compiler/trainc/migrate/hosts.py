@@ -11,6 +11,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from trainc.basics.jsonvalues import Path
 from trainc.kube.names import DNS1123_SUBDOMAIN_MAX_LENGTH
+from trainc.kube.pods import APP_ARMOR
 from trainc.migrate.documents import Old
 from trainc.migrate.jobs import Replicas, texts
 
@@ -63,6 +64,8 @@ def _rename(tree: Any, labels: Mapping[str, str], containers: Mapping[str, str])
         elif key == "resourceFieldRef" and isinstance(value, CommentedMap):
             if (name := str(value.get("containerName"))) in containers:
                 value["containerName"] = containers[name]
+        elif key == "annotations" and isinstance(value, CommentedMap):
+            _rename_keys(value, {f"{APP_ARMOR}{old}": f"{APP_ARMOR}{new}" for old, new in containers.items()})
         else:
             _rename(value, labels, containers)
 
@@ -70,11 +73,15 @@ def _rename(tree: Any, labels: Mapping[str, str], containers: Mapping[str, str])
 def _rename_in_selector(selector: CommentedMap, new: Mapping[str, str]) -> None:
     labels, expressions = selector.get("matchLabels"), selector.get("matchExpressions")
     if isinstance(labels, CommentedMap):
-        for label in [key for key in labels if key in new]:
-            labels.insert(list(labels).index(label), new[label], labels.pop(label))
+        _rename_keys(labels, new)
     for one in expressions if isinstance(expressions, CommentedSeq) else ():
         if isinstance(one, CommentedMap) and (label := str(one.get("key"))) in new:
             one["key"] = new[label]
+
+
+def _rename_keys(tree: CommentedMap, new: Mapping[str, str]) -> None:
+    for key in [key for key in tree if new.get(key, key) != key]:
+        tree.insert(list(tree).index(key), new[key], tree.pop(key))
 
 
 def check_names(replicas: Replicas, job: str, roles: Collection[str]) -> None:
