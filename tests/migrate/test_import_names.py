@@ -95,17 +95,13 @@ def test_a_reference_to_the_main_container_follows_it() -> None:
     assert get(found, "spec", "volumes", 0, "downwardAPI", "items", 0, "resourceFieldRef", "containerName") == "node"
 
 
-def test_the_app_armor_profile_of_the_main_container_follows_it() -> None:
-    """The API server refuses a profile for a container that a pod does not have."""
-    profile = "container.apparmor.security.beta.kubernetes.io"
+@pytest.mark.parametrize("prefix", ["container.apparmor.security.beta.kubernetes.io/", "devices.nri.io/container."])
+def test_an_annotation_of_the_main_container_follows_it(prefix: str) -> None:
+    """The API server refuses an AppArmor profile, and NRI ignores devices, of a container that a pod does not have."""
     text = JOB.format(pod="{}", container="").replace("          {}\n", "")
-    text = text.replace("labels: {pytorch-job-name: mnist}", f"annotations: {{{profile}/pytorch: unconfined}}")
-    result = import_documents([Source("old.yaml", text)])
-    (job,) = compile([Source(file.path, file.text) for file in result.files], Options()).jobs
-    (jobset,) = [each.data for each in job.objects if each.data["kind"] == "JobSet"]
-    (replicated,) = objects(get(jobset, "spec", "replicatedJobs"))
-    pod = get(replicated, "template", "spec", "template")
-    assert get(pod, "metadata", "annotations") == {f"{profile}/node": "unconfined"}
+    given = f"annotations: {{a: b, {prefix}pytorch: unconfined, {prefix}other: unconfined, {prefix}pytorch-2: c}}"
+    result = import_documents([Source("old.yaml", text.replace("labels: {pytorch-job-name: mnist}", given))])
+    assert given.replace(f"{prefix}pytorch:", f"{prefix}node:") in result.files[0].text
 
 
 @pytest.mark.parametrize(

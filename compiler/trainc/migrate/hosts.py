@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
@@ -31,6 +31,8 @@ _OLD_LABELS: Final = re.compile(
 )
 _FIELD: Final = re.compile(r"metadata\.(?:labels|annotations)\['(.*)'\]")
 _KEYS: Final = ("matchLabelKeys", "mismatchLabelKeys")
+_OF_CONTAINER: Final = re.compile(rf"({re.escape(APP_ARMOR)}|[^/]+/container\.)(.+)")
+"""Annotations of one container: its AppArmor profile, and what plugins of NRI give it, such as devices and ulimits."""
 ROLES: Final = ("master", "worker", "chief", "ps", "evaluator")
 """The types of replicas in the names of an operator's pods."""
 
@@ -65,9 +67,16 @@ def _rename(tree: Any, labels: Mapping[str, str], containers: Mapping[str, str])
             if (name := str(value.get("containerName"))) in containers:
                 value["containerName"] = containers[name]
         elif key == "annotations" and isinstance(value, CommentedMap):
-            _rename_keys(value, {f"{APP_ARMOR}{old}": f"{APP_ARMOR}{new}" for old, new in containers.items()})
+            _rename_keys(value, dict(_annotations(value, containers)))
         else:
             _rename(value, labels, containers)
+
+
+def _annotations(old: Iterable[Any], containers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the keys of annotations of a container that has a new name, with the keys that they get."""
+    for key in map(str, old):
+        if (found := _OF_CONTAINER.fullmatch(key)) and found[2] in containers:
+            yield key, f"{found[1]}{containers[found[2]]}"
 
 
 def _rename_in_selector(selector: CommentedMap, new: Mapping[str, str]) -> None:
