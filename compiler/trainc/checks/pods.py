@@ -156,7 +156,9 @@ def _pod_spec(spec: Field) -> None:
     """Check the fields of a pod that do not depend on others: deadlines, names, policies, DNS."""
     spec.child("restartPolicy").one_of(("Always", "OnFailure", "Never"))
     spec.child("dnsPolicy").one_of(("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"))
-    spec.child("preemptionPolicy").one_of(("PreemptLowerPriority", "Never"))
+    if (preemption := spec.child("preemptionPolicy")).value == "":
+        preemption.required()
+    preemption.one_of(("PreemptLowerPriority", "Never"))
     for key, check in _NAMES.items():
         if spec.text(key):
             check(spec.child(key))
