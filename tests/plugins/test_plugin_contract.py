@@ -10,6 +10,7 @@ import pytest
 
 from trainc import Options, Source, compile
 from trainc.pipeline import job
+from trainc.pipeline.objects import Stops
 from trainc.plugins import PLUGINS, enabled
 from trainc.plugins.model import Model
 
@@ -34,9 +35,9 @@ def models(text: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     found: list[Model] = []
     real = job.build
 
-    def build(model: Model):  # type: ignore[no-untyped-def]
+    def build(model: Model, stops: Stops):  # type: ignore[no-untyped-def]
         found.append(model)
-        return real(model)
+        return real(model, stops)
 
     monkeypatch.setattr(job, "build", build)
     compile([Source("case.yaml", text)], Options())
