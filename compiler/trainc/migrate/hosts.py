@@ -89,8 +89,9 @@ def _rename_in_selector(selector: CommentedMap, new: Mapping[str, str]) -> None:
 
 
 def _rename_keys(tree: CommentedMap, new: Mapping[str, str]) -> None:
-    for key in [key for key in tree if new.get(key, key) != key]:
-        tree.insert(list(tree).index(key), new[key], tree.pop(key))
+    for key in list(tree) if new else ():
+        value = tree.pop(key)  # of every key, which keeps their order
+        tree[new.get(key, key)] = value
 
 
 def check_names(replicas: Replicas, job: str, roles: Collection[str]) -> None:
