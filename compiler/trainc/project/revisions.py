@@ -202,7 +202,7 @@ def _line(root: Path, *args: str) -> str:
 
 def _entries(root: Path, revision: str, *paths: str) -> list[Entry]:
     """Return what a revision has at and below some paths, sorted by name; links that lead to something are followed."""
-    commit, prefix = _commit(root, revision), _prefix(root)
+    commit, prefix = commit_of(root, revision), _prefix(root)
     listed = _listing(root, commit, *(posixpath.normpath(prefix + path) for path in paths))
     links = {entry for entry in listed if entry.mode == LINK and not f"{entry.name}/".startswith(prefix + OUT)}
     if links:
@@ -304,7 +304,7 @@ def reader(root: Path) -> Iterator[_Reader]:
 def is_revision(root: Path, text: str) -> bool:
     """Return whether a text is a git revision, or a range such as main..HEAD."""
     try:
-        return all(_commit(root, part) for part in text.replace("...", "..").split("..") if part)
+        return all(commit_of(root, part) for part in text.replace("...", "..").split("..") if part)
     except RevisionError:
         return False
 
@@ -315,7 +315,7 @@ def branches_and_tags(root: Path) -> list[str]:
     return found.decode("utf-8", "replace").splitlines()
 
 
-def _commit(root: Path, revision: str) -> str:
+def commit_of(root: Path, revision: str) -> str:
     """Return the hash of a revision's commit."""
     if not revision or revision.startswith(("-", "^")) or not is_printable(revision):
         raise RevisionError(f"{revision!r} is not a revision")
