@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import os
 import posixpath
+import signal
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
+from threading import current_thread, main_thread
 from typing import Final
 
 from trainc.findings import has_errors
@@ -283,12 +285,13 @@ def reader(root: Path) -> Iterator[_Reader]:
         def read(files: Sequence[tuple[str, str]]) -> Iterator[bytes]:
             for start in range(0, len(files), _AT_ONCE):
                 chosen = files[start : start + _AT_ONCE]
-                try:
-                    questions.write("".join(f"{content}\n" for _, content in chosen).encode("ascii"))
-                    questions.flush()
-                except BrokenPipeError:  # git has ended, and the first answer is missing
-                    with suppress(BrokenPipeError):
-                        questions.close()
+                with _broken_pipes_as_errors():
+                    try:
+                        questions.write("".join(f"{content}\n" for _, content in chosen).encode("ascii"))
+                        questions.flush()
+                    except BrokenPipeError:  # git has ended, and the first answer is missing
+                        with suppress(BrokenPipeError):
+                            questions.close()
                 for name, _ in chosen:
                     size = answers.readline().rpartition(b" ")[2].strip()
                     if size == b"missing":
@@ -299,6 +302,20 @@ def reader(root: Path) -> Iterator[_Reader]:
                     yield data[:-1]
 
         yield read
+
+
+@contextmanager
+def _broken_pipes_as_errors() -> Iterator[None]:
+    """Raise BrokenPipeError where the other end is closed; on the command line, SIGPIPE would end trainc silently."""
+    number = getattr(signal, "SIGPIPE", None)  # not on Windows
+    if number is None or current_thread() is not main_thread():  # only the main thread may set it
+        yield
+        return
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def is_revision(root: Path, text: str) -> bool:
