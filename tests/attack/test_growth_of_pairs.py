@@ -17,7 +17,7 @@ from growing_texts import CONTAINER, Input, filled, listed, numbered, one, plain
 from growth import measure, warm_up
 from test_growth import is_linear
 
-from builders import binding, crd, unbound_policy
+from builders import binding, crd, role, runtime, trainjob, unbound_policy
 from effort import some
 from trainc import Options, compile
 from trainc.admission.policy import policyset
@@ -25,6 +25,7 @@ from trainc.admission.policy.documents import Stored
 from trainc.admission.policy.expressions import Expressions
 from trainc.admission.policy.match import Cluster, ConfigurationError, scope
 from trainc.admission.rules import failures
+from trainc.basics.jsonvalues import JsonObject
 from trainc.changes import compare
 from trainc.changes.cluster import application
 from trainc.changes.model import Directory, Effect, Usage
@@ -32,8 +33,10 @@ from trainc.changes.usage import Demand, totals
 from trainc.checks import kubelet
 from trainc.checks.nodes import check_order
 from trainc.documents.load import load
+from trainc.gitops.environment import unknown_names
+from trainc.inputs.options import Revision
 from trainc.inputs.settings import read_settings
-from trainc.inputs.source import Source
+from trainc.inputs.source import Document, Packed, Source
 from trainc.plugins.model import Model, Object
 from trainc.plugins.mpi.transport import serves_own_key
 from trainc.policytests.run import load_platform
@@ -451,3 +454,62 @@ def test_sshd_many_times_in_a_command_line(words: tuple[str, ...]) -> None:
         return time.process_time() - start
 
     assert is_linear(seconds, 20_000)
+
+
+def test_groups_and_versions_of_a_rule() -> None:
+    """For each group, all versions could be looked at, and named."""
+
+    def seconds(size: int) -> float:
+        rule = {"apiGroups": ["apps"] * size, "apiVersions": [f"v9x{number}" for number in range(size)]}
+        rules = [{**rule, "operations": ["*"], "resources": ["deployments"]}]
+        spec = {"matchConstraints": {"resourceRules": rules}, "validations": [{"expression": "true"}]}
+        head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy"}
+        text = dumps({**head, "metadata": {"name": "p"}, "spec": spec})
+        start = time.process_time()
+        found = compile([Source("policies/p.json", text)], Options()).findings
+        assert "or 'v9x19' or" in next(one.message for one in found if one.code == "TC516")
+        return time.process_time() - start
+
+    assert is_linear(seconds, 1000)
+
+
+def test_namespaces_without_jobs_and_files_of_jobs() -> None:
+    """For each file, all of the namespaces could be collected."""
+
+    def seconds(size: int) -> float:
+        names = [f"n{number}" for number in range(size)]
+        config: JsonObject = {"environments": {"prod": {"namespaces": dict.fromkeys(names, "b")}}}
+        document = Document(Source("trainc.yaml", b""), config)
+        options = Options(environment="prod", config=config, config_document=document)
+        data: JsonObject = {"metadata": {"namespace": "a", "name": "j"}, "spec": {}}
+        jobs = [Document(Source(f"jobs/a/j{number}.yaml", b"kind: TrainJob"), data) for number in range(size)]
+        named = {"apiVersion": "example.com/v1", "kind": "A", "metadata": {"name": "a"}, "namespaces": names}
+        (other,), _ = load(Source("runtimes/a.json", dumps(named)))
+        start = time.process_time()
+        assert unknown_names(jobs, (other,), options) == ()
+        return time.process_time() - start
+
+    assert is_linear(seconds, 3000)
+
+
+def test_claims_that_a_removed_jobset_may_have_had() -> None:
+    """For each claim of a new JobSet, that one could be read again, with all of its claims."""
+
+    def seconds(size: int) -> float:
+        mounts = numbered("{name: tNUMBER, mountPath: /tNUMBER}", size)
+        claim = "accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}"
+        templates = [f"{{metadata: {{name: t{number}}}, spec: {{{claim}}}}}" for number in range(size)]
+        policies = (f"{{templates: [{', '.join(templates[at : at + 50])}]}}" for at in range(0, size, 50))
+        text = runtime(
+            role(trainer=True, container=f", volumeMounts: [{mounts}]"),
+            spec=f"volumeClaimPolicies: [{', '.join(policies)}]",
+        )
+        many = Source("runtimes/many.yaml", text)
+        old, new = (Source(f"jobs/a/{name}.yaml", trainjob(name)) for name in ("a", "b-a"))
+        output = compile([many, old], Options()).files.items()
+        base = Revision("main", (many, old), {}, output=tuple(Packed.of(name, data) for name, data in output))
+        start = time.process_time()
+        assert len(compile([many, new], Options(base=base)).files) == 1
+        return time.process_time() - start
+
+    assert is_linear(seconds, 200)

@@ -182,6 +182,27 @@ def test_a_link_with_which_argo_cd_reads_nothing_is_an_error(target: str, name: 
     assert f"jobs/a/{name}:1:1: error[TC011]: symbolic link that leads out of the project" in output
 
 
+@pytest.mark.parametrize(
+    ("links", "wrong"),
+    [
+        ({".sourceignore": ".sourceignore"}, [".sourceignore"]),
+        ({".a": ".b", ".b": ".a", "c.txt": ".a"}, [".a", ".b", "c.txt"]),
+        ({"notes": "one.yaml/x"}, ["notes"]),
+        ({"notes": "x" * 300}, ["notes"]),
+        ({"notes.md": "missing/x", "more.md": "notes.md"}, []),
+    ],
+)
+def test_a_link_with_which_a_plugin_or_flux_reads_nothing_is_an_error(
+    links: dict[str, str], wrong: list[str], root: Path
+) -> None:
+    write(root, {f"jobs/a/{name}": f"-> {target}" for name, target in links.items()})
+    commit(root.parent)
+    status, output = run("validate", "--base", "HEAD^")
+    assert status == (1 if wrong else 0), output
+    found = re.findall(r"^jobs/a/(.*):1:1: error\[TC011\]: symbolic link in a circle or through a file", output, re.M)
+    assert found == wrong
+
+
 @pytest.mark.parametrize("named", [False, True])
 def test_a_submodule_with_which_argo_cd_reads_nothing_is_an_error(named: bool, root: Path) -> None:
     path = f"{ROOT}/jobs/a/more"
@@ -199,7 +220,9 @@ def test_a_submodule_with_which_argo_cd_reads_nothing_is_an_error(named: bool, r
     ("name", "is_read"),
     [
         *((name, False) for name in ("aux.md", "Con/x", "nul ", "com1.a.b", "conin$", "a\tb", "a\\b", "x../n")),
+        *((name, False) for name in (".g\u200cit", "\ufeff.GI\u202eT\u206f/x")),
         *((name, True) for name in ("auxiliary", "com10", "a.aux", "a:b", "...", "é", "x./n")),
+        *((name, True) for name in (".g\u0131t", ".gitx", ".git\u200b")),
     ],
 )
 def test_a_name_with_which_flux_reads_nothing_is_an_error(name: str, is_read: bool, root: Path) -> None:

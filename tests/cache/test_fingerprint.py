@@ -34,6 +34,15 @@ def test_names_of_files_depend_on_the_locale(monkeypatch: pytest.MonkeyPatch) ->
     assert fingerprint.__wrapped__() != of_this_locale
 
 
+def test_another_version_of_a_package_wherever_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packages may be in a folder of another name than site-packages, as after ``pip install --target``."""
+    (tmp_path / "jinja2-1.0.dist-info").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    before = fingerprint.__wrapped__()
+    (tmp_path / "jinja2-1.0.dist-info").rename(tmp_path / "jinja2-1.1.dist-info")
+    assert fingerprint.__wrapped__() != before
+
+
 def test_another_day_and_place_of_an_installation(tmp_path: Path) -> None:
     first, second = installed(tmp_path / "a"), installed(tmp_path / "b", when=9 * DAY)
     assert own_files(first) == own_files(second)

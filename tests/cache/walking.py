@@ -225,6 +225,23 @@ def misplace(root: Path, rng: Random) -> None:
         _put(path, texts.job(rng, "deep"))
 
 
+def change_type(root: Path, rng: Random) -> None:
+    """Let a file that no run reads become a folder or a link of the same name, or the other way round."""
+    path = root / rng.choice(("jobs/notes", "policies/notes"))
+    was_file = path.is_file() and not path.is_symlink()
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not was_file:
+        _put(path, b"notes\n")
+    elif rng.random() < 0.5:
+        path.symlink_to(rng.choice(("a", "b", "../jobs", "nowhere")))
+    else:
+        name = rng.choice(texts.NAMES)
+        _put(path / f"{name}.yaml", texts.policy(rng, name) if path.parent.name == "policies" else texts.job(rng, name))
+
+
 def calm(root: Path, rng: Random) -> None:
     """Make everything fine again: a walk that is all errors shows little."""
     seeds = iter(range(100))
@@ -263,6 +280,7 @@ EDITS: dict[str, Callable[[Path, Random], None]] = {
         link,
         unlink_links,
         misplace,
+        change_type,
         calm,
     )
 }
@@ -275,6 +293,7 @@ WEIGHTS = {
     "replace_words": 3,
     "spoil_out": 3,
     "calm": 3,
+    "change_type": 3,
 }
 
 POINTS: tuple[tuple[Any, str], ...] = (
@@ -399,6 +418,8 @@ def _is_input(name: str) -> bool:
 
 def _restore(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
     if data.startswith(LINK):
         path.symlink_to(os.fsdecode(data.removeprefix(LINK)))
     else:

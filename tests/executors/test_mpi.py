@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,9 +18,10 @@ from test_forked import build, same
 from cache.walktexts import PLAIN, PLAIN_RUNTIME
 from effort import some
 from folders import put
+from trainc.basics.about import VERSION
 from trainc.inputs.source import Document
 from trainc.parallel import mpi
-from trainc.parallel.mpi import Ranks, Shipment, chunk
+from trainc.parallel.mpi import Installed, Ranks, Shipment, chunk
 from trainc.pipeline.content import Job
 from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor, in_order
@@ -59,6 +61,7 @@ def ranks(monkeypatch: pytest.MonkeyPatch) -> Executor:
     """Return the executor of rank 0, whose other ranks are this process with nothing but what they were sent."""
     found: Any = object.__new__(Ranks)
     found.world, found.rank, found.size = World(), 0, 3
+    found.installed = [Installed.here()] * 3
     monkeypatch.setattr(Ranks, "_pool", lambda _: Pool())
     inner = found.executor()
 
@@ -131,6 +134,20 @@ def test_a_rank_that_fails(repository: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(ChildProcessError, match=r"an MPI rank ended .*MemoryError: all of it"):
         build(repository, ranks(monkeypatch))
     assert isinstance(chunk([]), str)
+
+
+def test_a_rank_with_another_trainc_compiles_nothing() -> None:
+    here = Installed.here()
+    assert Installed.here() == here
+    others = {
+        "trainc 0.0.9": here._replace(version="0.0.9", code=b"1"),
+        f"other files of trainc {VERSION}": here._replace(code=b"2"),
+    }
+    for what, other in others.items():
+        found: Any = object.__new__(Ranks)
+        found.world, found.rank, found.size, found.installed = World(), 0, 3, [here, here, other]
+        with pytest.raises(ChildProcessError, match=f"rank 2 on {re.escape(here.host)} has {re.escape(what)}, "):
+            found.executor()
 
 
 @real

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 
 import pytest
@@ -331,6 +332,17 @@ def test_packages_of_an_image_are_no_secrets() -> None:
     assert [masked_line(lock, lines, Mark(number, 1))[0] for number in (1, 2)] == lines
     message = "passwd 1:4.13+dfsg1-1 is not available"
     assert Redactor(lock, (), None, ()).text(message) == message
+
+
+def test_a_private_key_among_the_packages_of_an_image_is_hidden() -> None:
+    dashes = "-----"
+    begin, end = (f"{dashes}{word} RSA PRIVATE KEY{dashes}" for word in ("BEGIN", "END"))
+    key = [random.Random(number).randbytes(48).hex() for number in range(20)]
+    lines = ["passwd 1:4.13+dfsg1-1 0a1b", begin, *key, end]
+    lock = Document(Source("images/a/packages.lock", "\n".join(lines)), {})
+    shown = [masked_line(lock, lines, Mark(number, 1))[0] for number in range(1, len(lines) + 1)]
+    assert shown[0] == lines[0]
+    assert not set(shown) & set(key)
 
 
 def test_the_own_words_of_a_hint_are_shown() -> None:

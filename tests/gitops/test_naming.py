@@ -97,6 +97,15 @@ def test_names_by_content() -> None:
     assert re.fullmatch("j-3-[0-9a-f]{8}", jobset(built(job(run="3"), config=CONTENT))["metadata"]["name"])
 
 
+@pytest.mark.parametrize(("config", "name"), [(CONTENT, "j-2-[0-9a-f]{8}"), ("environments: {prod: {}}", "j-2")])
+def test_a_lowered_error_leaves_names_as_they_are(config: str, name: str) -> None:
+    above_its_limit = "{resourcesPerNode: {limits: {cpu: 1}, requests: {cpu: 2}}}"
+    wrong = job("torch-distributed", run="2", extra=above_its_limit)
+    build = built(wrong, config=f"{config}\nseverities: {{TC807: warning}}")
+    assert re.fullmatch(name, jobset(build)["metadata"]["name"])
+    assert list(build.files) == ["out/prod/a/j/jobset-j.yaml"]
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -95,6 +95,18 @@ def test_the_number_is_one_that_there_is() -> None:
         assert [finding.path for finding in findings] == [("output",)]
 
 
+def test_names_by_content_stay() -> None:
+    """Another way to compute the hash would run all jobs again that are named by their content."""
+    config = "output: 1\nfixes: recommended\nenvironments: {prod: {naming: content}}\n"
+    options = Options(config=parse(Source("trainc.yaml", config))[0].data)
+    jobs = [
+        Source(f"jobs/team/{name}.yaml", trainjob(runtime=name, name=name, metadata=", namespace: team"))
+        for name in ("mlx-distributed", "torch-distributed")
+    ]
+    names = [made.name for made in compile(jobs, options).objects if made.kind == "JobSet"]
+    assert names == ["mlx-distributed-20978286", "torch-distributed-112e7d1c"]
+
+
 def test_what_the_files_hold_is_what_is_frozen() -> None:
     part = rendered(1, "mlx-distributed", {})
     assert set(as_object(part["configMaps"])) == {"job-mpi-hostfile"}

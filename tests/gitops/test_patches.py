@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -219,6 +220,46 @@ def test_companions_are_as_the_server_stores_them() -> None:
             {"kind": "ServiceAccount", "name": "other", "namespace": "science"},
             {"kind": "User", "name": "someone", **binding},
         ]
+
+
+def _with_patch(kind: str, patch: Json) -> Build:
+    """Compile a job of a runtime with companions, and a patch of one of them."""
+    group = "rbac.authorization.k8s.io"
+    account: JsonObject = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "train"}}
+    rights: JsonObject = {"apiVersion": f"{group}/v1", "kind": "Role", "metadata": {"name": "train"}, "rules": []}
+    binding: JsonObject = {
+        "apiVersion": f"{group}/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "train"},
+        "roleRef": {"apiGroup": group, "kind": "Role", "name": "train"},
+    }
+    texts = [runtime(), *map(json.dumps, (account, rights, binding))]
+    sources = (Source("job.yaml", trainjob()), Source("rt.yaml", "\n---\n".join(texts)))
+    config: JsonObject = {"environments": {"prod": {"patches": [{"target": {"kind": kind}, "patch": patch}]}}}
+    return compile(sources, Options(config=config))
+
+
+@pytest.mark.parametrize(
+    ("kind", "patch", "expected"),
+    [
+        ("ServiceAccount", {"imagePullSecrets": [None]}, {"imagePullSecrets": [{}]}),
+        (
+            "Role",
+            {"rules": [{"apiGroups": [None], "resources": ["pods"], "verbs": ["get"], "resourceNames": None}]},
+            {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]},
+        ),
+    ],
+)
+def test_null_in_a_list_is_what_a_server_stores(kind: str, patch: Json, expected: JsonObject) -> None:
+    build = _with_patch(kind, patch)
+    assert build.files
+    patched = of(build, kind, "train").data
+    assert {key: patched[key] for key in expected} == expected
+
+
+def test_a_patch_that_removes_a_required_field_is_refused() -> None:
+    found = [f for f in _with_patch("RoleBinding", {"roleRef": None}).findings if f.code == "TC605"]
+    assert [f.message for f in found] == ["RoleBinding train: roleRef is missing"]
 
 
 def test_a_field_knows_the_item_of_a_patch_that_it_came_from() -> None:

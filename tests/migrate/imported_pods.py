@@ -147,13 +147,15 @@ def _counterparts(roles: list[str], own: list[str]) -> dict[str, str]:
     by_role: dict[str, list[str]] = {}
     for role in roles:
         by_role.setdefault(re.sub(r"-\d+$", "", role), []).append(role)
+    for pods in by_role.values():
+        pods.sort(key=len)  # operators' answers have worker-10 before worker-2
     names: dict[str, str] = {}
     for name, pods in by_role.items():
         if name.removesuffix("-0") in by_job:  # the pods of an earlier JobSet have the number of a replica, too
             names.update(zip(by_job.pop(name.removesuffix("-0")), pods, strict=False))
         elif len(pods) == 1 and "launcher" in by_job:
             names[by_job.pop("launcher")[0]] = pods[0]
-    shared = [role for role in roles if role not in names.values()]
+    shared = [role for pods in by_role.values() for role in pods if role not in names.values()]
     names.update(zip(by_job.get("node", []), shared, strict=False))
     return {pod: names.get(pod, f"(more) {pod}") for pod in own}
 

@@ -95,6 +95,15 @@ def test_a_reference_to_the_main_container_follows_it() -> None:
     assert get(found, "spec", "volumes", 0, "downwardAPI", "items", 0, "resourceFieldRef", "containerName") == "node"
 
 
+@pytest.mark.parametrize("prefix", ["container.apparmor.security.beta.kubernetes.io/", "devices.nri.io/container."])
+def test_an_annotation_of_the_main_container_follows_it(prefix: str) -> None:
+    """The API server refuses an AppArmor profile, and NRI ignores devices, of a container that a pod does not have."""
+    text = JOB.format(pod="{}", container="").replace("          {}\n", "")
+    given = f"annotations: {{a: b, {prefix}pytorch: unconfined, {prefix}other: unconfined, {prefix}pytorch-2: c}}"
+    result = import_documents([Source("old.yaml", text.replace("labels: {pytorch-job-name: mnist}", given))])
+    assert given.replace(f"{prefix}pytorch:", f"{prefix}node:") in result.files[0].text
+
+
 @pytest.mark.parametrize(
     "container",
     [

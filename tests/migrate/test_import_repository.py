@@ -38,3 +38,8 @@ def test_a_repository_of_v1_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     run("policy", "test")
     assert "nothing to write" in run("import", "--write", "old")
     assert "nothing to import" in run("import", "--write", "jobs", "runtimes")
+
+
+def test_nothing_at_all_is_no_success() -> None:
+    result = CliRunner().invoke(trainc, ["import", "-"], input="# a chart that is off\n", prog_name="trainc")
+    assert (result.exit_code, "error[TC014]: no document found" in result.output) == (2, True)

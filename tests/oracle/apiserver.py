@@ -35,9 +35,11 @@ from oracle.generator.rng import Rng  # noqa: E402
 from oracle.generator.values import Map  # noqa: E402
 from trainc import Build, Options, Severity, Source  # noqa: E402
 from trainc import compile as compile_sources  # noqa: E402
+from trainc.basics.jsonvalues import existing  # noqa: E402
 from trainc.checks.created_pods import ANY_UID, created_claims, created_objects  # noqa: E402
 from trainc.inputs.options import Revision  # noqa: E402
 from trainc.inputs.source import Packed  # noqa: E402
+from trainc.upstream import SERVER_FIELDS  # noqa: E402
 
 CHUNK = 500
 ENOUGH = 20_000
@@ -46,6 +48,8 @@ OF_PODS = re.compile("TC8(0[3-9]|1[0-2])")
 """The codes of what the API server refuses in Jobs, pods and claims."""
 BY_PLUGINS = (("spec", "tolerations"), ("spec", "serviceAccount"), ("spec", "serviceAccountName"))
 """What admission plugins, which the oracle does not run, fill in of a pod's spec."""
+LEFT_OUT = {(key,) for key in SERVER_FIELDS}
+"""What a server sets in metadata, or what has no meaning in another cluster."""
 COMPARED = (("metadata", "labels"), ("metadata", "annotations"), ("metadata", "finalizers"), ("spec",))
 
 Path_ = tuple[str | int, ...]
@@ -216,6 +220,7 @@ def of_companions(cases: list[Case], report: Report) -> None:
     """Compare what is said of objects beside a runtime, and how they are stored. Raises OracleError."""
     builds = [compiled(each.documents) for each in cases]
     asked = [_emitted(each, build) or each.judged for each, build in zip(cases, builds, strict=True)]
+    accepted: list[tuple[Case, Build, Map]] = []
     for each, build, sent, answer in zip(cases, builds, asked, _judged(asked), strict=True):
         refused, ours = _refusal(answer), _errors(build)
         report.outcomes[f"companions: {'refused' if ours else 'accepted'}"] += 1
@@ -225,6 +230,19 @@ def of_companions(cases: list[Case], report: Report) -> None:
             report.add(each, "companions", f"refused/{sent['kind']}", refused, [])
         elif not refused:
             _stored(each, "companions", build, [(sent, answer)], report)
+            accepted.append((each, build, sent))
+    answers = _judged([each.judged for each, _, _ in accepted])
+    for (each, build, sent), answer in zip(accepted, answers, strict=True):
+        _lost(each, build, sent, answer, report)
+
+
+def _lost(each: Case, build: Build, sent: Map, answer: Map, report: Report) -> None:
+    """Add values of the case that the server stores, and that trainc does not write. Mappings may be defaults."""
+    dropped = _dropped(build)
+    for path, one, other in _differing(sent, _plain(answer.get("stored", {}))):
+        lost = one is None and isinstance(other, str | int) and existing(each.judged, path) == path
+        if lost and path[1:2] not in LEFT_OUT and not dropped(_spelt(path)):
+            report.add(each, "companions", f"lost/{sent['kind']}/{_spelt(path)}", other, None)
 
 
 def of_changes(cases: list[Case], report: Report) -> None:

@@ -143,3 +143,11 @@ def test_the_same_input_in_another_order_gives_the_same_result() -> None:
     first, second = compile(sources, Options()), compile(reversed(sources), Options())
     assert list(first.files.items()) == list(second.files.items())
     assert [(j.namespace, j.name) for j in first.jobs] == [("a", "w"), ("a", "x"), ("b", "w"), ("b", "x")]
+
+
+@pytest.mark.parametrize("folder", ["runtimes", "policies"])
+def test_only_faithful_output_has_trainjobs_of_any_folder(folder: str) -> None:
+    sources = [Source(f"{folder}/all.yaml", f"{job(runtime='rt')}---\n{runtime('rt', 'i:1')}")]
+    assert errors(compile(sources, Options())) == ["TC007"]
+    build = compile(sources, Options(faithful=True))
+    assert (errors(build), jobset(build)["metadata"]) == ([], {"name": "j", "namespace": "default"})

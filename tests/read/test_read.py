@@ -83,6 +83,22 @@ def test_a_file_with_a_misspelt_ending_is_reported(tmp_path: Path) -> None:
     assert not any(map(names, found))
 
 
+def test_a_folder_is_read_once_for_all_links_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tree(tmp_path / "root", "jobs/a/.shared/notes", "jobs/a/.shared/more/x", "jobs/a/.shared/y.ymal")
+    tree(tmp_path, "z.yaml")
+    for name, target in (("broken", "nowhere"), ("out.yaml", "../../../../z.yaml"), ("file.txt", "notes")):
+        (root / "jobs/a/.shared" / name).symlink_to(target)
+    for number in range(5):
+        (root / f"jobs/a/{number}").symlink_to(".shared")
+    scandir, listed = os.scandir, list[str]()
+    monkeypatch.setattr(os, "scandir", lambda path: listed.append(os.path.relpath(path, root)) or scandir(path))
+    found = read_tree(root, "jobs")
+    assert listed == ["jobs", "jobs/a", "jobs/a/4", "jobs/a/4/more"]
+    assert [file for _, file, _ in problems(found)] == ["jobs/a/4/broken", "jobs/a/4/out.yaml", "jobs/a/4/y.ymal"]
+    (root / "jobs/a/.shared/z.yaml").write_text("")
+    assert [file for _, file, _ in problems(read_tree(root, "jobs"))][3:] == [f"jobs/a/{i}/z.yaml" for i in range(5)]
+
+
 def test_links_are_followed_within_the_repository(tmp_path: Path) -> None:
     root = tree(tmp_path / "root", "jobs/a/x.yaml", "more/b/y.yaml", "jobs/a/note.md")
     tree(tmp_path, "elsewhere/z.yaml")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitrepo import commit, git, needs_git
+from trainc.project import revisions
 from trainc.project.files import Kind
 from trainc.project.revisions import RevisionError, index_of, read_output, read_revision, reader
 from trainc.project.write import OWNED
@@ -188,6 +189,42 @@ def test_folders_behind_links_do_not_multiply(tmp_path: Path) -> None:
             (tmp_path / folder / str(number)).symlink_to(f"../{below}")
     commit(tmp_path)
     assert refusal(tmp_path, "HEAD")[0].startswith("more than 1000 folders behind symbolic links, one of them policies")
+
+
+@pytest.mark.parametrize("name", ["jobs/a/.l", "jobs/a/.x/l", "jobs/.a"])
+def test_hidden_links_are_not_followed(name: str, tmp_path: Path) -> None:
+    put(tmp_path, "jobs/b/x.yaml")
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    for number in range(1001):
+        (tmp_path / f"{name}{number}").symlink_to(tmp_path / "jobs/b")
+    commit(tmp_path)
+    assert set(read(tmp_path)) == {"jobs/b/x.yaml"}
+    assert [source.name for source in read_revision(tmp_path, "HEAD", [f"{name}0"]).sources] == [
+        f"{name}0/x.yaml",
+        "jobs/b/x.yaml",
+    ]
+
+
+def test_only_what_may_be_an_input_is_kept_of_linked_folders(tmp_path: Path) -> None:
+    for name in ("s/a/x.yaml", "s/a/notes", "s/b/y.yaml", "s/a/.hidden/z.yaml"):
+        put(tmp_path, name)
+    for name, target in (("broken.yaml", "nowhere"), ("text", "notes"), ("x2.yaml", "x.yaml"), ("b", "../b")):
+        (tmp_path / "s/a" / name).symlink_to(target)
+    (tmp_path / "jobs").symlink_to("s")
+    commit(tmp_path)
+    found = revisions._entries(tmp_path, "HEAD", "jobs")
+    files = ["jobs/a/b/y.yaml", "jobs/a/x.yaml", "jobs/a/x2.yaml", "jobs/b/y.yaml"]
+    assert [entry.name for entry in found if entry.name.endswith(".yaml")] == sorted(files)
+
+
+def test_a_long_way_of_links(tmp_path: Path) -> None:
+    put(tmp_path, "s/900/x.yaml")
+    for number in range(900):
+        (tmp_path / f"s/{number}").mkdir()
+        (tmp_path / f"s/{number}/l").symlink_to(f"../{number + 1}")
+    (tmp_path / "jobs").symlink_to("s/0")
+    commit(tmp_path)
+    assert read(tmp_path) == {}
 
 
 def test_files_that_look_like_a_repository_are_none(tmp_path: Path) -> None:

@@ -141,6 +141,17 @@ def test_null_in_a_list_is_the_zero_value() -> None:
     assert admit(kind, data).data["rules"] == [{}]
 
 
+def test_null_under_a_key_of_any_name_is_the_zero_value() -> None:
+    kind, data = of_kind("ConfigMap", {"data": {"__init__.py": None, "a": "b"}, "binaryData": {"c": None}})
+    admitted = admit(kind, data).data
+    assert admitted["data"] == {"__init__.py": "", "a": "b"}
+    assert admitted["binaryData"] == {"c": ""}
+    kind, data = of_kind("PersistentVolumeClaim", {"spec": {"resources": {"limits": {"storage": None}}}})
+    assert admit(kind, data).data["spec"] == {"resources": {"limits": {"storage": "0"}}}
+    kind, data = of_kind("ConfigMap", {"data": None, "immutable": None})
+    assert not {"data", "immutable"} & admit(kind, data).data.keys()
+
+
 def test_repeated_items_of_a_set_are_advice() -> None:
     kind, data = of_kind(
         "ValidatingAdmissionPolicyBinding", {"spec": {"policyName": "p", "validationActions": ["Deny"] * 2}}

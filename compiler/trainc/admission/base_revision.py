@@ -14,7 +14,7 @@ from trainc.admission.jobset import default
 from trainc.admission.update import rewritten
 from trainc.basics.differences import same
 from trainc.basics.jsonvalues import JsonObject, Path, existing, get, put
-from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, TRAINJOB, classify
+from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, TRAINJOB, classify, group_and_kind
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.options import Revision
@@ -38,10 +38,6 @@ def _nothing(kind: str) -> tuple[_Index, ...]:
     return ()
 
 
-def _no_file(name: str) -> None:
-    return None
-
-
 class Base(msgspec.Struct, frozen=True, eq=False):
     """The base revision as one environment sees it. Documents are as committed, without defaults.
 
@@ -54,7 +50,7 @@ class Base(msgspec.Struct, frozen=True, eq=False):
     findings: tuple[Finding, ...] = ()
     of_kind: Callable[[str], tuple[_Index, ...]] = _nothing
     settings: Mapping[str, Document] = msgspec.field(default_factory=dict)
-    file: Callable[[str], Packed | None] = _no_file
+    file: Callable[[str], Packed | None] = lambda name: None
 
     @classmethod
     def of(cls, revision: Revision | None, environments: Iterable[str]) -> Base:
@@ -104,10 +100,9 @@ class Base(msgspec.Struct, frozen=True, eq=False):
 
 def identify(data: JsonObject) -> Identity:
     """Return the parts of an object that identify it."""
-    group, slash, _ = str(data["apiVersion"]).rpartition("/")
-    kind = str(data["kind"])
+    group, kind = group_and_kind(data)
     namespace = "" if kind in CLUSTER_SCOPED else str(get(data, "metadata", "namespace") or "default")
-    return group if slash else "", kind, namespace, str(get(data, "metadata", "name"))
+    return group, kind, namespace, str(get(data, "metadata", "name"))
 
 
 @lru_cache(maxsize=4)

@@ -8,6 +8,7 @@ schema/metadata.py, pod templates in checks/pods.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -229,14 +230,6 @@ def _policy_rule(rule: Field, *, namespaced: bool) -> None:
         resources.required("resource rules must supply at least one resource")
 
 
-def _role_binding(root: Field) -> None:
-    _binding(root, ("Role", "ClusterRole"), namespaced=True)
-
-
-def _cluster_role_binding(root: Field) -> None:
-    _binding(root, ("ClusterRole",), namespaced=False)
-
-
 def _binding(root: Field, roles: tuple[str, ...], *, namespaced: bool) -> None:
     kind, name = root.child("roleRef", "kind"), root.child("roleRef", "name")
     root.child("roleRef", "apiGroup").one_of((RBAC_GROUP,))
@@ -269,8 +262,8 @@ _RULES: Final[Mapping[tuple[str, str], Callable[[Field], None]]] = {
     ("v1", "ConfigMap"): _config_map,
     ("v1", _CLAIM): lambda root: validate_created_claim(root.child("spec")),
     (_RBAC, "Role"): _role,
-    (_RBAC, "RoleBinding"): _role_binding,
+    (_RBAC, "RoleBinding"): partial(_binding, roles=("Role", "ClusterRole"), namespaced=True),
     (_RBAC, "ClusterRole"): _cluster_role,
-    (_RBAC, "ClusterRoleBinding"): _cluster_role_binding,
+    (_RBAC, "ClusterRoleBinding"): partial(_binding, roles=("ClusterRole",), namespaced=False),
 }
 """By apiVersion and kind. A ServiceAccount has nothing to validate besides its metadata."""

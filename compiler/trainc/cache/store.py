@@ -194,8 +194,5 @@ def own_files(home: Path) -> list[str]:
 def _installed() -> Iterator[str]:
     """Yield the names of the metadata of installed packages, which hold their versions."""
     for place in sys.path:
-        if place.endswith(("site-packages", "dist-packages")):
-            try:
-                yield from (f"{name}\n" for name in os.listdir(place) if name.endswith((".dist-info", ".egg-info")))
-            except OSError:
-                continue
+        with contextlib.suppress(OSError):
+            yield from (f"{name}\n" for name in os.listdir(place) if name.endswith((".dist-info", ".egg-info")))

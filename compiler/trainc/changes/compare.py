@@ -41,6 +41,7 @@ from trainc.changes.trees import (
     unreadable,
 )
 from trainc.changes.usage import Demand, demand_of, property_changes, replicated_jobs, totals
+from trainc.documents.classify import group_and_kind
 from trainc.findings import Finding, Severity
 from trainc.findings.redaction import LEAST, MASK, masked_at, masking
 from trainc.findings.secrets import hidden
@@ -316,15 +317,15 @@ def _compare_objects(
     """Return the changes of the object of a file, what a cluster refuses of them, and findings."""
     options = sync_options(old.data["metadata"]) if old is not None else frozenset()
     is_kept = not options.isdisjoint(keeps)
-    if old is None or new is None or _kind(old) != _kind(new):
+    if old is None or new is None or group_and_kind(old.data) != group_and_kind(new.data):
         found = []
         if old is not None:
             effect = Effect.KEPT if is_kept else Effect.DELETED
-            found.append(ObjectChange(file, _kind(old)[1], _name(old), None, effect))
+            found.append(ObjectChange(file, str(old.data["kind"]), _name(old), None, effect))
         if new is not None:
             # A new job is described by its properties, and its other objects are made by trainc.
             fields = _fields_of_new(new) if file.split("/")[-2] == FOLDER else ()
-            found.append(ObjectChange(file, _kind(new)[1], None, _name(new), Effect.CREATED, fields))
+            found.append(ObjectChange(file, str(new.data["kind"]), None, _name(new), Effect.CREATED, fields))
         return found, (), ()
     refused: tuple[Refusal, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -338,9 +339,9 @@ def _compare_objects(
     else:
         refused, findings = _refusals(new, old)
         effect = Effect.REFUSED if refused else Effect.UPDATED
-    found = [ObjectChange(file, _kind(new)[1], _name(old), _name(new), effect, field_changes(old, new))]
+    found = [ObjectChange(file, str(new.data["kind"]), _name(old), _name(new), effect, field_changes(old, new))]
     if effect is Effect.RERUN and is_kept:
-        found.append(ObjectChange(file, _kind(old)[1], _name(old), None, Effect.KEPT))
+        found.append(ObjectChange(file, str(old.data["kind"]), _name(old), None, Effect.KEPT))
     return found, refused, findings
 
 
@@ -351,10 +352,6 @@ def _fields_of_new(new: Document) -> tuple[FieldChange, ...]:
     fields = {f"metadata.{key}": metadata[key] for key in ("annotations", "labels") if key in metadata}
     fields |= {key: value for key, value in shown.items() if key not in ("apiVersion", "kind", "metadata")}
     return tuple(FieldChange(path, None, value) for path, value in fields.items())
-
-
-def _kind(document: Document) -> tuple[str, str]:
-    return str(document.data["apiVersion"]).rpartition("/")[0], str(document.data["kind"])
 
 
 def _name(document: Document) -> str:

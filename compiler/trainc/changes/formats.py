@@ -34,7 +34,7 @@ from trainc.changes.phrases import (
     weakened_lines,
     weakened_title,
 )
-from trainc.findings.display import one_line, width
+from trainc.findings.display import aligned, one_line
 
 LIMIT: Final = 65_535
 """The most characters of a comment on GitHub, in UTF-16."""
@@ -237,7 +237,8 @@ def as_text(difference: Difference, colour: bool = False) -> str:
         lines += [*_of_group(group), ""]
     if difference.jobs:
         several = images(difference)
-        lines += [*several, *([""] if several else []), *_totals(difference), ""]
+        totals = [("", "jobs", "pods", "GPUs"), *total_rows(difference.totals)]
+        lines += [*several, *([""] if several else []), *aligned(totals), ""]
     lines.append(summary(difference))
     lines += [advice(difference)] if difference.unexplained else []
     lines = [one_line(line, _LONG) for line in lines]
@@ -259,14 +260,6 @@ def _of_group(group: Group) -> Iterator[str]:
         yield f"    = add to metadata.annotations of {target}:"
         yield f"        {job.annotation}"
     yield from change_lines(job)
-
-
-def _totals(difference: Difference) -> Iterator[str]:
-    rows = [("", "jobs", "pods", "GPUs"), *total_rows(difference.totals)]
-    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True))
-        yield "  ".join(cells).rstrip()
 
 
 VERSION: Final = 1

@@ -78,13 +78,6 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
-def _limited(lines: Sequence[str], most: int, what: str, start: str) -> Iterator[str]:
-    """Yield the first lines, and a line with the number of the others."""
-    yield from lines[:most]
-    if (rest := len(lines) - most) > 0:
-        yield f"{start}{counted(rest, f'more {what}')}"
-
-
 def effect_of(job: JobChange) -> str:
     """Return the effect on a job, with its names if it gets another one."""
     text = EFFECTS[job.effect][1]
@@ -351,8 +344,9 @@ def _refusal_lines(refusals: Iterable[Refusal]) -> Iterator[str]:
         groups.setdefault((each.kind, each.name, each.message), []).append(each.field)
     for (kind, name, message), fields in groups.items():
         yield one_line(f"! {kind} {name}: {message}:", WIDTH)
-        lines = [one_line(f"!   {field}", WIDTH) for field in fields]
-        yield from _limited(lines, REFUSED, "field", "!   ")
+        yield from (one_line(f"!   {field}", WIDTH) for field in fields[:REFUSED])
+        if (rest := len(fields) - REFUSED) > 0:
+            yield f"!   {counted(rest, 'more field')}"
 
 
 _NAMED: Final = 10

@@ -66,7 +66,9 @@ def weakened(
         found.append(report(_SETTINGS, config, (), f"not compared: trainc.yaml of {before.name} is not valid"))
     for path, message in (*_severities(before.config.get(KEY), after.config.get(KEY)), *_settings(before, after)):
         found.append(report(_SETTINGS, config, existing(config.data, path), f"{message} since {before.name}"))
-    found += _restarting(before, after, config)
+    for path, change, effect, hint in _restarting(before, after):
+        where = existing(config.data, path)
+        found.append(report(RESTARTING, config, where, f"{change} since {before.name}: {effect}", hint=hint))
     return tuple(sorted(found, key=sort_key))
 
 
@@ -351,8 +353,11 @@ def _origin(settings: Settings) -> Mapping[tuple[str, ...], str]:
     }
 
 
-def _restarting(before: Revision, after: Revision, config: Document) -> Iterator[Finding]:
-    """Yield a finding for each setting with which Argo CD or Flux deploys all jobs of an environment anew."""
+def _restarting(before: Revision, after: Revision) -> Iterator[tuple[Path, str, str, str | None]]:
+    """Yield each setting with which Argo CD or Flux deploys all jobs of an environment anew.
+
+    It is the path in trainc.yaml, the change, its effect, and a hint.
+    """
     current = {name: read_settings(after.config, name) for name in as_object(after.config.get("environments"))}
     written = {folder for each in current.values() if (folder := each.deployment_folder)}
     for name in as_object(before.config.get("environments")):
@@ -360,17 +365,15 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
         by_flux = was.target == "flux"
         if not by_flux and not was.argocd.repo_url:
             continue  # its Applications are not trainc's
-        kept = was.on_delete == "keep"
+        kept, folder = was.on_delete == "keep", was.deployment_folder
         what, earlier = "Kustomizations" if by_flux else "Applications", _KEEP.format(was.target)
+        removed = f"render removes its {what if by_flux else 'ApplicationSet'} from {folder}, which stops running jobs"
         if now is None:
-            effect = ""
-            if was.deployment_folder in written:
-                effect = _removal(was.target, was.deployment_folder)
-            elif not by_flux and was.argocd.hydrator is UNSET:  # which read out/
+            effect = removed if folder in written else ""
+            if not effect and not by_flux and was.argocd.hydrator is UNSET:  # which read out/
                 effect = f"render removes out/{name}, and its ApplicationSet the Applications, which stops running jobs"
             if effect and not kept:
-                message = f"environment {name}: removed since {before.name}: {effect}"
-                yield report(RESTARTING, config, existing(config.data, ("environments",)), message, hint=earlier)
+                yield ("environments",), f"environment {name}: removed", effect, earlier
             continue
         placement = _placement(now)
         for path, old in _placement(was).items():
@@ -382,19 +385,24 @@ def _restarting(before: Revision, after: Revision, config: Document) -> Iterator
             if moved:
                 effect = "all jobs run again there, and those in the old cluster continue without Argo CD"
                 hint = "remove the jobs from the environment in a commit that is applied before"
-            message = f"environment {name}: {'.'.join(path)} changed from {old} to {new} since {before.name}: {effect}"
-            where = existing(config.data, _option(after.config, name, path))
-            yield report(RESTARTING, config, where, message, hint=hint)
-        for folder, old, new, continues in _moved(name, was, now, before, after):
+            change = f"environment {name}: {'.'.join(path)} changed from {old} to {new}"
+            yield _option(after.config, name, path), change, effect, hint
+        for home, old, new, continues in _moved(name, was, now, before, after):
             effect = f"those in {old} {'continue' if continues else 'are deleted, which stops running jobs'}"
-            message = f"environment {name}: namespace of jobs/{folder} changed from {old} to {new} since {before.name}"
-            where = existing(config.data, _option(after.config, name, ("namespaces", folder)))
-            yield report(RESTARTING, config, where, f"{message}: all its jobs run again there, and {effect}")
-        if not by_flux and now.target == was.target and now.argocd.automated and not was.argocd.automated:
-            yield _automated(name, before, after, config)
-        is_moved = now.deployment_folder != was.deployment_folder and now.target == was.target
-        if not kept and is_moved and was.deployment_folder in written:
-            yield _unwritten(name, was.deployment_folder, before, was.target, config)
+            change = f"environment {name}: namespace of jobs/{home} changed from {old} to {new}"
+            where = _option(after.config, name, ("namespaces", home))
+            yield where, change, f"all its jobs run again there, and {effect}", None
+        tool = was.target
+        if now.target != tool:
+            continue
+        if not by_flux and now.argocd.automated and not was.argocd.automated:
+            change = f"environment {name}: argocd.automated changed from false to true"
+            hint = "remove finished jobs in a commit that is applied before"
+            yield _option(after.config, name, (tool, "automated")), change, _BY_ITSELF, hint
+        if not kept and now.deployment_folder != folder and folder in written:
+            change = f"environment {name}: no longer in {tool}.write {folder}"
+            hint = f"set {tool}.write as before: a section {tool} of an environment replaces that of defaults"
+            yield ("environments", name, tool, "write"), change, removed, hint
 
 
 def _moved(
@@ -419,30 +427,10 @@ def _moved(
             yield folder, old, new, is_kept and placed(Directory(name, old, folder), was) not in remaining
 
 
-def _automated(name: str, before: Revision, after: Revision, config: Document) -> Finding:
-    """Return the finding of an environment that Argo CD now syncs by itself."""
-    effect = "it syncs without people, and creates each JobSet that is missing, such as one that its TTL has deleted"
-    message = f"environment {name}: argocd.automated changed from false to true since {before.name}: {effect}"
-    path = existing(config.data, _option(after.config, name, ("argocd", "automated")))
-    return report(RESTARTING, config, path, message, hint="remove finished jobs in a commit that is applied before")
-
-
 _KEEP: Final = "set {}.onDelete: keep in a commit that is applied before, so that running jobs continue"
-
-
-def _removal(target: str, folder: str) -> str:
-    """Return what render does to the objects of an environment that is no longer in a folder."""
-    what = "Kustomizations" if target == "flux" else "ApplicationSet"
-    return f"render removes its {what} from {folder}, which stops running jobs"
-
-
-def _unwritten(name: str, folder: str, before: Revision, target: str, config: Document) -> Finding:
-    """Return the finding of an environment whose Applications or Kustomizations render removes from a folder."""
-    effect = _removal(target, folder)
-    message = f"environment {name}: no longer in {target}.write {folder} since {before.name}: {effect}"
-    hint = f"set {target}.write as before: a section {target} of an environment replaces that of defaults"
-    path = existing(config.data, ("environments", name, target, "write"))
-    return report(RESTARTING, config, path, message, hint=hint)
+_BY_ITSELF: Final = (
+    "it syncs without people, and creates each JobSet that is missing, such as one that its TTL has deleted"
+)
 
 
 def _placement(settings: Settings) -> Mapping[tuple[str, ...], str]:

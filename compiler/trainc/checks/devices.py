@@ -81,9 +81,12 @@ def _source(model: Model, name: str) -> tuple[Document, Path]:
 
 
 def check_dropped(model: Model) -> Iterator[Finding]:
-    """Yield a warning about resources that Trainer drops: claims, and without mlPolicy all of the TrainJob (V3)."""
+    """Yield warnings about what Trainer drops: processes, claims, and without mlPolicy all of the resources (V3)."""
+    if model.trainer_set is None:
+        return
+    yield from _dropped_processes(model)
     resources = model.trainer_value("resourcesPerNode")
-    if not isinstance(resources, dict) or model.trainer_set is None:
+    if not isinstance(resources, dict):
         return
     if get(model.runtime.data, "spec", "mlPolicy") is None:
         message = "the runtime has no mlPolicy, so Trainer drops resourcesPerNode"
@@ -99,6 +102,17 @@ def check_dropped(model: Model) -> Iterator[Finding]:
             message = "with resourcesPerNode, Trainer drops the claims of the runtime"
             related = (Related("written here", model.runtime, (*path, "resources", "claims")),)
             yield report(DROPPED, model.job, NODE_RESOURCES, message, hint=hint, related=related)
+
+
+def _dropped_processes(model: Model) -> Iterator[Finding]:
+    """Yield a warning about a number of processes that no plugin reads, unless it is the number that runs."""
+    number = model.num_proc_per_node
+    running = max(gpu_count(node_resources(model)), 1) if model.uses("xgboost") else 1
+    if number is None or number == running or model.uses("torch", "mpi", "flux"):
+        return
+    message = "Trainer ignores numProcPerNode without mlPolicy.torch, mpi or flux in the runtime"
+    hint = "leave it out; if a node needs several processes, let the command start them"
+    yield report(DROPPED, model.job, ("spec", "trainer", "numProcPerNode"), message, found=str(number), hint=hint)
 
 
 def check_listed(runtime: Document) -> Iterator[Finding]:

@@ -202,19 +202,13 @@ def _miscalled(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
             continue
         if isinstance(function, ast.AsyncFunctionDef):
             yield line, "the function is async: a call makes a coroutine, and runs nothing", f"async {found}"
-        elif _is_generator(function):
+        elif any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(function)):
             yield line, "the function has yield: a call makes a generator, and runs nothing", found
         values = (*call.args, *call.keywords)
         if any(isinstance(node, ast.Name) and node.id == function.name for each in values for node in ast.walk(each)):
             yield line, f"func_args needs Python's {function.name}, and gets the function of this name", found
         if (problem := _does_not_fit(call, function.args)) is not None:
             yield line, problem, found
-
-
-def _is_generator(function: ast.FunctionDef) -> bool:
-    import ast
-
-    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(function))
 
 
 def _own_nodes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:

@@ -51,6 +51,7 @@ from trainc.findings import Finding, Related
 from trainc.findings.reporting import Fault, report_fault
 from trainc.kube.fielderror import quote
 from trainc.kube.names import TOTAL_ANNOTATION_SIZE_LIMIT
+from trainc.kube.pods import APP_ARMOR
 from trainc.plugins.jobset import patched_sources
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
@@ -321,11 +322,13 @@ def _volume(volume: JsonObject) -> JsonObject:
 
 
 def _metadata(metadata: Json) -> JsonObject:
-    """Return the labels and annotations if they are not valid, and the finalizers."""
+    """Return the labels and annotations if they are not valid by themselves, and the finalizers."""
     found = {name: as_object(get(metadata, name)) for name in ("labels", "annotations")}
     rules: dict[str, Callable[[Field], None]] = {"labels": label_map, "annotations": pod_annotations}
     short: JsonObject = {
-        name: values for name, values in found.items() if values and not _is_valid(rules[name], values)
+        name: values
+        for name, values in found.items()
+        if values and (any(key.startswith(APP_ARMOR) for key in values) or not _is_valid(rules[name], values))
     }
     return {**short, "finalizers": finalizers} if (finalizers := get(metadata, "finalizers")) else short
 

@@ -1,8 +1,8 @@
 """Errors for which the API server refuses a pod template.
 
 Source: k8s.io/kubernetes v1.34.4 pkg/apis/core/validation, ValidatePodTemplateSpec, with every feature gate at its
-default and after the defaults of core/v1. Omitted: Windows, old annotations (seccomp, AppArmor), the fields of
-volume sources whose drivers have been removed. tests/oracle/pods compares the results with Kubernetes.
+default and after the defaults of core/v1. Omitted: Windows, old annotations (seccomp), the fields of volume sources
+whose drivers have been removed. tests/oracle/pods compares the results with Kubernetes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ from trainc.checks.pod_resources import (
     validate_resources,
 )
 from trainc.checks.pod_volumes import validate_volumes
+from trainc.kube.fielderror import quote
 from trainc.kube.names import is_dns1123_subdomain_with_underscores, is_kube_finalizer
+from trainc.kube.pods import APP_ARMOR, APP_ARMOR_LOCAL
 
 METADATA, CONTAINERS, VOLUMES, RESOURCES = "TC804", "TC805", "TC806", "TC807"
 SCHEDULING, SECURITY, SPEC = "TC808", "TC809", "TC810"
@@ -49,7 +51,9 @@ def validate_pod_template(template: Field) -> None:
     metadata, spec = template.coded(METADATA).child("metadata"), template.child("spec")
     # The server's names for labels and annotations lack the step through metadata.
     label_map(metadata.child("labels").named(f"{template.name}.labels"))
-    pod_annotations(metadata.child("annotations").named(f"{template.name}.annotations"))
+    annotations = metadata.child("annotations").named(f"{template.name}.annotations")
+    pod_annotations(annotations)
+    _app_armor(annotations, spec)
     volumes = validate_volumes(spec.coded(VOLUMES).child("volumes"))
     validate_containers(spec.coded(CONTAINERS), volumes)
     _scheduling(spec.coded(SCHEDULING))
@@ -70,6 +74,19 @@ def pod_annotations(field: Field) -> None:
         is_number = re.fullmatch("-[0-9]+|0|[1-9][0-9]*", cost.value)
         if not is_number or not -(2**31) <= int(cost.value[:20]) < 2**31:
             cost.invalid("must be a 32bit integer")
+
+
+def _app_armor(annotations: Field, spec: Field) -> None:
+    """Check the annotations that were the AppArmor profiles of containers."""
+    kinds = ("containers", "initContainers", "ephemeralContainers")
+    containers = {each.text("name") for kind in kinds for each in spec.items(kind)}
+    for profile in (annotations.key(key) for key in annotations.object() if key.startswith(APP_ARMOR)):
+        if (container := str(profile.path[-1]).removeprefix(APP_ARMOR)) not in containers:
+            hint = "end the key with the name of a container of the pod, or set securityContext.appArmorProfile there"
+            profile.invalid("container not found", container, hint=hint)
+        named = profile.text()
+        if named not in ("", "runtime/default", "unconfined") and not named.startswith(APP_ARMOR_LOCAL):
+            profile.invalid(f"invalid AppArmor profile name: {quote(named)}")
 
 
 def validate_pod(template: Field) -> None:
@@ -139,7 +156,9 @@ def _pod_spec(spec: Field) -> None:
     """Check the fields of a pod that do not depend on others: deadlines, names, policies, DNS."""
     spec.child("restartPolicy").one_of(("Always", "OnFailure", "Never"))
     spec.child("dnsPolicy").one_of(("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"))
-    spec.child("preemptionPolicy").one_of(("PreemptLowerPriority", "Never"))
+    if (preemption := spec.child("preemptionPolicy")).value == "":
+        preemption.required()
+    preemption.one_of(("PreemptLowerPriority", "Never"))
     for key, check in _NAMES.items():
         if spec.text(key):
             check(spec.child(key))

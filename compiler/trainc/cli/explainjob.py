@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from trainc.basics.jsonvalues import dotted
 from trainc.cli.command import CLEAN, WrongValue, echo
 from trainc.cli.compiling import choose
 from trainc.cli.completion import names_in
@@ -20,7 +21,7 @@ from trainc.pipeline.compile import load_all, run
 from trainc.plugins.model import Objects
 from trainc.project.environments import JOBS, load_config, read_others
 from trainc.project.read import Inputs, merge, read_tree
-from trainc.provenance.explain import Miss, Table, Unknown, as_json, as_text, field_name, find, table
+from trainc.provenance.explain import Miss, Table, Unknown, as_json, as_text, find, table
 from trainc.provenance.explain import choose as choose_objects
 
 WHAT = "NAMESPACE/JOB"
@@ -71,7 +72,7 @@ def _tables(objects: Objects, field: str, options: Options) -> list[Table]:
         if isinstance(paths, Miss):
             near = suggest(paths.step, paths.known)
             hint = near or (f"it contains {', '.join(paths.known)}" if paths.known else "it is a value, not a mapping")
-            message = f"{each.kind} {each.name}: {paths.step} not found in {field_name(paths.at)}"
+            message = f"{each.kind} {each.name}: {paths.step} not found in {dotted(paths.at) or 'the whole object'}"
             raise WrongValue(f"{message}.", hint, FIELD)
         tables.append(table(each, paths, options))
     return tables

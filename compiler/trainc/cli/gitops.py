@@ -15,10 +15,11 @@ from trainc.cli.reporter import Reporter
 from trainc.documents.emit import emit_inert
 from trainc.findings import Finding
 from trainc.gitops.argocd import health_checks, plugin_definition
+from trainc.inputs.settings import read_settings
 from trainc.pipeline.layout import argocd_objects
 from trainc.project.config import Config, sharing_projects, without_repository
 from trainc.project.environments import JOBS, Outcome, compile_for, load_config
-from trainc.project.planning import in_another_folder, kustomizations, settings, trees
+from trainc.project.planning import in_another_folder, kustomizations, trees
 from trainc.project.read import merge, read_platform, read_tree
 
 ARGOCD_EPILOG = """\b
@@ -57,7 +58,7 @@ def argocd(*, environment: str | None, health: bool, plugin: bool, root: Path, r
     config, findings = load_config(root)
     environments = () if reporter.fails(findings) else _with_target(config, environment, "argocd", "flux")
     if health:
-        namespaces = {settings(config, name).argocd.namespace for name in environments}
+        namespaces = {read_settings(config.data, name).argocd.namespace for name in environments}
         status = reporter.report(findings)
         _print(map(health_checks, sorted(namespaces)))
         return status
@@ -91,7 +92,7 @@ def flux(*, environment: str | None, root: Path, reporter: Reporter) -> int:
 def _with_target(config: Config, environment: str | None, target: str, other: str) -> tuple[str, ...]:
     """Return the chosen environments with a target. Raises UsageError, which names the ``other`` command, for none."""
     chosen = choose(config, environment)
-    found = tuple(name for name in chosen if settings(config, name).target == target)
+    found = tuple(name for name in chosen if read_settings(config.data, name).target == target)
     if not found:
         names = ", ".join(chosen)
         raise click.UsageError(f"no selected environment has target: {target} ({names}); see trainc {other}")

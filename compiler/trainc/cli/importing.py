@@ -16,9 +16,10 @@ from trainc.cli.paths import Existing, OutsideGit
 from trainc.cli.reporter import Reporter
 from trainc.documents.emit import visible
 from trainc.documents.load import load
-from trainc.findings import Finding, report, sort_key
+from trainc.findings import Finding, has_errors, report, sort_key
 from trainc.findings.display import counted
 from trainc.inputs.source import Document, Source
+from trainc.project.environments import has_no_document, nothing, with_nothing
 from trainc.project.files import read_regular
 from trainc.project.read import RUNTIMES, merge, name_below, read_given, read_stdin, read_tree
 from trainc.project.write import create, replace_sources
@@ -79,6 +80,8 @@ def command(
     names = tuple(dict.fromkeys(paths))  # standard input can be read only once
     read = {path: read_stdin(standard_input()) if path == STDIN else read_given(root, folder, path) for path in names}
     given = merge(read.values())
+    if not has_errors(given.findings) and has_no_document(given):
+        return reporter.report(with_nothing(given.findings, (nothing(path, "no document found") for path in names)))
     own = read_tree(root, RUNTIMES)
     inside = [path for path in names if output is None and path != STDIN and name_below(root, folder, path) is not None]
     in_place = {source.name for path in inside for source in read[path].sources}

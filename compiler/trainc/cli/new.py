@@ -17,11 +17,11 @@ from trainc.cli.runtimes import find, table
 from trainc.findings.display import one_line
 from trainc.findings.reporting import PRIVATE_KEY, secrets_in_plain_text
 from trainc.findings.secrets import private_keys
+from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Source
 from trainc.kube.names import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
 from trainc.project.catalog import Catalog, read_catalog
 from trainc.project.environments import JOBS, check_file, load_config
-from trainc.project.planning import settings
 from trainc.project.read import RUNTIMES
 from trainc.project.scaffold import job_text, runtime_text
 from trainc.project.write import create
@@ -83,7 +83,7 @@ def job(
     if chosen.key[1] not in ("", namespace):
         message = f"runtime {chosen.name!r} can only be used in its own namespace: -n {chosen.key[1]}"
         raise click.BadParameter(message, param_hint="'--runtime'")
-    queues = (settings(config, environment).queue for environment in config.environments)
+    queues = (read_settings(config.data, environment).queue for environment in config.environments)
     text = job_text(chosen, namespace, name, next(filter(None, queues), ""))
     if output is not None:
         echo_yaml(text)

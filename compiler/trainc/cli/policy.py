@@ -12,8 +12,8 @@ from trainc.cli.options import crds_option, findings_options, root_option
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Reporter
 from trainc.findings import Severity, has_errors, sort_key
-from trainc.findings.display import one_line
-from trainc.policytests.run import Run, load_platform, run
+from trainc.findings.display import counted, one_line
+from trainc.policytests.run import Run, as_junit, load_platform, run
 from trainc.policytests.run import read as read_cases
 from trainc.project.environments import nothing, read_crds
 from trainc.project.read import POLICIES, POLICY_TESTS, read_platform, read_policy_tests
@@ -67,9 +67,7 @@ def test(*, root: Path, crd_dirs: tuple[str, ...], reporter: Reporter, paths: tu
     failures = [finding for each in result.results for finding in each.findings]
     findings = sorted([*others, *failures], key=sort_key)
     if reporter.format == "junit":
-        from trainc.policytests.junit import render
-
-        echo(render(result.results, sorted(others, key=sort_key)), nl=False, form=reporter.format)
+        echo(as_junit(result.results, sorted(others, key=sort_key)), nl=False, form=reporter.format)
     else:
         if reporter.format == "text" and not reporter.quiet:
             blank = ("",) if findings else ()
@@ -77,7 +75,7 @@ def test(*, root: Path, crd_dirs: tuple[str, ...], reporter: Reporter, paths: tu
         reporter.report(findings)
     if cases:
         failed = sum(1 for each in result.results if each.findings)
-        tests = "1 test" if len(cases) == 1 else f"{len(cases)} tests"
+        tests = counted(len(cases), "test")
         reporter.remark(f"{failed} of {tests} failed" if failed else f"{tests} passed")
     return reporter.status(findings)
 

@@ -11,6 +11,7 @@ import msgspec
 
 from trainc.cli.command import CLEAN, ENVIRONMENT, ERRORS, echo, echo_line
 from trainc.findings import Finding, Severity, Silenced, has_errors
+from trainc.findings.display import counted
 from trainc.findings.formats import FORMATS, as_sarif
 from trainc.findings.settling import limited
 from trainc.findings.text import render_brief, summary
@@ -83,8 +84,7 @@ class Reporter(msgspec.Struct, frozen=True):
         from trainc.findings.fixes import is_fixable
 
         count = sum(map(is_fixable, shown))
-        which = "1 finding" if count == 1 else f"{count} findings"
-        return f"\n{which} can be fixed with 'trainc fix'" if count else ""
+        return f"\n{counted(count, 'finding')} can be fixed with 'trainc fix'" if count else ""
 
     @property
     def lists_silenced(self) -> bool:

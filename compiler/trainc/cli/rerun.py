@@ -96,9 +96,9 @@ def command(*, diff: bool, root: Path, jobs: tuple[str, ...]) -> int:
         echo(diff_text(old, new), nl=False)
         return CLEAN
     write_sources(root, old, new)
+    suffix = "-HASH" if any(each.naming.mode == MODE for each in settings) else ""
     for target in targets:
         run, name = runs[target.title], _name(target)
-        suffix = "-HASH" if _has_hash(config) else ""
         was = run_of(target.document)
         line = f"{target.title}: run {run} (was {was}): its objects are called {name}-{run}{suffix}"
         echo_line(line)
@@ -200,7 +200,3 @@ def _errors(
         if each.file in unread
         or not wanted.isdisjoint(map(document_id, (each.document, *(other.document for other in each.related))))
     )
-
-
-def _has_hash(config: Config) -> bool:
-    return any(config.options(each).settings.naming.mode == MODE for each in config.environments)

@@ -42,6 +42,7 @@ from trainc.project.environments import (
 )
 from trainc.project.read import (
     Inputs,
+    leads_nowhere,
     merge,
     name_below,
     not_followed,
@@ -51,7 +52,7 @@ from trainc.project.read import (
     unfit,
     unnamed,
 )
-from trainc.project.revisions import inputs_in_index, links_leading_out, unnamed_submodules
+from trainc.project.revisions import inputs_in_index, links_leading_out, links_to_nowhere, unnamed_submodules
 from trainc.project.write import OUT
 
 EPILOG = """\b
@@ -111,6 +112,7 @@ def command(
     if before is not None:
         index = inputs_in_index(root)
         beside += [not_followed(name) for name in links_leading_out(root, index)]
+        beside += [leads_nowhere(name) for name in links_to_nowhere(root, index)]
         beside += [unnamed(name) for name in unnamed_submodules(root, index)]
         if is_used(config.data):
             beside += [unfit(name) for name in index if refuses(name)]

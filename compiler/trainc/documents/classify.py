@@ -46,8 +46,11 @@ class Documents(msgspec.Struct, frozen=True):
         return (document for document in self.cluster.values() if document.data["kind"] != TRAINJOB)
 
 
-def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Finding, ...]]:
-    """Return the documents by kind, and findings: wrong versions, foreign kinds below jobs/, duplicates."""
+def classify(documents: Iterable[Document], *, faithful: bool = False) -> tuple[Documents, tuple[Finding, ...]]:
+    """Return the documents by kind, and findings: wrong versions, kinds in other folders than theirs, duplicates.
+
+    ``faithful``: TrainJobs may be in any folder.
+    """
     placed: list[Document] = []
     findings: list[Finding] = []
     for document in documents:
@@ -72,7 +75,7 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Finding, .
             continue
         kept[key] = document
         kind = document.data["kind"]
-        if kind == TRAINJOB and document.source.name.startswith(_OF_PLATFORM):
+        if kind == TRAINJOB and not faithful and document.source.name.startswith(_OF_PLATFORM):
             message = f"{kind} outside of jobs/ is not compiled"
             wanted = "a file in jobs/<namespace>/"
             findings.append(report("TC007", document, ("kind",), message, severity=Severity.ERROR, expected=wanted))
@@ -84,7 +87,7 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Finding, .
         elif (
             document.source.name.startswith(JOBS)
             and document.data["apiVersion"] != TRAINER_API
-            and _group_and_kind(document) not in SUPERSEDED
+            and group_and_kind(document.data) not in SUPERSEDED
         ):
             message = f"{kind} below jobs/ is not compiled"
             findings.append(report("TC007", document, ("kind",), message, found=str(kind), expected=TRAINJOB))
@@ -96,7 +99,7 @@ def classify(documents: Iterable[Document]) -> tuple[Documents, tuple[Finding, .
 def superseded(documents: Iterable[Document], *, faithful: bool) -> Iterator[Finding]:
     """Yield a finding for each job of Training Operator v1 or Volcano: nothing is compiled from it."""
     for document in documents:
-        group, kind = key = _group_and_kind(document)
+        group, kind = key = group_and_kind(document.data)
         if (row := SUPERSEDED.get(key)) is not None:
             severity = Severity.WARNING if faithful else None
             message = f"{kind} of {group} is not compiled"
@@ -110,11 +113,12 @@ def superseded(documents: Iterable[Document], *, faithful: bool) -> Iterator[Fin
 
 def is_companion(document: Document) -> bool:
     """Return whether the file of a runtime may contain an object because its jobs need it."""
-    return _group_and_kind(document) in _COMPANIONS
+    return group_and_kind(document.data) in _COMPANIONS
 
 
-def _group_and_kind(document: Document) -> tuple[str, str]:
-    return str(document.data["apiVersion"]).rpartition("/")[0], str(document.data["kind"])
+def group_and_kind(data: JsonObject) -> tuple[str, str]:
+    """Return the group of an object, empty for the core group, and its kind."""
+    return str(data["apiVersion"]).rpartition("/")[0], str(data["kind"])
 
 
 def with_namespace(document: Document) -> tuple[Document, tuple[Finding, ...]]:

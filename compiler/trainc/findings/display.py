@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 
 from trainc.basics.regex import lazy
@@ -126,6 +126,14 @@ def width(cell: str) -> int:
         2 if unicodedata.east_asian_width(char) in _WIDE else 0 if unicodedata.category(char) in _ZERO else 1
         for char in cell
     )
+
+
+def aligned(rows: Sequence[Sequence[str]], gap: str = "  ") -> Iterator[str]:
+    """Yield a line for each row of printable texts, in columns with a gap between them."""
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        padded = (cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True))
+        yield gap.join(padded).rstrip()
 
 
 def cells(line: str) -> list[str]:

@@ -528,13 +528,11 @@ def _in_unread_line(line: str, behind_name: Span | None) -> Sequence[Span]:
 
 @lru_cache(maxsize=4)
 def _unread_in(source: Source) -> Sequence[Span | None]:
-    lines = lines_of(source)
-    if source.name.endswith(".lock"):  # packages of an image, such as passwd, with their versions
-        return [None] * len(lines)
-    return _unread(lines, is_yaml=not source.name.endswith(".py"))
+    has_names = not source.name.endswith(".lock")  # packages of an image, such as passwd, with their versions
+    return _unread(lines_of(source), is_yaml=not source.name.endswith(".py"), has_names=has_names)
 
 
-def _unread(lines: Sequence[str], *, is_yaml: bool = True) -> Sequence[Span | None]:
+def _unread(lines: Sequence[str], *, is_yaml: bool = True, has_names: bool = True) -> Sequence[Span | None]:
     """Return what to hide of each line of a text that cannot be read, or of a program.
 
     It is what is behind the name of a secret, or behind the key ``value`` in a text with such a name: on its line, on
@@ -542,7 +540,8 @@ def _unread(lines: Sequence[str], *, is_yaml: bool = True) -> Sequence[Span | No
     is not indented more. And each line of a private key.
     """
     text = "\n".join(lines)
-    keys, has_name = _lines_of_keys(text), any(looks_secret(match[1]) for match in _NAME.finditer(text))
+    keys = _lines_of_keys(text)
+    has_name = has_names and any(looks_secret(match[1]) for match in _NAME.finditer(text))
     data = _DATA if _KIND_SECRET.search(text) else frozenset[str]()
     found: list[Span | None] = []
     level, is_next = _NO_LEVEL, False  # of the line of a name, and whether nothing is behind the name

@@ -108,7 +108,8 @@ def projects(trees: Iterable[Tree]) -> tuple[JsonObject, ...]:
 
 def _project(namespace: str, name: str, trees: list[Tree]) -> JsonObject:
     environments = ", ".join(tree.environment for tree in trees)
-    clusters = [(tree.cluster[0], _glob(tree.cluster[1]), tree) for tree in trees]
+    # Argo CD matches clusters, such as IPv6 addresses, with the globs of AppProjects.
+    clusters = [(tree.cluster[0], _SPECIAL.sub(r"\\\g<0>", tree.cluster[1]), tree) for tree in trees]
     destinations = {(key, cluster, each) for key, cluster, tree in clusters for each in tree.allowed_namespaces}
     kinds = ALWAYS.union(*(tree.kinds for tree in trees))
     spec: JsonObject = {
@@ -125,11 +126,6 @@ def _project(namespace: str, name: str, trees: list[Tree]) -> JsonObject:
     first: JsonObject = {"argocd.argoproj.io/sync-wave": "-1"}
     metadata: JsonObject = {"name": name, "namespace": namespace, "annotations": first}
     return {"apiVersion": ARGOCD_API, "kind": "AppProject", "metadata": metadata, "spec": spec}
-
-
-def _glob(text: str) -> str:
-    """Return the glob of a text, such as an IPv6 address. Argo CD matches clusters with the globs of AppProjects."""
-    return _SPECIAL.sub(r"\\\g<0>", text)
 
 
 # The ApplicationSet of an environment, from which Argo CD creates an Application per directory of a job.

@@ -123,9 +123,9 @@ def unknown_names(
         plain = pattern.removeprefix("!")
         if not any(fits(plain, str(one.get("namespace")), str(one.get("name"))) for one in names):
             wrong.append((("jobs", index), pattern, f"pattern {pattern!r} matches no TrainJob"))
-    elsewhere = [name for name in settings.namespaces if name not in homes]
+    elsewhere = dict.fromkeys(name for name in settings.namespaces if name not in homes)
     sources = {document.source for document in (*jobs, *runtimes_in_use)} if elsewhere else ()
-    having = (source for source in sources if not set(elsewhere).isdisjoint(_WORD.findall(source.decoded())))
+    having = (source for source in sources if not elsewhere.keys().isdisjoint(_WORD.findall(source.decoded())))
     named = {name for source in having for each in load(source)[0] for name in names_in(each.data)}
     unknown = [name for name in elsewhere if name not in named]
     wrong += [(("namespaces", name), name, f"no TrainJob is in namespace {name}") for name in unknown]

@@ -54,11 +54,15 @@ PASS = Pass("flux", shape, lambda model, *_: option_origin(model.options, "targe
 # Paths in a repository.
 #
 # Source: source-controller v1.10.0 checks commits out with go-git v5.19.3, which refuses names of Windows' devices on
-# each system, and control characters (validPath in worktree_fs.go, internal/pathutil/ntfs.go). kustomize-controller
-# refuses an artifact with a backslash or "../" in a path (validRelPath in fluxcd/pkg/tar v1.4.0).
+# each system, control characters (validPath in worktree_fs.go, internal/pathutil/ntfs.go), and what HFS+ takes for .git
+# (ValidTreePath in tree.go and hfs.go there), which git itself refuses on macOS only. kustomize-controller refuses an
+# artifact with a backslash or "../" in a path (validRelPath in fluxcd/pkg/tar v1.4.0).
 
+_DOT_GIT: Final = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]*".join(["", r"\.", "g", "i", "t", ""])
+"""With characters that HFS+ ignores."""
 _REFUSED: Final = lazy(
-    r"(?i:(?:^|/)(?:con|prn|aux|nul|com[1-9]|lpt[1-9]|conin\$|conout\$)(?:[ .:/]|$))|[\x00-\x1f\x7f\\]|\.\./"
+    r"(?ai:(?:^|/)(?:con|prn|aux|nul|com[1-9]|lpt[1-9]|conin\$|conout\$)(?:[ .:/]|$)"
+    rf"|(?:^|/){_DOT_GIT}(?:/|$))|[\x00-\x1f\x7f\\]|\.\./"
 )
 READS_NOTHING: Final = "Flux reads nothing of a repository that has one"
 

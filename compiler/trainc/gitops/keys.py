@@ -245,8 +245,6 @@ def renamed(objs: Objects, secret: str, name: str) -> Objects:
 # There are no sync waves: pods wait for the items of their volume, and a key Job that waits or fails must not delay
 # other objects of the commit.
 
-OPTION = "sshKeys"
-
 
 def shape(model: Model, objects: Objects) -> Objects:
     """Return the objects with those that create the keys, if the JobSet's pods mount upstream's Secret.
@@ -265,11 +263,6 @@ def shape(model: Model, objects: Objects) -> Objects:
     if keys.mode == "external-secrets":
         return (*objects, *operator_objects(model))
     return (*objects, *job_objects(model, jobset, launcher))
-
-
-def cause(model: Model, path: Path, root: Json) -> Origin:
-    """Return the origin of the name of an existing Secret."""
-    return option_origin(model.options, OPTION)
 
 
 def _as_patched(model: Model, objs: Objects) -> Objects:
@@ -320,9 +313,10 @@ def _check_sshd(model: Model, objs: Objects) -> Iterator[Finding]:
                 yield report_at(FIXES[FIX].code, model, jobset, where, message, hint="keep the option in the patch")
 
 
-PASS: Final = Pass(OPTION, shape, cause)
+PASS: Final = Pass("sshKeys", shape, lambda model, *_: option_origin(model.options, "sshKeys"))
+"""The cause is that of the name of an existing Secret, since created objects have origins of their own."""
 PATCHED: Final = Pass(
-    OPTION,
+    "sshKeys",
     _as_patched,
     lambda model, *_: option_origin(model.options, "patches"),
     check_objects=_check_sshd,

@@ -40,7 +40,7 @@ from trainc.kube.merge import MergeError, merge
 from trainc.kube.pods import with_rounded
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 from trainc.plugins.origins import nearest
-from trainc.schema import admit
+from trainc.schema import Resource, admit
 from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.schema.metadata import object_meta_violations, undecodable
 from trainc.upstream import RBAC_GROUP, VOLCANO_API
@@ -148,7 +148,8 @@ def problems(options: Options, document: Document, obj: Object) -> Iterator[Find
             return
         data = merged
     for path, message in _not_kept(data) if patches else ():
-        if inside := _furthest(options, _target(obj), data, path):
+        # No path: a field is missing from the whole object.
+        if inside := _furthest(options, _target(obj), data, path) if path else (max(patches), "patch"):
             yield _finding(options, document, inside, f"{obj.kind} {obj.plain}: {message}")
 
 
@@ -159,8 +160,7 @@ def _not_kept(data: JsonObject) -> Iterator[tuple[Path, str]]:
         yield from (((key,), "do not store the data of a Secret in git") for key in found)
         changed = (key for key, value in (("type", "Opaque"), ("immutable", None)) if data.get(key) != value)
         yield from (((key,), f"a Job in the cluster fills this Secret: do not set {key}") for key in changed)
-    group, version = split_version(str(data["apiVersion"]))
-    resource = BUILT_IN.find(group, version, str(data["kind"]))
+    resource = _resource_of(data)
     if resource is None:
         wrong_metadata = object_meta_violations(as_object(data["metadata"]), namespaced=True)
         yield from ((wrong.path, wrong.message) for wrong in wrong_metadata)
@@ -222,7 +222,24 @@ def _patched(obj: Object, options: Options) -> Object:
             data = merged if kept == metadata else {**merged, "metadata": kept}
     if data is obj.data or same(data, obj.data):
         return obj
+    data = _stored(data)
     return replace(obj, data=bound(data) if data["kind"] == "RoleBinding" else go_encoded(data))
+
+
+def _stored(data: JsonObject) -> JsonObject:
+    """Return a patched object as a server stores it, so without the nulls that a JSON merge patch leaves in lists.
+
+    In an object that a server refuses, and in one without a schema, null is no field and no item.
+    """
+    if data["kind"] in SPECS:
+        return data
+    resource = _resource_of(data)
+    result = None if resource is None else admit(resource, data)
+    return as_object(without_nulls(data)) if result is None or result.violations else result.data
+
+
+def _resource_of(data: JsonObject) -> Resource | None:
+    return BUILT_IN.find(*split_version(str(data["apiVersion"])), str(data["kind"]))
 
 
 def bound(data: JsonObject, renamed: Mapping[str, str] | None = None) -> JsonObject:

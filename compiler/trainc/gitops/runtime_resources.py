@@ -25,6 +25,7 @@ from trainc.documents.classify import (
     TRAINJOB,
     Documents,
     Key,
+    group_and_kind,
     is_companion,
 )
 from trainc.findings import Finding, Related, report
@@ -247,8 +248,7 @@ def unread_resources(
     read = READ.union(str(get(policy, "spec", "paramKind", "kind")) for policy in policies)
     found = []
     for document in documents:
-        kind = str(document.data["kind"])
-        key = str(document.data["apiVersion"]).rpartition("/")[0], kind
+        _, kind = key = group_and_kind(document.data)
         below = document.source.name.startswith(BELOW) and key not in defined
         beside = document.source in files
         reported = (document.source.name, document.index) in named or key in SUPERSEDED

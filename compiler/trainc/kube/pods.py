@@ -185,9 +185,9 @@ def default_pod(spec: JsonObject) -> JsonObject:
     return filled
 
 
-_PROFILE: Final = "container.apparmor.security.beta.kubernetes.io/"
+APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 """The prefix of the annotation that was a container's AppArmor profile, before it became a field."""
-_LOCAL: Final = "localhost/"
+APP_ARMOR_LOCAL: Final = "localhost/"
 _LONGEST_PROFILE: Final = 4095
 _OLD_ANNOTATIONS: Final = frozenset(
     f"pod.{stage}.kubernetes.io/{name}"
@@ -233,7 +233,7 @@ def _without_old_annotations(data: JsonObject) -> JsonObject:
 
 def _with_profile(container: JsonObject, annotations: JsonObject, default: Json) -> JsonObject:
     """Return a container with the AppArmor profile of its annotation, if it has none and differs from the pod's."""
-    profile = _profile(str(annotations.get(f"{_PROFILE}{container.get('name')}") or ""))
+    profile = _profile(str(annotations.get(f"{APP_ARMOR}{container.get('name')}") or ""))
     context = as_object(container.get("securityContext"))
     if profile is None or profile == default or context.get("appArmorProfile") is not None:
         return container
@@ -244,7 +244,7 @@ def _profile(annotation: str) -> JsonObject | None:
     """Return the AppArmor profile that an annotation names; None if it names none that is valid."""
     if annotation in ("unconfined", "runtime/default"):
         return {"type": "Unconfined" if annotation == "unconfined" else "RuntimeDefault"}
-    name = annotation.removeprefix(_LOCAL)
+    name = annotation.removeprefix(APP_ARMOR_LOCAL)
     valid = name != annotation and name and trim_space(name) == name and len(name.encode()) <= _LONGEST_PROFILE
     return {"type": "Localhost", "localhostProfile": name} if valid else None
 

@@ -24,7 +24,7 @@ def schedule_together(
     An operator creates PodGroups only if it was started with a gang scheduler, which the job does not say. A job that
     names no scheduler and no timeout, which only coscheduling has, is taken to be for Volcano.
     """
-    path, pods = policy.gang, [_pod(job) for job in jobs]
+    path, pods = policy.gang, [job["template"]["spec"]["template"]["spec"] for job in jobs]
     schedulers = {str(pod["schedulerName"]) for pod in pods if pod.get("schedulerName")}
     if path is None and schedulers != {VOLCANO}:
         return
@@ -102,8 +102,3 @@ def report_priority(old: Old, path: Path) -> None:
     message = "the PodGroup gets the priority class of the pods, so the pods now have it"
     hint = "add the PriorityClass to a file of runtimes/: Trainer refuses a job whose class it does not find"
     old.warn(path, message, hint)
-
-
-def _pod(job: CommentedMap) -> CommentedMap:
-    pod: CommentedMap = job["template"]["spec"]["template"]["spec"]
-    return pod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from trainc.basics.jsonvalues import Path
 from trainc.kube.names import DNS1123_SUBDOMAIN_MAX_LENGTH
+from trainc.kube.pods import APP_ARMOR
 from trainc.migrate.documents import Old
 from trainc.migrate.jobs import Replicas, texts
 
@@ -30,6 +31,8 @@ _OLD_LABELS: Final = re.compile(
 )
 _FIELD: Final = re.compile(r"metadata\.(?:labels|annotations)\['(.*)'\]")
 _KEYS: Final = ("matchLabelKeys", "mismatchLabelKeys")
+_OF_CONTAINER: Final = re.compile(rf"({re.escape(APP_ARMOR)}|[^/]+/container\.)(.+)")
+"""Annotations of one container: its AppArmor profile, and what plugins of NRI give it, such as devices and ulimits."""
 ROLES: Final = ("master", "worker", "chief", "ps", "evaluator")
 """The types of replicas in the names of an operator's pods."""
 
@@ -63,18 +66,31 @@ def _rename(tree: Any, labels: Mapping[str, str], containers: Mapping[str, str])
         elif key == "resourceFieldRef" and isinstance(value, CommentedMap):
             if (name := str(value.get("containerName"))) in containers:
                 value["containerName"] = containers[name]
+        elif key == "annotations" and isinstance(value, CommentedMap):
+            _rename_keys(value, dict(_annotations(value, containers)))
         else:
             _rename(value, labels, containers)
+
+
+def _annotations(old: Iterable[Any], containers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the keys of annotations of a container that has a new name, with the keys that they get."""
+    for key in map(str, old):
+        if (found := _OF_CONTAINER.fullmatch(key)) and found[2] in containers:
+            yield key, f"{found[1]}{containers[found[2]]}"
 
 
 def _rename_in_selector(selector: CommentedMap, new: Mapping[str, str]) -> None:
     labels, expressions = selector.get("matchLabels"), selector.get("matchExpressions")
     if isinstance(labels, CommentedMap):
-        for label in [key for key in labels if key in new]:
-            labels.insert(list(labels).index(label), new[label], labels.pop(label))
+        _rename_keys(labels, new)
     for one in expressions if isinstance(expressions, CommentedSeq) else ():
         if isinstance(one, CommentedMap) and (label := str(one.get("key"))) in new:
             one["key"] = new[label]
+
+
+def _rename_keys(tree: CommentedMap, new: Mapping[str, str]) -> None:
+    for key in [key for key in tree if new.get(key, key) != key]:
+        tree.insert(list(tree).index(key), new[key], tree.pop(key))
 
 
 def check_names(replicas: Replicas, job: str, roles: Collection[str]) -> None:

@@ -14,7 +14,7 @@ from ruamel.yaml.comments import CommentedMap
 
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, objects
 from trainc.migrate.documents import INT32_MAX, Old
-from trainc.migrate.trees import mapping, sequence
+from trainc.migrate.trees import in_brackets, mapping, sequence
 
 _MAX_RETRY: Final = 3
 """Volcano's default for maxRetry. The job fails when the count of restarts reaches it."""
@@ -136,9 +136,7 @@ def job_policies(old: Old, lifecycle: Lifecycle) -> CommentedMap:
 
 
 def _exit_codes(operator: str, codes: list[int]) -> CommentedMap:
-    values = sequence(*codes)
-    values.fa.set_flow_style()
-    return mapping(action="FailJob", onExitCodes=mapping(operator=operator, values=values))
+    return mapping(action="FailJob", onExitCodes=mapping(operator=operator, values=in_brackets(*codes)))
 
 
 def max_retry(old: Old) -> int:

@@ -22,7 +22,7 @@ from trainc.migrate.jobs import (
     without_pods,
 )
 from trainc.migrate.pods import OF_TRAINER, PodSet, literal, replicated_job
-from trainc.migrate.trees import mapping, ordered, sequence
+from trainc.migrate.trees import in_brackets, mapping, ordered, sequence
 from trainc.upstream import LAUNCHER, NODE, TRANSPORT
 
 _FIELD: Final = "mpiReplicaSpecs"
@@ -193,17 +193,11 @@ def _worker(replicas: Replicas, run: RunPolicy, operator: _Operator) -> Commente
     containers: CommentedSeq = worker["template"]["spec"]["template"]["spec"]["containers"]
     container = next(one for one in containers if one.get("name") == NODE)
     if not container.get("command") and (operator.by_exec or not container.get("args")):
-        container["command"] = _words(operator.command)
+        container["command"] = in_brackets(*operator.command)
         if operator.args:
-            container["args"] = _words(operator.args)
+            container["args"] = in_brackets(*operator.args)
         ordered(container, "name", "image", "command", "args")
     return worker
-
-
-def _words(words: tuple[str, ...]) -> CommentedSeq:
-    found = sequence(*words)
-    found.fa.set_flow_style()
-    return found
 
 
 def _restart_like_pods(replicas: Replicas) -> None:

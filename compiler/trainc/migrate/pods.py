@@ -15,7 +15,7 @@ from trainc.basics.jsonvalues import Path
 from trainc.migrate.documents import Old
 from trainc.migrate.hosts import ROLES, check_names, with_new_names
 from trainc.migrate.jobs import Replicas, RunPolicy, new_runtime, own_name, succeed_with
-from trainc.migrate.trees import mapping, ordered, sequence
+from trainc.migrate.trees import in_brackets, mapping, ordered, sequence
 from trainc.upstream import ANCESTOR_LABEL, JOB_COMPLETION_INDEX, NODE, TRAINER
 
 MANAGER: Final = "trainc.dev/import"
@@ -198,9 +198,7 @@ def _restart(replicas: Replicas, limit: int | None, pods: PodSet, job_spec: Comm
     if limit is not None:
         job_spec.insert(0, "backoffLimit", limit)
     if replicas.restart == "ExitCode":
-        values = sequence(*PERMANENT)
-        values.fa.set_flow_style()
-        codes = mapping(containerName=pods.container, operator="In", values=values)
+        codes = mapping(containerName=pods.container, operator="In", values=in_brackets(*PERMANENT))
         rules = sequence(mapping(action="FailJob", onExitCodes=codes))
         job_spec.insert(len(job_spec) - 1, "podFailurePolicy", mapping(rules=rules))
 

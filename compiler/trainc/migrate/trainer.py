@@ -57,7 +57,8 @@ def convert_job(old: Old) -> Converted | None:
             message = f"if the job ran with Trainer v2.2 or earlier, it had less: v2.3.0 adds {added} of the runtime"
             old.note(_RESOURCES, message, _SET_RESOURCES)
         return None
-    if any(old.get("spec", name) is not None for name in (*_OVERRIDES, *_METADATA)) or _is_text(old.get(*_PROCESSES)):
+    of_earlier = any(old.get("spec", name) is not None for name in (*_OVERRIDES, *_METADATA))
+    if of_earlier or isinstance(old.get(*_PROCESSES), str):
         _changed_runtimes(old, runtime)
     return Converted(edits=tuple(edits))
 
@@ -228,10 +229,6 @@ def _current_name(old: Old, name: str) -> str:
 
 
 # numProcPerNode.
-
-
-def _is_text(value: Json) -> bool:
-    return isinstance(value, str)
 
 
 def _processes(old: Old, runtime: JsonObject) -> Iterator[Edit | Addition]:

@@ -85,6 +85,13 @@ def sequence(*values: Any) -> CommentedSeq:
     return CommentedSeq(values)
 
 
+def in_brackets(*values: Any) -> CommentedSeq:
+    """Return a new list that is written in brackets, on one line."""
+    found = sequence(*values)
+    found.fa.set_flow_style()
+    return found
+
+
 def ordered(tree: CommentedMap, *keys: str) -> CommentedMap:
     """Put some keys first, in this order, and return the mapping."""
     for key in reversed(keys):

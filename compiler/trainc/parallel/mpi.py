@@ -1,32 +1,56 @@
 """Compiles jobs on MPI ranks, for fleets past one machine: ``mpiexec -n 8 trainc render --executor mpi``.
 
 Rank 0 reads and writes. The others get the texts of everything but the jobs once per environment, and then chunks of
-jobs when they are free (mpi4py.futures). They need no file system in common with rank 0.
+jobs when they are free (mpi4py.futures). They need no file system in common with rank 0, but the same trainc: otherwise
+out/, and the cache of rank 0, would have what another version compiles.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import platform
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, Final
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
+from trainc.basics.about import VERSION
 from trainc.documents.classify import classify, with_namespace
 from trainc.documents.load import load
 from trainc.findings.suppression import WORD
 from trainc.inputs.source import Document, Source
 from trainc.parallel.forked import lost, pack, ranges, unpack
 from trainc.pipeline.compile import load_all
-from trainc.pipeline.content import Job
+from trainc.pipeline.content import Job, digest_of
 from trainc.pipeline.context import Context, Keep
 from trainc.pipeline.job import Executor, compile_job, in_order
 from trainc.pipeline.jobresults import Documents
 from trainc.project.config import parse, parse_lock
+from trainc.project.files import read_regular
 
 MISSING: Final = "mpi4py with an MPI library is needed: pip install 'trainc[mpi]'"
+
+
+class Installed(NamedTuple):
+    """The trainc of a rank: its machine, its version, and a digest of the content of its files."""
+
+    host: str
+    version: str
+    code: bytes
+
+    @classmethod
+    def here(cls) -> Installed:
+        """Return that of this rank."""
+        home, whole = Path(__file__).parents[1], blake2b(digest_size=16)
+        for path in sorted(home.rglob("*")):
+            if "__pycache__" not in path.parts and (data := read_regular(path)) is not None:
+                whole.update(digest_of(os.fsencode(path.relative_to(home))) + digest_of(data))
+        return cls(platform.node(), VERSION, whole.digest())
 
 
 class Shipment(msgspec.Struct, frozen=True):
@@ -77,12 +101,14 @@ class Ranks:
     """The ranks of this run. Raises ImportError without MPI."""
 
     def __init__(self) -> None:
-        """Start MPI."""
+        """Start MPI, and let all ranks know which trainc each one has."""
         from mpi4py import MPI
 
         self.world: Any = MPI.COMM_WORLD
         self.rank: int = self.world.Get_rank()
         self.size: int = self.world.Get_size()
+        # Plain tuples, which every version can read.
+        self.installed = [Installed(*each) for each in self.world.allgather(tuple(Installed.here()))]
 
     def serve(self) -> None:
         """Compile the jobs that rank 0 sends, until it ends."""
@@ -105,7 +131,16 @@ class Ranks:
         MPI.Finalize()
 
     def executor(self) -> Executor:
-        """Return the executor of rank 0; with one rank alone, jobs are compiled there. Raises ChildProcessError."""
+        """Return the executor of rank 0; with one rank alone, jobs are compiled there.
+
+        It raises ChildProcessError, and so does this for a rank with another trainc.
+        """
+        here = self.installed[0]
+        for rank, other in enumerate(self.installed):
+            if (other.version, other.code) != (here.version, here.code):
+                what = "other files of " if other.version == here.version else ""
+                message = f"rank {rank} on {other.host} has {what}trainc {other.version}, and rank 0 trainc {VERSION}"
+                raise ChildProcessError(errno.ECHILD, f"{message}: install the same one for all ranks")
 
         def execute(context: Context, documents: Iterable[Document]) -> Iterable[Job]:
             jobs = tuple(documents)

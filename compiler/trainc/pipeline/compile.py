@@ -71,7 +71,7 @@ class Build(Struct, frozen=True):
     @property
     def summaries(self) -> tuple[Summary, ...]:
         """The summaries of all objects, in emit order."""
-        return _summaries(self.jobs, self.shared)
+        return (*(summarize(one.obj) for one in self.shared), *(obj for job in self.jobs for obj in job.summaries))
 
 
 class Loaded(Struct, frozen=True):
@@ -134,7 +134,7 @@ def _copied(obj: Object) -> Object:
 
 def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Executor = in_order) -> Build:
     """Compile every TrainJob of the loaded documents; ``execute`` compiles the individual jobs."""
-    documents, findings = classify(loaded.documents)
+    documents, findings = classify(loaded.documents, faithful=options.faithful)
     findings += tuple(superseded(loaded.documents, faithful=options.faithful))
     context = Context.of(documents, loaded.documents, loaded.sources, options, keep)
     chosen = [(job, is_included(job, options.settings)) for job in documents.jobs]
@@ -172,10 +172,6 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
 def _order(job: Job) -> tuple[str, str, str, int]:
     """Order jobs by namespace and name, and jobs with the same name by document."""
     return job.namespace, job.name, job.document.source.name, job.document.index
-
-
-def _summaries(jobs: Iterable[Job], shared: Iterable[Shared]) -> tuple[Summary, ...]:
-    return (*(summarize(one.obj) for one in shared), *(obj for job in jobs for obj in job.summaries))
 
 
 def _deployed(job: Job) -> DeployedJob:

@@ -152,7 +152,7 @@ def _build(context: Context, state: State) -> State:
     """Build the objects, and evaluate the policies for them."""
     model = state.model
     assert model is not None
-    objects, found = build(model)
+    objects, found = build(model, context.report_rules.stops)
     state = state.then((*found, *check_result(model, objects)), objects=objects)
     return state if context.report_rules.stops(state.findings) else state.then(context.check_objects(model, objects))
 

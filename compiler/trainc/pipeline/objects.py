@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -12,7 +12,7 @@ from trainc.admission.native import CLAIM_DEFAULTS, oversized
 from trainc.basics.jsonvalues import Json, Path, as_object, dotted, get, objects
 from trainc.checks import check_objects
 from trainc.checks.jobs import check_jobs
-from trainc.findings import Finding, has_errors, report
+from trainc.findings import Finding, report
 from trainc.findings.reporting import Fault
 from trainc.gitops import naming, passes
 from trainc.gitops.base import jobset_of, name_path, with_jobset
@@ -26,23 +26,27 @@ _NAME_TOO_LONG = "TC802"
 _CLAIM = "v1/PersistentVolumeClaim"
 
 
-def build(model: Model) -> tuple[Objects, list[Finding]]:
+Stops = Callable[[Iterable[Finding]], bool]
+"""Returns whether findings include an error that is reported: comments and trainc.yaml may silence some."""
+
+
+def build(model: Model, stops: Stops) -> tuple[Objects, list[Finding]]:
     """Return the objects of a checked model as the cluster would store them, and findings on them.
 
     Names with a hash of the content take two rounds: the first, with the plain name, computes the content.
     """
     if not naming.uses_content_hash(model):
-        return _build(model)
-    objs, findings = _build(naming.without_jobset(model))
-    return (objs, findings) if has_errors(findings) else _build(naming.named(model, objs))
+        return _build(model, stops)
+    objs, findings = _build(naming.without_jobset(model), stops)
+    return (objs, findings) if stops(findings) else _build(naming.named(model, objs), stops)
 
 
-def _build(model: Model) -> tuple[Objects, list[Finding]]:
+def _build(model: Model, stops: Stops) -> tuple[Objects, list[Finding]]:
     faithful = model.options.faithful
     objs = tuple(obj for _, obj in built(shaped(model)))
     objs = with_origins(model, objs if faithful else passes.shape(model, objs))
     findings = [finding for obj in objs if obj.kind != "JobSet" for finding in _too_large(model, obj)]
-    if has_errors(findings):
+    if stops(findings):
         return objs, findings
     if (jobset := jobset_of(objs)) is not None:
         data, refusals = admit_jobset(jobset.data, _claims(model, jobset))
@@ -55,11 +59,11 @@ def _build(model: Model) -> tuple[Objects, list[Finding]]:
             refusals = tuple(each for each in refusals if each.code != UNCHECKED and each not in too_long[:-1])
         findings += [*_too_large(model, jobset), *(_refusal(model, jobset, refusal) for refusal in refusals)]
         findings += () if refusals else check_objects(model, jobset)
-    if faithful or has_errors(findings):
+    if faithful or stops(findings):
         return objs, findings
     objs = naming.with_titles(model, objs)
     findings += passes.check_objects(model, objs)
-    if not has_errors(findings):  # else a patch may have set fields of the wrong type
+    if not stops(findings):  # else a patch may have set fields of the wrong type
         findings += (finding for obj in objs if obj.kind == "Job" for finding in check_jobs(model, obj))
     return objs, findings
 

@@ -78,11 +78,12 @@ class Runtimes(Struct, frozen=True, dict=True):
         key = reference(job, self.options.settings.runtimes)
         if (found := self.given.get(key)) is not None:
             return found if self.options.faithful or _may_use(job, found.document) else _of_others(job, found.document)
-        if not self.options.faithful and (built_in := _builtin_of(key)) is not None:
-            return built_in
-        finding = not_found(job, key, *self.existing)
         version, namespace, name = key
         kind = version.rpartition("/")[2]
+        may_be_built_in = kind == CLUSTER_WIDE and not self.options.faithful
+        if may_be_built_in and (built_in := admit_builtin(name)) is not None:
+            return built_in
+        finding = not_found(job, key, *self.existing)
         old = self.base.input(TRAINER_GROUP, kind, namespace, name)
         if old is None:
             return finding
@@ -103,10 +104,6 @@ class Runtimes(Struct, frozen=True, dict=True):
         """Return the runtimes in the inputs that no TrainJob references."""
         named = {reference(job, self.options.settings.runtimes) for job in jobs}
         return tuple(admitted.document for key, admitted in self.given.items() if key not in named)
-
-
-def _builtin_of(key: Key) -> Admitted | None:
-    return admit_builtin(key[2]) if key[0].endswith(f"/{CLUSTER_WIDE}") else None
 
 
 def without_jobs(unused: Sequence[Iterable[Document]]) -> tuple[Finding, ...]:

@@ -200,16 +200,20 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         The name of a claim is that of its template, and then of the JobSet.
         """
         group, kind, namespace, _ = identify(jobset.data)
+        named: dict[str, list[str]] = {}  # by each JobSet that may have had the claims
         for name in _claims(jobset.data):
             words = name.split("-")
             for start in range(1, len(words)):
-                owner = "-".join(words[start:])
-                old = self.base.emitted(group, kind, namespace, owner)
-                if old is not None and (path := _claims(old.data).get(name)) is not None:
-                    message = f"JobSet {jobset.name} would use the data of JobSet {owner}, which had claim {name}"
-                    related = (Related(f"at {self.base.revision}", old, existing(old.data, path)),)
-                    where = model.job, job_name_path(model.job)
-                    yield report("TC602", *where, message, found=name, related=related)
+                named.setdefault("-".join(words[start:]), []).append(name)
+        for owner, names in named.items():
+            if (old := self.base.emitted(group, kind, namespace, owner)) is None:
+                continue
+            claims = _claims(old.data)
+            for name in filter(claims.__contains__, names):
+                message = f"JobSet {jobset.name} would use the data of JobSet {owner}, which had claim {name}"
+                related = (Related(f"at {self.base.revision}", old, existing(old.data, claims[name])),)
+                where = model.job, job_name_path(model.job)
+                yield report("TC602", *where, message, found=name, related=related)
 
     def _of_operator(self, secret: Object) -> Document | None:
         """Return the ExternalSecret of the base revision with the name of a Secret."""

@@ -31,6 +31,8 @@ from trainc.documents.classify import POLICIES, RUNTIMES, TRAINJOB, classify, id
 from trainc.documents.load import load
 from trainc.documents.positions import Marks, divide
 from trainc.findings import Finding, Severity, has_errors, report, suggest
+from trainc.findings.formats import Case as JunitCase
+from trainc.findings.formats import junit
 from trainc.findings.reporting import report_fault
 from trainc.findings.settling import collapse
 from trainc.inputs.source import Document, Source
@@ -355,3 +357,14 @@ def _case(document: Document, path: Path, test: Test, operation: str, marks: Map
     }
     present = tuple(each for each in given if each is not None)
     return Case(document, path, test.name, operation, part("object"), part("oldObject"), present, expect)
+
+
+def as_junit(results: Iterable[Result], findings: Iterable[Finding]) -> str:
+    """Return a JUnit report in ASCII; ``findings`` are those on anything but a test, such as a file."""
+    cases: list[JunitCase] = []
+    for result in results:
+        case = result.case
+        place = case.document.locate(case.path)
+        cases.append((case.document.source.name, case.name, place.line, result.findings))
+    cases += ((each.file, f"{each.code}: {each.message}", each.line, (each,)) for each in findings)
+    return junit("trainc policy test", cases)

@@ -176,7 +176,7 @@ def compile_for(
 
     ``findings`` are those of trainc.yaml; after an error among them nothing is compiled. ``partly`` is None if the
     sources have all jobs; else it has those of which only the part that the jobs need is used. ``crds`` come from
-    ``read_crds``, ``base`` from ``read_base``; the policies of ``standard`` apply as well. ``execute`` compiles the
+    ``read_crds``, ``base`` from ``read_revision``; the policies of ``standard`` apply as well. ``execute`` compiles the
     jobs that are not in the ``cache``. ``watch`` shows how many sources have been read. Raises Changed.
     """
     crds = crds or Inputs()

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from trainc.project.read import MOST_LINKED
+from trainc.project.read import MOST_LINKED, SUFFIXES
 
 LINK: Final = "120000"
 _FOLDER: Final = "040000"
@@ -31,6 +31,14 @@ class Entry(NamedTuple):
     size: str
 
 
+class _Way(NamedTuple):
+    """A link at a path, the name by which it is reached, and the folders with the links that led to it."""
+
+    name: str
+    path: str
+    folders: tuple[str, ...] = ()
+
+
 class Tree:
     """All entries of a revision, by their paths, and the texts of its links by their hashes.
 
@@ -44,35 +52,50 @@ class Tree:
         self.texts = texts
         self.home = home
         self.top = [step for step in top.split("/") if step]
-        self.linked = 0
 
     def behind(self, links: Iterable[Entry]) -> list[Entry]:
-        """Return the files that links lead to, and all that is in the folders, by the names of the links.
+        """Return what links lead to, and the files in the folders that may be inputs, by the names of the links.
 
         Links that are broken, form a loop or lead out of the project are left out. Raises TooManyLinksError.
         """
-        return [found for link in links for found in self._behind(link.name, link.name, ())]
+        found: list[Entry] = []
+        inside: dict[str, list[Entry]] = {}  # many links may lead to one folder
+        linked = 0
+        waiting = [_Way(link.name, link.name) for link in links]
+        while waiting:
+            way = waiting.pop()
+            target = self._resolve(way.path)
+            entry = None if target is None else self.entries.get(target)
+            folders = (*way.folders, way.path.rpartition("/")[0])
+            if target is None or entry is None or any(f"{each}/".startswith(f"{target}/") for each in folders):
+                continue
+            found.append(entry._replace(name=way.name))
+            if entry.mode != _FOLDER:
+                continue
+            linked += 1
+            if linked > MOST_LINKED:
+                message = f"more than {MOST_LINKED} folders behind symbolic links, one of them {way.name}"
+                raise TooManyLinksError(message)
+            if target not in inside:
+                inside[target] = self._inside(target)
+            for each in inside[target]:
+                name = way.name + each.name[len(target) :]
+                if each.mode == LINK:
+                    waiting.append(_Way(name, each.name, folders))
+                else:
+                    found.append(each._replace(name=name))
+        return found
 
-    def _behind(self, name: str, path: str, folders: tuple[str, ...]) -> Iterator[Entry]:
-        """Yield what is behind the link at ``path``; ``folders`` contain the links that led to it."""
-        target = self._resolve(path)
-        entry = None if target is None else self.entries.get(target)
-        folders = (*folders, path.rpartition("/")[0])
-        if target is None or entry is None or any(f"{folder}/".startswith(f"{target}/") for folder in folders):
-            return
-        yield entry._replace(name=name)
-        if entry.mode != _FOLDER:
-            return
-        self.linked += 1
-        if self.linked > MOST_LINKED:
-            raise TooManyLinksError(f"more than {MOST_LINKED} folders behind symbolic links, one of them {name}")
-        first, end = (bisect_left(self.names, f"{target}{after}") for after in "/0")  # 0 comes after / in ASCII
-        for each in (self.entries[below] for below in self.names[first:end]):
-            shown = name + each.name[len(target) :]
-            if each.mode == LINK:
-                yield from self._behind(shown, each.name, folders)
-            else:
-                yield each._replace(name=shown)
+    def _inside(self, folder: str) -> list[Entry]:
+        """Return the files and links in a folder that may lead to inputs: they are not hidden there, and not broken."""
+        first, end = (bisect_left(self.names, f"{folder}{after}") for after in "/0")  # 0 comes after / in ASCII
+        names = (name for name in self.names[first:end] if "/." not in name[len(folder) :])
+        return [each for each in (self.entries[name] for name in names) if self._may_lead_to_inputs(each)]
+
+    def _may_lead_to_inputs(self, entry: Entry) -> bool:
+        end = self.entries.get(self._resolve(entry.name) or "") if entry.mode == LINK else entry
+        is_folder = entry.mode == LINK and end is not None and end.mode == _FOLDER
+        return is_folder or (end is not None and entry.name.lower().endswith(SUFFIXES))
 
     def _resolve(self, path: str) -> str | None:
         """Return a path without links; None if it leads out of the project, or too many links are on the way."""

@@ -12,7 +12,7 @@ from trainc.findings import Finding, Severity, Silenced, has_errors, report, sor
 from trainc.gitops.argocd import Tree
 from trainc.gitops.flux import kustomization
 from trainc.gitops.runtime_resources import FOLDER
-from trainc.inputs.settings import Settings, deployment_folders, read_settings
+from trainc.inputs.settings import deployment_folders, read_settings
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Watch
 from trainc.pipeline.content import Job, bytes_of, compressed
@@ -89,7 +89,7 @@ def plan_request(
     there = look(root, folders)
     todo = None
     if not fails(found) and request.is_whole:
-        of_flux = flux_files(kustomizations(config, outcome), settings(config, config.environments[0]))
+        of_flux = flux_files(kustomizations(config, outcome), read_settings(config.data, config.environments[0]))
         beside_out = {**argocd_files(trees(config, outcome)), **of_flux}
         wanted = {**outcome.files, **beside_out}
         todo = plan(root, wanted, folders, folders, cache.is_same, there=there)
@@ -129,7 +129,7 @@ def _scopes(request: Request, outcome: Outcome) -> Iterator[str]:
     homes = [name.partition("/")[2] for name in request.names if name.count("/") == 1]
     below = tuple(f"{name}/" for name in request.names)
     for environment, jobs in outcome.jobs.items():
-        namespaces = settings(request.config, environment).namespaces
+        namespaces = read_settings(request.config.data, environment).namespaces
         for home in homes:
             namespace = namespaces.get(home, home)
             others = {*namespaces, namespace} - {home}
@@ -144,15 +144,10 @@ def _scopes(request: Request, outcome: Outcome) -> Iterator[str]:
         yield from (f"{OUT}/{environment}/{job.namespace}/{job.name}" for job in chosen)
 
 
-def settings(config: Config, environment: str) -> Settings:
-    """Return the settings of an environment."""
-    return read_settings(config.data, environment)
-
-
 def trees(config: Config, outcome: Outcome) -> tuple[Tree, ...]:
     """Return the tree of each environment that Argo CD syncs."""
     found = (
-        Tree.of(name, settings(config, name), made, _folders(outcome.jobs.get(name, ())))
+        Tree.of(name, read_settings(config.data, name), made, _folders(outcome.jobs.get(name, ())))
         for name, made in outcome.made.items()
     )
     return tuple(tree for tree in found if tree.settings.target == "argocd")
@@ -170,7 +165,7 @@ def kustomizations(config: Config, outcome: Outcome) -> tuple[tuple[str | None, 
     """Return the Kustomization of every job that Flux applies, with the folder to write it to, if any."""
     found: list[tuple[str | None, JsonObject]] = []
     for name in outcome.jobs:
-        options = settings(config, name)
+        options = read_settings(config.data, name)
         folders = sorted({path.rpartition("/")[0] for path in outcome.files if path.startswith(f"{OUT}/{name}/")})
         if options.target == "flux":
             found += ((options.flux.write or None, kustomization(folder, options)) for folder in folders)

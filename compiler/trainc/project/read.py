@@ -60,6 +60,7 @@ MOST_LINKED = 1000
 """The most linked folders of one listing: links to folders of links multiply."""
 
 _OUTSIDE = "symbolic link that leads out of the project, not followed"
+_NOWHERE = "symbolic link in a circle or through a file: Argo CD's plugins read nothing of the repository, nor may Flux"
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
 _OVERRIDE = "with this file, Argo CD may read the folder by something else than its plugin, trainc cmp"
 _LOOP = "loop of symbolic links"
@@ -402,6 +403,11 @@ def _unnamable(name: str) -> Finding:
         return _about("TC011", data.decode("utf-8", "backslashreplace"), "the name is not UTF-8")
 
 
+def leads_nowhere(name: str) -> Inputs:
+    """Return the finding of a link that cannot be followed, although nothing is missing."""
+    return _unusable(name, _NOWHERE, "remove it from git")
+
+
 def unnamed(name: str) -> Inputs:
     """Return the finding of a submodule that .gitmodules does not name."""
     return _unusable(name, _SUBMODULE, "remove it from git, or name it there")
@@ -460,15 +466,18 @@ class _Listing:
         self.waiting: list[_Folder] = []
         self.loops: set[frozenset[str]] = set()
         self.linked = 0
+        self.folders = 0
+        self.known: dict[str, list[os.DirEntry[str]]] = {}
 
     def below(self, name: str) -> tuple[list[str], list[Finding]]:
         """Return the names of the files below a folder, sorted, and findings."""
         self.waiting.append(_Folder(name, os.path.realpath(self._path(name))))
         while self.waiting:
             folder = self.waiting.pop()
+            if folder.way and self.linked > MOST_LINKED:
+                continue
             try:
-                with os.scandir(self._path(folder.name)) as entries:
-                    listed = sorted((e for e in entries if not e.name.startswith(".")), key=lambda entry: entry.name)
+                listed = self._listed(folder)
             except OSError as error:
                 self.findings.append(_unreadable(self._shown(folder.name), error))
                 continue
@@ -486,10 +495,28 @@ class _Listing:
                 elif "".join(sorted(os.path.splitext(name.lower())[1].strip())) in _LETTERS:
                     message = f"not read: the name does not end in {', '.join(SUFFIXES)}"
                     self.findings.append(_about("TC011", self._shown(name), message, Severity.WARNING))
-            if len(self.names) > MAX_FILES:
+            self.folders += 1
+            if max(len(self.names), self.folders) > MAX_FILES:  # folders behind links multiply, too
                 self.findings.append(_about("TC012", self._shown(folder.name), f"more than {MAX_FILES:,} files"))
                 return [], self.findings
         return sorted(self.names), self.findings
+
+    def _listed(self, folder: _Folder) -> list[os.DirEntry[str]]:
+        """Return the entries of a folder, sorted. Many links may lead to one: then only the first has its findings."""
+        found = self.known.get(folder.real)
+        if found is None:
+            with os.scandir(self._path(folder.name)) as entries:
+                found = sorted((e for e in entries if not e.name.startswith(".")), key=lambda entry: entry.name)
+            if folder.way:
+                self.known[folder.real] = [entry for entry in found if self._may_lead_to_inputs(entry, folder.real)]
+        return found
+
+    def _may_lead_to_inputs(self, entry: os.DirEntry[str], folder: str) -> bool:
+        link, readable = f"{folder}/{entry.name}", entry.name.lower().endswith(SUFFIXES)
+        if not is_text(entry.name) or not entry.is_symlink():
+            return is_text(entry.name) and (readable or entry.is_dir())
+        outside = self.home is not None and is_outside(self.home, os.path.realpath(link))
+        return not outside and (os.path.isdir(link) or (readable and os.path.exists(link)))
 
     def _path(self, name: str) -> str:
         return f"{self.base}/{name}" if name else self.base
@@ -525,13 +552,13 @@ class _Listing:
     def _linked_folder(self, folder: _Folder) -> None:
         inside = [at for at, (place, _) in enumerate(folder.way) if f"{place}/".startswith(f"{folder.real}/")]
         self.linked += 1
-        if inside:
-            self._loop(self._shown(folder.name), frozenset(link for _, link in folder.way[inside[0] :]))
-        elif self.linked <= MOST_LINKED:
-            self.waiting.append(folder)
-        elif self.linked == MOST_LINKED + 1:
+        if self.linked == MOST_LINKED + 1:
             message = f"more than {MOST_LINKED} folders behind symbolic links"
             self.findings.append(_about("TC011", self._shown(folder.name), message))
+        elif inside:
+            self._loop(self._shown(folder.name), frozenset(link for _, link in folder.way[inside[0] :]))
+        else:
+            self.waiting.append(folder)
 
     def _loop(self, shown: str, links: frozenset[str]) -> None:
         """Add the finding about a loop of links, once."""

@@ -137,11 +137,29 @@ def links_leading_out(root: Path, index: Mapping[str, Kind]) -> Iterator[str]:
 
     With one of any name, Argo CD reads nothing of the repository (util/app/path, CheckOutOfBoundsSymlinks).
     """
-    home = _prefix(root).split("/")[:-1]
+    prefix = _prefix(root)
     for name, kind in index.items():
         with suppress(OSError):  # it may be deleted, or git writes links as files
-            if kind is Kind.LINK and _leaves([*home, *name.split("/")[:-1]], os.readlink(root / name)):
-                yield name
+            if kind is Kind.LINK:
+                target = posixpath.join(posixpath.dirname(prefix + name), os.readlink(root / name))
+                if f"{posixpath.normpath(target)}/".startswith(("/", "../")):
+                    yield name
+
+
+def links_to_nowhere(root: Path, index: Mapping[str, Kind]) -> Iterator[str]:
+    """Yield the links in an index that lead in a circle or through a file; one without a target does no harm.
+
+    With one of any name, Argo CD unpacks the repository for no plugin (util/io/files, Untgz), and with one called
+    .sourceignore, Flux reads nothing of it (fluxcd/pkg/sourceignore, ReadIgnoreFile).
+    """
+    for name, kind in index.items():
+        try:
+            if kind is Kind.LINK:
+                os.stat(root / name)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            yield name
 
 
 def unnamed_submodules(root: Path, index: Mapping[str, Kind]) -> Iterator[str]:
@@ -155,18 +173,6 @@ def unnamed_submodules(root: Path, index: Mapping[str, Kind]) -> Iterator[str]:
     listing = _run(root, ("config", "--file", modules, "--null", "--get-regexp", r"^submodule\..*\.path$")).stdout
     named = {os.fsdecode(entry.partition(b"\n")[2]) for entry in listing.split(b"\0")}
     yield from (name for name, kind in index.items() if kind is Kind.OTHER and prefix + name not in named)
-
-
-def _leaves(folder: list[str], text: str) -> bool:
-    """Return whether the text of a link is absolute, or leaves the repository on its way."""
-    for step in text.split("/"):
-        if step == "..":
-            if not folder:
-                return True
-            folder.pop()
-        elif step not in ("", "."):
-            folder.append(step)
-    return text.startswith("/")
 
 
 def left_out(root: Path, name: str) -> list[str]:
@@ -203,19 +209,34 @@ def _line(root: Path, *args: str) -> str:
 
 
 def _entries(root: Path, revision: str, *paths: str) -> list[Entry]:
-    """Return what a revision has at and below some paths, sorted by name; links that lead to something are followed."""
+    """Return what a revision has at and below some paths, sorted by name; links that lead to something are followed.
+
+    As in a working tree, hidden links are not, and the limit of links holds for each path.
+    """
     commit, prefix = commit_of(root, revision), _prefix(root)
-    listed = _listing(root, commit, *(posixpath.normpath(prefix + path) for path in paths))
-    links = {entry for entry in listed if entry.mode == LINK and not f"{entry.name}/".startswith(prefix + OUT)}
+    places = [posixpath.normpath(prefix + path) for path in paths]
+    listed = _listing(root, commit, *places)
+    out = prefix + OUT
+    links = {entry.name: entry for entry in listed if entry.mode == LINK and not f"{entry.name}/".startswith(out)}
     if links:
         whole = _listing(root, commit)
         texts = _contents(root, [entry for entry in whole if entry.mode == LINK])
+        tree = Tree(whole, texts, prefix, os.path.realpath(_top(root)))
+        listed = [entry for entry in listed if entry.name not in links]
         try:
-            targets = Tree(whole, texts, prefix, os.path.realpath(_top(root))).behind(sorted(links))
+            for place in places:
+                found = sorted(name for name in links if _is_shown(name, place))
+                listed += tree.behind([links.pop(name) for name in found])
         except TooManyLinksError as error:
             raise RevisionError(str(error)) from None
-        listed = [entry for entry in listed if entry not in links] + targets
     return sorted(entry._replace(name=entry.name[len(prefix) :]) for entry in listed if entry.name.startswith(prefix))
+
+
+def _is_shown(name: str, place: str) -> bool:
+    """Return whether a path is at or below a place, and not hidden there."""
+    if place == ".":
+        return "/." not in f"/{name}"
+    return f"{name}/".startswith(f"{place}/") and "/." not in name[len(place) :]
 
 
 def _listing(root: Path, commit: str, *paths: str) -> list[Entry]:

@@ -15,7 +15,7 @@ from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.emit import emit
 from trainc.documents.load import load
 from trainc.findings import suggest
-from trainc.findings.display import one_line, shown_name, width
+from trainc.findings.display import aligned, one_line, shown_name
 from trainc.findings.redaction import masked_object
 from trainc.gitops.base import option_path
 from trainc.inputs.options import Options
@@ -123,11 +123,6 @@ def _indexes(value: list[Json], text: str) -> list[int]:
         key, wanted = _NAME, text
     wanted = wanted.strip("'\"")
     return [index for index, item in enumerate(value) if isinstance(item, dict) and str(item.get(key)) == wanted]
-
-
-def field_name(path: Path) -> str:
-    """Return a path as a field, or a description of the whole object."""
-    return dotted(path) or "the whole object"
 
 
 # Names and positions of origins.
@@ -329,10 +324,8 @@ def _one(table: Table, row: Row) -> str:
     value = row.value
     first, *more = (value if isinstance(value, str) and "\n" in value else _inline(value)).splitlines()
     lines = [f"{table.title}: {row.field}", f"  value   {first}", *(f"          {line}" for line in more)]
-    columns = max((width(origin.label) for origin in row.origins), default=0)
-    for number, origin in enumerate(row.origins):
-        heading = "before" if number else "origin"
-        lines.append(f"  {heading}  {_padded(origin.label, columns)}{GAP}{origin.position}".rstrip())
+    origins = enumerate(row.origins)
+    lines += aligned([(f"  {'before' if n else 'origin'}  {each.label}", each.position) for n, each in origins], GAP)
     return "".join(f"{one_line(line)}\n" for line in lines)
 
 
@@ -341,13 +334,7 @@ def _many(table: Table) -> str:
     for text, row in _lines(table):
         label, position = (row.origins[0].label, row.origins[0].position) if row and row.origins else ("", "")
         lines.append((one_line(text, WIDEST), one_line(label), one_line(position)))
-    first, second = (max((width(line[column]) for line in lines), default=0) for column in (0, 1))
-    shown = (f"{_padded(text, first)}{GAP}{_padded(label, second)}{GAP}{at}".rstrip() for text, label, at in lines)
-    return "".join(f"{line}\n" for line in (one_line(table.title), *shown))
-
-
-def _padded(text: str, columns: int) -> str:
-    return text + " " * max(columns - width(text), 0)
+    return "".join(f"{line}\n" for line in (one_line(table.title), *aligned(lines, GAP)))
 
 
 def _lines(table: Table) -> Iterator[tuple[str, Row | None]]:

@@ -11,14 +11,15 @@ import msgspec
 from trainc.basics.jsonvalues import JsonObject, Path, as_object
 from trainc.findings import suggest
 from trainc.kube.fielderror import NO_FIELD
+from trainc.kube.gotypes import fields
 from trainc.schema.formats import MOST_WORK, TooMuchWork
 from trainc.schema.kinds import Resource
 from trainc.schema.metadata import (
     NAME_RULES,
+    OBJECT_META,
     SUBDOMAIN,
     embedded_violations,
     finalizer_violations,
-    known_fields,
     object_meta_violations,
     read_embedded,
     read_metadata,
@@ -124,6 +125,6 @@ def unknown_field_hint(resource: Resource, path: Path) -> str | None:
     """Return ``did you mean '...'?`` for a dropped field, or None if no name is similar."""
     *parents, name = path
     if parents == ["metadata"]:
-        return suggest(str(name), known_fields())
+        return suggest(str(name), fields(OBJECT_META))
     parent = resource.schema.at(tuple(parents))
     return suggest(str(name), parent.properties) if parent is not None else None

@@ -76,11 +76,6 @@ def describe(go_type: str, field: str) -> str:
     return text or f"See {go_type.rpartition('.')[2]}.{field} in the API reference of Kubernetes."
 
 
-def without_pointer(go_type: str) -> str:
-    """Return a Go type without the marks of pointers."""
-    return go_type.lstrip("*")
-
-
 class _Builder:
     """Makes schemas; each distinct object becomes one of ``defs``, with the name of its Go type."""
 
@@ -124,7 +119,7 @@ class _Builder:
 
     def _value(self, node: Structural, go_type: str) -> JsonObject:
         """Return the schema of a value, which may be null: what requires a field or item says so itself."""
-        go_type = without_pointer(go_type)
+        go_type = go_type.lstrip("*")  # of pointers
         if node.properties:
             return {"$ref": _DEFS + self._define(node, go_type)}
         result = _copied(node)
@@ -162,7 +157,7 @@ def _plain(go_type: str) -> JsonObject:
         return {"type": ["array", "null"], "items": {"type": ["string", "null"]}}
     if go_type == "{}string":
         return {"type": ["object", "null"], "additionalProperties": {"type": ["string", "null"]}}
-    name = _SCALARS.get(without_pointer(go_type))
+    name = _SCALARS.get(go_type.lstrip("*"))
     return {"type": [name, "null"]} if name else {}
 
 

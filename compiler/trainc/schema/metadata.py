@@ -70,11 +70,6 @@ NAME_RULES: Final[dict[str, tuple[NameRule, NameRule]]] = {
 """The rules for names of built-in kinds whose names are not subdomains."""
 
 
-def known_fields() -> tuple[str, ...]:
-    """Return the names of the fields of metadata."""
-    return tuple(fields(OBJECT_META))
-
-
 def read_metadata(data: JsonObject, *, namespaced: bool) -> tuple[JsonObject, tuple[Path, ...], Violation | None]:
     """Return data with its metadata as the API server decodes it, the dropped paths, and the error of decoding it.
 

@@ -16,7 +16,7 @@ from trainc.basics.jsonvalues import Json
 from trainc.kube.gotypes import GoDecodeError, decode
 from trainc.schema.formats import is_byte
 from trainc.schema.values import CLASSES, NUMERIC, Mismatch
-from trainc.schema.walk import Node
+from trainc.schema.walk import Node, Part
 from trainc.schema.wording import GO_TYPE, LIST_KEYS, LIST_TYPE, UNKNOWN, Failure, Failures, Visit
 
 _GO_TYPES = {
@@ -37,9 +37,19 @@ class NativeNode(Node):
     """The schema of a value that Go decodes."""
 
     def visit_null_item(self, failures: Failures) -> Any:
-        """Return Go's zero value, as which a null in a list is stored."""
-        zero = _ZEROS.get(self.schema.type)
+        """Return Go's zero value, as which a null in a list is stored, or in a mapping of keys with any name."""
+        zero = "0" if self.schema.keywords.get("format") == "quantity" else _ZEROS.get(self.schema.type)
         return zero if zero is None else self.visit(zero, failures)
+
+    def _field(self, key: str) -> Part:
+        part = super()._field(key)
+        if self.schema.additional is None or key in self.schema.properties:
+            return part
+
+        def visit_null(_value: Any, failures: Failures) -> Any:
+            return part.visit_null_item(failures)
+
+        return Part(lambda cls: visit_null if cls is type(None) else part.visits[cls])
 
     def _make_visit(self, cls: type) -> Visit:
         usual = super()._make_visit(cls)

@@ -135,13 +135,13 @@ def native_violation(failure: Failure) -> Violation:
 
 
 QUOTE_IT: Final = "write it in quotes"
+"""The hint for a number or boolean where a string is expected."""
+
 _LISTED: Final = 100
 """The most allowed values that a message lists; as many values may be wrong as are allowed."""
 
 _TRIED: Final = 500
 """The most allowed values that a message is made of; a hint compares fewer (``suggest``)."""
-
-"""The hint for a number or boolean where a string is expected."""
 
 
 def wrong_type(code: str, path: Path, upstream: str, value: Any, *, expected: str, hint: str | None) -> Violation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from typing import Final
 
 from msgspec.structs import replace
@@ -91,6 +91,9 @@ def _params(policy: Stored, binding: Stored) -> Iterator[Finding]:
     yield report(NO_PARAMS, binding.document, path, message, hint=hint)
 
 
+_NAMED: Final = 20
+"""The most versions that a message names."""
+
 _KIND = lazy(r"""\.kind\s*[!=]=\s*['"]([A-Za-z]+)['"]""")
 _PARTS = tuple(
     (of, field) for of in ("matchConstraints", "matchResources") for field in ("resourceRules", "excludeResourceRules")
@@ -127,11 +130,14 @@ def _kinds(stored: Stored, expression: str, path: Path) -> Iterator[Finding]:
 
 def _unknown_versions(stored: Stored, rule: JsonObject, path: Path) -> Iterator[Finding]:
     """Yield a warning for each group that has none of a rule's versions, such as v1 of a rule for another group."""
-    versions = [str(version) for version in as_list(rule.get("apiVersions"))]
+    versions = dict.fromkeys(map(str, as_list(rule.get("apiVersions"))))
+    if not versions or "*" in versions:
+        return
+    names, rest = [*map(repr, islice(versions, _NAMED))], len(versions) - _NAMED
+    found = " or ".join([*names, f"{rest:,} more"] if rest > 0 else names)
     for number, group in enumerate(as_list(rule.get("apiGroups"))):
         known = _versions(str(group))
-        if versions and known and not {"*", *known}.intersection(versions):
-            found = " or ".join(map(repr, versions))
+        if known and versions.keys().isdisjoint(known):
             message = f"{_titled(str(group))} has no version {found}: the rule matches nothing in it"
             hint = f"add {' or '.join(known)} to apiVersions"
             yield report(UNMATCHED, stored.document, (*path, "apiGroups", number), message, hint=hint)

@@ -16,7 +16,7 @@ import msgspec
 from trainc.admission.policy.documents import Request, Stored, rows
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, put
 from trainc.cel.values import Undecided
-from trainc.documents.classify import Key
+from trainc.documents.classify import Key, group_and_kind
 from trainc.inputs.source import Document
 from trainc.schema.kinds import Registry, all_kinds, split_version
 
@@ -106,7 +106,7 @@ class Cluster(msgspec.Struct, frozen=True, eq=False):
         if not self._by_kind:
             found: dict[tuple[str, str], list[Row]] = {}
             for key, document in sorted(self.objects.items(), key=lambda item: item[0][1:]):
-                found.setdefault(_of(document), []).append((key[1], key[2], document))
+                found.setdefault(group_and_kind(document.data), []).append((key[1], key[2], document))
             self._by_kind.update(found)
         return self._by_kind.get((group, kind), ())
 
@@ -129,10 +129,6 @@ class Cluster(msgspec.Struct, frozen=True, eq=False):
             objects = [document for _, _, document in rows if document.data["apiVersion"] == api_version]
             self._placed[wanted] = any(map(is_placed, objects)) if objects else None
         return self._placed[wanted]
-
-
-def _of(document: Document) -> tuple[str, str]:
-    return split_version(str(document.data["apiVersion"]))[0], str(document.data["kind"])
 
 
 def named(namespace: JsonObject, name: str) -> JsonObject:
@@ -331,7 +327,7 @@ class ParamRefs:
 
     def policy_of(self, data: JsonObject) -> Stored | None:
         """Return the first policy of which an object in a namespace is among the params, for requests in any."""
-        group, kind = split_version(str(data["apiVersion"]))[0], str(data["kind"])
+        group, kind = group_and_kind(data)
         own, labels = (str(get(data, "metadata", key)) for key in ("namespace", "name")), labels_of(data)
         for namespace, name in product(*((each, "") for each in own)):
             for policy, wanted in self._found.get((group, kind, namespace, name), ()):
