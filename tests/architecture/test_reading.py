@@ -12,7 +12,7 @@ ALLOWED = {
     "project.files: os.open": "the one place",
     "project.read: os.open": "a path that the user names may be a pipe; read_open has the limit",
     "project.write: open": "writes a temporary file",
-    "project.write: os.open": "opens a folder, to write its entries to the disk",
+    "project.write: os.open": "opens a folder, to write its entries to the disk, and a source that is replaced",
     "cache.checkpoint: os.open": "its own file, in blocks of the records' sizes",
     "cache.run: Checkpoint.open": "the same",
     "cache.store: open": "writes a temporary file",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from trainc.cache import snapshot
@@ -45,6 +46,7 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_fresh_files_are_read_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trainc.cache.snapshot.FINE", FINE * 1000)  # the machine may be busy
     first = taken(root)
     assert first is not None
     assert not any(look.stamp for look in first.files.values())
@@ -130,6 +132,19 @@ def test_bytes_are_compared_on_demand(root: Path) -> None:
     after = renewed(root, wrong, by_bytes=True)
     assert after is not None
     assert after.changed == FILES[1:2]
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("name", ["jobs/a/three.yaml", "jobs/b/four.yaml", "out/prod/x.yaml"])
+def test_folders_are_listed_on_demand(root: Path, name: str) -> None:
+    """On some network file systems, the times of a folder do not change with its entries."""
+    before = taken(root)
+    assert before is not None
+    put(root, name)
+    stamps = {folder: snapshot.stamp_of_folder(str(root / folder)) for folder in before.folders}
+    before = msgspec.structs.replace(before, folders=stamps)
+    assert renewed(root, before, by_bytes=False) is not None
+    assert renewed(root, before, by_bytes=True) is None
 
 
 UNSEEN: dict[str, Callable[[Path], object]] = {

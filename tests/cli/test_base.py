@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from small import Run, job
 
 from folders import put
 from gitrepo import commit, needs_git
+from trainc.project import revisions
 
 pytestmark = needs_git
 
@@ -40,3 +42,19 @@ def test_no_repository(command: tuple[str, ...], repository: Path, run: Run) -> 
     result = run(*command)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "no git repository here: not a git repository" in result.stderr
+
+
+def test_a_branch_that_moves_while_it_is_read(repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """out/ and the inputs are those of one commit."""
+    assert run("render").exit_code == 0
+    commit(repository)
+    read = revisions.read_output
+
+    def late(*args: Any) -> Any:
+        found = read(*args)
+        put(repository, "trainc.yaml", "environments: {prod: {}}\nseverities: {TC412: ignore}\n")
+        commit(repository)
+        return found
+
+    monkeypatch.setattr(revisions, "read_output", late)
+    assert "TC412" in run("diff").stdout

@@ -3,6 +3,8 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from gitrepo import commit, git, needs_git
 from trainc.project import revisions
 from trainc.project.files import Kind
-from trainc.project.revisions import RevisionError, index_of, read_output, read_revision
+from trainc.project.revisions import RevisionError, index_of, read_output, read_revision, reader
 from trainc.project.write import OWNED
 
 pytestmark = needs_git
@@ -379,3 +381,22 @@ def test_a_git_that_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, s
     script.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     assert refusal(root, "HEAD")[0] == "git cat-file: ended unexpectedly"
+
+
+def test_a_git_that_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal of a broken pipe, which ends trainc where nobody reads its output, does not end it here."""
+    put(tmp_path, "jobs/a/x.yaml")
+    commit(tmp_path)
+    ended = tmp_path / "ended"
+    put(tmp_path, "bin/git", f"#!/bin/sh\nexec 0<&-\ntouch {ended}\n".encode()).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        with reader(tmp_path) as read:
+            while not ended.exists():
+                time.sleep(0.01)
+            with pytest.raises(RevisionError, match="git cat-file: ended unexpectedly"):
+                list(read([("jobs/a/x.yaml", "0" * 40)]))
+        assert signal.getsignal(signal.SIGPIPE) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGPIPE, before)

@@ -76,3 +76,48 @@ def test_a_file_is_created_where_files_have_one_name_only(
     assert putfile.create(tmp_path, "x.yaml", "new")
     assert not putfile.create(tmp_path, "x.yaml", "newer")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x.yaml", "new")]
+
+
+@pytest.mark.parametrize("late", [b"edited", b"old and more", None])
+def test_a_source_that_changes_while_it_is_written_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: bytes | None
+) -> None:
+    """Waiting for the disk takes so long that an editor, or another run, may save in between."""
+    path, wait = tmp_path / "x.yaml", os.fsync
+    path.write_bytes(b"old")
+
+    def slow(handle: int) -> None:
+        wait(handle)
+        path.write_bytes(late) if late is not None else path.unlink()
+
+    monkeypatch.setattr(os, "fsync", slow)
+    with pytest.raises(OSError, match=r"changed since it was read|No such file"):
+        putfile.replace_sources(str(tmp_path), [(str(path), b"old", b"new")])
+    assert [each.read_bytes() for each in tmp_path.iterdir()] == ([] if late is None else [late])
+
+
+def test_a_new_source_that_exists_meanwhile_stays(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    putfile.replace_sources(str(tmp_path), [(str(path), None, b"new")])
+    with pytest.raises(OSError, match="changed since it was read"):
+        putfile.replace_sources(str(tmp_path), [(str(path), None, b"newer")])
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("x.yaml", b"new")]
+
+
+def test_two_runs_do_not_replace_one_source(tmp_path: Path) -> None:
+    """Each sees the bytes that the first one replaces, or a lock, or another file behind the name."""
+    path = tmp_path / "x.yaml"
+    for _ in range(10):
+        path.write_bytes(b"old")
+        children = []
+        for number in range(4):
+            if (child := os.fork()) == 0:
+                try:
+                    putfile.replace_sources(str(tmp_path), [(str(path), b"old", b"new %d" % number)])
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+            children.append(child)
+        done = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        assert done.count(0) == 1
+        assert path.read_bytes() == b"new %d" % done.index(0)

@@ -39,7 +39,7 @@ def key_of(read: Iterable[Inputs], facts: Facts) -> str | None:
     for inputs in read:
         if inputs.findings:
             return None
-        sources = [(s.name, digest_of(s.text.encode() if isinstance(s.text, str) else s.text)) for s in inputs.sources]
+        sources = [(s.name, digest_of(s.encoded())) for s in inputs.sources]
         parts.append(sources)
     return blake2b(ascii((parts, facts)).encode(), digest_size=32).hexdigest()
 

@@ -93,7 +93,7 @@ def load_last(root: Path, store: Store, manner: str | None = None, *, by_bytes: 
 def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
     """Return a complete snapshot with current stamps if nothing changed but a few files below jobs/, else None.
 
-    With ``by_bytes``, all files are read and compared by their digests.
+    With ``by_bytes``, all files are read and compared by their digests, and all folders are listed.
     """
     base, start = f"{root}/", time.time_ns()
     if not old.texts or any(os.path.lexists(base + name) for name in old.missing):
@@ -102,7 +102,8 @@ def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
         return None
     moved = _moved(((name, look.stamp, stamp(base + name)) for name, look in old.files.items()))
     late = _moved(((name, seen, stamp_of_folder(base + name)) for name, seen in old.folders.items()))
-    if moved is None or late is None or (late and not _same_names(base, old, late)):
+    listed = old.folders if by_bytes else late
+    if moved is None or late is None or (listed and not _same_names(base, old, listed)):
         return None
     compared = old.files if by_bytes else moved
     differing = (name for name in compared if _digest_in(base + name) != old.files[name].digest)

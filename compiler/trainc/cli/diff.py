@@ -152,7 +152,7 @@ class Side(Struct, frozen=True, eq=False):
         """Read an option's revision, or the working tree. Raises BadParameter."""
         findings: tuple[Finding, ...] = ()
         if revision is not None:
-            from trainc.project.revisions import read_inputs, read_output, reader
+            from trainc.project.revisions import commit_of, read_inputs, read_output, reader
 
             with revision_errors(option):
 
@@ -160,8 +160,9 @@ class Side(Struct, frozen=True, eq=False):
                     with revision_errors(option):
                         return next(contents([(blob.name, blob.hash)]))
 
-                output, there = read_output(root, revision, read)
-                sources, unread = read_inputs(root, revision)
+                commit = commit_of(root, revision)  # once, as a branch may move meanwhile
+                output, there = read_output(root, commit, read)
+                sources, unread = read_inputs(root, commit)
                 contents = click.get_current_context().with_resource(reader(root))
         else:
             there = look(root, (OUT.rstrip("/"),))

@@ -24,7 +24,7 @@ from trainc.project.config import lock_text, parse_lock
 from trainc.project.files import leads_out, top_of
 from trainc.project.read import name_below, read_lock
 from trainc.project.revisions import index_of
-from trainc.project.write import check_folder, replace_file
+from trainc.project.write import check_folder, replace_sources
 
 ARGUMENT = "IMAGE"
 
@@ -89,7 +89,8 @@ def lock(*, check: bool, root: Path, images: tuple[str, ...]) -> int:
         return STALE
     if (root / FILE).is_symlink():
         raise click.UsageError(f"{FILE} is a symbolic link, which trainc does not follow")
-    replace_file(str(root / FILE), text.encode())
+    old = None if source is None else source.encoded()
+    replace_sources(str(root), [(str(root / FILE), old, text.encode())])
     return CLEAN
 
 

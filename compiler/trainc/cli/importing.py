@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from trainc.inputs.source import Document, Source
 from trainc.project.environments import has_no_document, nothing, with_nothing
 from trainc.project.files import read_regular
 from trainc.project.read import RUNTIMES, merge, name_below, read_given, read_stdin, read_tree
-from trainc.project.write import create, replace_file
+from trainc.project.write import create, replace_sources
 
 if TYPE_CHECKING:
     from trainc.migrate.importing import NewFile
@@ -103,7 +103,7 @@ def command(
     if in_the_way or (reporter.fails(findings) and not incomplete):
         reporter.remark("nothing was written" if in_the_way else "nothing was written: see --incomplete")
         return status
-    _write(target, new, reporter)
+    _write(target, new, {source.name: source for source in given.sources}, reporter)
     if new:
         reporter.remark(f"wrote {_counted(new)}")
     elif imported.files:
@@ -119,10 +119,11 @@ def _exists(path: Path, file: NewFile) -> bool:
     return present == new
 
 
-def _write(target: Path, files: Sequence[NewFile], reporter: Reporter) -> None:
+def _write(target: Path, files: Sequence[NewFile], old: Mapping[str, Source], reporter: Reporter) -> None:
     for file in files:
         if file.replaces:
-            replace_file(str(target / file.path), file.text.encode("utf-8"))
+            path = str(target / file.path)
+            replace_sources(str(target), [(path, old[file.path].encoded(), file.text.encode("utf-8"))])
         elif not create(target, file.path, file.text):  # it was created meanwhile
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.path)
         reporter.detail(f"{'edited' if file.replaces else 'wrote'} {file.path}")

@@ -42,6 +42,10 @@ class Source(Struct, frozen=True):
         """Return the text; bytes that are not UTF-8 become U+FFFD (load reports them)."""
         return self.text if isinstance(self.text, str) else self.text.decode("utf-8", "replace")
 
+    def encoded(self) -> bytes:
+        """Return the bytes of the text."""
+        return self.text.encode() if isinstance(self.text, str) else self.text
+
 
 class Packed(Struct, frozen=True, eq=False):
     """A source that is kept compressed, because a revision has hundreds of thousands."""

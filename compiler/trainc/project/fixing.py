@@ -32,7 +32,7 @@ from trainc.project.config import read_document
 from trainc.project.environments import Outcome
 from trainc.project.files import LIMIT, leads_out, open_regular, read_open
 from trainc.project.read import CONFIG, LOCK
-from trainc.project.write import replace_files
+from trainc.project.write import CHANGED, replace_sources
 
 ROUNDS: Final = 20
 """The most rounds; each makes the earlier stages of a job pass, so that later ones have their say."""
@@ -242,14 +242,10 @@ def write_sources(root: Path, old: Files, new: Files) -> None:
     changed = [name for name in new if new[name] != old[name]]
     for name in changed:
         check_editable(root, name)
-        if read_open(open_regular(root / name), LIMIT) != _bytes(old[name]):
-            raise EditError(name, "changed since it was read")
-    files = [(os.fspath(root / name), _bytes(new[name])) for name in changed]
-    replace_files(os.fspath(root), files, sources=True)
-
-
-def _bytes(source: Source) -> bytes:
-    return source.text.encode() if isinstance(source.text, str) else source.text
+        if read_open(open_regular(root / name), LIMIT) != old[name].encoded():
+            raise EditError(name, CHANGED)
+    files = ((os.fspath(root / name), old[name].encoded(), new[name].encoded()) for name in changed)
+    replace_sources(os.fspath(root), files)
 
 
 def diff_text(old: Files, new: Files) -> str:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import os
 import posixpath
+import signal
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
+from threading import current_thread, main_thread
 from typing import Final
 
 from trainc.findings import has_errors
@@ -211,7 +213,7 @@ def _entries(root: Path, revision: str, *paths: str) -> list[Entry]:
 
     As in a working tree, hidden links are not, and the limit of links holds for each path.
     """
-    commit, prefix = _commit(root, revision), _prefix(root)
+    commit, prefix = commit_of(root, revision), _prefix(root)
     places = [posixpath.normpath(prefix + path) for path in paths]
     listed = _listing(root, commit, *places)
     out = prefix + OUT
@@ -304,12 +306,13 @@ def reader(root: Path) -> Iterator[_Reader]:
         def read(files: Sequence[tuple[str, str]]) -> Iterator[bytes]:
             for start in range(0, len(files), _AT_ONCE):
                 chosen = files[start : start + _AT_ONCE]
-                try:
-                    questions.write("".join(f"{content}\n" for _, content in chosen).encode("ascii"))
-                    questions.flush()
-                except BrokenPipeError:  # git has ended, and the first answer is missing
-                    with suppress(BrokenPipeError):
-                        questions.close()
+                with _broken_pipes_as_errors():
+                    try:
+                        questions.write("".join(f"{content}\n" for _, content in chosen).encode("ascii"))
+                        questions.flush()
+                    except BrokenPipeError:  # git has ended, and the first answer is missing
+                        with suppress(BrokenPipeError):
+                            questions.close()
                 for name, _ in chosen:
                     size = answers.readline().rpartition(b" ")[2].strip()
                     if size == b"missing":
@@ -322,10 +325,24 @@ def reader(root: Path) -> Iterator[_Reader]:
         yield read
 
 
+@contextmanager
+def _broken_pipes_as_errors() -> Iterator[None]:
+    """Raise BrokenPipeError where the other end is closed; on the command line, SIGPIPE would end trainc silently."""
+    number = getattr(signal, "SIGPIPE", None)  # not on Windows
+    if number is None or current_thread() is not main_thread():  # only the main thread may set it
+        yield
+        return
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
 def is_revision(root: Path, text: str) -> bool:
     """Return whether a text is a git revision, or a range such as main..HEAD."""
     try:
-        return all(_commit(root, part) for part in text.replace("...", "..").split("..") if part)
+        return all(commit_of(root, part) for part in text.replace("...", "..").split("..") if part)
     except RevisionError:
         return False
 
@@ -336,7 +353,7 @@ def branches_and_tags(root: Path) -> list[str]:
     return found.decode("utf-8", "replace").splitlines()
 
 
-def _commit(root: Path, revision: str) -> str:
+def commit_of(root: Path, revision: str) -> str:
     """Return the hash of a revision's commit."""
     if not revision or revision.startswith(("-", "^")) or not is_printable(revision):
         raise RevisionError(f"{revision!r} is not a revision")

@@ -30,12 +30,14 @@ from trainc.project.files import (
     IrregularFileError,
     Kind,
     application_folder,
+    first_bytes,
     foreign,
     has_content,
     is_own,
     is_placed,
     leads_out,
     parents,
+    read_regular,
     read_start,
     unmanaged,
 )
@@ -48,6 +50,9 @@ MANY = 64
 
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS)
 """The errors of file systems without hard links, such as FAT and many of networks."""
+
+CHANGED = "changed since it was read"
+"""Why a source is not written."""
 
 _TEMPORARY = lazy(r"\.trainc-([0-9]+)-[0-9]+\.tmp")
 
@@ -397,19 +402,66 @@ def replace_file(path: str, data: bytes) -> None:
     replace_files(path.rpartition("/")[0], [(path, data)], sources=True)
 
 
+def replace_sources(folder: str, files: Iterable[tuple[str, bytes | None, bytes]]) -> None:
+    """Write files in or below a folder that people edit, each given with its old bytes, or None for a new one.
+
+    Raises OSError; one that has other bytes by now is left alone, and so are those after it.
+    """
+    files = tuple(files)
+    old = {path: before for path, before, _ in files}
+
+    def rename(temporary: str, path: str) -> None:
+        if not _replace_unchanged(temporary, path, old[path]):
+            raise OSError(errno.EBUSY, CHANGED, path)
+
+    replace_files(folder, [(path, data) for path, _, data in files], sources=True, rename=rename)
+
+
+def _replace_unchanged(temporary: str, path: str, old: bytes | None) -> bool:
+    """Rename a temporary file to a source that has its old bytes, or did not exist, and return whether that is so.
+
+    A lock keeps a concurrent run from doing the same in between. Raises OSError.
+    """
+    if old is None:
+        is_new = _rename_to_new(temporary, Path(path))
+        _remove([temporary])
+        return is_new
+    try:
+        import fcntl
+    except ImportError:  # Windows, where an open file cannot be replaced
+        if is_same := read_regular(path) == old:
+            os.replace(temporary, path)
+        return is_same
+    handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        with suppress(OSError):  # a file system without locks
+            try:
+                fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except (BlockingIOError, PermissionError):
+                return False
+        is_same = os.path.samestat(os.fstat(handle), os.lstat(path)) and first_bytes(handle, len(old) + 1) == old
+        if is_same:
+            os.replace(temporary, path)
+        return is_same
+    finally:
+        os.close(handle)
+
+
 def replace_files(
     folder: str,
     files: Sequence[tuple[str, Content]],
     advance: Callable[[], object] = lambda: None,
     *,
     sources: bool = False,
+    rename: Callable[[str, str], object] | None = None,
 ) -> None:
-    """Write files in or below a folder by rename, once their bytes are on the disk, and create missing folders.
+    """Write files in or below a folder by ``rename``, once their bytes are on the disk, and create missing folders.
 
     After an OSError every file is either the old or the new one. ``sources`` keep their modes, and temporary files that
     a killed run left beside them are removed; for out/, the plan does that.
     """
     written: list[str] = []
+    rename = rename or os.replace
     # Opened before anything is written: errors of writing until then are not reported.
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC) if len(files) >= MANY else None
     try:
@@ -424,11 +476,11 @@ def replace_files(
         for number, (path, data) in enumerate(files):
             with _named(path):
                 try:
-                    os.replace(written[number], path)
+                    rename(written[number], path)
                 except FileNotFoundError:
                     # A concurrent run removed the temporary file as a leftover, and perhaps its folder as empty.
                     _write_beside(written, path, bytes_of(data), sync=True, keep_mode=sources)
-                    os.replace(written[-1], path)
+                    rename(written[-1], path)
     except BaseException:
         _remove(written)
         raise
