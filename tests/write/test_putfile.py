@@ -96,6 +96,21 @@ def test_a_source_that_changes_while_it_is_written_stays(
     assert [each.read_bytes() for each in tmp_path.iterdir()] == ([] if late is None else [late])
 
 
+def test_a_source_that_may_only_be_read_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the right to write its folder is needed, as for a rename."""
+    path, open_file = tmp_path / "x.yaml", os.open
+    path.write_bytes(b"old")
+
+    def refuse(name: str | Path, flags: int, *rest: int) -> int:
+        if str(name) == str(path) and flags & (os.O_WRONLY | os.O_RDWR):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(name))
+        return open_file(name, flags, *rest)
+
+    monkeypatch.setattr(os, "open", refuse)
+    putfile.replace_sources(str(tmp_path), [(str(path), b"old", b"new")])
+    assert path.read_bytes() == b"new"
+
+
 def test_a_new_source_that_exists_meanwhile_stays(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     putfile.replace_sources(str(tmp_path), [(str(path), None, b"new")])

@@ -432,12 +432,12 @@ def _replace_unchanged(temporary: str, path: str, old: bytes | None) -> bool:
         if is_same := read_regular(path) == old:
             os.replace(temporary, path)
         return is_same
-    handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         with suppress(OSError):  # a file system without locks
             try:
-                fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except (BlockingIOError, PermissionError):
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # lockf needs the right to write the file
+            except BlockingIOError:
                 return False
         is_same = os.path.samestat(os.fstat(handle), os.lstat(path)) and first_bytes(handle, len(old) + 1) == old
         if is_same:
