@@ -119,6 +119,25 @@ def test_a_file_alone_gets_the_runtimes_beside_it(repository: Path, run: Run) ->
     assert "1 unchanged" in run("render", "jobs/a/one.yaml").stderr, "no other job is written"
 
 
+def test_a_file_alone_gets_a_runtime_beside_it_that_is_hard_to_find(repository: Path, run: Run) -> None:
+    """Its kind is spelt with an escape, or it cannot be read, in which case the built-in one must not replace it."""
+    name = "torch-distributed"
+    own = RUNTIME.replace("name: plain", f"name: {name}")
+    kind = "kind: ClusterTrainingRuntime"
+    put(repository, "jobs/a/own.yaml", own.replace(kind, r'kind: "ClusterTraining\x52untime"'))
+    put(repository, "jobs/a/one.yaml", job("one", runtime=name))
+    run("render")
+    whole = written(repository)
+    run("render", "jobs/a/one.yaml")
+    assert written(repository) == whole
+    put(repository, "jobs/a/own.yaml", f"{own}spec: [\n")
+    for command in ("render", "validate", "fix"):
+        done = run(command, "jobs/a/one.yaml")
+        assert done.exit_code == 1
+        assert "jobs/a/own.yaml" in done.stdout
+    assert written(repository) == whole
+
+
 def test_a_job_is_explained_by_its_name(repository: Path, run: Run) -> None:
     put(repository, "jobs/a/one.yaml", f"{job('one')}---\n{job('other')}")
     assert run("explain", "a/other", "metadata").stdout.startswith("JobSet a/other\n")

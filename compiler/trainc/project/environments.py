@@ -150,11 +150,14 @@ def read_others(root: Path, names: Iterable[str | None]) -> Inputs:
     files = {name for name in names if name is not None and name.startswith(f"{JOBS}/") and name.count("/") > 1}
     folders = sorted({name.rpartition("/")[0] for name in files})
     found = (source for folder in folders for source in read_tree(root, folder).sources if source.name not in files)
-    return merge([Inputs(tuple(filter(_has_runtime, found))), read_platform(root)])
+    return merge([Inputs(tuple(filter(_may_have_runtime, found))), read_platform(root)])
 
 
-def _has_runtime(source: Source) -> bool:
-    return RUNTIMES[0] in source.decoded() and any(one.data.get("kind") in RUNTIMES for one in load(source)[0])
+def _may_have_runtime(source: Source) -> bool:
+    """Return whether a file has a runtime, or names its kind and cannot be read: the job may need it."""
+    is_named = RUNTIMES[0] in source.decoded()
+    documents, findings = load(source) if is_named or "\\" in source.decoded() else ((), ())  # an escape hides a word
+    return any(one.data.get("kind") in RUNTIMES for one in documents) or (is_named and has_errors(findings))
 
 
 def compile_for(
