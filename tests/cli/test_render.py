@@ -131,11 +131,18 @@ def test_a_file_alone_gets_a_runtime_beside_it_that_is_hard_to_find(repository: 
     run("render", "jobs/a/one.yaml")
     assert written(repository) == whole
     put(repository, "jobs/a/own.yaml", f"{own}spec: [\n")
+    _fails_for_own(run)
+    (repository / "jobs/a/own.yaml").unlink()
+    os.mkfifo(repository / "jobs/a/own.yaml")
+    _fails_for_own(run)
+    assert written(repository) == whole
+
+
+def _fails_for_own(run: Run) -> None:
     for command in ("render", "validate", "fix"):
         done = run(command, "jobs/a/one.yaml")
         assert done.exit_code == 1
         assert "jobs/a/own.yaml" in done.stdout
-    assert written(repository) == whole
 
 
 def test_a_job_is_explained_by_its_name(repository: Path, run: Run) -> None:

@@ -145,12 +145,14 @@ def parse_config(inputs: Inputs, locked: Inputs) -> tuple[Config, tuple[Finding,
 def read_others(root: Path, names: Iterable[str | None]) -> Inputs:
     """Read what jobs depend on besides their own files: runtimes/, policies/, and runtimes beside them.
 
-    ``names`` are files and folders to compile. Of a file below jobs/, the others in its folder may have such runtimes.
+    ``names`` are files and folders to compile. Of a file below jobs/, the others in its folder may have such runtimes,
+    also those that cannot be read.
     """
     files = {name for name in names if name is not None and name.startswith(f"{JOBS}/") and name.count("/") > 1}
-    folders = sorted({name.rpartition("/")[0] for name in files})
-    found = (source for folder in folders for source in read_tree(root, folder).sources if source.name not in files)
-    return merge([Inputs(tuple(filter(_may_have_runtime, found))), read_platform(root)])
+    parts = [read_tree(root, folder) for folder in sorted({name.rpartition("/")[0] for name in files})]
+    found = [source for part in parts for source in part.sources if source.name not in files]
+    unread = [each for part in parts for each in part.findings if has_errors((each,)) and each.file not in files]
+    return merge([Inputs(tuple(filter(_may_have_runtime, found)), tuple(unread)), read_platform(root)])
 
 
 def _may_have_runtime(source: Source) -> bool:
