@@ -145,6 +145,20 @@ def _fails_for_own(run: Run) -> None:
         assert "jobs/a/own.yaml" in done.stdout
 
 
+def test_a_file_alone_knows_what_other_jobs_of_its_namespace_place_there(repository: Path, run: Run) -> None:
+    """The runtime of another job says that the Secret exists, so nothing creates its keys."""
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: one-mpi-ssh-auth}\ntype: kubernetes.io/ssh-auth\n"
+    put(repository, "runtimes/own.yaml", f"{RUNTIME.replace('name: plain', 'name: own')}---\n{secret}")
+    put(repository, "jobs/a/one.yaml", job("one", runtime="deepspeed-distributed"))
+    put(repository, "jobs/a/other.yaml", job("other", runtime="own"))
+    run("render")
+    whole = written(repository)
+    assert not any(name.endswith("secret-one-mpi-ssh-auth.yaml") for name in whole)
+    assert run("render", "jobs/a/one.yaml").exit_code == 0
+    assert written(repository) == whole
+    assert run("render", "--check", "--no-cache", "jobs/a/one.yaml").exit_code == 0
+
+
 def test_a_job_is_explained_by_its_name(repository: Path, run: Run) -> None:
     put(repository, "jobs/a/one.yaml", f"{job('one')}---\n{job('other')}")
     assert run("explain", "a/other", "metadata").stdout.startswith("JobSet a/other\n")

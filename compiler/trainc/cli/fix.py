@@ -153,7 +153,7 @@ def _check(root: Path, codes: Iterable[str], paths: Iterable[str]) -> None:
 
 def _with(inputs: Inputs, files: Files) -> Inputs:
     """Return the inputs with the edited sources."""
-    return Inputs(tuple(files.get(source.name, source) for source in inputs.sources), inputs.findings)
+    return replace(inputs, sources=tuple(files.get(source.name, source) for source in inputs.sources))
 
 
 def _documents(inputs: Inputs) -> Inputs:

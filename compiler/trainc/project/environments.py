@@ -152,7 +152,10 @@ def read_others(root: Path, names: Iterable[str | None]) -> Inputs:
     parts = [read_tree(root, folder) for folder in sorted({name.rpartition("/")[0] for name in files})]
     found = [source for part in parts for source in part.sources if source.name not in files]
     unread = [each for part in parts for each in part.findings if has_errors((each,)) and each.file not in files]
-    return merge([Inputs(tuple(filter(_may_have_runtime, found)), tuple(unread)), read_platform(root)])
+    beside: dict[bool, list[Source]] = {True: [], False: []}
+    for source in found:
+        beside[_may_have_runtime(source)].append(source)
+    return merge([Inputs(tuple(beside[True]), tuple(unread), tuple(beside[False])), read_platform(root)])
 
 
 def _may_have_runtime(source: Source) -> bool:
@@ -191,7 +194,7 @@ def compile_for(
     if has_errors(of_config):
         return Outcome(jobs={}, files={}, findings=tuple(sorted(found, key=sort_key)), made={}, rules=rules)
     cache = cache or Uncached()
-    loaded = cache.with_stubs(load_all(inputs.sources, watch))
+    loaded = cache.with_stubs(replace(load_all(inputs.sources, watch), neighbours=inputs.neighbours))
     builds: dict[str, tuple[Options, Build]] = {}
     for name in environments:
         judge = standard.revision if standard is not None else None
