@@ -159,6 +159,23 @@ def test_a_file_alone_knows_what_other_jobs_of_its_namespace_place_there(reposit
     assert run("render", "--check", "--no-cache", "jobs/a/one.yaml").exit_code == 0
 
 
+def test_a_folder_alone_knows_what_folders_with_its_namespace_place_there(
+    repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: one-mpi-ssh-auth}\ntype: kubernetes.io/ssh-auth\n"
+    put(repository, "trainc.yaml", "environments: {prod: {namespaces: {a: shared, z: shared}}}\n")
+    put(repository, "runtimes/own.yaml", f"{RUNTIME.replace('name: plain', 'name: own')}---\n{secret}")
+    put(repository, "jobs/a/one.yaml", job("one", runtime="deepspeed-distributed"))
+    put(repository, "jobs/z/other.yaml", job("other", runtime="own"))
+    run("render")
+    whole = written(repository)
+    assert run("render", "jobs/a").exit_code == 0
+    assert written(repository) == whole
+    monkeypatch.chdir(repository / "jobs/a")
+    monkeypatch.setenv("ARGOCD_APP_SOURCE_PATH", "jobs/a")
+    assert "kind: Secret" not in run("cmp").stdout
+
+
 def test_a_job_is_explained_by_its_name(repository: Path, run: Run) -> None:
     put(repository, "jobs/a/one.yaml", f"{job('one')}---\n{job('other')}")
     assert run("explain", "a/other", "metadata").stdout.startswith("JobSet a/other\n")

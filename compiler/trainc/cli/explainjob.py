@@ -37,7 +37,7 @@ def explain_job(root: Path, what: str, field: str, environment: str | None, outp
         return _report_errors(findings)
     namespace, _, name = what.partition("/")
     own = _read(namespace, name, root)
-    inputs = merge([own, read_others(root, (source.name for source in own.sources))])
+    inputs = merge([own, read_others(root, (source.name for source in own.sources), config)])
     loaded = replace(load_all(inputs.sources), neighbours=inputs.neighbours)
     for each in environments:
         options = config.options(each)

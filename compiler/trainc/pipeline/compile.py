@@ -77,7 +77,7 @@ class Build(Struct, frozen=True):
 class Loaded(Struct, frozen=True):
     """Sources, sorted by name, with their documents and findings. They do not depend on the environment.
 
-    ``neighbours`` are other files in the folders of the jobs, whose jobs are not compiled.
+    ``neighbours`` are files of other jobs in the same namespaces, which are not compiled.
     """
 
     sources: tuple[Source, ...]

@@ -142,12 +142,13 @@ def parse_config(inputs: Inputs, locked: Inputs) -> tuple[Config, tuple[Finding,
     return replace(config, lock=lock), (*inputs.findings, *findings, *locked.findings, *found)
 
 
-def read_others(root: Path, names: Iterable[str | None]) -> Inputs:
-    """Read what jobs depend on besides their own files: runtimes/, policies/, and runtimes beside them.
+def read_others(root: Path, names: Iterable[str | None], config: Config) -> Inputs:
+    """Read what jobs depend on besides their own files: runtimes/, policies/, runtimes beside them, and neighbours.
 
     ``names`` are files and folders to compile. Of a file below jobs/, the others in its folder may have such runtimes,
     also those that cannot be read.
     """
+    names = tuple(names)
     files = {name for name in names if name is not None and name.startswith(f"{JOBS}/") and name.count("/") > 1}
     parts = [read_tree(root, folder) for folder in sorted({name.rpartition("/")[0] for name in files})]
     found = [source for part in parts for source in part.sources if source.name not in files]
@@ -155,7 +156,11 @@ def read_others(root: Path, names: Iterable[str | None]) -> Inputs:
     beside: dict[bool, list[Source]] = {True: [], False: []}
     for source in found:
         beside[_may_have_runtime(source)].append(source)
-    return merge([Inputs(tuple(beside[True]), tuple(unread), tuple(beside[False])), read_platform(root)])
+    homes = {name.split("/")[1] for name in names if name is not None and name.startswith(f"{JOBS}/")}
+    all_settings = [read_settings(config.data, name) for name in config.environments] if homes else []
+    others = {other for settings in all_settings for home in homes for other in settings.sharing(home)} - homes
+    neighbours = [source for other in sorted(others) for source in read_tree(root, f"{JOBS}/{other}").sources]
+    return merge([Inputs(tuple(beside[True]), tuple(unread), (*beside[False], *neighbours)), read_platform(root)])
 
 
 def _may_have_runtime(source: Source) -> bool:
@@ -262,7 +267,7 @@ def check_file(
     root: Path, source: Source, config: Config, findings: Iterable[Finding] = (), base: Revision | None = None
 ) -> tuple[Finding, ...]:
     """Compile a file of jobs/ for all environments, and return the findings, as ``trainc validate FILE`` does."""
-    platform = read_others(root, (source.name,))
+    platform = read_others(root, (source.name,), config)
     inputs, partly = merge([Inputs((source,)), platform]), platform.sources
     names, kept = config.environments, Keep.SUMMARIES
     return compile_for(inputs, config, names, findings, partly=partly, base=base, keep=kept).findings

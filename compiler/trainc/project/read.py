@@ -69,7 +69,7 @@ _LOOP = "loop of symbolic links"
 class Inputs(msgspec.Struct, frozen=True):
     """The sources read, sorted by name, and findings about those that could not be read.
 
-    ``neighbours`` are other files in the folders of jobs that are read alone.
+    ``neighbours`` are files of other jobs in the same namespaces.
     """
 
     sources: tuple[Source, ...] = ()
