@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, existing, get, objects, paths
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, existing, get, objects, paths
 from trainc.basics.regex import lazy
 from trainc.checks.containers import command_line, containers, words
 from trainc.findings import Finding, Severity, report

@@ -53,6 +53,7 @@ SPECS: Final[Mapping[str, str]] = {
     "PersistentVolumeClaim": CLAIM_SPEC,
 }
 """Kind to the Go type of its spec."""
+_JOBS: Final = "replicatedJobs"
 METADATA: Final = ("labels", "annotations")
 """The fields of metadata that a patch can change. The others identify the object or are set by the server."""
 
@@ -273,9 +274,28 @@ def _merged(data: JsonObject, patch: JsonObject) -> JsonObject | str:
         return as_object(_json_merged(data, patch))
     rest = as_object(_json_merged(data, {key: value for key, value in patch.items() if key != "spec"}))
     try:
-        return {**rest, "spec": merge(data["spec"], patch["spec"], kind)}
+        spec = as_object(merge(data["spec"], patch["spec"], kind))
     except MergeError as error:
         return str(error)
+    return {**rest, "spec": _in_order(spec, data, as_object(patch["spec"]))}
+
+
+def _in_order(spec: JsonObject, before: JsonObject, patch: JsonObject) -> JsonObject:
+    """Return a patched spec with the replicated jobs that it had in their order, which the startup policy may follow.
+
+    Trainer restores it, too. New jobs stay where strategic merge puts them, and a directive may set another order.
+    """
+    jobs, listed = as_list(spec.get(_JOBS)), as_list(patch.get(_JOBS))
+    is_replaced = any(get(job, "$patch") == "replace" for job in listed)
+    if not listed or is_replaced or any(key.startswith("$") for key in patch):
+        return spec
+    places = {str(get(job, "name")): index for index, job in enumerate(as_list(get(before, "spec", _JOBS)))}
+
+    def place(job: Json) -> int:
+        return places.get(str(get(job, "name")), -1)
+
+    kept = iter(sorted((job for job in jobs if place(job) >= 0), key=place))
+    return {**spec, _JOBS: [job if place(job) < 0 else next(kept) for job in jobs]}
 
 
 def _json_merged(value: Json, patch: Json) -> Json:
