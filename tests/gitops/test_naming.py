@@ -152,6 +152,14 @@ def test_a_jobset_of_the_plain_name_in_the_cluster_is_another_one() -> None:
     assert names(alone) == names(beside)
 
 
+def test_a_jobset_of_the_final_name_in_the_cluster_is_reported() -> None:
+    name = jobset(built(job(), config=CONTENT))["metadata"]["name"]
+    there = f"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {{name: {name}, namespace: a}}\n"
+    build = built(job(), Source("policies/there.yaml", there), config=CONTENT)
+    assert {made.kind for made in build.objects} == {"ConfigMap"}
+    assert [(each.code, name in each.message) for each in build.findings if each.code == "TC313"] == [("TC313", True)]
+
+
 @pytest.mark.parametrize("naming", ["stable", "content"])
 def test_patches_name_what_stays(naming: str) -> None:
     config = (

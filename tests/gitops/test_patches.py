@@ -303,6 +303,26 @@ def test_a_deadline_binds_what_patches_leave() -> None:
     ]
 
 
+def test_replicated_jobs_keep_their_order() -> None:
+    """They may start in it. A patch that lists them in another one does not change it, as in runtimePatches."""
+    in_order = "startupPolicy: {startupPolicyOrder: InOrder}"
+    several = runtime(role(name="first"), role(trainer=True), role(name="last"), spec=in_order)
+    changed: JsonObject = {"template": {"spec": {"backoffLimit": 1}}}
+    added = put(ADDED, ("template", "spec", "template", "spec", "containers", 0, "image"), IMAGE)
+
+    def order(jobs: list[Json], **more: Json) -> list[Json]:
+        build = patched({"spec": {"replicatedJobs": jobs, **more}}, trainjob(), several)
+        assert [each for each in build.findings if each.severity == "error"] == []
+        return [each["name"] for each in objects(get(build.objects[0].data, *JOBS))]
+
+    reverse: list[Json] = [{"name": name, **changed} for name in ("last", "node", "first")]
+    assert order(reverse) == ["first", "node", "last"]
+    assert order([added, *reverse]) == ["more", "first", "node", "last"]
+    assert order([*reverse, added]) == ["first", "node", "last", "more"]
+    assert order(reverse, **{"$setElementOrder/replicatedJobs": [*reverse]}) == ["last", "node", "first"]
+    assert order([added, {"$patch": "replace"}]) == ["more"]
+
+
 def test_an_image_of_a_patch_is_pinned() -> None:
     lock, findings = parse_lock(Source(FILE, lock_text({IMAGE: PINNED.partition("@")[2]})))
     assert findings == ()

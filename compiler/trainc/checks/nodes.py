@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, existing, get, objects
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, existing, get, objects, paths
 from trainc.basics.regex import lazy
 from trainc.checks.containers import command_line, containers, words
 from trainc.findings import Finding, Severity, report
@@ -202,6 +202,7 @@ REPLICAS: Final = "replicas"
 GANGS: Final = ("coscheduling", "volcano")
 _PARALLELISM: Final[Path] = ("template", "spec", "parallelism")
 _COMPLETIONS: Final[Path] = ("template", "spec", "completions")
+_OF_HOSTS: Final = frozenset(("network", REPLICAS, _PARALLELISM[-1], _COMPLETIONS[-1]))
 _NOT_BY_PATCH: Final = "change it in the TrainJob (spec.trainer.numNodes) or in the runtime, not by a patch"
 RANK_0: Final = {"torch": "torch", "jax": "JAX", "xgboost": "XGBoost"}
 """The policies whose plugins pass the host name of rank 0 to every process."""
@@ -257,7 +258,8 @@ def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
     """Warn if patches change pods or names after variables, hostfiles and PodGroups have been made for them."""
     known = (jobset.kind, model.namespace, jobset.plain)
     patches = [each.patch for each in model.options.settings.patches if each.matches(*known)]
-    user = _user_of_hostnames(model) or next((each for each in GANGS if model.uses(each)), None)
+    by_names = _user_of_hostnames(model)
+    user = by_names or ("MPI" if by_kubexec(model) else next((each for each in GANGS if model.uses(each)), None))
     if user is None or not any(map(_changes_hosts, patches)):
         return
     jobs = objects(get(jobset.data, *REPLICATED))
@@ -275,7 +277,7 @@ def check_patched_hosts(model: Model, jobset: Object) -> Iterator[Finding]:
                 what = f"{inside[-1]} of job {name!r}"
                 found.append(((*REPLICATED, index, *inside), what, 1 if count is None else count, was))
     found += ((REPLICATED, f"the number of jobs called {name!r}", 0, 1) for name in sets)
-    found += _patched_subdomain(model, jobset, user)
+    found += _patched_subdomain(model, jobset, user) if by_names is not None else ()
     for path, what, now, intended in found:
         if now != intended:
             message = f"{what} is {now!r} after the patches, but {user} is set up for {intended!r}"
@@ -307,12 +309,9 @@ def _patched_subdomain(model: Model, jobset: Object, user: str) -> Iterator[tupl
 
 
 def _changes_hosts(patch: JsonObject) -> bool:
-    """Return whether a patch may change how many pods there are, or their host names."""
-    jobs = objects(get(patch, *REPLICATED))
-    counts = ({*job, *as_object(get(job, *_PARALLELISM[:-1]))} for job in jobs)
-    return bool({"network", "$patch"} & {*as_object(patch.get("spec"))}) or any(
-        keys & {REPLICAS, _PARALLELISM[-1], _COMPLETIONS[-1], "$patch"} for keys in counts
-    )
+    """Return whether a patch may change how many pods there are, or their host names; directives may remove any."""
+    words = {str(path[-1]) for path in paths(patch) if path}
+    return not words.isdisjoint(_OF_HOSTS) or any(word.startswith("$") for word in words)
 
 
 def _user_of_hostnames(model: Model) -> str | None:

@@ -53,6 +53,7 @@ SPECS: Final[Mapping[str, str]] = {
     "PersistentVolumeClaim": CLAIM_SPEC,
 }
 """Kind to the Go type of its spec."""
+_JOBS: Final = "replicatedJobs"
 METADATA: Final = ("labels", "annotations")
 """The fields of metadata that a patch can change. The others identify the object or are set by the server."""
 
@@ -68,7 +69,7 @@ def _of_others(model: Model, objects: Objects) -> Objects:
 
 
 def _after_patches(model: Model, objects: Objects, is_wanted: Callable[[Object], bool]) -> Objects:
-    """Return the objects after patches of those wanted. A patch that cannot be merged has no effect."""
+    """Return the objects after patches of those wanted. A patch that cannot be merged has no effect, and is noted."""
     if not model.options.settings.patches:
         return objects
     titled = with_titles(model, objects)
@@ -93,7 +94,7 @@ def patched_companion(obj: Object, options: Options) -> Object:
                 found[path] = origin
         return found
 
-    return replace(after, origins=origins) if after.data != obj.data else obj
+    return replace(after, origins=origins) if after.data != obj.data else after
 
 
 def check(model: Model) -> Findings:
@@ -139,14 +140,15 @@ def problems(options: Options, document: Document, obj: Object) -> Iterator[Find
     patches = _patches_of(options, _target(obj))
     if any(True for patch in patches.values() for _ in _invalid_fields(patch)):
         return  # check reports the patch itself
+    if obj.unmerged:
+        number, reason = obj.unmerged[0]
+        message = f"{obj.kind} {obj.plain} cannot be patched: {reason}"
+        yield _finding(options, document, (number, "patch"), message)
+        return
     data = obj.data
-    for number, patch in patches.items():
+    for patch in patches.values():
         merged = _merged(data, patch)  # again, since fields that a server drops of a JobSet have been removed
-        if isinstance(merged, str):
-            message = f"{obj.kind} {obj.plain} cannot be patched: {merged}"
-            yield _finding(options, document, (number, "patch"), message)
-            return
-        data = merged
+        data = data if isinstance(merged, str) else merged
     for path, message in _not_kept(data) if patches else ():
         # No path: a field is missing from the whole object.
         if inside := _furthest(options, _target(obj), data, path) if path else (max(patches), "patch"):
@@ -210,16 +212,19 @@ def patch_position(options: Options, *inside: str | int) -> tuple[Document, Path
 
 
 def _patched(obj: Object, options: Options) -> Object:
-    data = obj.data
-    for patch in _patches_of(options, _target(obj)).values():
+    data, unmerged = obj.data, list[tuple[int, str]]()
+    for number, patch in _patches_of(options, _target(obj)).items():
         if any(_invalid_fields(patch)):  # check reports it
             continue
         merged = _merged(data, patch)
-        if not isinstance(merged, str):
-            metadata = as_object(merged.get("metadata"))
-            # A server drops empty labels and annotations.
-            kept = {key: value for key, value in metadata.items() if value or key not in METADATA}
-            data = merged if kept == metadata else {**merged, "metadata": kept}
+        if isinstance(merged, str):
+            unmerged.append((number, merged))
+            continue
+        metadata = as_object(merged.get("metadata"))
+        # A server drops empty labels and annotations.
+        kept = {key: value for key, value in metadata.items() if value or key not in METADATA}
+        data = merged if kept == metadata else {**merged, "metadata": kept}
+    obj = replace(obj, unmerged=tuple(unmerged)) if unmerged else obj
     if data is obj.data or same(data, obj.data):
         return obj
     data = _stored(data)
@@ -269,9 +274,28 @@ def _merged(data: JsonObject, patch: JsonObject) -> JsonObject | str:
         return as_object(_json_merged(data, patch))
     rest = as_object(_json_merged(data, {key: value for key, value in patch.items() if key != "spec"}))
     try:
-        return {**rest, "spec": merge(data["spec"], patch["spec"], kind)}
+        spec = as_object(merge(data["spec"], patch["spec"], kind))
     except MergeError as error:
         return str(error)
+    return {**rest, "spec": _in_order(spec, data, as_object(patch["spec"]))}
+
+
+def _in_order(spec: JsonObject, before: JsonObject, patch: JsonObject) -> JsonObject:
+    """Return a patched spec with the replicated jobs that it had in their order, which the startup policy may follow.
+
+    Trainer restores it, too. New jobs stay where strategic merge puts them, and a directive may set another order.
+    """
+    jobs, listed = as_list(spec.get(_JOBS)), as_list(patch.get(_JOBS))
+    is_replaced = any(get(job, "$patch") == "replace" for job in listed)
+    if not listed or is_replaced or any(key.startswith("$") for key in patch):
+        return spec
+    places = {str(get(job, "name")): index for index, job in enumerate(as_list(get(before, "spec", _JOBS)))}
+
+    def place(job: Json) -> int:
+        return places.get(str(get(job, "name")), -1)
+
+    kept = iter(sorted((job for job in jobs if place(job) >= 0), key=place))
+    return {**spec, _JOBS: [job if place(job) < 0 else next(kept) for job in jobs]}
 
 
 def _json_merged(value: Json, patch: Json) -> Json:

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 from trainc.basics.jsonvalues import Path, get, objects
 from trainc.findings import Finding, report
-from trainc.gitops import naming
 from trainc.inputs.source import Document
 from trainc.plugins.jobset import is_running
 from trainc.plugins.model import Model
+from trainc.plugins.podgroup import existing_groups
 from trainc.upstream import MULTIKUEUE
 
 _NAME: Path = ("metadata", "name")
 
 
 def check_controller(model: Model) -> Iterator[Finding]:
-    """Yield findings on fields without static equivalent (K3), and on objects that the controller keeps."""
+    """Yield findings on fields without static equivalent (K3), and on the runtime snapshot of another owner."""
     spec = model.job.data["spec"]
     if get(spec, "managedBy") == MULTIKUEUE:
         message = "managed by MultiKueue: these are the objects that the worker cluster's controller would create"
@@ -24,9 +24,6 @@ def check_controller(model: Model) -> Iterator[Finding]:
     if model.options.faithful and get(spec, "activeDeadlineSeconds") is not None:  # else gitops/lifetime.py
         message = "activeDeadlineSeconds has no static equivalent: only a running Trainer controller enforces it"
         yield report("TC312", model.job, ("spec", "activeDeadlineSeconds"), message)
-    if is_running(model) and not naming.uses_content_hash(model):
-        message = f"JobSet {model.namespace}/{model.name} is already running, so no JobSet is generated"
-        yield report("TC313", model.job, _NAME, message)
     name = f"{model.title}-runtime-snapshot"
     snapshot = model.cluster.get(("v1/ConfigMap", model.home, name)) if model.options.faithful else None
     if snapshot is not None and not _is_owned(model, snapshot):
@@ -36,6 +33,16 @@ def check_controller(model: Model) -> Iterator[Finding]:
         upstream = f"{begin} runtime snapshot: {detail}"
         message = f"ConfigMap {model.home}/{name} is not the runtime snapshot of this TrainJob"
         yield report("TC316", snapshot, _NAME, message, found=name, stage="build", upstream=upstream)
+
+
+def check_existing(model: Model) -> Iterator[Finding]:
+    """Yield a warning for each object that is not generated, since it exists. The model has its final name."""
+    if is_running(model):
+        message = f"JobSet {model.namespace}/{model.name} is already running, so no JobSet is generated"
+        yield report("TC313", model.job, _NAME, message)
+    for _ in existing_groups(model):
+        message = f"PodGroup {model.namespace}/{model.name} exists in the cluster, so no PodGroup is generated"
+        yield report("TC313", model.job, _NAME, message)
 
 
 def _is_owned(model: Model, snapshot: Document) -> bool:

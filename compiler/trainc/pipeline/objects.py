@@ -16,6 +16,7 @@ from trainc.findings import Finding, report
 from trainc.findings.reporting import Fault
 from trainc.gitops import naming, passes
 from trainc.gitops.base import jobset_of, name_path, with_jobset
+from trainc.pipeline.controller import check_existing
 from trainc.plugins import built, shaped
 from trainc.plugins.model import Model, Object, Objects
 from trainc.plugins.origins import source_of
@@ -35,10 +36,13 @@ def build(model: Model, stops: Stops) -> tuple[Objects, list[Finding]]:
 
     Names with a hash of the content take two rounds: the first, with the plain name, computes the content.
     """
-    if not naming.uses_content_hash(model):
-        return _build(model, stops)
-    objs, findings = _build(naming.without_jobset(model), stops)
-    return (objs, findings) if stops(findings) else _build(naming.named(model, objs), stops)
+    if naming.uses_content_hash(model):
+        objs, findings = _build(naming.without_jobset(model), stops)
+        if stops(findings):
+            return objs, findings
+        model = naming.named(model, objs)
+    objs, findings = _build(model, stops)
+    return objs, [*check_existing(model), *findings]
 
 
 def _build(model: Model, stops: Stops) -> tuple[Objects, list[Finding]]:

@@ -47,13 +47,15 @@ class Object(Struct, frozen=True, eq=False):
     """A Kubernetes object to emit. ``origins()`` maps paths to origins; the nearest ancestor applies.
 
     ``stem`` is the name without the hash of the object's content; None if it has no such hash. ``title`` is the name
-    without the run number and the hash of the job; None if that is the same.
+    without the run number and the hash of the job; None if that is the same. ``unmerged`` are the patches of
+    trainc.yaml that could not be merged: their numbers, and why.
     """
 
     data: JsonObject
     origins: Callable[[], Mapping[Path, Origin]] = dict
     stem: str | None = None
     title: str | None = None
+    unmerged: tuple[tuple[int, str], ...] = ()
 
     @property
     def kind(self) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects
-from trainc.findings import Finding, report
+from trainc.findings import Finding
 from trainc.inputs.source import Document
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.gojson import int32
@@ -91,11 +91,11 @@ def _exists(model: Model, api_version: str) -> bool:
     return found is not None and get(model.job.data, "spec", "suspend") is not True
 
 
-def _check_existing(model: Model, api_version: str) -> Iterator[Finding]:
-    """Warn if the PodGroup is not generated, since it exists."""
-    if _exists(model, api_version):
-        message = f"PodGroup {model.namespace}/{model.name} exists in the cluster, so no PodGroup is generated"
-        yield report("TC313", model.job, ("metadata", "name"), message)
+def existing_groups(model: Model) -> Iterator[str]:
+    """Yield the apiVersion of each PodGroup of the job that is not generated, since it exists."""
+    for scheduler, api_version in (("coscheduling", COSCHEDULING_API), ("volcano", VOLCANO_API)):
+        if model.uses(scheduler) and _exists(model, api_version):
+            yield api_version
 
 
 def _pod_group(model: Model, api_version: str, spec: JsonObject, *, after_another: bool = False) -> Objects:
@@ -191,11 +191,6 @@ def ones(bits: int) -> Iterator[int]:
 # CoScheduling.
 
 
-def _check_coscheduling(model: Model) -> Iterator[Finding]:
-    yield from _check_existing(model, COSCHEDULING_API)
-    yield from check_members(model)
-
-
 def _shape_coscheduling(model: Model) -> Model:
     return _grouped(model, pod_labels={**model.pod_labels, POD_GROUP_LABEL: model.name})
 
@@ -232,7 +227,6 @@ def _queue_position(model: Model) -> tuple[Document, Path]:
 
 def _check_volcano(model: Model) -> Iterator[Finding]:
     """Refuse an empty queue and unknown priority classes (S3)."""
-    yield from _check_existing(model, VOLCANO_API)
     yield from check_members(model)
     if model.annotations.get(VOLCANO_QUEUE) == "":
         detail = "Volcano queue name must not be empty"
@@ -268,7 +262,7 @@ def _build_volcano(model: Model) -> Objects:
 COSCHEDULING = Plugin(
     "CoScheduling",
     ("podGroupPolicy", "coscheduling"),
-    check=_check_coscheduling,
+    check=check_members,
     shape=_shape_coscheduling,
     build=_build_coscheduling,
 )
