@@ -34,7 +34,7 @@ from trainc.checks.created_pods import created_objects
 from trainc.documents.load import load
 from trainc.findings import suggest
 from trainc.findings.redaction import masked_lines, masked_object
-from trainc.gitops.environment import kept_by_removed
+from trainc.gitops.environment import in_cluster
 from trainc.gitops.images import is_required, rewritten
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import Settings
@@ -472,7 +472,7 @@ def test_the_environments_of_a_base_revision() -> None:
         options = [Options(environment=f"new-{at}", config=as_object(after), base=base) for at in range(size)]
         start = time.process_time()
         for each in options:
-            of_base = Base.of(base, (each.environment, *kept_by_removed(each)))
+            of_base = Base.of(base, in_cluster(each))
             assert len(of_base.of_kind("Secret")) == 2
         return time.process_time() - start
 

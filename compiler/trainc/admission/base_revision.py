@@ -42,7 +42,7 @@ class Base(msgspec.Struct, frozen=True, eq=False):
     """The base revision as one environment sees it. Documents are as committed, without defaults.
 
     Their sources are named ``<revision>:<path>``, as in git; findings on them are notes. ``settings`` are trainc.yaml
-    and images.lock.yaml by name.
+    and images.lock.yaml by name. ``unrendered``: it has TrainJobs, but no out/ that shows what is emitted for them.
     """
 
     revision: str = ""
@@ -51,6 +51,7 @@ class Base(msgspec.Struct, frozen=True, eq=False):
     of_kind: Callable[[str], tuple[_Index, ...]] = _nothing
     settings: Mapping[str, Document] = msgspec.field(default_factory=dict)
     file: Callable[[str], Packed | None] = lambda name: None
+    unrendered: bool = False
 
     @classmethod
     def of(cls, revision: Revision | None, environments: Iterable[str]) -> Base:
@@ -65,7 +66,9 @@ class Base(msgspec.Struct, frozen=True, eq=False):
         names = tuple(environments)
         settings = {document.source.name: _renamed(document, revision.name) for document in revision.settings}
         of_kind = cache(lambda kind: tuple(_emitted(revision, name, kind) for name in names))
-        return cls(revision.name, inputs, findings, of_kind, settings, lambda name: _by_name(revision).get(name))
+        files = _by_name(revision)
+        unrendered = not files and any(kind == TRAINJOB for _, kind, *_ in inputs)
+        return cls(revision.name, inputs, findings, of_kind, settings, files.get, unrendered)
 
     @property
     def is_given(self) -> bool:
@@ -203,6 +206,10 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
         if not self.base.is_given:
             return None
         return self._stored(BUILT_IN, data, self.base.emitted(*identify(data)), created=data["kind"] == _WITH_WEBHOOK)
+
+    def companion(self, data: JsonObject) -> JsonObject | Finding | None:
+        """Return the emitted companion, or the one in the inputs if the base does not show what is emitted."""
+        return self.input(data) if self.base.unrendered else self.emitted(data)
 
     @staticmethod
     def _stored(

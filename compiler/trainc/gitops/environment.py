@@ -204,6 +204,18 @@ def kept_by_removed(options: Options) -> Iterator[str]:
         yield from (name for name in found if name not in now and name != options.environment)
 
 
+def in_cluster(options: Options) -> Iterator[str]:
+    """Yield the environments of the base whose objects are in the cluster of this one: not itself if that is another.
+
+    A cluster that follows only from a folder may be the same one.
+    """
+    now = cluster_of(options.settings)
+    was = now if options.base is None else cluster_of(read_settings(options.base.config, options.environment))
+    if now == was or not now or not was or _FOLDER in (now[0], was[0]):
+        yield options.environment
+    yield from kept_by_removed(options)
+
+
 def _kept(config: JsonObject) -> Mapping[tuple[str, ...], list[str]]:
     """Return the environments with onDelete: keep by their cluster."""
     found: dict[tuple[str, ...], list[str]] = {}

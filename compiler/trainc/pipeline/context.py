@@ -18,7 +18,7 @@ from trainc.documents.classify import TRAINJOB, Documents, Key, identity, is_com
 from trainc.documents.load import comments, load
 from trainc.findings import Finding
 from trainc.findings.settling import ReportRules
-from trainc.gitops.environment import kept_by_removed
+from trainc.gitops.environment import in_cluster, kept_by_removed
 from trainc.gitops.runtime_resources import in_namespaces, without_namespace
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
@@ -82,7 +82,9 @@ class Context(msgspec.Struct, frozen=True, eq=False):
         companions = admit_companions(documents.cluster.values(), options.crds, faithful=options.faithful)
         cluster = {**documents.cluster, **{identity(document): document for document in companions.documents}}
         base = Base.of(options.base, (options.environment, *kept_by_removed(options)))
-        policies = Policies.of(documents.cluster.values(), cluster, companions.registry, base, options)
+        environments = tuple(in_cluster(options))
+        existing = base if options.environment in environments else Base.of(options.base, environments)
+        policies = Policies.of(documents.cluster.values(), cluster, companions.registry, existing, options)
         update_rules = None
         if base.is_given:
             from trainc.pipeline.update_rules import UpdateRules

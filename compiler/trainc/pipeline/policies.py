@@ -176,8 +176,7 @@ class Policies(Struct, frozen=True, eq=False):
 
     def of_companion(self, document: Document) -> tuple[Finding, ...]:
         """Evaluate the policies for a companion as it is emitted, with its namespace in the cluster."""
-        old = self.previous.emitted(document.data) or self.previous.input(document.data)
-        return self._of_document(document, document.data, old)
+        return self._of_document(document, document.data, self.previous.companion(document.data))
 
     def _of_document(
         self, document: Document, data: JsonObject, old: JsonObject | Finding | None

@@ -121,7 +121,8 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
             return (self._earlier_run(document, old),)
         if is_companion(document):
             # Without out/, only ConfigMaps, to which trainc adds no defaults.
-            known = self.base.emitted(*identify(new)) or (old if new["kind"] == "ConfigMap" else None)
+            usable = new["kind"] == "ConfigMap" and self.base.unrendered
+            known = self.base.emitted(*identify(new)) or (old if usable else None)
             if known is not None:
                 return tuple(self._immutable(new, known, lambda change: (document, existing(new, change.path))))
         resource = self._resource(new) if old is not None else None

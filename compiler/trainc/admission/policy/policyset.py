@@ -44,7 +44,7 @@ from trainc.admission.policy.match import (
     param_kind,
     sees,
 )
-from trainc.admission.policy.values import names, object_names, params_value
+from trainc.admission.policy.values import names, object_names, params_value, without_authorizer
 from trainc.admission.rules import BUDGET, OUT_OF_BUDGET, message_text
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
 from trainc.cel.codegen import LIMIT, Program
@@ -419,7 +419,7 @@ class Evaluation(Struct, frozen=True, eq=False):
         if self.expressions.annotations:
             annotations: list[_Result] = []
             try:
-                self._run(self.expressions.annotations, self.names, BUDGET, annotations)
+                self._run(self.expressions.annotations, without_authorizer(self.names), BUDGET, annotations)
             except OutOfBudget as stop:
                 return self._stopped(stop)  # replaces the verdicts of the validations
             for result in annotations:
@@ -430,7 +430,7 @@ class Evaluation(Struct, frozen=True, eq=False):
         """Return the messages by validation, and the error that affects all of them."""
         found: list[_Result] = []
         try:
-            self._run(self.expressions.messages, self.names, left, found)
+            self._run(self.expressions.messages, without_authorizer(self.names), left, found)
         except OutOfBudget as stop:
             return {}, f"failed messageExpression: {stop}"
         return {result.expression.path[:-1]: result for result in found}, None

@@ -17,7 +17,7 @@ from trainc.admission.policy.match import NAME_LABEL, Cluster, GroupVersionName,
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get
 from trainc.cel.composition import LazyNames
 from trainc.cel.maps import is_map
-from trainc.cel.values import Container, Undecided, Value
+from trainc.cel.values import Container, EvalError, Undecided, Value
 from trainc.cel.work import Meter
 from trainc.inputs.source import Document
 from trainc.schema.kinds import split_version
@@ -97,6 +97,7 @@ _CREATED: Final = frozenset(("uid", "creationTimestamp", "generation", "managedF
 _STORED: Final = _CREATED | {"resourceVersion"}
 _NAMESPACE: Final = _STORED | {"deletionTimestamp", "deletionGracePeriodSeconds", "finalizers"}
 _STATUS: Final = frozenset(("status",))
+_AUTHORIZERS: Final = ("authorizer", "authorizer.requestResource")
 _OFFLINE: Final = Undecided("authorizer: cannot be evaluated offline")
 _OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 
@@ -132,10 +133,17 @@ def names(
             "request": partial(request_value, request, matched),
             "params": params,
             "namespaceObject": partial(namespace_value, request, cluster),
-            "authorizer": _OFFLINE,
-            "authorizer.requestResource": _OFFLINE,
+            **dict.fromkeys(_AUTHORIZERS, _OFFLINE),
         }
     )
+
+
+def without_authorizer(known: Mapping[str, Value]) -> LazyNames:
+    """Return names as messages and audit annotations see them: the server evaluates these without an authorizer.
+
+    The environment of annotations, and of variables, declares it, so only reading it is an error.
+    """
+    return LazyNames({**known, **{name: EvalError(f"no such attribute(s): {name}") for name in _AUTHORIZERS}})
 
 
 def params_value(params: Document | None, version: str) -> Value:
