@@ -119,6 +119,63 @@ def test_a_file_alone_gets_the_runtimes_beside_it(repository: Path, run: Run) ->
     assert "1 unchanged" in run("render", "jobs/a/one.yaml").stderr, "no other job is written"
 
 
+def test_a_file_alone_gets_a_runtime_beside_it_that_is_hard_to_find(repository: Path, run: Run) -> None:
+    """Its kind is spelt with an escape, or it cannot be read, in which case the built-in one must not replace it."""
+    name = "torch-distributed"
+    own = RUNTIME.replace("name: plain", f"name: {name}")
+    kind = "kind: ClusterTrainingRuntime"
+    put(repository, "jobs/a/own.yaml", own.replace(kind, r'kind: "ClusterTraining\x52untime"'))
+    put(repository, "jobs/a/one.yaml", job("one", runtime=name))
+    run("render")
+    whole = written(repository)
+    run("render", "jobs/a/one.yaml")
+    assert written(repository) == whole
+    put(repository, "jobs/a/own.yaml", f"{own}spec: [\n")
+    _fails_for_own(run)
+    (repository / "jobs/a/own.yaml").unlink()
+    os.mkfifo(repository / "jobs/a/own.yaml")
+    _fails_for_own(run)
+    assert written(repository) == whole
+
+
+def _fails_for_own(run: Run) -> None:
+    for command in ("render", "validate", "fix"):
+        done = run(command, "jobs/a/one.yaml")
+        assert done.exit_code == 1
+        assert "jobs/a/own.yaml" in done.stdout
+
+
+def test_a_file_alone_knows_what_other_jobs_of_its_namespace_place_there(repository: Path, run: Run) -> None:
+    """The runtime of another job says that the Secret exists, so nothing creates its keys."""
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: one-mpi-ssh-auth}\ntype: kubernetes.io/ssh-auth\n"
+    put(repository, "runtimes/own.yaml", f"{RUNTIME.replace('name: plain', 'name: own')}---\n{secret}")
+    put(repository, "jobs/a/one.yaml", job("one", runtime="deepspeed-distributed"))
+    put(repository, "jobs/a/other.yaml", job("other", runtime="own"))
+    run("render")
+    whole = written(repository)
+    assert not any(name.endswith("secret-one-mpi-ssh-auth.yaml") for name in whole)
+    assert run("render", "jobs/a/one.yaml").exit_code == 0
+    assert written(repository) == whole
+    assert run("render", "--check", "--no-cache", "jobs/a/one.yaml").exit_code == 0
+
+
+def test_a_folder_alone_knows_what_folders_with_its_namespace_place_there(
+    repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: one-mpi-ssh-auth}\ntype: kubernetes.io/ssh-auth\n"
+    put(repository, "trainc.yaml", "environments: {prod: {namespaces: {a: shared, z: shared}}}\n")
+    put(repository, "runtimes/own.yaml", f"{RUNTIME.replace('name: plain', 'name: own')}---\n{secret}")
+    put(repository, "jobs/a/one.yaml", job("one", runtime="deepspeed-distributed"))
+    put(repository, "jobs/z/other.yaml", job("other", runtime="own"))
+    run("render")
+    whole = written(repository)
+    assert run("render", "jobs/a").exit_code == 0
+    assert written(repository) == whole
+    monkeypatch.chdir(repository / "jobs/a")
+    monkeypatch.setenv("ARGOCD_APP_SOURCE_PATH", "jobs/a")
+    assert "kind: Secret" not in run("cmp").stdout
+
+
 def test_a_job_is_explained_by_its_name(repository: Path, run: Run) -> None:
     put(repository, "jobs/a/one.yaml", f"{job('one')}---\n{job('other')}")
     assert run("explain", "a/other", "metadata").stdout.startswith("JobSet a/other\n")

@@ -88,6 +88,15 @@ def test_wrong_usage(root: Path, run: Run, arguments: tuple[str, ...], message: 
     assert (root / "jobs/team/j.yaml").exists()
 
 
+def test_a_link_to_out_is_not_followed(root: Path, run: Run) -> None:
+    run("render")
+    (root / "build").symlink_to("out")
+    result = run("package")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "which Argo CD reads" in result.stderr
+    assert not (root / "out/package").exists()
+
+
 def test_the_working_directory_is_not_replaced(root: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "empty").mkdir()
     monkeypatch.chdir(root / "empty")

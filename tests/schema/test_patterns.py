@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from trainc.kube.gojson import go_number
 from trainc.schema.formats import FORMATS, matcher, packaged
-from trainc.schema.values import is_integral, membership
+from trainc.schema.values import is_integral, membership, number_errors
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,12 @@ def test_floats_that_pass_for_integers() -> None:
     assert not is_integral(0.5)
     assert not is_integral(2.0**53)
     assert not is_integral(float("inf"))
+
+
+@pytest.mark.parametrize(("number", "fits"), [(3.4028235677973366e38, True), (3.402823567797337e38, False)])
+def test_a_number_that_rounds_to_infinity_is_no_float(number: float, fits: bool) -> None:
+    """The first is halfway between the greatest float and infinity; recorded answers of the server have both."""
+    assert (number_errors({"type": "number", "format": "float"}, number) == []) is fits
 
 
 def test_membership_converts_as_go_does() -> None:

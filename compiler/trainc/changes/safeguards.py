@@ -248,13 +248,16 @@ def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
     others = {name: read_settings(before, name) for name in environments}
     for name in as_object(after.get("environments")):
         now, was = read_settings(after, name), others.get(name)
-        limits = _namespaces(was) if was is not None else _limits(others.values(), now)
+        limits = [] if was is None else [_namespaces(was)]
+        if was is None or _cluster(was) != _cluster(now):
+            limits.append(_limits(others.values(), now))
+        more = {each: None for limit in limits for each in _more_namespaces(limit, _namespaces(now))}
         origin: dict[Path, str] = {}
         if was is None or was.target != now.target or not _origin(was):
             origin |= _new_origin(others.values(), now)
         if was is not None:
             origin |= _other_files(was, now)
-        for path, message in (*_more_namespaces(limits, _namespaces(now)), *origin.items()):
+        for path, message in (*more, *origin.items()):
             yield _option(after, name, path), f"environment {name}: {message}"
     folder, old_folder = after.get("folder") or "none", before.get("folder") or "none"
     if folder != old_folder:
@@ -270,7 +273,7 @@ def _namespaces(settings: Settings) -> tuple[str, ...]:
 
 
 def _limits(others: Iterable[Settings], now: Settings) -> tuple[str, ...]:
-    """Return the patterns of the only namespaces that environments could use on the cluster of a new one.
+    """Return the patterns of the only namespaces that environments could use on the cluster of one that is new there.
 
     If it is the first one on a cluster, those of all environments with such patterns: a cluster may have two names.
     """

@@ -18,8 +18,8 @@ from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors
 from trainc.gitops.argocd import ENV, JOB, PARAMETERS
 from trainc.pipeline.content import bytes_of
-from trainc.project.environments import JOBS, compile_for, load_config, nothing
-from trainc.project.read import has_config, merge, name_below, read_platform, read_tree
+from trainc.project.environments import JOBS, compile_for, load_config, nothing, read_others
+from trainc.project.read import has_config, merge, name_below, read_tree
 
 EPILOG = """\b
 Examples:
@@ -59,7 +59,7 @@ def command(*, reporter: Reporter) -> int:
             f"parameter {ENV!r} is required: trainc.yaml has several environments ({', '.join(config.environments)})"
         )
     (environment,) = choose(config, chosen.get(ENV))
-    inputs, platform = read_tree(root, name), read_platform(root)
+    inputs, platform = read_tree(root, name), read_others(root, (name,), config)
     outcome = compile_for(
         merge([inputs, platform]), config, (environment,), findings, partly=None if name == JOBS else platform.sources
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import dotted
 from trainc.cli.command import CLEAN, WrongValue, echo
@@ -36,8 +37,8 @@ def explain_job(root: Path, what: str, field: str, environment: str | None, outp
         return _report_errors(findings)
     namespace, _, name = what.partition("/")
     own = _read(namespace, name, root)
-    inputs = merge([own, read_others(root, (source.name for source in own.sources))])
-    loaded = load_all(inputs.sources)
+    inputs = merge([own, read_others(root, (source.name for source in own.sources), config)])
+    loaded = replace(load_all(inputs.sources), neighbours=inputs.neighbours)
     for each in environments:
         options = config.options(each)
         build = run(loaded, options)

@@ -100,7 +100,9 @@ def command(
     configuration, lock = read_config(root), read_lock(root)
     # What is wrong in trainc.yaml and images.lock.yaml depends on all jobs.
     given = [path for path in paths if name_below(root, Path.cwd(), path) not in (CONFIG, LOCK)]
-    platform = read_others(root, (name_below(root, Path.cwd(), path) for path in given))
+    platform = read_others(
+        root, (name_below(root, Path.cwd(), path) for path in given), parse_config(configuration, lock)[0]
+    )
     whole = [read_tree(root, JOBS), platform, *(Inputs(own.sources) for own in (configuration, lock))]
     chosen = read_paths(root, paths)
     inputs, crds = merge(chosen if given else whole), read_crds(root, Path.cwd(), crd_dirs)
@@ -153,7 +155,7 @@ def _check(root: Path, codes: Iterable[str], paths: Iterable[str]) -> None:
 
 def _with(inputs: Inputs, files: Files) -> Inputs:
     """Return the inputs with the edited sources."""
-    return Inputs(tuple(files.get(source.name, source) for source in inputs.sources), inputs.findings)
+    return replace(inputs, sources=tuple(files.get(source.name, source) for source in inputs.sources))
 
 
 def _documents(inputs: Inputs) -> Inputs:

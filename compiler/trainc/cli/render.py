@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import Struct
 
-from trainc.cli.command import CLEAN, ERRORS, STALE, Command
+from trainc.cli.command import CLEAN, STALE, Command
 from trainc.cli.completion import complete_job_path
 from trainc.cli.options import (
     cache_option,
@@ -167,9 +167,8 @@ def _carry_out(planned: Planned, mode: Mode) -> tuple[int, Report | None]:
     if plan is None:
         return reporter.report(planned.findings, planned.silenced), None
     findings = (*planned.findings, *plan.blocked)
-    if has_errors(findings):
-        reporter.report(sorted(findings, key=sort_key))
-        return ERRORS, None
+    if reporter.fails(findings):
+        return reporter.report(sorted(findings, key=sort_key), planned.silenced), None
     if not mode.check:
         from trainc.cli.progress import progress
         from trainc.project.write import apply

@@ -118,7 +118,7 @@ def command(
             beside += [unfit(name) for name in index if refuses(name)]
 
     def compiled(cache: RunCache | None) -> Outcome:
-        platform = read_others(root, (name_below(root, folder, path) for path in paths))
+        platform = read_others(root, (name_below(root, folder, path) for path in paths), config)
         merged = merge([*(inputs or [read_tree(root, JOBS, None if cache is None else cache.read)]), platform, *beside])
         return compile_for(
             merged,

@@ -383,6 +383,12 @@ class Settings(Environment, frozen=True, rename="camel"):
         """What happens to a running job when its Application or Kustomization is deleted."""
         return (self.flux if self.target == "flux" else self.argocd).on_delete
 
+    def sharing(self, home: str) -> set[str]:
+        """Return the other folders of jobs/ that have the namespace of a folder in the cluster, if they exist."""
+        namespace = self.namespaces.get(home, home)
+        homes = {each for each, target in self.namespaces.items() if target == namespace}
+        return homes.union(() if namespace in self.namespaces else (namespace,)) - {home}
+
     def takes(self, namespace: str, name: str) -> bool:
         """Return whether the environment includes a job, by its namespace below jobs/ and its name."""
         wanted = [pattern for pattern in self.jobs if not pattern.startswith("!")]

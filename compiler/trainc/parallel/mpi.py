@@ -72,9 +72,8 @@ class Shipment(msgspec.Struct, frozen=True):
         """Return the sources that the ranks of a run need."""
         options = context.options
         config, lock = options.config_document, options.lock.document
-        jobs = context.documents.jobs
         sources = {document.source.name: document.source for document in context.documents.others}
-        uses = {(source.name, namespace) for source, namespace in context.runtimes.uses(jobs)}
+        uses = {(source.name, namespace) for source, namespace in context.uses}
         return cls(
             options.environment,
             context.keep.value,

@@ -75,11 +75,15 @@ class Build(Struct, frozen=True):
 
 
 class Loaded(Struct, frozen=True):
-    """Sources, sorted by name, with their documents and findings. They do not depend on the environment."""
+    """Sources, sorted by name, with their documents and findings. They do not depend on the environment.
+
+    ``neighbours`` are files of other jobs in the same namespaces, which are not compiled.
+    """
 
     sources: tuple[Source, ...]
     documents: tuple[Document, ...]
     findings: tuple[Finding, ...]
+    neighbours: tuple[Source, ...] = ()
 
 
 RUNTIMES = "runtimes/"
@@ -136,7 +140,7 @@ def run(loaded: Loaded, options: Options, keep: Keep = Keep.OBJECTS, execute: Ex
     """Compile every TrainJob of the loaded documents; ``execute`` compiles the individual jobs."""
     documents, findings = classify(loaded.documents, faithful=options.faithful)
     findings += tuple(superseded(loaded.documents, faithful=options.faithful))
-    context = Context.of(documents, loaded.documents, loaded.sources, options, keep)
+    context = Context.of(documents, loaded.documents, loaded.sources, options, keep, neighbours=loaded.neighbours)
     chosen = [(job, is_included(job, options.settings)) for job in documents.jobs]
     jobs = tuple(sorted(execute(context, [job for job, included in chosen if included]), key=_order))
     shared, of_resources, not_written = _runtime_resources(context, jobs)

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from trainc.admission.base_revision import Base
 from trainc.admission.companions import Companions, admit_companions
-from trainc.documents.classify import Documents, Key, identity
-from trainc.documents.load import comments
+from trainc.documents.classify import TRAINJOB, Documents, Key, identity, is_companion, with_namespace
+from trainc.documents.load import comments, load
 from trainc.findings import Finding
 from trainc.findings.settling import ReportRules
 from trainc.gitops.environment import kept_by_removed
@@ -44,6 +44,7 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     ``cluster`` holds the documents that represent objects in the cluster, as it would store them if the kind is known.
     ``unplaced`` are the keys of documents beside runtimes without a namespace, ``placed`` has these documents in each
     namespace with a job of their runtime, and ``seen`` has all that jobs find in the cluster, as it was loaded.
+    ``uses`` has the source of each job's runtime, and the job's namespace, if there are ``unplaced`` ones.
     """
 
     documents: Documents
@@ -59,6 +60,7 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     unplaced: frozenset[Key]
     placed: Mapping[Key, Document]
     seen: Mapping[Key, Document]
+    uses: tuple[tuple[Source, str], ...]
     findings: tuple[Finding, ...] = ()
 
     @classmethod
@@ -70,11 +72,12 @@ class Context(msgspec.Struct, frozen=True, eq=False):
         options: Options,
         keep: Keep,
         *,
+        neighbours: Iterable[Source] = (),
         uses: Iterable[tuple[Source, str]] | None = None,
     ) -> Context:
         """Admit everything that is not a job. ``documents`` are those ``loaded`` from ``sources``, by kind.
 
-        ``uses`` has the source of each job's runtime, and the job's namespace; by default those of ``documents``.
+        ``uses`` are by default those of ``documents``, and of jobs in ``neighbours``, files that are not compiled.
         """
         companions = admit_companions(documents.cluster.values(), options.crds, faithful=options.faithful)
         cluster = {**documents.cluster, **{identity(document): document for document in companions.documents}}
@@ -89,11 +92,15 @@ class Context(msgspec.Struct, frozen=True, eq=False):
         report_rules = ReportRules.of((*sources, *options.crds), loaded, options, comments)
         unplaced, placed, seen = frozenset[Key](), dict[Key, Document](), documents.cluster
         if not options.faithful and (unplaced := without_namespace(documents, loaded)):
-            placed = in_namespaces(seen, unplaced, runtimes.uses(documents.jobs) if uses is None else uses)
+            if uses is None:
+                others = _jobs_in(neighbours) if not all(is_companion(seen[key]) for key in unplaced) else ()
+                uses = runtimes.uses((*documents.jobs, *others))
+            uses = tuple(uses)
+            placed = in_namespaces(seen, unplaced, uses)
             seen = {key: document for key, document in seen.items() if key not in unplaced} | placed
         context = cls(
             *(documents, companions, cluster, base, policies, update_rules, runtimes, report_rules, options, keep),
-            *(unplaced, placed, seen),
+            *(unplaced, placed, seen, tuple(uses or ())),
         )
         context = replace(context, runtimes=runtimes.with_findings(context.check_input))
         of_rules = (finding for rules in context.rules for finding in rules.findings)
@@ -117,3 +124,10 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     def check_objects(self, model: Model, objects: Objects) -> tuple[Finding, ...]:
         """Check the objects of a job against the policies and the base revision."""
         return tuple(dict.fromkeys(finding for rules in self.rules for finding in rules.of_objects(model, objects)))
+
+
+def _jobs_in(sources: Iterable[Source]) -> Iterator[Document]:
+    """Yield the TrainJobs of files, with their namespaces."""
+    for document in (document for source in sources for document in load(source)[0]):
+        if document.data["kind"] == TRAINJOB:
+            yield with_namespace(document)[0]

@@ -142,19 +142,32 @@ def parse_config(inputs: Inputs, locked: Inputs) -> tuple[Config, tuple[Finding,
     return replace(config, lock=lock), (*inputs.findings, *findings, *locked.findings, *found)
 
 
-def read_others(root: Path, names: Iterable[str | None]) -> Inputs:
-    """Read what jobs depend on besides their own files: runtimes/, policies/, and runtimes beside them.
+def read_others(root: Path, names: Iterable[str | None], config: Config) -> Inputs:
+    """Read what jobs depend on besides their own files: runtimes/, policies/, runtimes beside them, and neighbours.
 
-    ``names`` are files and folders to compile. Of a file below jobs/, the others in its folder may have such runtimes.
+    ``names`` are files and folders to compile. Of a file below jobs/, the others in its folder may have such runtimes,
+    also those that cannot be read.
     """
+    names = tuple(names)
     files = {name for name in names if name is not None and name.startswith(f"{JOBS}/") and name.count("/") > 1}
-    folders = sorted({name.rpartition("/")[0] for name in files})
-    found = (source for folder in folders for source in read_tree(root, folder).sources if source.name not in files)
-    return merge([Inputs(tuple(filter(_has_runtime, found))), read_platform(root)])
+    parts = [read_tree(root, folder) for folder in sorted({name.rpartition("/")[0] for name in files})]
+    found = [source for part in parts for source in part.sources if source.name not in files]
+    unread = [each for part in parts for each in part.findings if has_errors((each,)) and each.file not in files]
+    beside: dict[bool, list[Source]] = {True: [], False: []}
+    for source in found:
+        beside[_may_have_runtime(source)].append(source)
+    homes = {name.split("/")[1] for name in names if name is not None and name.startswith(f"{JOBS}/")}
+    all_settings = [read_settings(config.data, name) for name in config.environments] if homes else []
+    others = {other for settings in all_settings for home in homes for other in settings.sharing(home)} - homes
+    neighbours = [source for other in sorted(others) for source in read_tree(root, f"{JOBS}/{other}").sources]
+    return merge([Inputs(tuple(beside[True]), tuple(unread), (*beside[False], *neighbours)), read_platform(root)])
 
 
-def _has_runtime(source: Source) -> bool:
-    return RUNTIMES[0] in source.decoded() and any(one.data.get("kind") in RUNTIMES for one in load(source)[0])
+def _may_have_runtime(source: Source) -> bool:
+    """Return whether a file has a runtime, or names its kind and cannot be read: the job may need it."""
+    is_named = RUNTIMES[0] in source.decoded()
+    documents, findings = load(source) if is_named or "\\" in source.decoded() else ((), ())  # an escape hides a word
+    return any(one.data.get("kind") in RUNTIMES for one in documents) or (is_named and has_errors(findings))
 
 
 def compile_for(
@@ -186,7 +199,7 @@ def compile_for(
     if has_errors(of_config):
         return Outcome(jobs={}, files={}, findings=tuple(sorted(found, key=sort_key)), made={}, rules=rules)
     cache = cache or Uncached()
-    loaded = cache.with_stubs(load_all(inputs.sources, watch))
+    loaded = cache.with_stubs(replace(load_all(inputs.sources, watch), neighbours=inputs.neighbours))
     builds: dict[str, tuple[Options, Build]] = {}
     for name in environments:
         judge = standard.revision if standard is not None else None
@@ -254,7 +267,7 @@ def check_file(
     root: Path, source: Source, config: Config, findings: Iterable[Finding] = (), base: Revision | None = None
 ) -> tuple[Finding, ...]:
     """Compile a file of jobs/ for all environments, and return the findings, as ``trainc validate FILE`` does."""
-    platform = read_others(root, (source.name,))
+    platform = read_others(root, (source.name,), config)
     inputs, partly = merge([Inputs((source,)), platform]), platform.sources
     names, kept = config.environments, Keep.SUMMARIES
     return compile_for(inputs, config, names, findings, partly=partly, base=base, keep=kept).findings

@@ -75,7 +75,7 @@ def plan_request(
     """Read, compile and compare with out/; ``findings`` are those of trainc.yaml. Raises Changed."""
     root, config = request.root, request.config
     cache = cache or Compressing(root)
-    platform = read_others(root, request.names)
+    platform = read_others(root, request.names, config)
     inputs = merge([*(read_tree(root, name, cache.read) for name in request.names), platform])
     partly = None if JOBS in request.names else platform.sources
     environments = request.environments
@@ -129,11 +129,10 @@ def _scopes(request: Request, outcome: Outcome) -> Iterator[str]:
     homes = [name.partition("/")[2] for name in request.names if name.count("/") == 1]
     below = tuple(f"{name}/" for name in request.names)
     for environment, jobs in outcome.jobs.items():
-        namespaces = read_settings(request.config.data, environment).namespaces
+        settings = read_settings(request.config.data, environment)
         for home in homes:
-            namespace = namespaces.get(home, home)
-            others = {*namespaces, namespace} - {home}
-            if any(namespaces.get(o, o) == namespace and leads_to_folder(request.root / JOBS / o) for o in others):
+            namespace = settings.namespaces.get(home, home)
+            if any(leads_to_folder(request.root / JOBS / other) for other in settings.sharing(home)):
                 continue
             folder = request.root / OUT / environment / namespace
             inside = sorted(folder.iterdir()) if leads_to_folder(folder) else ()

@@ -67,22 +67,28 @@ _LOOP = "loop of symbolic links"
 
 
 class Inputs(msgspec.Struct, frozen=True):
-    """The sources read, sorted by name, and findings about those that could not be read."""
+    """The sources read, sorted by name, and findings about those that could not be read.
+
+    ``neighbours`` are files of other jobs in the same namespaces.
+    """
 
     sources: tuple[Source, ...] = ()
     findings: tuple[Finding, ...] = ()
+    neighbours: tuple[Source, ...] = ()
 
 
 def merge(parts: Iterable[Inputs]) -> Inputs:
     """Join inputs, sorted by name and without duplicates."""
     sources: dict[str, Source] = {}
     findings: dict[tuple[str, str], Finding] = {}
+    neighbours: list[Source] = []
     for part in parts:
+        neighbours += part.neighbours
         for source in part.sources:
             sources[source.name] = source
         for finding in part.findings:
             findings[finding.file, finding.message] = finding
-    return Inputs(tuple(sources[name] for name in sorted(sources)), tuple(findings.values()))
+    return Inputs(tuple(sources[name] for name in sorted(sources)), tuple(findings.values()), tuple(neighbours))
 
 
 def find_root(folder: Path) -> Path:
