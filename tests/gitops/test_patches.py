@@ -257,6 +257,18 @@ def test_null_in_a_list_is_what_a_server_stores(kind: str, patch: Json, expected
     assert {key: patched[key] for key in expected} == expected
 
 
+@pytest.mark.parametrize("patch", [{"extra": [None]}, {"spec": {"accessModes": {"a": None}, "volumeName": [None]}}])
+def test_null_is_nothing_in_a_claim_that_a_server_refuses(patch: JsonObject) -> None:
+    claim: JsonObject = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": {}}
+    claim["spec"] = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    sources = (Source("job.yaml", trainjob()), Source("rt.yaml", f"{runtime()}\n---\n{json.dumps(claim)}"))
+    patches: list[Json] = [{"target": {"kind": "PersistentVolumeClaim"}, "patch": patch}]
+    config: JsonObject = {"severities": {"TC605": "warning"}, "environments": {"prod": {"patches": patches}}}
+    build = compile(sources, Options(config=config))
+    assert {each.code for each in build.findings} >= {"TC605"}
+    assert len(build.files) == 2
+
+
 def test_a_patch_that_removes_a_required_field_is_refused() -> None:
     found = [f for f in _with_patch("RoleBinding", {"roleRef": None}).findings if f.code == "TC605"]
     assert [f.message for f in found] == ["RoleBinding train: roleRef is missing"]

@@ -95,9 +95,18 @@ def test_a_reference_to_the_main_container_follows_it() -> None:
     assert get(found, "spec", "volumes", 0, "downwardAPI", "items", 0, "resourceFieldRef", "containerName") == "node"
 
 
-@pytest.mark.parametrize("prefix", ["container.apparmor.security.beta.kubernetes.io/", "devices.nri.io/container."])
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "container.apparmor.security.beta.kubernetes.io/",
+        "devices.nri.io/container.",
+        "cpu-shared.crio.io/",
+        "seccomp-profile.kubernetes.cri-o.io/",
+        "io.kubernetes.cri-o.UnifiedCgroup.",
+    ],
+)
 def test_an_annotation_of_the_main_container_follows_it(prefix: str) -> None:
-    """The API server refuses an AppArmor profile, and NRI ignores devices, of a container that a pod does not have."""
+    """Of a container that a pod lacks, the API server refuses an AppArmor profile; NRI and CRI-O ignore the others."""
     text = JOB.format(pod="{}", container="").replace("          {}\n", "")
     given = f"annotations: {{a: b, {prefix}pytorch: unconfined, {prefix}other: unconfined, {prefix}pytorch-2: c}}"
     result = import_documents([Source("old.yaml", text.replace("labels: {pytorch-job-name: mnist}", given))])

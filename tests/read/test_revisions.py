@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitrepo import commit, git, needs_git
-from trainc.project import revisions
+from trainc.project import links, revisions
 from trainc.project.files import Kind
 from trainc.project.revisions import RevisionError, index_of, read_output, read_revision, reader
 from trainc.project.write import OWNED
@@ -215,6 +215,19 @@ def test_only_what_may_be_an_input_is_kept_of_linked_folders(tmp_path: Path) -> 
     found = revisions._entries(tmp_path, "HEAD", "jobs")
     files = ["jobs/a/b/y.yaml", "jobs/a/x.yaml", "jobs/a/x2.yaml", "jobs/b/y.yaml"]
     assert [entry.name for entry in found if entry.name.endswith(".yaml")] == sorted(files)
+
+
+def test_files_behind_links_do_not_multiply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "MAX_FILES", 8)
+    put(tmp_path, "s/x.yaml")
+    put(tmp_path, "s/y.yaml")
+    (tmp_path / "jobs").mkdir()
+    for number in range(3):  # each link is counted with its files
+        (tmp_path / f"jobs/{number}").symlink_to("../s")
+    commit(tmp_path)
+    assert refusal(tmp_path, "HEAD")[0].startswith("more than 8 files behind symbolic links, one of them jobs/")
+    monkeypatch.setattr(links, "MAX_FILES", 9)
+    assert len(read(tmp_path)) == 6
 
 
 def test_a_long_way_of_links(tmp_path: Path) -> None:

@@ -227,8 +227,7 @@ def _patched(obj: Object, options: Options) -> Object:
     obj = replace(obj, unmerged=tuple(unmerged)) if unmerged else obj
     if data is obj.data or same(data, obj.data):
         return obj
-    data = _stored(data)
-    return replace(obj, data=bound(data) if data["kind"] == "RoleBinding" else go_encoded(data))
+    return replace(obj, data=_stored(data))
 
 
 def _stored(data: JsonObject) -> JsonObject:
@@ -237,10 +236,11 @@ def _stored(data: JsonObject) -> JsonObject:
     In an object that a server refuses, and in one without a schema, null is no field and no item.
     """
     if data["kind"] in SPECS:
-        return data
+        return as_object(without_nulls(go_encoded(data)))
     resource = _resource_of(data)
     result = None if resource is None else admit(resource, data)
-    return as_object(without_nulls(data)) if result is None or result.violations else result.data
+    data = as_object(without_nulls(data)) if result is None or result.violations else result.data
+    return bound(data) if data["kind"] == "RoleBinding" else go_encoded(data)
 
 
 def _resource_of(data: JsonObject) -> Resource | None:

@@ -31,8 +31,10 @@ _OLD_LABELS: Final = re.compile(
 )
 _FIELD: Final = re.compile(r"metadata\.(?:labels|annotations)\['(.*)'\]")
 _KEYS: Final = ("matchLabelKeys", "mismatchLabelKeys")
-_OF_CONTAINER: Final = re.compile(rf"({re.escape(APP_ARMOR)}|[^/]+/container\.)(.+)")
-"""Annotations of one container: its AppArmor profile, and what plugins of NRI give it, such as devices and ulimits."""
+_OF_CRIO: Final = r"[^/]+\.crio\.io/|seccomp-profile\.kubernetes\.cri-o\.io/|io\.kubernetes\.cri-o\.UnifiedCgroup\."
+_OF_CONTAINER: Final = re.compile(rf"({re.escape(APP_ARMOR)}|[^/]+/container\.|{_OF_CRIO})(.+)")
+"""Annotations of one container: its AppArmor profile, what plugins of NRI give it, such as devices and ulimits, and its
+seccomp profile, cgroup and CPUs in CRI-O."""
 ROLES: Final = ("master", "worker", "chief", "ps", "evaluator")
 """The types of replicas in the names of an operator's pods."""
 

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from trainc.project.files import MAX_FILES
 from trainc.project.read import MOST_LINKED, SUFFIXES
 
 LINK: Final = "120000"
@@ -19,7 +20,7 @@ _MOST_STEPS: Final = 40
 
 
 class TooManyLinksError(Exception):
-    """More folders are behind links than trainc follows: links to folders of links multiply."""
+    """More folders or files are behind links than trainc follows: links to folders multiply both."""
 
 
 class Entry(NamedTuple):
@@ -84,6 +85,8 @@ class Tree:
                     waiting.append(_Way(name, each.name, folders))
                 else:
                     found.append(each._replace(name=name))
+            if len(found) > MAX_FILES:
+                raise TooManyLinksError(f"more than {MAX_FILES:,} files behind symbolic links, one of them {way.name}")
         return found
 
     def _inside(self, folder: str) -> list[Entry]:

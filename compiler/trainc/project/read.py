@@ -60,7 +60,7 @@ MOST_LINKED = 1000
 """The most linked folders of one listing: links to folders of links multiply."""
 
 _OUTSIDE = "symbolic link that leads out of the project, not followed"
-_NOWHERE = "symbolic link in a circle or through a file: Argo CD's plugins read nothing of the repository, nor may Flux"
+_NOWHERE = "symbolic link in a circle or through a file: with it, Argo CD and Flux may read nothing of the repository"
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
 _OVERRIDE = "with this file, Argo CD may read the folder by something else than its plugin, trainc cmp"
 _LOOP = "loop of symbolic links"
