@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from click.testing import CliRunner
 import builders
 from folders import put as put_file
 from trainc import Options, Source, compile
-from trainc.basics.jsonvalues import as_object, get, put
+from trainc.basics.jsonvalues import JsonObject, as_object, get, put
 from trainc.cli.root import trainc
 from trainc.documents.emit import emit
 from trainc.documents.load import load
@@ -62,6 +64,30 @@ def test_a_new_job_fits_the_resources_of_its_runtime(limits: str, requests: str)
     assert not errors
 
 
+def test_a_new_job_has_the_texts_of_its_runtime() -> None:
+    uri = "hf://a\nsuspend: true\n#"
+    original = emit(BUILT_IN["torchtune-llama3.2-1b"].data)
+    text = re.sub(r"(STORAGE_URI\n +value:) .*", lambda found: f"{found[1]} {json.dumps(uri)}", original)
+    job = new_job(text)
+    assert get(job, "spec", "initializer", "model", "storageUri") == uri
+    assert "suspend" not in as_object(job["spec"])
+
+
+def test_a_new_job_has_the_resources_of_its_runtime() -> None:
+    amounts: JsonObject = {"on": 1, "example.com/a\nspec: 1": 2, "cpu": "1", "memory": "1Gi"}
+    role = builders.role(trainer=True, container=f", resources: {{requests: {json.dumps(amounts)}}}")
+    job = new_job(builders.runtime(role, name="r", policy="{torch: {}}"))
+    assert get(job, "spec", "trainer", "resourcesPerNode", "requests") == amounts
+
+
+def new_job(runtime: str) -> JsonObject:
+    """Return a new job for the runtime in a text."""
+    (document,), _ = load(Source("runtimes/r.yaml", runtime))
+    (job,), findings = load(Source("jobs/a/x.yaml", job_text(Runtime(document), "a", "x")))
+    assert not findings
+    return job.data
+
+
 @pytest.mark.parametrize("name", CATALOG)
 def test_every_optional_field_is_valid(name: str) -> None:
     text = job_text(CATALOG[name], CATALOG[name].key[1] or "a", "x")
@@ -99,6 +125,16 @@ def test_a_copy_of_a_runtime_has_its_texts(value: str) -> None:
     assert copy.data == original.data
     assert ("# note" in text) == ("a\n  # note" in value), "ruamel.yaml writes the other note into the text"
     assert "# A copy of r." in text
+
+
+def test_a_copy_of_a_runtime_may_use_an_anchor_again() -> None:
+    labels = 'metadata: {name: r, labels: {a: &a "1", b: &a "2", c: *a}}'
+    source = Source("runtimes/r.yaml", builders.runtime(name="r").replace("metadata: {name: r}", labels, 1))
+    (original,), _ = load(source)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (copy,), _ = load(Source("runtimes/r.yaml", runtime_text(Runtime(original), "r")))
+    assert copy.data == original.data
 
 
 @pytest.mark.parametrize("value", ["# note\n      |\n      a\n\n", "2001-02-30", '"\\a"'])

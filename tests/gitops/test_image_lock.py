@@ -165,7 +165,9 @@ def test_an_image_that_a_patch_brings_is_judged_too() -> None:
 
 
 NAMES = st.from_regex(
-    r"(?:[a-z]{2,5}\.io(?::[0-9]{2,4})?/)?[a-z]{1,4}(?:[-_./][a-z]{1,4}){0,3}(?::[a-z0-9.]{1,5})?", fullmatch=True
+    r"(?:(?:[a-z]{2,5}\.io|\[[0-9a-f]{0,4}::[0-9]{1,4}\])(?::[0-9]{2,4})?/)?"
+    r"[a-z]{1,4}(?:[-_./][a-z]{1,4}){0,3}(?::[a-z0-9.]{1,5})?",
+    fullmatch=True,
 )
 
 

@@ -11,7 +11,7 @@ from trainc import Source
 from trainc.basics.jsonvalues import get
 from trainc.documents.load import load
 from trainc.findings import Severity
-from trainc.migrate import import_documents
+from trainc.migrate import import_documents, inplace
 from trainc.migrate.trees import Comment, mapping, read_tree, sequence, write_tree
 
 JOB = """\
@@ -297,6 +297,43 @@ def test_a_job_whose_layout_cannot_be_edited_does_not_keep_others_from_it() -> N
     assert ["labels" in dict(item.get("spec", {})) for item in items] == [False] * 5
     assert ["runtimePatches" in dict(item.get("spec", {})) for item in items] == [True, False, True, False, True]
     assert [(each.code, each.line) for each in result.findings if "layout" in each.message] == [("TC030", 9)]
+
+
+@pytest.mark.parametrize("again", [1, 2])
+def test_an_edit_that_changes_another_item_of_a_list_is_not_made(again: int) -> None:
+    job = "apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  metadata: {name: NAME}\n  spec:\n"
+    earlier = job + "    runtimeRef: {name: torch-distributed}\n    trainer: {image: &v a, numProcPerNode: &v auto}\n"
+    uses = "apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: NAME}\n  data: {mode: *v}\n"
+    parts = [each.replace("NAME", f"n-{n}") for n, each in enumerate((*[earlier] * again, uses))]
+    text = "apiVersion: v1\nkind: List\nitems:\n" + "".join(f"- {part}" for part in parts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = import_documents([Source("a.yaml", text)], own=("a.yaml",))
+    data = [load(Source("a.yaml", file.text))[0][again].data["data"] for file in result.files]
+    assert data == [{"mode": "auto"}] * (again - 1)
+    assert [each.line for each in result.findings if "layout" in each.message] == [6 * again - 2]
+
+
+def test_the_trials_of_edits_that_change_other_items_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = "apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  metadata: {name: n-N}\n  spec:\n"
+    job += "    runtimeRef: {name: x}\n    trainer: {image: a, numProcPerNode: &vN auto}\n"
+    uses = "apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: n-N}\n  data: {mode: *vN}\n"
+    parts = [each.replace("N}", f"{n}}}").replace("vN", f"v{n}") for n in range(8) for each in (job, uses)]
+    text = "apiVersion: v1\nkind: List\nitems:\n" + "".join(f"- {part}" for part in parts)
+    read: list[Source] = []
+    monkeypatch.setattr(inplace, "_MOST_READ", 4 * len(text))
+    monkeypatch.setattr(inplace, "load", lambda source: (read.append(source), load(source))[1])
+    result = import_documents([Source("a.yaml", text)], own=("a.yaml",))
+    assert (len(read), result.files) == (1 + 5, ())
+    assert len([each for each in result.findings if "layout" in each.message]) == 8
+
+
+def test_a_line_break_does_not_end_a_comment_that_says_what_is_not_imported() -> None:
+    text = JOB.format(name="a", more="") + '  "x\\nspec: {}\\n---\\r#": {b: c}\n'
+    (job,) = files(text).values()
+    shown = "x\\nspec: {}\\n---\\r#"
+    first = f"# trainc import: spec.{shown}: {shown} has no equal in a TrainJob, and is not imported"
+    assert job.split("\n")[:2] == [first, "apiVersion: trainer.kubeflow.org/v1alpha1"]
 
 
 def test_a_namespace_that_is_no_text_is_refused() -> None:

@@ -11,13 +11,15 @@ from trainc.basics.jsonvalues import JsonObject, Path, get
 from trainc.findings import Finding, Related, Severity, report
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError, decode
-from trainc.schema.inputs import COMPANION, DEFINITION, INPUTS, POLICY, REPLACED, RUNTIME, kinds_of
+from trainc.schema.inputs import ADMISSION, COMPANION, DEFINITION, INPUTS, POLICY, REPLACED, RUNTIME, kinds_of
 from trainc.upstream import TRAINER_API
 
 TRAINJOB = "TrainJob"
 RUNTIMES = kinds_of(RUNTIME)
 POLICIES = kinds_of(POLICY)
 CLUSTER_SCOPED = tuple(row.kind for row in INPUTS if not row.namespaced and row.role != DEFINITION)
+_VERSIONS = {**dict.fromkeys((TRAINJOB, *RUNTIMES), TRAINER_API), **dict.fromkeys(POLICIES, f"{ADMISSION}/v1")}
+"""The only apiVersion of kinds that no other group has."""
 _COMPANIONS = frozenset((row.group, row.kind) for row in INPUTS if row.role == COMPANION)
 SUPERSEDED = {(row.group, row.kind): row for row in INPUTS if row.role == REPLACED}
 """Jobs that TrainJob replaces, by group and kind in any version."""
@@ -153,14 +155,14 @@ def identity(document: Document) -> Key:
 
 def _undecodable(document: Document) -> Finding | None:
     """Report an unsupported version, or a claim that a cluster would reject: JobSet's webhook compares claims."""
-    kind, version = document.data["kind"], document.data["apiVersion"]
-    if kind in (TRAINJOB, *RUNTIMES) and version != TRAINER_API:
+    kind, version = str(document.data["kind"]), document.data["apiVersion"]
+    if (wanted := _VERSIONS.get(kind, version)) != version:
         message = f"unsupported apiVersion {version} of {kind}"
         text = f'no matches for kind "{kind}" in version "{version}"'
         path: Path = ("apiVersion",)
         found = str(version)
         return report(
-            "TC008", document, path, message, found=found, expected=TRAINER_API, stage="decode", upstream=text
+            "TC008", document, path, message, found=found, expected=str(wanted), stage="decode", upstream=text
         )
     if (version, kind) == CLAIM:
         try:

@@ -76,7 +76,7 @@ def emit_inert(data: JsonObject) -> str:
     return COMMAND.sub(r"#\\x23", HIDDEN.sub(_escape, text))
 
 
-class _Quoted(str):
+class Quoted(str):
     """A text that is written in double quotes."""
 
     __slots__ = ()
@@ -94,7 +94,7 @@ def acts(text: str) -> bool:
 
 
 def _quoted(_path: Path, value: Json) -> Json:
-    return _Quoted(value) if isinstance(value, str) and acts(value) else value
+    return Quoted(value) if isinstance(value, str) and acts(value) else value
 
 
 def emit_file(data: JsonObject, header_lines: tuple[str, ...] = ()) -> bytes:
@@ -215,7 +215,7 @@ def _scalar(value: Json) -> str:
         return str(value)
     if isinstance(value, float):
         return _float(value)
-    if isinstance(value, _Quoted | Block):
+    if isinstance(value, Quoted | Block):
         return _double(value)
     if isinstance(value, dict | list) and not value:
         return "{}" if isinstance(value, dict) else "[]"

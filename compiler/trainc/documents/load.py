@@ -154,6 +154,9 @@ def _identity(data: Json) -> list[Problem]:
     if metadata is not None and not isinstance(metadata, dict):
         return [Problem("TC006", ("metadata",), "metadata is not a mapping")]
     version, kind, name = data.get("apiVersion"), data.get("kind"), (metadata or {}).get("name")
+    if isinstance(version, str) and version.startswith("/"):  # for a server, /v1 is v1; policies would see another text
+        message = "apiVersion begins with a slash"
+        return [Problem("TC006", ("apiVersion",), message, found=version, hint=f"write {version.lstrip('/')}")]
     if all(isinstance(value, str) and value for value in (version, kind, name)):
         return []
     if name == "" and str(kind) in NAMELESS:  # a server sees no difference

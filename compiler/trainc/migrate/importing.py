@@ -15,6 +15,7 @@ from trainc.documents.classify import RUNTIMES, SUPERSEDED
 from trainc.documents.load import load
 from trainc.documents.positions import BOM
 from trainc.findings import Finding, Severity, report, sort_key
+from trainc.findings.display import escaped
 from trainc.findings.reporting import PRIVATE_KEY, secrets_in_plain_text
 from trainc.findings.secrets import private_keys
 from trainc.inputs.source import Document, Source
@@ -183,7 +184,7 @@ def _files(old: Old, converted: Converted, known: Runtimes) -> Iterator[NewFile]
     if not _can_be_files(old):
         return
     table, head = old.comments([tree for _, tree in trees]) if trees else ({}, [])
-    head = [f"# trainc import: {dotted(one.path)}: {one.message}" for one in old.errors] + head
+    head = [escaped(f"# trainc import: {dotted(one.path)}: {one.message}") for one in old.errors] + head
     for path, tree in trees:
         if tree is runtime:
             head = [f"# Imported from {old.kind} {old.namespace}/{old.name}."]

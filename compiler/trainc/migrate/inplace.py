@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from io import StringIO
@@ -27,6 +27,8 @@ from trainc.inputs.source import Source
 
 _COMMENT: Final = re.compile(r"(?:^|(?<=\s))#.*$")
 _PLACEHOLDER: Final = re.compile(r"(?P<head>.*?)MOVED-(?P<number>\d+)-$")
+_MOST_READ: Final = 10_000_000
+"""The most characters that the trials of edits read together, besides the first one."""
 _WIDE: Final = 1_000_000
 """A width at which ruamel.yaml does not fold lines."""
 
@@ -86,28 +88,37 @@ def edited(text: str, wanted: Wanted) -> tuple[str, dict[int, JsonObject]]:
             with suppress(YAMLError, KeyError, IndexError):
                 spans[index] = list(_Editor(layout, index, data).spans(edits))
     values = {index: _applied(*wanted[index]) for index in spans}
-    spans = _correct(new, spans, values, _data(new).keys())
+    spans = _correct(new, spans, values, _data(new))
     new = _replaced(new, spans)
     return BOM * text.startswith(BOM) + (new.replace("\n", "\r\n") if "\r\n" in text else new), {
         index: values[index] for index in spans
     }
 
 
-def _correct(text: str, spans: _Spans, values: Mapping[int, JsonObject], numbers: Set[int]) -> _Spans:
-    """Return the edits after which the text has documents of the same numbers, the edited ones with their values."""
-    if not spans:
-        return {}
-    found = _data(_replaced(text, spans))
-    if found.keys() == numbers:
-        correct = {index: each for index, each in spans.items() if found[index] == values[index]}
-    elif len(spans) == 1:
-        return {}
-    else:  # one of them makes its document unreadable
-        indexes = sorted(spans)
-        halves = indexes[: len(indexes) // 2], indexes[len(indexes) // 2 :]
-        first, second = (_correct(text, {index: spans[index] for index in half}, values, numbers) for half in halves)
-        correct = first | second
-    return spans if len(correct) == len(spans) else _correct(text, correct, values, numbers)
+def _correct(text: str, spans: _Spans, values: Mapping[int, JsonObject], before: Mapping[int, JsonObject]) -> _Spans:
+    """Return the edits after which the edited documents have their values, and all others the same as before.
+
+    Where an edit changes another document, such as the value of an alias, or makes its own unreadable, all are tried
+    again in halves. What is untried when ``_MOST_READ`` characters are read is left out.
+    """
+    correct: _Spans = {}
+    trials, left = [spans], _MOST_READ + len(text)
+    while trials and left > 0:
+        tried = trials.pop()
+        edits = {**correct, **tried}
+        left -= len(text)
+        found = _data(_replaced(text, edits))
+        wanted = {**before, **{index: values[index] for index in edits}}
+        wrong = {index for index, data in wanted.items() if found.get(index) != data}
+        if found.keys() == before.keys() and not wrong:
+            correct = edits
+        elif found.keys() == before.keys() and wrong <= tried.keys():
+            trials.append({index: each for index, each in tried.items() if index not in wrong})
+        elif len(tried) > 1:
+            indexes = sorted(tried)
+            halves = indexes[len(indexes) // 2 :], indexes[: len(indexes) // 2]
+            trials += ({index: tried[index] for index in half} for half in halves)
+    return correct
 
 
 def _data(text: str) -> dict[int, JsonObject]:
@@ -212,7 +223,9 @@ class _Layout:
         self.text = text
         self.lines = text.split("\n")
         self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
-        documents = [node for node in YAML(pure=True).compose_all(text) if isinstance(node, MappingNode) and node.value]
+        yaml = YAML(pure=True)
+        yaml.composer.warn_double_anchors = False
+        documents = [node for node in yaml.compose_all(text) if isinstance(node, MappingNode) and node.value]
         self.objects = _objects(documents)
         self._documents = set(map(id, documents))
         self.kept_lines = text.splitlines(keepends=True)

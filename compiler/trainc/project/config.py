@@ -465,5 +465,7 @@ def parse_lock(source: Source | None) -> tuple[Lock, tuple[Finding, ...]]:
 
 def lock_text(digests: Mapping[str, str]) -> str:
     """Return the text of a lock file, which depends on the digests only."""
-    lines = "".join(f"  {name}: {digest}\n" for name, digest in sorted(digests.items()))
+    # A host in brackets, an IPv6 address, would be a list.
+    quoted = {name: f'"{name}"' if name.startswith("[") else name for name in digests}
+    lines = "".join(f"  {quoted[name]}: {digest}\n" for name, digest in sorted(digests.items()))
     return f"{HEADER}{IMAGES}:\n{lines}" if lines else f"{HEADER}{IMAGES}: {{}}\n"

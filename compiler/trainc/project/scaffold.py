@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from trainc.basics.about import DOCUMENTATION, REPOSITORY
 from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, without_nulls
 from trainc.data import load_text
-from trainc.documents.emit import emit
+from trainc.documents.emit import Quoted, emit
 from trainc.documents.load import load
 from trainc.findings.display import escaped, one_line
 from trainc.gitops.lifetime import deadline_obstacle
@@ -51,8 +51,9 @@ def fill(name: str, values: Mapping[str, Any]) -> str:
 
 
 def _scalar(value: Json) -> str:
-    """Return a value of one line as it is written in a file of out/."""
-    return emit({"value": value}).removeprefix("value: ").rstrip("\n")
+    """Return a value as it is written in a file of out/, but always on one line."""
+    one = Quoted(value) if isinstance(value, str) and "\n" in value else value
+    return emit({"value": one}).removeprefix("value: ").rstrip("\n")
 
 
 def job_text(runtime: Runtime, namespace: str, name: str, queue: str = "") -> str:
@@ -120,6 +121,7 @@ def _with_layout(runtime: Runtime, name: str, about: str) -> str:
 
     yaml = YAML()
     yaml.preserve_quotes, yaml.width = True, 4096
+    yaml.composer.warn_double_anchors = False
     try:
         found = [each for each in yaml.load_all(runtime.document.source.decoded()) if each == runtime.data]
     except (YAMLError, ValueError, NotImplementedError):  # JSON that is indented with tabs, for example
