@@ -68,7 +68,8 @@ class Base(msgspec.Struct, frozen=True, eq=False):
         names = tuple(environments)
         settings = {document.source.name: _renamed(document, revision.name) for document in revision.settings}
         of_kind = cache(lambda kind: tuple(_emitted(revision, name, kind) for name in names))
-        unrendered = _lacks_output(revision, names) and any(kind == TRAINJOB for _, kind, *_ in inputs)
+        lacks_output = names != () and _lacks_output(revision, names[0])
+        unrendered = lacks_output and any(kind == TRAINJOB for _, kind, *_ in inputs)
         return cls(revision.name, inputs, findings, of_kind, settings, _by_name(revision).get, unrendered)
 
     @property
@@ -136,13 +137,13 @@ def _by_name(revision: Revision) -> Mapping[str, Packed]:
     return {file.name: file for file in revision.output}
 
 
-def _lacks_output(revision: Revision, environments: tuple[str, ...]) -> bool:
-    """Return whether no objects are committed, or a hydrator writes those of the first environment to a branch."""
-    committed, name = _by_environment(revision), next(iter(environments), "")
-    if not committed or name in committed:
+def _lacks_output(revision: Revision, environment: str) -> bool:
+    """Return whether no objects are committed, or a hydrator writes those of the environment to a branch."""
+    committed = _by_environment(revision)
+    if not committed or environment in committed:
         return not committed
-    known = name in as_object(revision.config.get("environments"))
-    return known and read_settings(revision.config, name).argocd.hydrator is not UNSET
+    known = environment in as_object(revision.config.get("environments"))
+    return known and read_settings(revision.config, environment).argocd.hydrator is not UNSET
 
 
 @lru_cache(maxsize=2048)  # each environment once, though the bases of others have it, too
