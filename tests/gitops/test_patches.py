@@ -331,6 +331,7 @@ def test_replicated_jobs_keep_their_order() -> None:
     assert order(reverse) == ["first", "node", "last"]
     assert order([added, *reverse]) == ["more", "first", "node", "last"]
     assert order([*reverse, added]) == ["first", "node", "last", "more"]
+    assert order(reverse, **{"$retainKeys": ["replicatedJobs"]}) == ["first", "node", "last"]
     assert order(reverse, **{"$setElementOrder/replicatedJobs": [*reverse]}) == ["last", "node", "first"]
     assert order([added, {"$patch": "replace"}]) == ["more"]
 

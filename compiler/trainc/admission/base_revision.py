@@ -8,16 +8,18 @@ from functools import cache, lru_cache
 from typing import TypeAlias
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from trainc.admission.jobset import default
 from trainc.admission.update import rewritten
 from trainc.basics.differences import same
-from trainc.basics.jsonvalues import JsonObject, Path, existing, get, put
+from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get, put
 from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, TRAINJOB, classify, group_and_kind
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.options import Revision
+from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Packed, Source
 from trainc.kube.gotypes import GoDecodeError
 from trainc.plugins.mpi.implementations import EXTENSIONS, IMPLEMENTATION_PATH
@@ -66,9 +68,9 @@ class Base(msgspec.Struct, frozen=True, eq=False):
         names = tuple(environments)
         settings = {document.source.name: _renamed(document, revision.name) for document in revision.settings}
         of_kind = cache(lambda kind: tuple(_emitted(revision, name, kind) for name in names))
-        files = _by_name(revision)
-        unrendered = not files and any(kind == TRAINJOB for _, kind, *_ in inputs)
-        return cls(revision.name, inputs, findings, of_kind, settings, files.get, unrendered)
+        lacks_output = names != () and _lacks_output(revision, names[0])
+        unrendered = lacks_output and any(kind == TRAINJOB for _, kind, *_ in inputs)
+        return cls(revision.name, inputs, findings, of_kind, settings, _by_name(revision).get, unrendered)
 
     @property
     def is_given(self) -> bool:
@@ -133,6 +135,15 @@ def _by_environment(revision: Revision) -> Mapping[str, list[Packed]]:
 @lru_cache(maxsize=4)
 def _by_name(revision: Revision) -> Mapping[str, Packed]:
     return {file.name: file for file in revision.output}
+
+
+def _lacks_output(revision: Revision, environment: str) -> bool:
+    """Return whether no objects are committed, or a hydrator writes those of the environment to a branch."""
+    committed = _by_environment(revision)
+    if not committed or environment in committed:
+        return not committed
+    known = environment in as_object(revision.config.get("environments"))
+    return known and read_settings(revision.config, environment).argocd.hydrator is not UNSET
 
 
 @lru_cache(maxsize=2048)  # each environment once, though the bases of others have it, too

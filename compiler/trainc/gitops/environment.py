@@ -207,11 +207,11 @@ def kept_by_removed(options: Options) -> Iterator[str]:
 def in_cluster(options: Options) -> Iterator[str]:
     """Yield the environments of the base whose objects are in the cluster of this one: not itself if that is another.
 
-    A cluster that follows only from a folder may be the same one.
+    A cluster that follows only from a folder may be the same one, and one of that name in another Argo CD.
     """
     now = cluster_of(options.settings)
     was = now if options.base is None else cluster_of(read_settings(options.base.config, options.environment))
-    if now == was or not now or not was or _FOLDER in (now[0], was[0]):
+    if not now or not was or _FOLDER in (now[0], was[0]) or (now[0], now[-1]) == (was[0], was[-1]):
         yield options.environment
     yield from kept_by_removed(options)
 

@@ -54,6 +54,7 @@ SPECS: Final[Mapping[str, str]] = {
 }
 """Kind to the Go type of its spec."""
 _JOBS: Final = "replicatedJobs"
+_ORDERING: Final = ("$patch", f"$setElementOrder/{_JOBS}")
 METADATA: Final = ("labels", "annotations")
 """The fields of metadata that a patch can change. The others identify the object or are set by the server."""
 
@@ -283,11 +284,11 @@ def _merged(data: JsonObject, patch: JsonObject) -> JsonObject | str:
 def _in_order(spec: JsonObject, before: JsonObject, patch: JsonObject) -> JsonObject:
     """Return a patched spec with the replicated jobs that it had in their order, which the startup policy may follow.
 
-    Trainer restores it, too. New jobs stay where strategic merge puts them, and a directive may set another order.
+    Trainer restores it, too. New jobs stay where strategic merge puts them, and some directives set another order.
     """
     jobs, listed = as_list(spec.get(_JOBS)), as_list(patch.get(_JOBS))
     is_replaced = any(get(job, "$patch") == "replace" for job in listed)
-    if not listed or is_replaced or any(key.startswith("$") for key in patch):
+    if not listed or is_replaced or not patch.keys().isdisjoint(_ORDERING):
         return spec
     places = {str(get(job, "name")): index for index, job in enumerate(as_list(get(before, "spec", _JOBS)))}
 
