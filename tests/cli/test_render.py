@@ -8,6 +8,8 @@ from small import RUNTIME, Process, Run, job
 
 from folders import put, tree
 from trainc import Options, Source, compile
+from trainc.documents.load import load
+from trainc.pipeline import compile as compiling
 
 NAMES = ["out/prod/a/one/jobset-one.yaml", "out/prod/a/two/jobset-two.yaml", "out/prod/b/three/jobset-three.yaml"]
 
@@ -157,6 +159,19 @@ def test_a_file_alone_knows_what_other_jobs_of_its_namespace_place_there(reposit
     assert run("render", "jobs/a/one.yaml").exit_code == 0
     assert written(repository) == whole
     assert run("render", "--check", "--no-cache", "jobs/a/one.yaml").exit_code == 0
+
+
+def test_other_jobs_are_loaded_once_for_all_environments(
+    repository: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(repository, "trainc.yaml", "environments: {dev: {}, prod: {}, test: {}}\n")
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\n"
+    put(repository, "runtimes/own.yaml", f"{RUNTIME.replace('name: plain', 'name: own')}---\n{secret}")
+    put(repository, "jobs/a/other.yaml", job("other", runtime="own"))
+    seen: list[str] = []
+    monkeypatch.setattr(compiling, "load", lambda source: (seen.append(source.name), load(source))[1])
+    assert run("render", "--no-cache", "jobs/a/one.yaml").exit_code == 0
+    assert seen.count("jobs/a/other.yaml") == 1
 
 
 def test_a_folder_alone_knows_what_folders_with_its_namespace_place_there(

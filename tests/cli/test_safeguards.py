@@ -180,6 +180,10 @@ def test_what_a_sparse_checkout_leaves_out_is_an_error(
         assert found.exit_code == 1
         assert "jobs:1:1: error[TC011]: not in this sparse checkout: jobs/b/three.yaml" in found.stdout
     assert run("render", "jobs/a").exit_code == run("validate", "jobs/a").exit_code == 0
+    check_out("/*", "!/jobs/a/two.yaml")
+    found = run("validate", "jobs/a/one.yaml")
+    assert found.exit_code == 1, "it may have the runtime of the job"
+    assert "or pass only folders that are checked out as a whole" in found.stdout
     files = {"policies": f"{FILE} and 1 more file\n", "runtimes": "runtimes/plain.yaml\n"}
     for pattern, file in files.items():
         check_out("/*", f"!/{pattern}/")

@@ -111,6 +111,18 @@ def test_a_source_that_may_only_be_read_is_replaced(tmp_path: Path, monkeypatch:
     assert path.read_bytes() == b"new"
 
 
+def test_a_source_that_another_program_has_locked_stays(tmp_path: Path) -> None:
+    """As below flock(1). It has not changed, so the message does not say that."""
+    fcntl = pytest.importorskip("fcntl")
+    path = tmp_path / "x.yaml"
+    path.write_bytes(b"old")
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(OSError, match="locked by another program"):
+            putfile.replace_sources(str(tmp_path), [(str(path), b"old", b"new")])
+    assert [each.read_bytes() for each in tmp_path.iterdir()] == [b"old"]
+
+
 def test_a_new_source_that_exists_meanwhile_stays(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     putfile.replace_sources(str(tmp_path), [(str(path), None, b"new")])

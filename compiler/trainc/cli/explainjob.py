@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import click
-from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import dotted
 from trainc.cli.command import CLEAN, WrongValue, echo
@@ -18,7 +17,7 @@ from trainc.findings import Finding, Severity, has_errors, sort_key, suggest
 from trainc.findings.display import counted
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.options import Options
-from trainc.pipeline.compile import load_all, run
+from trainc.pipeline.compile import load_all, run, with_neighbours
 from trainc.plugins.model import Objects
 from trainc.project.environments import JOBS, load_config, read_others
 from trainc.project.read import Inputs, merge, read_tree
@@ -38,7 +37,7 @@ def explain_job(root: Path, what: str, field: str, environment: str | None, outp
     namespace, _, name = what.partition("/")
     own = _read(namespace, name, root)
     inputs = merge([own, read_others(root, (source.name for source in own.sources), config)])
-    loaded = replace(load_all(inputs.sources), neighbours=inputs.neighbours)
+    loaded = with_neighbours(load_all(inputs.sources), inputs.neighbours)
     for each in environments:
         options = config.options(each)
         build = run(loaded, options)

@@ -21,8 +21,9 @@ from trainc.findings.display import counted
 from trainc.inputs.source import Document, Source
 from trainc.project.environments import has_no_document, nothing, with_nothing
 from trainc.project.files import read_regular
+from trainc.project.fixing import write_sources
 from trainc.project.read import RUNTIMES, merge, name_below, read_given, read_stdin, read_tree
-from trainc.project.write import create, replace_sources
+from trainc.project.write import create
 
 if TYPE_CHECKING:
     from trainc.migrate.importing import NewFile
@@ -120,11 +121,9 @@ def _exists(path: Path, file: NewFile) -> bool:
 
 
 def _write(target: Path, files: Sequence[NewFile], old: Mapping[str, Source], reporter: Reporter) -> None:
+    write_sources(target, old, {file.path: Source(file.path, file.text) for file in files if file.replaces})
     for file in files:
-        if file.replaces:
-            path = str(target / file.path)
-            replace_sources(str(target), [(path, old[file.path].encoded(), file.text.encode("utf-8"))])
-        elif not create(target, file.path, file.text):  # it was created meanwhile
+        if not file.replaces and not create(target, file.path, file.text):  # it was created meanwhile
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.path)
         reporter.detail(f"{'edited' if file.replaces else 'wrote'} {file.path}")
 

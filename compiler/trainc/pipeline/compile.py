@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import as_object, copied, get
 from trainc.basics.memo import exclusive
-from trainc.documents.classify import JOBS, classify, superseded
+from trainc.documents.classify import JOBS, TRAINJOB, classify, superseded, with_namespace
 from trainc.documents.load import load
 from trainc.findings import Finding, Silenced, has_errors, report, sort_key
 from trainc.findings.settling import JobFindings
@@ -77,13 +78,13 @@ class Build(Struct, frozen=True):
 class Loaded(Struct, frozen=True):
     """Sources, sorted by name, with their documents and findings. They do not depend on the environment.
 
-    ``neighbours`` are files of other jobs in the same namespaces, which are not compiled.
+    ``neighbours`` returns other jobs in the same namespaces, which are not compiled.
     """
 
     sources: tuple[Source, ...]
     documents: tuple[Document, ...]
     findings: tuple[Finding, ...]
-    neighbours: tuple[Source, ...] = ()
+    neighbours: Callable[[], Iterable[Document]] = tuple
 
 
 RUNTIMES = "runtimes/"
@@ -106,6 +107,17 @@ def load_all(sources: Iterable[Source], watch: Watch = iter) -> Loaded:
         documents += loaded
         findings += found
     return Loaded(ordered, tuple(documents), tuple(findings))
+
+
+def with_neighbours(loaded: Loaded, sources: Iterable[Source]) -> Loaded:
+    """Return what was loaded, with the TrainJobs of other files as neighbours, which are loaded once if needed."""
+
+    @cache
+    def neighbours() -> tuple[Document, ...]:
+        documents = (document for source in sources for document in load(source)[0])
+        return tuple(with_namespace(each)[0] for each in documents if each.data["kind"] == TRAINJOB)
+
+    return replace(loaded, neighbours=neighbours)
 
 
 def compile(sources: Iterable[Source], options: Options | None = None) -> Build:  # noqa: A001 - the public name

@@ -5,7 +5,7 @@ Jobs are independent, so they can be compiled in any order, in other processes, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from trainc.admission.base_revision import Base
 from trainc.admission.companions import Companions, admit_companions
-from trainc.documents.classify import TRAINJOB, Documents, Key, identity, is_companion, with_namespace
-from trainc.documents.load import comments, load
+from trainc.documents.classify import Documents, Key, identity, is_companion
+from trainc.documents.load import comments
 from trainc.findings import Finding
 from trainc.findings.settling import ReportRules
 from trainc.gitops.environment import in_cluster, kept_by_removed
@@ -72,12 +72,12 @@ class Context(msgspec.Struct, frozen=True, eq=False):
         options: Options,
         keep: Keep,
         *,
-        neighbours: Iterable[Source] = (),
+        neighbours: Callable[[], Iterable[Document]] = tuple,
         uses: Iterable[tuple[Source, str]] | None = None,
     ) -> Context:
         """Admit everything that is not a job. ``documents`` are those ``loaded`` from ``sources``, by kind.
 
-        ``uses`` are by default those of ``documents``, and of jobs in ``neighbours``, files that are not compiled.
+        ``uses`` are by default those of ``documents``, and of ``neighbours``, jobs that are not compiled.
         """
         companions = admit_companions(documents.cluster.values(), options.crds, faithful=options.faithful)
         cluster = {**documents.cluster, **{identity(document): document for document in companions.documents}}
@@ -95,7 +95,7 @@ class Context(msgspec.Struct, frozen=True, eq=False):
         unplaced, placed, seen = frozenset[Key](), dict[Key, Document](), documents.cluster
         if not options.faithful and (unplaced := without_namespace(documents, loaded)):
             if uses is None:
-                others = _jobs_in(neighbours) if not all(is_companion(seen[key]) for key in unplaced) else ()
+                others = neighbours() if not all(is_companion(seen[key]) for key in unplaced) else ()
                 uses = runtimes.uses((*documents.jobs, *others))
             uses = tuple(uses)
             placed = in_namespaces(seen, unplaced, uses)
@@ -126,10 +126,3 @@ class Context(msgspec.Struct, frozen=True, eq=False):
     def check_objects(self, model: Model, objects: Objects) -> tuple[Finding, ...]:
         """Check the objects of a job against the policies and the base revision."""
         return tuple(dict.fromkeys(finding for rules in self.rules for finding in rules.of_objects(model, objects)))
-
-
-def _jobs_in(sources: Iterable[Source]) -> Iterator[Document]:
-    """Yield the TrainJobs of files, with their namespaces."""
-    for document in (document for source in sources for document in load(source)[0]):
-        if document.data["kind"] == TRAINJOB:
-            yield with_namespace(document)[0]

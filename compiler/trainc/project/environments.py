@@ -32,7 +32,7 @@ from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
-from trainc.pipeline.compile import Build, Job, Loaded, Watch, load_all, run
+from trainc.pipeline.compile import Build, Job, Loaded, Watch, load_all, run, with_neighbours
 from trainc.pipeline.content import Content
 from trainc.pipeline.context import Keep
 from trainc.pipeline.job import Executor, in_order
@@ -199,7 +199,7 @@ def compile_for(
     if has_errors(of_config):
         return Outcome(jobs={}, files={}, findings=tuple(sorted(found, key=sort_key)), made={}, rules=rules)
     cache = cache or Uncached()
-    loaded = cache.with_stubs(replace(load_all(inputs.sources, watch), neighbours=inputs.neighbours))
+    loaded = cache.with_stubs(with_neighbours(load_all(inputs.sources, watch), inputs.neighbours))
     builds: dict[str, tuple[Options, Build]] = {}
     for name in environments:
         judge = standard.revision if standard is not None else None

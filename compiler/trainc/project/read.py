@@ -205,7 +205,7 @@ def _left_out(root: Path, name: str) -> Iterator[Finding]:
     if found:
         more = f" and {counted(len(found) - 1, 'more file')}" if len(found) > 1 else ""
         message = f"not in this sparse checkout: {found[0]}{more}"
-        hint = "add it with git sparse-checkout add, or pass only paths that are checked out"
+        hint = "add it with git sparse-checkout add, or pass only folders that are checked out as a whole"
         yield report("TC011", Document(Source(name, b""), {}), (), message, hint=hint)
 
 

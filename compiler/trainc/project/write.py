@@ -52,6 +52,7 @@ _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS)
 """The errors of file systems without hard links, such as FAT and many of networks."""
 
 CHANGED = "changed since it was read"
+LOCKED = "locked by another program, which may be about to write it"
 """Why a source is not written."""
 
 _TEMPORARY = lazy(r"\.trainc-([0-9]+)-[0-9]+\.tmp")
@@ -434,11 +435,12 @@ def _replace_unchanged(temporary: str, path: str, old: bytes | None) -> bool:
         return is_same
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        with suppress(OSError):  # a file system without locks
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # lockf needs the right to write the file
-            except BlockingIOError:
-                return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # lockf needs the right to write the file
+        except BlockingIOError:
+            raise OSError(errno.EBUSY, LOCKED, path) from None
+        except OSError:  # a file system without locks
+            pass
         is_same = os.path.samestat(os.fstat(handle), os.lstat(path)) and first_bytes(handle, len(old) + 1) == old
         if is_same:
             os.replace(temporary, path)
