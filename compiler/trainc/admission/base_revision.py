@@ -70,7 +70,11 @@ class Base(msgspec.Struct, frozen=True, eq=False):
         of_kind = cache(lambda kind: tuple(_emitted(revision, name, kind) for name in names))
         lacks_output = names != () and _lacks_output(revision, names[0])
         unrendered = lacks_output and any(kind == TRAINJOB for _, kind, *_ in inputs)
-        return cls(revision.name, inputs, findings, of_kind, settings, _by_name(revision).get, unrendered)
+
+        def file(name: str) -> Packed | None:  # few runs need all names
+            return _by_name(revision).get(name)
+
+        return cls(revision.name, inputs, findings, of_kind, settings, file, unrendered)
 
     @property
     def is_given(self) -> bool:
