@@ -9,7 +9,7 @@ from trainc.findings import Finding, report
 from trainc.inputs.source import Document
 from trainc.plugins.jobset import is_running
 from trainc.plugins.model import Model
-from trainc.plugins.podgroup import existing_groups
+from trainc.plugins.podgroup import group_exists
 from trainc.upstream import MULTIKUEUE
 
 _NAME: Path = ("metadata", "name")
@@ -40,7 +40,7 @@ def check_existing(model: Model) -> Iterator[Finding]:
     if is_running(model):
         message = f"JobSet {model.namespace}/{model.name} is already running, so no JobSet is generated"
         yield report("TC313", model.job, _NAME, message)
-    for _ in existing_groups(model):
+    if group_exists(model):
         message = f"PodGroup {model.namespace}/{model.name} exists in the cluster, so no PodGroup is generated"
         yield report("TC313", model.job, _NAME, message)
 

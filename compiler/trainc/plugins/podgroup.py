@@ -91,11 +91,10 @@ def _exists(model: Model, api_version: str) -> bool:
     return found is not None and get(model.job.data, "spec", "suspend") is not True
 
 
-def existing_groups(model: Model) -> Iterator[str]:
-    """Yield the apiVersion of each PodGroup of the job that is not generated, since it exists."""
-    for scheduler, api_version in (("coscheduling", COSCHEDULING_API), ("volcano", VOLCANO_API)):
-        if model.uses(scheduler) and _exists(model, api_version):
-            yield api_version
+def group_exists(model: Model) -> bool:
+    """Return whether a PodGroup of the job is not generated, since it exists."""
+    kinds = (("coscheduling", COSCHEDULING_API), ("volcano", VOLCANO_API))
+    return any(model.uses(scheduler) and _exists(model, api_version) for scheduler, api_version in kinds)
 
 
 def _pod_group(model: Model, api_version: str, spec: JsonObject, *, after_another: bool = False) -> Objects:
