@@ -6,6 +6,7 @@ Facts: the Job API, pkg/controllers/job and the admission webhook, at v1.16.0-al
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from heapq import heappop, heappush
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from trainc.basics.jsonvalues import Path, as_object, get, objects
 from trainc.migrate.documents import Converted, Old
 from trainc.migrate.gang import VOLCANO, add_pod_group, add_queue, check_least, report_metadata, report_priority
 from trainc.migrate.jobs import Replicas, new_job, new_runtime, report_ttl
-from trainc.migrate.lifecycle import Lifecycle, job_policies, jobset_policies, lifecycle_of
+from trainc.migrate.lifecycle import Lifecycle, check_restarts, job_policies, jobset_policies, lifecycle_of
 from trainc.migrate.pods import PodSet, can_list_hosts, host, replicated_job
 from trainc.migrate.trees import mapping, sequence
 from trainc.migrate.volcanoplugins import FOLDER, KEYS, Plugins
@@ -93,6 +94,7 @@ def convert(old: Old) -> Converted | None:
 def _tasks(old: Old) -> list[Task]:
     """Return the tasks that have pods."""
     found = []
+    of_job = cache(lambda never: lifecycle_of(old, ("spec",), "", never=never))
     for index, item in enumerate(old.items("spec", "tasks")):
         path: Path = ("spec", "tasks", index)
         name = str(item.get("name") or f"default{index}")
@@ -111,10 +113,11 @@ def _tasks(old: Old) -> list[Task]:
         if policy not in ("Never", "OnFailure"):
             old.note(pods.pod, "restartPolicy is OnFailure: a Job has no Always, the default of a pod in a Volcano Job")
             old.undo(*pods.pod)
-        found.append(Task(name, pods, lifecycle_of(old, path, name, never=policy == "Never"), name))
+        lifecycle = lifecycle_of(old, path, name, never=policy == "Never")
+        lifecycle.follow(of_job(lifecycle.never))
+        check_restarts(old, (*path, "name"), lifecycle)
+        found.append(Task(name, pods, lifecycle, name))
     _report_failures(old, found)
-    unique = {(finding.code, finding.path, finding.message): finding for finding in old.findings}
-    old.findings[:] = unique.values()  # policies of the job are read for each task
     return found
 
 
