@@ -489,3 +489,22 @@ def test_a_role_without_pods_beside_dynamic_workers() -> None:
     )
     old = "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: a}\nspec:\n  enableDynamicWorker: true\n"
     assert '"ps":[]' in "".join(files(f"{old}  tfReplicaSpecs:\n{roles}").values())
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "container", "main"),
+    [
+        ("PyTorchJob", "pytorchReplicaSpecs", "pytorch", "Master"),
+        ("XGBoostJob", "xgbReplicaSpecs", "xgboost", "Master"),
+        ("TFJob", "tfReplicaSpecs", "tensorflow", "Chief"),
+    ],
+)
+def test_replicas_without_pods_get_none(kind: str, field: str, container: str, main: str) -> None:
+    roles = "".join(
+        f"    {role}: {{replicas: {count}, template: "
+        f"{{spec: {{containers: [{{name: {container}, image: r/{role.lower()}, command: [run]}}]}}}}}}\n"
+        for role, count in ((main, 1), ("Worker", 0))
+    )
+    old = f"apiVersion: kubeflow.org/v1\nkind: {kind}\nmetadata: {{name: a}}\nspec:\n  {field}:\n{roles}"
+    assert messages(old).count("Worker has no pods and is left out") == 1
+    assert "r/worker" not in "".join(files(old).values())

@@ -22,7 +22,9 @@ spec:
     replicas: 1
     policies: [{of_task}]
     template: {{spec: {{restartPolicy: {restarts}, containers: [{{name: c, image: "r/a:1"}}]}}}}
-  - {{name: other, replicas: 1, template: {{spec: {{restartPolicy: Never, containers: [{{name: c, image: "r/a:1"}}]}}}}}}
+  - name: other
+    replicas: 1
+    template: {{spec: {{restartPolicy: Never, containers: [{{name: c, image: "r/a:1"}}]}}}}
 """
 
 
@@ -63,7 +65,10 @@ _EVICTED = "{event: PodEvicted, action: %s}"
     [
         (_EVICTED % "RestartJob", (["exitCodes", "noRestart"], ["Count", "FailJob"])),
         (f"{_EVICTED % 'RestartJob'}, {{event: PodFailed, action: RestartJob}}", (["noRestart"], [])),
-        (f"{_EVICTED % 'AbortJob'}, {{event: PodFailed, action: RestartJob}}", (["exitCodes", "noRestart"], ["FailJob"])),
+        (
+            f"{_EVICTED % 'AbortJob'}, {{event: PodFailed, action: RestartJob}}",
+            (["exitCodes", "noRestart"], ["FailJob"]),
+        ),
         (f"{_EVICTED % 'AbortJob'}, {{event: PodFailed, action: RestartPod}}", (None, ["FailJob"])),
         (_EVICTED % "AbortJob", (None, [])),
         ("{exitCode: 3, action: AbortJob}, {event: PodFailed, action: RestartPod}", (None, ["Ignore", "FailJob"])),
@@ -77,7 +82,10 @@ def test_evictions_and_exit_codes_have_their_own_action(policies: str, expected:
 @pytest.mark.parametrize(
     ("policies", "message"),
     [
-        (f"{_EVICTED % 'RestartJob'}, {{event: PodFailed, action: RestartPod}}", "a Job cannot restart the pod when it"),
+        (
+            f"{_EVICTED % 'RestartJob'}, {{event: PodFailed, action: RestartPod}}",
+            "a Job cannot restart the pod when it",
+        ),
         ("{exitCode: 3, action: RestartJob}, {event: PodFailed, action: RestartPod}", "a Job cannot restart the pod"),
         (", ".join(f"{{exitCode: {code}, action: RestartJob}}" for code in range(1, 257)), "255 exit codes at most"),
         ('{event: "*", action: RestartJob}', "also means that a task completes"),

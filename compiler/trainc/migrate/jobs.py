@@ -156,6 +156,14 @@ def replicas_of(
     return {name: replicas for name, replicas in found.items() if replicas.is_well_formed()}
 
 
+def with_pods(old: Old, sets: Mapping[str, Replicas]) -> dict[str, Replicas]:
+    """Return the replicas with pods, and report the others: Trainer gives each replicated job at least one pod."""
+    for kind, replicas in sets.items():
+        if not replicas.count:
+            old.note(replicas.path, f"{kind} has no pods and is left out")
+    return {kind: replicas for kind, replicas in sets.items() if replicas.count}
+
+
 def without_pods(old: Old, field: str) -> Converted:
     """Report a job without a container."""
     path: Path = ("spec", field) if old.get("spec", field) is not None else ()

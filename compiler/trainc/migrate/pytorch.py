@@ -23,6 +23,7 @@ from trainc.migrate.jobs import (
     new_runtime,
     replicas_of,
     texts,
+    with_pods,
     without_pods,
 )
 from trainc.migrate.pods import (
@@ -76,7 +77,7 @@ def convert(old: Old) -> Converted:
     WORLD_SIZE and RANK. An elastic job, and one whose master and workers differ, has a runtime without mlPolicy.torch,
     which sets all of them.
     """
-    sets = replicas_of(old, _FIELD, _CONTAINER, "OnFailure", "Master", "Worker")
+    sets = with_pods(old, replicas_of(old, _FIELD, _CONTAINER, "OnFailure", "Master", "Worker"))
     if not sets:
         return without_pods(old, _FIELD)
     job = new_job(old)
