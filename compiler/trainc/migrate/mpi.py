@@ -92,7 +92,8 @@ def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: 
     }
     if "Launcher" not in sets:
         return without_pods(old, _FIELD)
-    _refuse_discovery(sets["Launcher"])
+    if not operator.by_exec:  # transport kubexec has the script, too
+        _refuse_discovery(sets["Launcher"])
     job = new_job(old)
     trainer = job["spec"]["trainer"]
     run = RunPolicy(old, job)
