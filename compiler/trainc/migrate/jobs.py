@@ -32,7 +32,7 @@ def new_job(old: Old) -> CommentedMap:
             old.put(annotations, key, "metadata", "annotations", key)
     if annotations:
         metadata["annotations"] = annotations
-    for key in SERVER_FIELDS:
+    for key in (*SERVER_FIELDS, "generateName"):  # a job of a cluster has its name
         old.done("metadata", key)
     for key in ("apiVersion", "kind", "status"):
         old.done(key)
