@@ -152,6 +152,12 @@ def test_labels_that_volcano_does_not_copy_to_pods_are_reported(kind: str, count
     assert not any("preemptable" in one for one in found)
 
 
+def test_labels_of_a_volcano_job_replace_those_of_a_template() -> None:
+    old = VOLCANO.replace("name: relay}", 'name: relay, labels: {volcano.sh/preemptable: "true"}}')
+    template = 'template: {metadata: {labels: {volcano.sh/preemptable: "false"}}, '
+    assert "false" not in "".join(files(old.replace("template: {", template)).values())
+
+
 def test_a_switch_does_not_take_the_next_argument() -> None:
     plugins = "  plugins: {svc: [--inject-hosts-env, 'false', --disable-network-policy]}\n"
     text = VOLCANO.replace("relay-worker-0", "a").replace("  tasks:", f"{plugins}  tasks:")

@@ -228,6 +228,7 @@ def _replicated(old: Old, job: CommentedMap, task: Task, plugins: Plugins, count
         variables=plugins.names(task.name),
         roles=plugins.hosts,
         fails_fast=False,
+        metadata=_metadata(old, task),
     )
     one = replicated_job(task.pods, None, pods)
     spec = one["template"]["spec"]
@@ -240,16 +241,17 @@ def _replicated(old: Old, job: CommentedMap, task: Task, plugins: Plugins, count
         one.insert(1, "replicas", count)
     elif not is_main:
         spec.insert(0, "parallelism", count)
-    template = spec["template"]
-    pod = template["spec"]
-    _set_pod(old, task, plugins, pod)
+    _set_pod(old, task, plugins, spec["template"]["spec"])
+    return one
+
+
+def _metadata(old: Old, task: Task) -> dict[str, dict[str, Any]]:
+    """Return the labels and annotations that Volcano sets in the pods of a task."""
     labels = {key: old.get("metadata", "labels", key) for key in _LABELS_OF_PODS}
     annotations = {key: old.get("metadata", "annotations", key) for key in _ANNOTATIONS_OF_PODS}
     annotations[_NUMA] = old.read(*task.pods.path, "topologyPolicy")
-    for kind, values in (("labels", labels), ("annotations", annotations)):
-        if found := {key: value for key, value in values.items() if value is not None}:
-            template.setdefault("metadata", mapping()).setdefault(kind, mapping()).update(found)
-    return one
+    both = {"labels": labels, "annotations": annotations}
+    return {kind: {key: value for key, value in each.items() if value is not None} for kind, each in both.items()}
 
 
 def _set_pod(old: Old, task: Task, plugins: Plugins, pod: CommentedMap) -> None:
