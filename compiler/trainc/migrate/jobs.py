@@ -10,7 +10,7 @@ from ruamel.yaml.comments import CommentedMap
 from trainc.basics.jsonvalues import Json, Path, dotted, get
 from trainc.checks.jobs import MAX_INDEXED
 from trainc.kube.gotypes import fields, is_struct
-from trainc.migrate.documents import Converted, Old
+from trainc.migrate.documents import Old
 from trainc.migrate.trees import mapping, sequence
 from trainc.upstream import QUEUE_LABEL, SERVER_FIELDS, TRAINER_API
 
@@ -164,12 +164,10 @@ def with_pods(old: Old, sets: Mapping[str, Replicas]) -> dict[str, Replicas]:
     return {kind: replicas for kind, replicas in sets.items() if replicas.count}
 
 
-def without_pods(old: Old, field: str) -> Converted:
-    """Report a job without a container."""
+def without_pods(old: Old, field: str) -> None:
+    """Report a job without a container, from which nothing can be made."""
     path: Path = ("spec", field) if old.get("spec", field) is not None else ()
     old.refuse(path, f"{old.kind} has no replicas with a container")
-    old.done()
-    return Converted()
 
 
 def merged(sets: Mapping[str, Replicas]) -> bool:

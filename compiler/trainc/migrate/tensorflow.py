@@ -42,11 +42,12 @@ _TYPES: Final = ("Chief", "Master", "PS", "Worker", "Evaluator")
 _CONFIG, _INDEX = "TF_CONFIG", "TF_INDEX"
 
 
-def convert(old: Old) -> Converted:
+def convert(old: Old) -> Converted | None:
     """Return a TrainJob whose pods get TF_CONFIG from the runtime, as Trainer has nothing for TensorFlow."""
     sets = replicas_of(old, _FIELD, _CONTAINER, "Never", *_TYPES)
     if not sets:
-        return without_pods(old, _FIELD)
+        without_pods(old, _FIELD)
+        return None
     job = new_job(old)
     policy = RunPolicy(old, job)
     total = sum(one.count for one in sets.values())

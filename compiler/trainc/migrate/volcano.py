@@ -63,7 +63,7 @@ def convert(old: Old) -> Converted | None:
     tasks, plugins = _tasks(old), Plugins(old)
     if not tasks:
         old.refuse(("spec", "tasks"), "no task has pods")
-        return Converted()
+        return None
     job = new_job(old)
     main = _arrange(old, tasks, plugins)
     count = len(tasks) * sum(task.pods.count for task in tasks)
