@@ -514,3 +514,13 @@ def test_replicas_without_pods_get_none(kind: str, field: str, container: str, m
     old = f"apiVersion: kubeflow.org/v1\nkind: {kind}\nmetadata: {{name: a}}\nspec:\n  {field}:\n{roles}"
     assert messages(old).count("Worker has no pods and is left out") == 1
     assert "r/worker" not in "".join(files(old).values())
+
+
+def test_a_gang_of_several_jobs_of_one_kind_is_reported() -> None:
+    """As one of the launcher and the workers that it waits for is, in ``cases/mpi2-wait-for-workers.yaml``."""
+    worker = (
+        "    Worker: {replicas: 2, template: {spec: {containers: [{name: pytorch, image: r/b, command: [run]}]}}}\n"
+    )
+    old = JOB.format(name="a", more="") + worker
+    found = messages(old.replace("spec:\n  pyt", "spec:\n  runPolicy: {schedulingPolicy: {queue: q}}\n  pyt"))
+    assert sum("since it counts one pod per replicated job (TC459)" in each for each in found) == 1
