@@ -64,8 +64,7 @@ def application(directory: Directory, settings: Settings) -> str:
 
 def placed(directory: Directory, settings: Settings) -> tuple[str, str]:
     """Return the namespace and name of the Application or Kustomization that a directory of out/ belongs to."""
-    controller = settings.flux if settings.target == FLUX else settings.argocd
-    return controller.namespace, application(directory, settings)
+    return settings.tool.namespace, application(directory, settings)
 
 
 Home = tuple[tuple[str, str], tuple[str, str]]
@@ -148,7 +147,7 @@ def _removed_jobsets(
 
 def _taken_over(job: JobChange, origin: JobChange, was: Settings, found: tuple[str, ...]) -> tuple[str, ...]:
     """Return the sentences about a new job whose JobSet is that of a removed one, such as of another environment."""
-    if was.on_delete != "keep" or not origin.last:  # an application that remains prunes it
+    if was.tool.on_delete != "keep" or not origin.last:  # an application that remains prunes it
         both = f"both mean JobSet {job.name}, so it may be gone afterwards"
         return (*found, f"This application and that of {origin.directory} sync in no fixed order: {both}.")
     home = origin.directory
@@ -178,9 +177,8 @@ def sentences(
     if of_removed.target != FLUX and not job.last and job.ignored:
         names = ", ".join(job.ignored)
         found.append(f"Argo CD prunes {names} only in a sync that another change starts: IgnoreExtraneous.")
-    is_automatic = settings.target == FLUX or settings.argocd.automated
     is_removed = job.effect is Effect.DELETED and job.last  # no sync removes an application
-    if not is_automatic and not is_removed and job.effect not in _NO_SYNC:
+    if not settings.tool.automated and not is_removed and job.effect not in _NO_SYNC:
         what = "created" if job.effect is Effect.RENAMED else "applied"
         found.append(f"Nothing is {what} until you sync the application.")
     return tuple(found)
@@ -387,13 +385,13 @@ def _changed_options(change: ObjectChange) -> tuple[frozenset[str], frozenset[st
 
 def _rerun(job: JobChange, was: Settings) -> Iterator[str]:
     yield f"{_removed(job, was)} {job.name} is created{_start(job)}."
-    if not _keeps_jobset(job) and not (job.last and was.on_delete == "keep"):
+    if not _keeps_jobset(job) and not (job.last and was.tool.on_delete == "keep"):
         yield "The new JobSet is created while the pods of the old one terminate: for a moment both exist."
 
 
 def _removed(job: JobChange, settings: Settings) -> str:
     is_flux = settings.target == FLUX
-    keep = job.last and settings.on_delete == "keep"
+    keep = job.last and settings.tool.on_delete == "keep"
     if is_flux and job.last and not keep and not settings.flux.write:  # render removes no Kustomization
         what = f"JobSet {job.old_name} stays, and a running job continues," if job.old_name else "The objects stay"
         name = application(job.renamed_from or job.directory, settings)

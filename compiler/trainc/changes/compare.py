@@ -137,7 +137,7 @@ def _deciding(
     """Return the settings that decide what happens to each directory."""
     found = {each: now.get(each.environment, Settings()) for each in new}
     remaining = {placed(directory, settings) for directory, settings in found.items()}
-    written = {each.deployment_folder for each in now.values()}
+    written = {each.tool.deployment_folder for each in now.values()}
     for each in {*old} - {*new}:
         was = earlier.get(each.environment, Settings())
         if was.flux.write and was.flux.write not in written:  # the files stay there, and with them the Kustomizations
@@ -157,9 +157,9 @@ def _replaced(
 
     The earlier one stays if its file does, in a folder to which nothing is written any more.
     """
-    written = {"", *(each.deployment_folder for each in now.values())}
+    written = {"", *(each.tool.deployment_folder for each in now.values())}
     found = {each: earlier[each.environment] for each in both if each.environment in earlier}
-    deleted = {each: was for each, was in found.items() if was.deployment_folder in written}
+    deleted = {each: was for each, was in found.items() if was.tool.deployment_folder in written}
     return {each: was for each, was in deleted.items() if placed(each, was) not in remaining}
 
 

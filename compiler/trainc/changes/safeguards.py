@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
@@ -248,10 +248,10 @@ def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
     others = {name: read_settings(before, name) for name in environments}
     for name in as_object(after.get("environments")):
         now, was = read_settings(after, name), others.get(name)
-        limits = [] if was is None else [_namespaces(was)]
+        limits = [] if was is None else [was.tool.namespaces]
         if was is None or _cluster(was) != _cluster(now):
             limits.append(_limits(others.values(), now))
-        more = {each: None for limit in limits for each in _more_namespaces(limit, _namespaces(now))}
+        more = {each: None for limit in limits for each in _more_namespaces(limit, now.tool.namespaces)}
         origin: dict[Path, str] = {}
         if was is None or was.target != now.target or not _origin(was):
             origin |= _new_origin(others.values(), now)
@@ -267,20 +267,15 @@ def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
         yield ("defaults",), f"files of trainc in {folder} are no longer checked, nor removed with their jobs"
 
 
-def _namespaces(settings: Settings) -> tuple[str, ...]:
-    """Return the patterns of the only namespaces that jobs may be in; empty if they may be in all."""
-    return settings.argocd.namespaces if settings.target == "argocd" else ()
-
-
-def _limits(others: Iterable[Settings], now: Settings) -> tuple[str, ...]:
+def _limits(others: Collection[Settings], now: Settings) -> tuple[str, ...]:
     """Return the patterns of the only namespaces that environments could use on the cluster of one that is new there.
 
     If it is the first one on a cluster, those of all environments with such patterns: a cluster may have two names.
     """
-    same_cluster = [_namespaces(each) for each in others if _cluster(each) == _cluster(now)]
-    if not all(same_cluster):
+    same_cluster = [each for each in others if _cluster(each) == _cluster(now)]
+    if not all(each.tool.namespaces for each in same_cluster):
         return ()
-    return tuple(pattern for each in same_cluster or map(_namespaces, others) for pattern in each)
+    return tuple(pattern for each in same_cluster or others for pattern in each.tool.namespaces)
 
 
 def _cluster(settings: Settings) -> str:
@@ -362,13 +357,13 @@ def _restarting(before: Revision, after: Revision) -> Iterator[tuple[Path, str, 
     It is the path in trainc.yaml, the change, its effect, and a hint.
     """
     current = {name: read_settings(after.config, name) for name in as_object(after.config.get("environments"))}
-    written = {folder for each in current.values() if (folder := each.deployment_folder)}
+    written = {folder for each in current.values() if (folder := each.tool.deployment_folder)}
     for name in as_object(before.config.get("environments")):
         was, now = read_settings(before.config, name), current.get(name)
         by_flux = was.target == "flux"
         if not by_flux and not was.argocd.repo_url:
             continue  # its Applications are not trainc's
-        kept, folder = was.on_delete == "keep", was.deployment_folder
+        kept, folder = was.tool.on_delete == "keep", was.tool.deployment_folder
         what, earlier = "Kustomizations" if by_flux else "Applications", _KEEP.format(was.target)
         removed = f"render removes its {what if by_flux else 'ApplicationSet'} from {folder}, which stops running jobs"
         if now is None:
@@ -398,11 +393,11 @@ def _restarting(before: Revision, after: Revision) -> Iterator[tuple[Path, str, 
         tool = was.target
         if now.target != tool:
             continue
-        if not by_flux and now.argocd.automated and not was.argocd.automated:
+        if now.tool.automated and not was.tool.automated:
             change = f"environment {name}: argocd.automated changed from false to true"
             hint = "remove finished jobs in a commit that is applied before"
             yield _option(after.config, name, (tool, "automated")), change, _BY_ITSELF, hint
-        if not kept and now.deployment_folder != folder and folder in written:
+        if not kept and now.tool.deployment_folder != folder and folder in written:
             change = f"environment {name}: no longer in {tool}.write {folder}"
             hint = f"set {tool}.write as before: a section {tool} of an environment replaces that of defaults"
             yield ("environments", name, tool, "write"), change, removed, hint
@@ -426,7 +421,7 @@ def _moved(
     for folder in sorted(earlier & current):
         old, new = (each.namespaces.get(folder, folder) for each in (was, now))
         if old != new:
-            is_kept = was.on_delete == "keep" or (was.target == "flux" and not was.flux.write)
+            is_kept = was.tool.on_delete == "keep" or (was.target == "flux" and not was.flux.write)
             yield folder, old, new, is_kept and placed(Directory(name, old, folder), was) not in remaining
 
 

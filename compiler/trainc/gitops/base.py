@@ -147,9 +147,8 @@ _NAMED: Final = 20
 
 def not_allowed(document: Document, path: Path, namespace: str, options: Options) -> tuple[Finding, ...]:
     """Return an error for a namespace that argocd.namespaces does not name: Argo CD would refuse the objects there."""
-    settings = options.settings
-    allowed = settings.argocd.namespaces
-    if settings.target != "argocd" or not allowed or any(fnmatchcase(namespace, pattern) for pattern in allowed):
+    allowed = options.settings.tool.namespaces
+    if not allowed or any(fnmatchcase(namespace, pattern) for pattern in allowed):
         return ()
     message = f"namespace {namespace} is not among argocd.namespaces of environment {options.environment}"
     return (report("TC612", document, path, message, found=namespace, expected=listed(allowed, _NAMED)),)

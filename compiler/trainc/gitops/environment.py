@@ -221,7 +221,7 @@ def _kept(config: JsonObject) -> Mapping[tuple[str, ...], list[str]]:
     found: dict[tuple[str, ...], list[str]] = {}
     for name in as_object(config.get("environments")):
         was = read_settings(config, name)
-        if was.on_delete == "keep":
+        if was.tool.on_delete == "keep":
             found.setdefault(cluster_of(was), []).append(name)
     return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field
 
@@ -164,6 +164,7 @@ class Hydrator(Struct, frozen=True, forbid_unknown_fields=True):
 class ArgoCD(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """Argo CD's objects."""
 
+    title: ClassVar[str] = "Argo CD"
     repo_url: Annotated[Text, Meta(description="The URL by which Argo CD clones this repository.")] = field(
         name="repoURL", default=""
     )
@@ -199,10 +200,21 @@ class ArgoCD(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
         """Whether there is one Application per namespace, as always with the hydrator."""
         return self.per == "namespace" or self.hydrator is not UNSET
 
+    @property
+    def deployment_folder(self) -> str:
+        """The folder to which render writes the objects, or nothing."""
+        return self.write if self.repo_url else ""
+
 
 class Flux(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """Flux's objects."""
 
+    # Flux has no options for the last four of these.
+    title: ClassVar[str] = "Flux"
+    automated: ClassVar[bool] = True
+    per_namespace: ClassVar[bool] = False
+    hydrator: ClassVar[UnsetType] = UNSET
+    namespaces: ClassVar[tuple[str, ...]] = ()
     source: Annotated[Label, Meta(description="The GitRepository of this repository.")] = "flux-system"
     namespace: Annotated[Label, Meta(description="The namespace of the GitRepository and the Kustomizations.")] = (
         "flux-system"
@@ -210,6 +222,11 @@ class Flux(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     interval: Annotated[Duration, Meta(description="How often Flux reconciles a job, such as 10m.")] = "10m"
     on_delete: OnDelete = "stop"
     write: Annotated[Text, Meta(description="A folder outside of out/ to which render writes Flux's objects.")] = ""
+
+    @property
+    def deployment_folder(self) -> str:
+        """The folder to which render writes the objects, or nothing."""
+        return self.write
 
 
 class Target(Struct, frozen=True, forbid_unknown_fields=True):
@@ -372,16 +389,9 @@ class Settings(Environment, frozen=True, rename="camel"):
     pods: bool = False
 
     @property
-    def deployment_folder(self) -> str:
-        """The folder to which render writes the objects of Argo CD or Flux, or nothing."""
-        if self.target == "flux":
-            return self.flux.write
-        return self.argocd.write if self.argocd.repo_url else ""
-
-    @property
-    def on_delete(self) -> OnDelete:
-        """What happens to a running job when its Application or Kustomization is deleted."""
-        return (self.flux if self.target == "flux" else self.argocd).on_delete
+    def tool(self) -> ArgoCD | Flux:
+        """The options of the tool that applies out/, by ``target``: ArgoCD and Flux answer the same questions."""
+        return self.flux if self.target == "flux" else self.argocd
 
     def sharing(self, home: str) -> set[str]:
         """Return the other folders of jobs/ that have the namespace of a folder in the cluster, if they exist."""

@@ -246,7 +246,7 @@ def _split_projects(document: Document, names: Iterable[str]) -> Iterator[Findin
 def _read_by_flux(document: Document, names: Iterable[str]) -> Iterator[Finding]:
     """Yield a warning for each folder that Flux reads with another one: it also reads all folders below it."""
     of_all = ((name, read_settings(document.data, name)) for name in names)
-    found = [(name, each.target, folder) for name, each in of_all if (folder := each.deployment_folder)]
+    found = [(name, each.target, folder) for name, each in of_all if (folder := each.tool.deployment_folder)]
     for name, target, folder in found:
         for other, tool, below in found if target == "flux" else ():
             if f"{below}/".startswith(f"{folder}/") and (tool, below) != (target, folder):
