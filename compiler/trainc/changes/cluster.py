@@ -23,7 +23,6 @@ from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
 from trainc.upstream import RUN
 
-FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
 _CLAIM: Final = "PersistentVolumeClaim"
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
@@ -55,7 +54,7 @@ _folders: Final = memo.keeping(lambda folders: {name: each for each, name in sor
 
 def application(directory: Directory, settings: Settings) -> str:
     """Return the name of the Application, or of Flux's Kustomization, that a directory of out/ belongs to."""
-    if settings.target == FLUX:
+    if settings.target == "flux":
         return kustomization_name(*directory)
     if settings.argocd.hydrator is not UNSET:  # one per folder of jobs/
         return f"{directory.environment}.{_folders(settings.namespaces).get(directory.namespace, directory.namespace)}"
@@ -93,7 +92,7 @@ def keeping(settings: Settings, *, last: bool) -> frozenset[str]:
     (Argo CD 3.5 shouldBeDeleted in controller/appcontroller.go). With confirm, it waits until somebody confirms. Helm's
     annotation is Delete=false.
     """
-    if settings.target == FLUX:
+    if settings.target == "flux":
         return frozenset((f"{_FLUX}prune disabled",))
     option = f"{_SYNC} {'Delete' if last else 'Prune'}"
     of_helm = ("helm.sh/resource-policy keep",) if last else ()
@@ -114,13 +113,13 @@ def with_sentences(
     directories that another application has now.
     """
     given_up, removed = _given_up(jobs, settings_of), _removed_jobsets(jobs, settings_of)
-    by_argocd = [(homes[name], each) for name, each in settings.items() if each.target != FLUX]
+    by_argocd = [(homes[name], each) for name, each in settings.items() if each.target == "argocd"]
     sharing = {home[:length]: each for length in (1, 2) for home, each in by_argocd}
     for job in jobs:
         (environment, namespace, _), own = job.directory, settings_of[job.directory]
         origin_of = job.renamed_from or job.directory
         home, of_removed = homes[environment], replaced.get(origin_of, settings_of[origin_of])
-        found = sentences(job, own, of_removed, settings.get(environment), sharing.get(home, sharing.get(home[:1])))
+        found = _sentences(job, own, of_removed, settings.get(environment), sharing.get(home, sharing.get(home[:1])))
         if (job.application, namespace, job.name) in given_up:
             found = (TAKEN, *found)
         elif job.effect is Effect.CREATED and (origin := removed.get((cluster_of(own), namespace, job.name))):
@@ -155,12 +154,8 @@ def _taken_over(job: JobChange, origin: JobChange, was: Settings, found: tuple[s
     return (f"{stays}: its pods keep running. What cannot change in place is refused.", *found[1:])
 
 
-def sentences(
-    job: JobChange,
-    settings: Settings,
-    of_removed: Settings | None = None,
-    later: Settings | None = None,
-    sharing: Settings | None = None,
+def _sentences(
+    job: JobChange, settings: Settings, of_removed: Settings, later: Settings | None, sharing: Settings | None
 ) -> tuple[str, ...]:
     """Return sentences about the reaction of the cluster to a change, the most important first.
 
@@ -168,20 +163,28 @@ def sentences(
     those of its environment after the change, if it still exists. If not, ``sharing`` are those of one with its
     AppProject.
     """
-    of_removed = of_removed or settings
     found = [*_of_effect(job, settings, of_removed), *_of_objects(job)]
-    if later is not None:
-        found += _of_changed_option(job, of_removed, later)
-    if (project := later or sharing) is not None:
-        found += _of_project(job, of_removed, project)
-    if of_removed.target != FLUX and not job.last and job.ignored:
-        names = ", ".join(job.ignored)
-        found.append(f"Argo CD prunes {names} only in a sync that another change starts: IgnoreExtraneous.")
+    if of_removed.target == "argocd":
+        found += _of_argocd(job, of_removed, later, sharing)
     is_removed = job.effect is Effect.DELETED and job.last  # no sync removes an application
     if not settings.tool.automated and not is_removed and job.effect not in _NO_SYNC:
         what = "created" if job.effect is Effect.RENAMED else "applied"
         found.append(f"Nothing is {what} until you sync the application.")
     return tuple(found)
+
+
+def _of_argocd(job: JobChange, was: Settings, later: Settings | None, sharing: Settings | None) -> Iterator[str]:
+    """Yield sentences about what only Argo CD has: an order in which it applies its own objects, and its options."""
+    now = later or was
+    old, new = was.argocd.on_delete, now.argocd.on_delete
+    if now.target == "argocd" and old != new and job.last and _removes_jobset(job):
+        effect = "the JobSet stays, and a running job continues" if new == "keep" else "a running job is stopped"
+        yield f"onDelete changes from {old} to {new} in the same commit: if Argo CD applies that first, {effect}."
+    if (project := later or sharing) is not None:
+        yield from _of_project(job, was, project)
+    if not job.last and job.ignored:
+        names = ", ".join(job.ignored)
+        yield f"Argo CD prunes {names} only in a sync that another change starts: IgnoreExtraneous."
 
 
 def _of_project(job: JobChange, was: Settings, later: Settings) -> Iterator[str]:
@@ -203,7 +206,7 @@ def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
     Argo CD deletes nothing that the AppProject does not allow: the namespaces that trainc.yaml names, or those with
     jobs.
     """
-    if not _removes_jobset(job) or was.target == FLUX or was.argocd.on_delete != "stop":
+    if not _removes_jobset(job) or was.argocd.on_delete != "stop":
         return False
     if later.argocd.namespaces and home_of("", was)[1] == home_of("", later)[1]:
         home = (job.renamed_from or job.directory).namespace
@@ -222,21 +225,13 @@ def _may_leave_kinds(job: JobChange, was: Settings, later: Settings) -> bool:
     """Return whether the same commit makes the AppProject forget kinds of removed objects. It always allows JobSets."""
     is_removed = job.effect in (Effect.DELETED, Effect.RENAMED) and job.last
     is_kept = job.effect in _NO_SYNC or (is_removed and was.argocd.on_delete == "keep")
-    by_argocd = FLUX not in (was.target, later.target) and _is_written(later)
-    return not is_kept and by_argocd and any(kind != "JobSet" for kind in job.last_kinds)
+    is_written = later.target == "argocd" and _is_written(later)
+    return not is_kept and is_written and any(kind != "JobSet" for kind in job.last_kinds)
 
 
 def _removes_jobset(job: JobChange) -> bool:
     """Return whether a job is removed, and with it a JobSet that no annotation keeps."""
     return job.effect in (Effect.DELETED, Effect.RENAMED) and bool(job.old_name) and not _keeps_jobset(job)
-
-
-def _of_changed_option(job: JobChange, was: Settings, later: Settings) -> Iterator[str]:
-    """Yield a sentence if an application is removed and argocd.onDelete changed at once."""
-    old, new = was.argocd.on_delete, later.argocd.on_delete
-    if FLUX not in (was.target, later.target) and old != new and job.last and _removes_jobset(job):
-        effect = "the JobSet stays, and a running job continues" if new == "keep" else "a running job is stopped"
-        yield f"onDelete changes from {old} to {new} in the same commit: if Argo CD applies that first, {effect}."
 
 
 def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iterator[str]:
@@ -269,7 +264,7 @@ def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iter
             yield "The objects stay in the cluster because of their annotations."
         case Effect.COMMENTS:
             yield "No object changes, only comments in files."
-            if job.directory.job != FOLDER and settings.target != FLUX and settings.argocd.automated:
+            if job.directory.job != FOLDER and settings.target == "argocd" and settings.argocd.automated:
                 yield "If the JobSet was deleted from the cluster, it is created again, and the job runs again."
         case Effect.UNREADABLE:
             yield "The files cannot be compared: the findings say why. 'trainc render' writes them again."
@@ -390,7 +385,7 @@ def _rerun(job: JobChange, was: Settings) -> Iterator[str]:
 
 
 def _removed(job: JobChange, settings: Settings) -> str:
-    is_flux = settings.target == FLUX
+    is_flux = settings.target == "flux"
     keep = job.last and settings.tool.on_delete == "keep"
     if is_flux and job.last and not keep and not settings.flux.write:  # render removes no Kustomization
         what = f"JobSet {job.old_name} stays, and a running job continues," if job.old_name else "The objects stay"
@@ -414,7 +409,7 @@ def _keeps_jobset(job: JobChange) -> bool:
 
 def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
     is_shared = job.directory.job == FOLDER
-    if settings.target == FLUX:
+    if settings.target == "flux":
         yield f"Refused: Kustomization {job.application} fails until the change is reverted or the job is renamed."
     else:
         end = "" if is_shared else " or the job gets a new run number"
