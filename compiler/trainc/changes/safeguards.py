@@ -37,7 +37,7 @@ from trainc.gitops.images import Starts
 from trainc.gitops.naming import MODE
 from trainc.inputs.imagelock import prefix_spelt_out
 from trainc.inputs.options import Revision
-from trainc.inputs.settings import ArgoCD, Settings, deployment_folders, read_settings
+from trainc.inputs.settings import ArgoCD, Settings, deployment_folders, option_path, read_settings
 from trainc.inputs.source import Document, Source
 from trainc.project.files import KEY as UNMANAGED
 from trainc.project.files import unmanaged
@@ -233,13 +233,7 @@ def _settings(before: Revision, after: Revision) -> Weaker:
             change = f"maxReruns raised from {was} to {now}"
             if now is None:  # naming by content has ended
                 change = f"all jobs run again with other names, and maxReruns of {was} removed"
-            yield _option(after.config, name, ("naming", "maxReruns")), f"environment {name}: {change}"
-
-
-def _option(config: JsonObject, environment: str, path: Path) -> Path:
-    """Return the path of an option of an environment: in defaults if only these have its section, else in its own."""
-    places = (("environments", environment), ("defaults",))
-    return (*next((place for place in places if get(config, *place, path[0]) is not None), places[0]), *path)
+            yield option_path(after.config, name, "naming", "maxReruns"), f"environment {name}: {change}"
 
 
 def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
@@ -258,7 +252,7 @@ def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
         if was is not None:
             origin |= _other_files(was, now)
         for path, message in (*more, *origin.items()):
-            yield _option(after, name, path), f"environment {name}: {message}"
+            yield option_path(after, name, *path), f"environment {name}: {message}"
     folder, old_folder = after.get("folder") or "none", before.get("folder") or "none"
     if folder != old_folder:
         yield ("folder",), f"folder changed from {old_folder} to {folder}: Argo CD and Flux read another out/"
@@ -384,11 +378,11 @@ def _restarting(before: Revision, after: Revision) -> Iterator[tuple[Path, str, 
                 effect = "all jobs run again there, and those in the old cluster continue without Argo CD"
                 hint = "remove the jobs from the environment in a commit that is applied before"
             change = f"environment {name}: {'.'.join(path)} changed from {old} to {new}"
-            yield _option(after.config, name, path), change, effect, hint
+            yield option_path(after.config, name, *path), change, effect, hint
         for home, old, new, continues in _moved(name, was, now, before, after):
             effect = f"those in {old} {'continue' if continues else 'are deleted, which stops running jobs'}"
             change = f"environment {name}: namespace of jobs/{home} changed from {old} to {new}"
-            where = _option(after.config, name, ("namespaces", home))
+            where = option_path(after.config, name, "namespaces", home)
             yield where, change, f"all its jobs run again there, and {effect}", None
         tool = was.target
         if now.target != tool:
@@ -396,7 +390,7 @@ def _restarting(before: Revision, after: Revision) -> Iterator[tuple[Path, str, 
         if now.tool.automated and not was.tool.automated:
             change = f"environment {name}: argocd.automated changed from false to true"
             hint = "remove finished jobs in a commit that is applied before"
-            yield _option(after.config, name, (tool, "automated")), change, _BY_ITSELF, hint
+            yield option_path(after.config, name, tool, "automated"), change, _BY_ITSELF, hint
         if not kept and now.tool.deployment_folder != folder and folder in written:
             change = f"environment {name}: no longer in {tool}.write {folder}"
             hint = f"set {tool}.write as before: a section {tool} of an environment replaces that of defaults"

@@ -55,7 +55,7 @@ def with_jobset(objects: Objects, data: JsonObject) -> Objects:
 
 def option_origin(options: Options, name: str, *inside: str | int) -> Origin:
     """Return the origin of a value that an option of trainc.yaml sets; with a position if its text is available."""
-    document, path = options.config_document, option_path(options, name)
+    document, path = options.config_document, options.path_of(name)
     if document is None or path is None:
         return Origin("environment", name=name)
     return Origin("environment", document, existing(document.data, (*path, *inside)), name)
@@ -132,13 +132,6 @@ def namespace_origin(model: Model) -> Origin:
     if model.namespace != model.home:
         return option_origin(model.options, "namespaces", model.home)
     return Origin("input", model.job, ("metadata", "namespace"))
-
-
-def option_path(options: Options, key: str) -> Path | None:
-    """Return the path of an option in trainc.yaml: of the environment, of defaults, or at the top level."""
-    document = options.config_document
-    paths: tuple[Path, ...] = (("environments", options.environment, key), ("defaults", key), (key,))
-    return next((path for path in paths if document is not None and get(document.data, *path) is not None), None)
 
 
 _NAMED: Final = 20

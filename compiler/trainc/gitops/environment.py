@@ -12,7 +12,7 @@ from trainc.basics.regex import lazy
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report
 from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME
-from trainc.gitops.base import NOT_APPLIED, Pass, job_name_path, not_allowed, option_path, sync_obstacles
+from trainc.gitops.base import NOT_APPLIED, Pass, job_name_path, not_allowed, sync_obstacles
 from trainc.gitops.flux import kustomization_name
 from trainc.gitops.images import Starts, rewritten
 from trainc.gitops.namespaces import names_in
@@ -134,7 +134,7 @@ def unknown_names(
     return tuple(
         report(UNKNOWN, document, (*where, *path[1:]), message, found=name)
         for path, name, message in wrong
-        if (where := option_path(options, str(path[0]))) is not None
+        if (where := options.path_of(str(path[0]))) is not None
     )
 
 
@@ -147,7 +147,7 @@ def unused_registries(by_environment: Iterable[tuple[Options, Iterable[Summary]]
     unused: dict[Path, Finding] = {}
     used: set[Path] = set()
     for options, summaries in by_environment:
-        settings, where = options.settings, option_path(options, "registries")
+        settings, where = options.settings, options.path_of("registries")
         images = {image for one in summaries for image in one.images} if settings.registries else set()
         if where is None or options.config_document is None or not images:
             continue

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field
 
-from trainc.basics.jsonvalues import JsonObject, as_object
+from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
 
 MAX_ENVIRONMENTS: Final = 256
 """The most environments. Each job is compiled for each of them."""
@@ -423,6 +423,15 @@ def options_of(config: JsonObject, environment: str) -> JsonObject:
     specific = as_object(as_object(config.get("environments")).get(environment))
     shared = {key: config[key] for key in ("fixes",) if key in config}
     return {**shared, **as_object(config.get("defaults")), **specific}
+
+
+def option_path(config: JsonObject, environment: str, *path: str | int) -> Path:
+    """Return the path of an option in trainc.yaml: of the environment, of defaults, or at the top level.
+
+    The first of these that has the first key of the option decides; if none has it, the path is of the environment.
+    """
+    places: tuple[Path, ...] = (("environments", environment), ("defaults",), ())
+    return (*next((place for place in places if get(config, *place, path[0]) is not None), places[0]), *path)
 
 
 def of_every_job(config: JsonObject, environment: str) -> JsonObject:

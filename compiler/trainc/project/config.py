@@ -27,7 +27,7 @@ from trainc.findings.reporting import secrets_in_plain_text
 from trainc.gitops.argocd import DEFAULT, Tree
 from trainc.inputs.imagelock import IMAGES, NAME, Lock, LockFile, is_registry, key_of
 from trainc.inputs.options import Options, Revision
-from trainc.inputs.settings import RECOMMENDED, ConfigFile, expanded, options_of, read_settings
+from trainc.inputs.settings import RECOMMENDED, ConfigFile, expanded, option_path, options_of, read_settings
 from trainc.inputs.source import Document, Source
 from trainc.project.files import KEY as UNMANAGED
 from trainc.upstream import FIXES
@@ -208,7 +208,8 @@ def _without_repository(document: Document, data: JsonObject, name: str) -> Iter
         message = f"environment {name} has no argocd.repoURL, which Argo CD's objects require"
         expected = "the URL from which Argo CD clones this repository"
         hint = f"set argocd.repoURL below environments.{name}, or below defaults for all environments"
-        yield report(CODE, document, _position(data, name, "argocd"), message, expected=expected, hint=hint)
+        where = existing(data, option_path(data, name, "argocd"))
+        yield report(CODE, document, where, message, expected=expected, hint=hint)
 
 
 def sharing_projects(config: Config, environments: Iterable[str]) -> tuple[str, ...]:
@@ -238,7 +239,7 @@ def _split_projects(document: Document, names: Iterable[str]) -> Iterator[Findin
             places = f"{other_folder} (environment {other}) and {folder} (environment {name})"
             effect = "one Argo CD would replace each by the other, and refuse the Applications of one environment"
             message = f"AppProject {project[1]} is in {places}, with different content: {effect}"
-            where = existing(document.data, (*_position(document.data, name, "argocd"), "project"))
+            where = existing(document.data, option_path(document.data, name, "argocd", "project"))
             expected = "one folder in argocd.write, or different projects"
             yield report(CODE, document, where, message, severity=Severity.WARNING, expected=expected)
 
@@ -251,7 +252,7 @@ def _read_by_flux(document: Document, names: Iterable[str]) -> Iterator[Finding]
         for other, tool, below in found if target == "flux" else ():
             if f"{below}/".startswith(f"{folder}/") and (tool, below) != (target, folder):
                 message = f"Flux would also apply {tool}.write {below} (environment {other}): it reads subfolders"
-                where = existing(document.data, (*_position(document.data, name, "flux"), "write"))
+                where = existing(document.data, option_path(document.data, name, "flux", "write"))
                 expected = "a folder that contains no other one"
                 yield report(CODE, document, where, message, severity=Severity.WARNING, found=folder, expected=expected)
 
@@ -261,8 +262,9 @@ def _folders(document: Document, name: str) -> Iterator[Finding]:
     for tool in _TOOLS:
         folder = get(options_of(document.data, name), tool, "write")
         if isinstance(folder, str) and (reason := _unusable(folder)) is not None:
-            where, expected = _position(document.data, name, tool), "a folder of this repository, such as deploy/argocd"
-            yield report(CODE, document, (*where, "write"), reason, found=folder, expected=expected)
+            where = option_path(document.data, name, tool, "write")
+            expected = "a folder of this repository, such as deploy/argocd"
+            yield report(CODE, document, where, reason, found=folder, expected=expected)
 
 
 def _unusable(folder: str) -> str | None:
@@ -280,14 +282,6 @@ def _unusable(folder: str) -> str | None:
 def _is_plain(path: str) -> bool:
     steps = path.split("/")
     return "\\" not in path and is_printable(path) and all(step not in ("", ".", "..") for step in steps)
-
-
-def _position(data: JsonObject, name: str, tool: str) -> Path:
-    """Return the path of a tool's options for an environment, or of where they would be."""
-    own = as_object(as_object(data.get("environments")).get(name))
-    if tool not in own and tool in as_object(data.get("defaults")):
-        return ("defaults", tool)
-    return ("environments", name, tool) if tool in own else ("environments", name)
 
 
 _SHOWN = 60
