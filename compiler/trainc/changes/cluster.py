@@ -7,31 +7,29 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from trainc.admission.update import IF_SUSPENDED
-from trainc.basics import memo
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
+from trainc.changes.applications import Home, application, home_of
 from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
 from trainc.gitops.argocd import DEFAULT
-from trainc.gitops.argocd import Tree as Environment
+from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS
 from trainc.gitops.environment import cluster_of
-from trainc.gitops.flux import kustomization_name
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
 from trainc.upstream import RUN
 
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
 _CLAIM: Final = "PersistentVolumeClaim"
-_FLUX: Final = "kustomize.toolkit.fluxcd.io/"
-_SYNC: Final = "argocd.argoproj.io/sync-options"
 IGNORED: Final = "argocd.argoproj.io/compare-options IgnoreExtraneous"
 """The option of an object whose removal alone does not make its application OutOfSync, so that no sync starts (Argo CD
 3.5 controller/state.go)."""
 
-_SAFEGUARDS: Final = frozenset((f"{_SYNC} Prune=false", f"{_SYNC} Delete=false", f"{_FLUX}prune disabled"))
+_SAFEGUARDS: Final = frozenset(
+    (f"{SYNC_OPTIONS} Prune=false", f"{SYNC_OPTIONS} Delete=false", f"{FLUX_PREFIX}prune disabled")
+)
 
 _MERGED: Final = re.compile(r"spec\.replicatedJobs\[[^]]*\]\.template\.spec\.template\.(?:metadata|spec)\.(\w+)")
 _MERGED_LISTS: Final = ("schedulingGates", "tolerations")
@@ -48,33 +46,6 @@ NEW_RUN: Final = f"To apply the change, set the annotation {RUN} in the TrainJob
 TAKEN: Final = "The JobSet was that of another job in the application: it stays as it is, neither created nor pruned."
 
 
-_folders: Final = memo.keeping(lambda folders: {name: each for each, name in sorted(folders.items(), reverse=True)})
-"""The first folder of jobs/ that is mapped to each namespace."""
-
-
-def application(directory: Directory, settings: Settings) -> str:
-    """Return the name of the Application, or of Flux's Kustomization, that a directory of out/ belongs to."""
-    if settings.target == "flux":
-        return kustomization_name(*directory)
-    if settings.argocd.hydrator is not UNSET:  # one per folder of jobs/
-        return f"{directory.environment}.{_folders(settings.namespaces).get(directory.namespace, directory.namespace)}"
-    return ".".join(directory[:2] if settings.argocd.per_namespace else directory)
-
-
-def placed(directory: Directory, settings: Settings) -> tuple[str, str]:
-    """Return the namespace and name of the Application or Kustomization that a directory of out/ belongs to."""
-    return settings.tool.namespace, application(directory, settings)
-
-
-Home = tuple[tuple[str, str], tuple[str, str]]
-
-
-def home_of(environment: str, settings: Settings) -> Home:
-    """Return the AppProject of an environment, by namespace and name, and the cluster."""
-    found = Environment(environment, settings)
-    return (settings.argocd.namespace, found.project), found.cluster
-
-
 def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
     """Return the files of a tree in other directories than those chosen."""
     return {
@@ -83,20 +54,6 @@ def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
         if directory not in chosen
         for file, content in files.items()
     }
-
-
-def keeping(settings: Settings, *, last: bool) -> frozenset[str]:
-    """Return the options of an object that stays in the cluster after its file is removed.
-
-    ``last``: Argo CD deletes the application, too, and reads Delete; otherwise it prunes the object, and reads Prune
-    (Argo CD 3.5 shouldBeDeleted in controller/appcontroller.go). With confirm, it waits until somebody confirms. Helm's
-    annotation is Delete=false.
-    """
-    if settings.target == "flux":
-        return frozenset((f"{_FLUX}prune disabled",))
-    option = f"{_SYNC} {'Delete' if last else 'Prune'}"
-    of_helm = ("helm.sh/resource-policy keep",) if last else ()
-    return frozenset((f"{option}=false", f"{option}=confirm", *of_helm))
 
 
 def with_sentences(
@@ -353,7 +310,7 @@ def sync_options(metadata: Json) -> frozenset[str]:
     }
     for kind in ("annotations", "labels"):
         values = as_object(get(metadata, kind)).items()
-        found.update(f"{key} {str(value).casefold()}" for key, value in values if key.startswith(_FLUX))
+        found.update(f"{key} {str(value).casefold()}" for key, value in values if key.startswith(FLUX_PREFIX))
     return frozenset(found)
 
 

@@ -17,7 +17,8 @@ from trainc.admission.update import kueue_changes, refused_changes
 from trainc.basics.differences import Change, changes, key_of, keys_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
-from trainc.changes.cluster import IGNORED, application, home_of, keeping, placed, sync_options, with_sentences
+from trainc.changes.applications import application, deciding_settings, home_of, keeping, placed, replaced_settings
+from trainc.changes.cluster import IGNORED, sync_options, with_sentences
 from trainc.changes.model import (
     Difference,
     Directory,
@@ -88,9 +89,9 @@ def compare(
     demands: list[tuple[Directory, Demand, Demand]] = []
     ours: set[str] = set()
     earlier = settings if earlier is None else earlier
-    settings_of = _deciding(old, new, settings, earlier)
+    settings_of = deciding_settings(old, new, settings, earlier)
     remaining = {placed(directory, settings_of[directory]) for directory in new}
-    replaced = _replaced({*old} & {*new}, remaining, settings, earlier)
+    replaced = replaced_settings({*old} & {*new}, remaining, settings, earlier)
     known = {**dict.fromkeys((each.environment for each in settings_of), Settings()), **earlier, **settings}
     homes = {name: home_of(name, each) for name, each in known.items()}
     namespaces = {(homes[each.environment], each.namespace) for each in new}
@@ -129,38 +130,6 @@ def compare(
     others = tuple(foreign(there, ours, exceptions, folder_of=folder_of))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
     return Difference(tuple(jobs), unchanged, totals(demands), (*others, *findings), foreign=is_read)
-
-
-def _deciding(
-    old: Collection[Directory], new: Collection[Directory], now: Mapping[str, Settings], earlier: Mapping[str, Settings]
-) -> dict[Directory, Settings]:
-    """Return the settings that decide what happens to each directory."""
-    found = {each: now.get(each.environment, Settings()) for each in new}
-    remaining = {placed(directory, settings) for directory, settings in found.items()}
-    written = {each.tool.deployment_folder for each in now.values()}
-    for each in {*old} - {*new}:
-        was = earlier.get(each.environment, Settings())
-        if was.flux.write and was.flux.write not in written:  # the files stay there, and with them the Kustomizations
-            was = replace(was, flux=replace(was.flux, write=""))
-        remains = replace(now.get(each.environment, was), namespaces=was.namespaces)  # its name with a hydrator
-        found[each] = remains if placed(each, was) in remaining else was
-    return found
-
-
-def _replaced(
-    both: Collection[Directory],
-    remaining: Collection[tuple[str, str]],
-    now: Mapping[str, Settings],
-    earlier: Mapping[str, Settings],
-) -> dict[Directory, Settings]:
-    """Return the earlier settings of the directories that have another application now, as with another argocd.per.
-
-    The earlier one stays if its file does, in a folder to which nothing is written any more.
-    """
-    written = {"", *(each.tool.deployment_folder for each in now.values())}
-    found = {each: earlier[each.environment] for each in both if each.environment in earlier}
-    deleted = {each: was for each, was in found.items() if was.tool.deployment_folder in written}
-    return {each: was for each, was in deleted.items() if placed(each, was) not in remaining}
 
 
 def _with_held(

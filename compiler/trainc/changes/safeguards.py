@@ -24,7 +24,7 @@ from trainc.basics.differences import changes, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get
 from trainc.cel.codegen import LIMIT
 from trainc.cel.lalr import BROKEN, scan
-from trainc.changes.cluster import placed
+from trainc.changes.applications import placed
 from trainc.changes.model import Directory
 from trainc.documents.classify import JOBS, Key, classify, identity
 from trainc.documents.load import comments, load

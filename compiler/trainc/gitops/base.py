@@ -168,10 +168,10 @@ NOT_APPLIED: Final = "TC615"
 _SKIPPED: Final = "+argocd:skip-file-rendering"
 _HOOK: Final = "argocd.argoproj.io/hook"
 _HELM_HOOK: Final = "helm.sh/hook"
-_SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
+SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _REPLACED: Final = frozenset(("Replace=true", "Force=true"))
-_FLUX: Final = "kustomize.toolkit.fluxcd.io/"
-_IGNORED: Final = ((f"{_FLUX}reconcile", "disabled"), (f"{_FLUX}ssa", "ignore"))
+FLUX_PREFIX: Final = "kustomize.toolkit.fluxcd.io/"
+_IGNORED: Final = ((f"{FLUX_PREFIX}reconcile", "disabled"), (f"{FLUX_PREFIX}ssa", "ignore"))
 _KUSTOMIZE: Final = "internal.config.kubernetes.io/"
 """The prefix of kustomize's own annotations: with needsHashSuffix it renames an object, with others it may panic."""
 _LOCAL: Final = "config.kubernetes.io/local-config"
@@ -252,7 +252,7 @@ def _argocd_effect(key: str, value: str, kind: str) -> str | None:
     if key == _HOOK or (key == _HELM_HOOK and value != "crd-install"):
         return f"{_NOT}, or deletes it and creates it again at each sync"
     options = {option.strip() for option in value.split(",")}
-    again = kind in _STATEFUL and key == _SYNC_OPTIONS and options & _REPLACED
+    again = kind in _STATEFUL and key == SYNC_OPTIONS and options & _REPLACED
     return f"{_AGAIN} at each sync" if again else None
 
 
@@ -262,6 +262,6 @@ def _flux_effect(key: str, value: str, kind: str) -> str | None:
         return _NOT
     if key.startswith(_KUSTOMIZE):
         return _RENAMED
-    if kind == JOBSET and pair == (f"{_FLUX}ssa", "ifnotpresent"):
+    if kind == JOBSET and pair == (f"{FLUX_PREFIX}ssa", "ifnotpresent"):
         return _ONCE
-    return _AGAIN if kind in _STATEFUL and pair == (f"{_FLUX}force", "enabled") else None
+    return _AGAIN if kind in _STATEFUL and pair == (f"{FLUX_PREFIX}force", "enabled") else None
