@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from trainc.basics import memo
@@ -42,47 +42,68 @@ def home_of(environment: str, settings: Settings) -> Home:
     return (settings.argocd.namespace, found.project), found.cluster
 
 
-def keeping(settings: Settings, *, last: bool) -> frozenset[str]:
-    """Return the options of an object that stays in the cluster after its file is removed.
+class Applications(Struct, frozen=True):
+    """The applications of all directories of out/, those that the change removes included.
 
-    ``last``: Argo CD deletes the application, too, and reads Delete; otherwise it prunes the object, and reads Prune
-    (Argo CD 3.5 shouldBeDeleted in controller/appcontroller.go). With confirm, it waits until somebody confirms. Helm's
-    annotation is Delete=false.
+    ``settings_of`` are the settings that decide what happens to each directory. ``replaced`` are the earlier ones of
+    directories that have another application now, as with another argocd.per. ``remaining`` are the applications after
+    the change. ``now`` are the settings of the environments that remain, and ``homes`` the homes of all environments.
     """
-    if settings.target == "flux":
-        return frozenset((f"{FLUX_PREFIX}prune disabled",))
-    option = f"{SYNC_OPTIONS} {'Delete' if last else 'Prune'}"
-    of_helm = ("helm.sh/resource-policy keep",) if last else ()
-    return frozenset((f"{option}=false", f"{option}=confirm", *of_helm))
 
+    settings_of: Mapping[Directory, Settings]
+    replaced: Mapping[Directory, Settings]
+    remaining: Collection[tuple[str, str]]
+    now: Mapping[str, Settings]
+    homes: Mapping[str, Home]
 
-def deciding_settings(
-    old: Collection[Directory], new: Collection[Directory], now: Mapping[str, Settings], earlier: Mapping[str, Settings]
-) -> dict[Directory, Settings]:
-    """Return the settings that decide what happens to each directory."""
-    found = {each: now.get(each.environment, Settings()) for each in new}
-    remaining = {placed(directory, settings) for directory, settings in found.items()}
-    written = {each.tool.deployment_folder for each in now.values()}
-    for each in {*old} - {*new}:
-        was = earlier.get(each.environment, Settings())
-        if was.flux.write and was.flux.write not in written:  # the files stay there, and with them the Kustomizations
-            was = replace(was, flux=replace(was.flux, write=""))
-        remains = replace(now.get(each.environment, was), namespaces=was.namespaces)  # its name with a hydrator
-        found[each] = remains if placed(each, was) in remaining else was
-    return found
+    @classmethod
+    def of(
+        cls,
+        old: Collection[Directory],
+        new: Collection[Directory],
+        now: Mapping[str, Settings],
+        earlier: Mapping[str, Settings],
+    ) -> Applications:
+        """Return the applications of directories before and after, with the settings of environments then."""
+        settings_of = {each: now.get(each.environment, Settings()) for each in new}
+        remaining = {placed(directory, settings) for directory, settings in settings_of.items()}
+        written = {each.tool.deployment_folder for each in now.values()}
+        for each in {*old} - {*new}:
+            was = earlier.get(each.environment, Settings())
+            if was.flux.write and was.flux.write not in written:  # the files stay there, and so do the Kustomizations
+                was = replace(was, flux=replace(was.flux, write=""))
+            remains = replace(now.get(each.environment, was), namespaces=was.namespaces)  # its name with a hydrator
+            settings_of[each] = remains if placed(each, was) in remaining else was
+        both = {each: earlier[each.environment] for each in {*old} & {*new} if each.environment in earlier}
+        # In a folder to which nothing is written any more, the file stays, and with it the earlier application.
+        deleted = {each: was for each, was in both.items() if was.tool.deployment_folder in {"", *written}}
+        replaced = {each: was for each, was in deleted.items() if placed(each, was) not in remaining}
+        known = {**dict.fromkeys((each.environment for each in settings_of), Settings()), **earlier, **now}
+        homes = {name: home_of(name, each) for name, each in known.items()}
+        return cls(settings_of, replaced, remaining, now, homes)
 
+    def name(self, directory: Directory) -> str:
+        """Return the name of the application of a directory."""
+        return application(directory, self.settings_of[directory])
 
-def replaced_settings(
-    both: Collection[Directory],
-    remaining: Collection[tuple[str, str]],
-    now: Mapping[str, Settings],
-    earlier: Mapping[str, Settings],
-) -> dict[Directory, Settings]:
-    """Return the earlier settings of the directories that have another application now, as with another argocd.per.
+    def removes(self, directory: Directory) -> bool:
+        """Return whether the change removes the application of a directory, as it has no other one."""
+        return directory in self.replaced or placed(directory, self.settings_of[directory]) not in self.remaining
 
-    The earlier one stays if its file does, in a folder to which nothing is written any more.
-    """
-    written = {"", *(each.tool.deployment_folder for each in now.values())}
-    found = {each: earlier[each.environment] for each in both if each.environment in earlier}
-    deleted = {each: was for each, was in found.items() if was.tool.deployment_folder in written}
-    return {each: was for each, was in deleted.items() if placed(each, was) not in remaining}
+    def removed_by(self, directory: Directory) -> Settings:
+        """Return the settings that decide what happens to the objects of a directory that are removed."""
+        return self.replaced.get(directory, self.settings_of[directory])
+
+    def keeping(self, directory: Directory) -> frozenset[str]:
+        """Return the options of an object that stays in the cluster after its file is removed.
+
+        When it deletes the application, too, Argo CD reads Delete; otherwise it prunes the object, and reads Prune
+        (Argo CD 3.5 shouldBeDeleted in controller/appcontroller.go). With confirm, it waits until somebody confirms.
+        Helm's annotation is Delete=false.
+        """
+        if self.removed_by(directory).target == "flux":
+            return frozenset((f"{FLUX_PREFIX}prune disabled",))
+        last = self.removes(directory)
+        option = f"{SYNC_OPTIONS} {'Delete' if last else 'Prune'}"
+        of_helm = ("helm.sh/resource-policy keep",) if last else ()
+        return frozenset((f"{option}=false", f"{option}=confirm", *of_helm))

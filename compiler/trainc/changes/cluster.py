@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from trainc.admission.update import IF_SUSPENDED
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
-from trainc.changes.applications import Home, application, home_of
+from trainc.changes.applications import Applications, application, home_of
 from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
 from trainc.gitops.argocd import DEFAULT
@@ -56,27 +56,16 @@ def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
     }
 
 
-def with_sentences(
-    jobs: Collection[JobChange],
-    settings_of: Mapping[Directory, Settings],
-    settings: Mapping[str, Settings],
-    homes: Mapping[str, Home],
-    replaced: Mapping[Directory, Settings],
-) -> Iterator[JobChange]:
-    """Yield the jobs with sentences about what the cluster does.
-
-    ``settings_of`` are those that decide about each directory, ``settings`` those of the environments that remain, and
-    ``homes`` their AppProjects and clusters, and those of the others. ``replaced`` has the earlier settings of
-    directories that another application has now.
-    """
-    given_up, removed = _given_up(jobs, settings_of), _removed_jobsets(jobs, settings_of)
-    by_argocd = [(homes[name], each) for name, each in settings.items() if each.target == "argocd"]
+def with_sentences(jobs: Collection[JobChange], applications: Applications) -> Iterator[JobChange]:
+    """Yield the jobs with sentences about what the cluster does."""
+    settings_of, now, homes = applications.settings_of, applications.now, applications.homes
+    given_up, removed = _given_up(jobs, applications), _removed_jobsets(jobs, settings_of)
+    by_argocd = [(homes[name], each) for name, each in now.items() if each.target == "argocd"]
     sharing = {home[:length]: each for length in (1, 2) for home, each in by_argocd}
     for job in jobs:
         (environment, namespace, _), own = job.directory, settings_of[job.directory]
-        origin_of = job.renamed_from or job.directory
-        home, of_removed = homes[environment], replaced.get(origin_of, settings_of[origin_of])
-        found = _sentences(job, own, of_removed, settings.get(environment), sharing.get(home, sharing.get(home[:1])))
+        home, of_removed = homes[environment], applications.removed_by(job.renamed_from or job.directory)
+        found = _sentences(job, own, of_removed, now.get(environment), sharing.get(home, sharing.get(home[:1])))
         if (job.application, namespace, job.name) in given_up:
             found = (TAKEN, *found)
         elif job.effect is Effect.CREATED and (origin := removed.get((cluster_of(own), namespace, job.name))):
@@ -84,11 +73,11 @@ def with_sentences(
         yield replace(job, cluster=found)
 
 
-def _given_up(jobs: Iterable[JobChange], settings: Mapping[Directory, Settings]) -> set[tuple[str, str, str]]:
+def _given_up(jobs: Iterable[JobChange], applications: Applications) -> set[tuple[str, str, str]]:
     """Return the JobSets that jobs no longer have: application, namespace and name."""
     gone = [job for job in jobs if job.old_name and job.effect in (Effect.DELETED, Effect.RERUN, Effect.RENAMED)]
     homes = ((job.renamed_from or job.directory, job.old_name) for job in gone)
-    return {(application(home, settings[home]), home.namespace, name) for home, name in homes}
+    return {(applications.name(home), home.namespace, name) for home, name in homes}
 
 
 def _removed_jobsets(

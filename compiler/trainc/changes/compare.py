@@ -17,7 +17,7 @@ from trainc.admission.update import kueue_changes, refused_changes
 from trainc.basics.differences import Change, changes, key_of, keys_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
-from trainc.changes.applications import application, deciding_settings, home_of, keeping, placed, replaced_settings
+from trainc.changes.applications import Applications, home_of
 from trainc.changes.cluster import IGNORED, sync_options, with_sentences
 from trainc.changes.model import (
     Difference,
@@ -88,12 +88,8 @@ def compare(
     findings: list[Finding] = []
     demands: list[tuple[Directory, Demand, Demand]] = []
     ours: set[str] = set()
-    earlier = settings if earlier is None else earlier
-    settings_of = deciding_settings(old, new, settings, earlier)
-    remaining = {placed(directory, settings_of[directory]) for directory in new}
-    replaced = replaced_settings({*old} & {*new}, remaining, settings, earlier)
-    known = {**dict.fromkeys((each.environment for each in settings_of), Settings()), **earlier, **settings}
-    homes = {name: home_of(name, each) for name, each in known.items()}
+    applications = Applications.of(old, new, settings, settings if earlier is None else earlier)
+    settings_of, homes = applications.settings_of, applications.homes
     namespaces = {(homes[each.environment], each.namespace) for each in new}
     kinds = {(homes[each.environment][0], kind_of(file)) for each, files in new.items() for file in files}
     unshown = {*old, *new} - {*shown} if shown is not None else set()
@@ -106,25 +102,21 @@ def compare(
         demand = demand_of(after_files)
         both = demand if before_files == after_files else demand_of(before_files), demand
         demands.append((directory, *both))
-        name = application(directory, settings_of[directory])
-        last = directory in replaced or placed(directory, settings_of[directory]) not in remaining
         ours.update(f"out/{directory}/{file}" for file in after_files)
         if before_files != after_files:
-            keeps = keeping(replaced.get(directory, settings_of[directory]), last=last)
+            name, keeps = applications.name(directory), applications.keeping(directory)
             job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
             gone = {each.kind for each in job.objects if each.effect is Effect.DELETED}
-            home = home_of(directory.environment, settings_of[directory])
+            home, last = home_of(directory.environment, settings_of[directory]), applications.removes(directory)
             last_kinds = tuple(sorted(kind for kind in gone if (home[0], kind.lower()) not in kinds))
             last_of_namespace = (home, directory.namespace) not in namespaces
             jobs.append(replace(job, last=last, last_of_namespace=last_of_namespace, last_kinds=last_kinds))
             findings += found
-    beside = {each: application(each, settings_of[each]) for each in unshown}
+    beside = {each: applications.name(each) for each in unshown}
     jobs = _with_renamed(_with_held(jobs, beside, old, new), old, new)
     names = {(each.namespace, each.job) for each in (*old, *new)}
-    jobs = [
-        replace(job, annotation=_next_run(job, settings_of[job.directory], names))
-        for job in with_sentences(jobs, settings_of, settings, homes, replaced)
-    ]
+    explained = with_sentences(jobs, applications)
+    jobs = [replace(job, annotation=_next_run(job, settings_of[job.directory], names)) for job in explained]
     unchanged = len(demands) - len(jobs) - sum(job.renamed_from is not None for job in jobs)
     there = dict.fromkeys(after, Kind.FILE) if there is None else there
     others = tuple(foreign(there, ours, exceptions, folder_of=folder_of))
