@@ -53,7 +53,7 @@ from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
 from trainc.pipeline.update_rules import jobset_refusals
-from trainc.project.files import Kind, folder_of_job, foreign
+from trainc.project.files import Kind, foreign
 from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.upstream import RUN
 
@@ -67,21 +67,19 @@ def compare(
     before: Tree,
     after: Tree,
     settings: Mapping[str, Settings] | None = None,
-    there: Mapping[str, Kind] | None = None,
-    exceptions: Collection[str] = (),
+    foreign_to: Callable[[Collection[str]], Iterable[Finding]] | None = None,
     *,
     earlier: Mapping[str, Settings] | None = None,
     shown: Collection[Directory] | None = None,
-    folder_of: Callable[[str], str] = folder_of_job,
 ) -> Difference:
     """Return the difference between two trees of out/, and what the cluster does about it.
 
     Names in a tree are paths from the project root (``out/prod/team-a/job/jobset-job.yaml``). Its bytes are read
     directory by directory, and not kept. ``settings`` are those of environments by name, with defaults for others;
     ``earlier`` are those before the change, if they differ: an application that is removed is not updated before.
-    ``there`` has the kind of every entry of the later tree; ``exceptions`` are paths that others may write to. With
-    ``shown``, other directories only decide what happens to their applications and namespaces. ``folder_of`` is as in
-    ``foreign``. A file that cannot be read becomes a finding.
+    ``foreign_to`` returns the findings on files besides trainc's, by default on those of the later tree. With
+    ``shown``, other directories only decide what happens to their applications and namespaces. A file that cannot be
+    read becomes a finding.
     """
     settings, old, new = settings or {}, directories(before), directories(after)
     jobs: list[JobChange] = []
@@ -118,8 +116,7 @@ def compare(
     explained = with_sentences(jobs, applications)
     jobs = [replace(job, annotation=_next_run(job, settings_of[job.directory], names)) for job in explained]
     unchanged = len(demands) - len(jobs) - sum(job.renamed_from is not None for job in jobs)
-    there = dict.fromkeys(after, Kind.FILE) if there is None else there
-    others = tuple(foreign(there, ours, exceptions, folder_of=folder_of))
+    others = tuple(foreign(dict.fromkeys(after, Kind.FILE), ours) if foreign_to is None else foreign_to(ours))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
     return Difference(tuple(jobs), unchanged, totals(demands), (*others, *findings), foreign=is_read)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +39,7 @@ from trainc.project.files import (
     LIMIT,
     Blob,
     Kind,
+    foreign,
     git_hash,
     is_placed,
     open_regular,
@@ -202,8 +204,8 @@ def _difference(old: Side, new: Side, names: Collection[str], config: Config, ro
     if shown is not None:  # what happens to them depends on what else is in their applications and AppProjects
         before, after = {**beside(shown, old.output), **before}, {**beside(shown, new.output), **after}
     kept = kept_applications(config.data, None if new.inputs.name else root)
-    exceptions = unmanaged(config.data)
-    difference = compare(before, after, settings, there, exceptions, earlier=earlier, shown=shown, folder_of=kept)
+    foreign_to = partial(foreign, there, exceptions=unmanaged(config.data), folder_of=kept)
+    difference = compare(before, after, settings, foreign_to, earlier=earlier, shown=shown)
     texts = [{source.name: source.text for source in side.inputs.sources} for side in (old, new)]
     same = {name for name in texts[0].keys() & texts[1].keys() if texts[0][name] == texts[1][name]}
     return replace(
