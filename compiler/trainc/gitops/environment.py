@@ -232,13 +232,12 @@ _keeping: Final = keeping(_kept)
 
 def cluster_of(settings: Settings) -> tuple[str, ...]:
     """Return what identifies the cluster of an environment; nothing if trainc.yaml does not say."""
-    to, argocd, by_flux = settings.destination, settings.argocd, settings.target == "flux"
-    if not by_flux and to.server.rstrip("/") not in ("", IN_CLUSTER):
+    to, tool, by_argocd = settings.destination, settings.tool, settings.target == "argocd"
+    if by_argocd and to.server.rstrip("/") not in ("", IN_CLUSTER):
         return "server", to.server.rstrip("/")
-    if not by_flux and to.name not in ("", IN_CLUSTER_NAME):  # another Argo CD may know another cluster by this name
-        return "name", argocd.namespace, to.name
-    folder = settings.flux.write if by_flux else argocd.write
-    return (_FOLDER, folder) if folder else ()
+    if by_argocd and to.name not in ("", IN_CLUSTER_NAME):  # another Argo CD may know another cluster by this name
+        return "name", tool.namespace, to.name
+    return (_FOLDER, tool.write) if tool.write else ()
 
 
 def _shared(options: Options, other: str, objs: list[Summary], cluster: tuple[str, ...]) -> Finding:
