@@ -249,7 +249,7 @@ def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
         origin: dict[Path, str] = {}
         if was is None or was.target != now.target or not _origin(was):
             origin |= _new_origin(others.values(), now)
-        if was is not None:
+        if was is not None and was.target == now.target:
             origin |= _other_files(was, now)
         for path, message in (*more, *origin.items()):
             yield option_path(after, name, *path), f"environment {name}: {message}"
@@ -292,24 +292,18 @@ def _more_namespaces(was: tuple[str, ...], now: tuple[str, ...]) -> Weaker:
 
 
 def _other_files(was: Settings, now: Settings) -> Weaker:
-    """Yield each option that takes what is applied from elsewhere. URLs are not shown: they may have passwords."""
-    tool, old, new = was.target, was.argocd, now.argocd
-    if now.target == tool == "argocd" and new.project not in ("", old.project):
+    """Yield each option with which the same tool applies other files. URLs are not shown: they may have passwords."""
+    before, after, old, new = _origin(was), _origin(now), was.argocd, now.argocd
+    for path in (path for path in after if path in before and path[-1] != "project"):
+        if before[path] != after[path]:
+            values = "" if path[-1] == "repoURL" else f" from {before[path]} to {after[path]}"
+            yield path, f"{'.'.join(path)} changed{values}"
+    if now.target == "argocd" and new.project not in ("", old.project):
         reason = ", which allows everything" if new.project == DEFAULT else ", which may allow more"
-        yield (tool, "project"), f"argocd.project changed to {new.project}{reason}"
-    if now.target == tool == "argocd" and old.repo_url and new.repo_url:
-        if old.repo_url != new.repo_url:
-            yield (tool, "repoURL"), "argocd.repoURL changed"
-        if old.revision != new.revision:
-            yield (tool, "revision"), f"argocd.revision changed from {old.revision} to {new.revision}"
-        if _branch(old) != _branch(new):
-            change = f"argocd.hydrator.branch changed from {_branch(old)} to {_branch(new)}"
-            yield (tool, "hydrator", "branch"), change
-        if new.hydrator and not _is_staged(new) and _is_staged(old):
-            path, branch = (tool, "hydrator", "staging"), new.hydrator.branch
-            yield path, f"what Argo CD commits to {branch} no longer has to be merged from argocd.hydrator.staging"
-    if tool == "flux" and now.target == tool and was.flux.source != now.flux.source:
-        yield (tool, "source"), f"flux.source changed from {was.flux.source} to {now.flux.source}"
+        yield ("argocd", "project"), f"argocd.project changed to {new.project}{reason}"
+    if ("argocd", "repoURL") in before.keys() & after and new.hydrator and not _is_staged(new) and _is_staged(old):
+        path, branch = ("argocd", "hydrator", "staging"), new.hydrator.branch
+        yield path, f"what Argo CD commits to {branch} no longer has to be merged from argocd.hydrator.staging"
 
 
 def _branch(argocd: ArgoCD) -> str:
@@ -354,12 +348,12 @@ def _restarting(before: Revision, after: Revision) -> Iterator[tuple[Path, str, 
     written = {folder for each in current.values() if (folder := each.tool.deployment_folder)}
     for name in as_object(before.config.get("environments")):
         was, now = read_settings(before.config, name), current.get(name)
-        by_flux = was.target == "flux"
-        if not by_flux and not was.argocd.repo_url:
+        if not _origin(was):
             continue  # its Applications are not trainc's
         kept, folder = was.tool.on_delete == "keep", was.tool.deployment_folder
-        what, earlier = "Kustomizations" if by_flux else "Applications", _KEEP.format(was.target)
-        removed = f"render removes its {what if by_flux else 'ApplicationSet'} from {folder}, which stops running jobs"
+        tool, earlier, by_flux = was.target, _KEEP.format(was.target), was.target == "flux"
+        what, written_as = ("Kustomizations", "Kustomizations") if by_flux else ("Applications", "ApplicationSet")
+        removed = f"render removes its {written_as} from {folder}, which stops running jobs"
         if now is None:
             effect = removed if folder in written else ""
             if not effect and not by_flux and was.argocd.hydrator is UNSET:  # which read out/
@@ -384,7 +378,6 @@ def _restarting(before: Revision, after: Revision) -> Iterator[tuple[Path, str, 
             change = f"environment {name}: namespace of jobs/{home} changed from {old} to {new}"
             where = option_path(after.config, name, "namespaces", home)
             yield where, change, f"all its jobs run again there, and {effect}", None
-        tool = was.target
         if now.target != tool:
             continue
         if now.tool.automated and not was.tool.automated:
@@ -427,16 +420,13 @@ _BY_ITSELF: Final = (
 
 def _placement(settings: Settings) -> Mapping[tuple[str, ...], str]:
     """Return the options that name the cluster and the Applications or Kustomizations of an environment."""
-    if settings.target == "flux":
-        return {("target",): settings.target, ("flux", "namespace"): settings.flux.namespace}
-    argocd = settings.argocd
-    return {
-        ("target",): settings.target,
-        ("argocd", "namespace"): argocd.namespace,
-        **({("argocd", "per"): argocd.per} if argocd.hydrator is UNSET else {}),  # with one, it has no effect
-        ("argocd", "hydrator"): "none" if argocd.hydrator is UNSET else "a branch",
-        ("destination",): _cluster(settings),
-    }
+    found = {("target",): settings.target, (settings.target, "namespace"): settings.tool.namespace}
+    if settings.target == "argocd":
+        found["destination",] = _cluster(settings)
+        found["argocd", "hydrator"] = "none" if settings.argocd.hydrator is UNSET else "a branch"
+        if settings.argocd.hydrator is UNSET:  # with one, per has no effect
+            found["argocd", "per"] = settings.argocd.per
+    return found
 
 
 def _most_reruns(config: JsonObject, environment: str) -> int | None:
