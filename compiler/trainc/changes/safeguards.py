@@ -37,7 +37,7 @@ from trainc.gitops.images import Starts
 from trainc.gitops.naming import MODE
 from trainc.inputs.imagelock import prefix_spelt_out
 from trainc.inputs.options import Revision
-from trainc.inputs.settings import ArgoCD, Settings, deployment_folders, option_path, read_settings
+from trainc.inputs.settings import ArgoCD, Settings, deployment_folders, option_path, settings_of_all
 from trainc.inputs.source import Document, Source
 from trainc.project.files import KEY as UNMANAGED
 from trainc.project.files import unmanaged
@@ -226,9 +226,9 @@ def _settings(before: Revision, after: Revision) -> Weaker:
         if known.isdisjoint((path, f"{path}/")):
             yield (UNMANAGED,), f"files at {path} that trainc did not write are no longer an error"
     yield from _deployment(before.config, after.config)
-    environments = as_object(before.config.get("environments"))
-    for name in (name for name in as_object(after.config.get("environments")) if name in environments):
-        was, now = (_most_reruns(revision.config, name) for revision in (before, after))
+    earlier, current = settings_of_all(before.config), settings_of_all(after.config)
+    for name in (name for name in current if name in earlier):
+        was, now = _most_reruns(earlier[name]), _most_reruns(current[name])
         if was is not None and (now is None or now > was):
             change = f"maxReruns raised from {was} to {now}"
             if now is None:  # naming by content has ended
@@ -238,10 +238,9 @@ def _settings(before: Revision, after: Revision) -> Weaker:
 
 def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
     """Yield each option with which Argo CD or Flux applies more, or other files, than this repository's checks see."""
-    environments = as_object(before.get("environments"))
-    others = {name: read_settings(before, name) for name in environments}
-    for name in as_object(after.get("environments")):
-        now, was = read_settings(after, name), others.get(name)
+    others = settings_of_all(before)
+    for name, now in settings_of_all(after).items():
+        was = others.get(name)
         limits = [] if was is None else [was.tool.namespaces]
         if was is None or _cluster(was) != _cluster(now):
             limits.append(_limits(others.values(), now))
@@ -256,8 +255,8 @@ def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
     folder, old_folder = after.get("folder") or "none", before.get("folder") or "none"
     if folder != old_folder:
         yield ("folder",), f"folder changed from {old_folder} to {folder}: Argo CD and Flux read another out/"
-    there = deployment_folders(after, as_object(after.get("environments")))
-    for folder in (each for each in deployment_folders(before, environments) if each not in there):
+    there = deployment_folders(after)
+    for folder in (each for each in deployment_folders(before) if each not in there):
         yield ("defaults",), f"files of trainc in {folder} are no longer checked, nor removed with their jobs"
 
 
@@ -344,10 +343,10 @@ def _restarting(before: Revision, after: Revision) -> Iterator[tuple[Path, str, 
 
     It is the path in trainc.yaml, the change, its effect, and a hint.
     """
-    current = {name: read_settings(after.config, name) for name in as_object(after.config.get("environments"))}
+    current = settings_of_all(after.config)
     written = {folder for each in current.values() if (folder := each.tool.deployment_folder)}
-    for name in as_object(before.config.get("environments")):
-        was, now = read_settings(before.config, name), current.get(name)
+    for name, was in settings_of_all(before.config).items():
+        now = current.get(name)
         if not _origin(was):
             continue  # its Applications are not trainc's
         kept, folder = was.tool.on_delete == "keep", was.tool.deployment_folder
@@ -429,10 +428,9 @@ def _placement(settings: Settings) -> Mapping[tuple[str, ...], str]:
     return found
 
 
-def _most_reruns(config: JsonObject, environment: str) -> int | None:
+def _most_reruns(settings: Settings) -> int | None:
     """Return how many jobs one change may run again, or None if any number."""
-    naming = read_settings(config, environment).naming
-    return naming.max_reruns if naming.mode == MODE else None
+    return settings.naming.max_reruns if settings.naming.mode == MODE else None
 
 
 def _weaker_policy(old: JsonObject, new: JsonObject) -> Weaker:

@@ -20,7 +20,7 @@ from trainc.gitops.naming import DeployedJob
 from trainc.gitops.patches import patch_position
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options
-from trainc.inputs.settings import Settings, fits, read_settings
+from trainc.inputs.settings import Settings, fits, read_settings, settings_of_all
 from trainc.inputs.source import Document
 from trainc.plugins.model import Findings, Model, Objects
 from trainc.plugins.origins import report_at
@@ -219,8 +219,7 @@ def in_cluster(options: Options) -> Iterator[str]:
 def _kept(config: JsonObject) -> Mapping[tuple[str, ...], list[str]]:
     """Return the environments with onDelete: keep by their cluster."""
     found: dict[tuple[str, ...], list[str]] = {}
-    for name in as_object(config.get("environments")):
-        was = read_settings(config, name)
+    for name, was in settings_of_all(config).items():
         if was.tool.on_delete == "keep":
             found.setdefault(cluster_of(was), []).append(name)
     return found

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import JsonObject, as_object, get, put
 from trainc.basics.regex import lazy
 from trainc.gitops.base import FLUX_PREFIX, Pass, option_origin
-from trainc.inputs.settings import Settings, in_repository, read_settings
+from trainc.inputs.settings import Settings, in_repository, read_settings, settings_of_all
 from trainc.plugins.model import Model, Objects
 from trainc.upstream import FLUX_API
 
@@ -72,8 +72,8 @@ def refuses(path: str) -> bool:
 
 def is_used(config: JsonObject) -> bool:
     """Return whether Flux applies an environment of a parsed trainc.yaml."""
-    names = as_object(config.get("environments")) or ("prod",)
-    return any(read_settings(config, name).target == "flux" for name in names)
+    found = settings_of_all(config).values() or (read_settings(config, "prod"),)
+    return any(each.target == "flux" for each in found)
 
 
 # The Kustomization of one directory of out/. With one per job, a change of an immutable field stops only that job's

@@ -7,7 +7,6 @@ from these types, for editors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -461,9 +460,14 @@ def read_settings(config: JsonObject, environment: str) -> Settings:
         return convert({key: value for key, value in data.items() if _is_valid(key, value)}, Settings)
 
 
-def deployment_folders(config: JsonObject, environments: Iterable[str]) -> tuple[str, ...]:
+def settings_of_all(config: JsonObject) -> dict[str, Settings]:
+    """Return the settings of each environment of a parsed trainc.yaml."""
+    return {name: read_settings(config, name) for name in as_object(config.get("environments"))}
+
+
+def deployment_folders(config: JsonObject) -> tuple[str, ...]:
     """Return the folders beside out/ to which environments write objects of Argo CD and Flux, sorted."""
-    found = (read_settings(config, name) for name in environments)
+    found = settings_of_all(config).values()
     return tuple(sorted({folder for each in found for folder in (each.argocd.write, each.flux.write) if folder}))
 
 

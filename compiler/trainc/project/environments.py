@@ -30,7 +30,7 @@ from trainc.gitops.images import lock_notes
 from trainc.gitops.naming import free_runs
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options, Revision
-from trainc.inputs.settings import read_settings
+from trainc.inputs.settings import read_settings, settings_of_all
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Build, Job, Loaded, Watch, load_all, run, with_neighbours
 from trainc.pipeline.content import Content
@@ -120,8 +120,7 @@ def load_config(root: Path) -> tuple[Config, tuple[Finding, ...]]:
 def linked_folders(jobs: Path, config: Config) -> Iterator[Finding]:
     """Yield a warning for each folder of jobs/ that is a link, if an environment has Argo CD's source hydrator."""
     document = config.document
-    of_all = {name: read_settings(config.data, name) for name in config.environments}
-    names = [name for name, settings in of_all.items() if settings.tool.hydrator is not UNSET]
+    names = [name for name, each in settings_of_all(config.data).items() if each.tool.hydrator is not UNSET]
     if document is None or not names:
         return
     with suppress(OSError):  # which read_tree reports
