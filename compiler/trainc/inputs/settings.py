@@ -208,7 +208,7 @@ class ArgoCD(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
 class Flux(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """Flux's objects."""
 
-    # Flux has no options for the last four of these.
+    # What ArgoCD has options for: Flux always applies by itself, one Kustomization per job, in any namespace.
     title: ClassVar[str] = "Flux"
     automated: ClassVar[bool] = True
     per_namespace: ClassVar[bool] = False
