@@ -43,7 +43,7 @@ def home_of(environment: str, settings: Settings) -> Home:
 
 
 class Applications(Struct, frozen=True):
-    """The applications of all directories of out/, those that the change removes included.
+    """The applications, or Kustomizations, of all directories of out/, those that the change removes included.
 
     ``settings_of`` are the settings that decide what happens to each directory. ``replaced`` are the earlier ones of
     directories that have another application now, as with another argocd.per. ``remaining`` are the applications after
@@ -67,7 +67,7 @@ class Applications(Struct, frozen=True):
         """Return the applications of directories before and after, with the settings of environments then."""
         settings_of = {each: now.get(each.environment, Settings()) for each in new}
         remaining = {placed(directory, settings) for directory, settings in settings_of.items()}
-        written = {each.tool.deployment_folder for each in now.values()}
+        written = {"", *(each.tool.deployment_folder for each in now.values())}
         for each in {*old} - {*new}:
             was = earlier.get(each.environment, Settings())
             if was.flux.write and was.flux.write not in written:  # the files stay there, and so do the Kustomizations
@@ -76,7 +76,7 @@ class Applications(Struct, frozen=True):
             settings_of[each] = remains if placed(each, was) in remaining else was
         both = {each: earlier[each.environment] for each in {*old} & {*new} if each.environment in earlier}
         # In a folder to which nothing is written any more, the file stays, and with it the earlier application.
-        deleted = {each: was for each, was in both.items() if was.tool.deployment_folder in {"", *written}}
+        deleted = {each: was for each, was in both.items() if was.tool.deployment_folder in written}
         replaced = {each: was for each, was in deleted.items() if placed(each, was) not in remaining}
         known = {**dict.fromkeys((each.environment for each in settings_of), Settings()), **earlier, **now}
         homes = {name: home_of(name, each) for name, each in known.items()}
@@ -87,10 +87,10 @@ class Applications(Struct, frozen=True):
         return application(directory, self.settings_of[directory])
 
     def removes(self, directory: Directory) -> bool:
-        """Return whether the change removes the application of a directory, as it has no other one."""
+        """Return whether the change removes the application of a directory: no other one is left in it."""
         return directory in self.replaced or placed(directory, self.settings_of[directory]) not in self.remaining
 
-    def removed_by(self, directory: Directory) -> Settings:
+    def settings_of_removed(self, directory: Directory) -> Settings:
         """Return the settings that decide what happens to the objects of a directory that are removed."""
         return self.replaced.get(directory, self.settings_of[directory])
 
@@ -101,7 +101,7 @@ class Applications(Struct, frozen=True):
         (Argo CD 3.5 shouldBeDeleted in controller/appcontroller.go). With confirm, it waits until somebody confirms.
         Helm's annotation is Delete=false.
         """
-        if self.removed_by(directory).target == "flux":
+        if self.settings_of_removed(directory).target == "flux":
             return frozenset((f"{FLUX_PREFIX}prune disabled",))
         last = self.removes(directory)
         option = f"{SYNC_OPTIONS} {'Delete' if last else 'Prune'}"

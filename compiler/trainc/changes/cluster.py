@@ -64,7 +64,7 @@ def with_sentences(jobs: Collection[JobChange], applications: Applications) -> I
     sharing = {home[:length]: each for length in (1, 2) for home, each in by_argocd}
     for job in jobs:
         (environment, namespace, _), own = job.directory, settings_of[job.directory]
-        home, of_removed = homes[environment], applications.removed_by(job.renamed_from or job.directory)
+        home, of_removed = homes[environment], applications.settings_of_removed(job.renamed_from or job.directory)
         found = _sentences(job, own, of_removed, now.get(environment), sharing.get(home, sharing.get(home[:1])))
         if (job.application, namespace, job.name) in given_up:
             found = (TAKEN, *found)
