@@ -490,3 +490,27 @@ def test_a_role_without_pods_beside_dynamic_workers() -> None:
     )
     old = "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: a}\nspec:\n  enableDynamicWorker: true\n"
     assert '"ps":[]' in "".join(files(f"{old}  tfReplicaSpecs:\n{roles}").values())
+
+
+EARLIER = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n"
+
+
+def edited(text: str) -> str:
+    """Return a text of the project after its import."""
+    (file,) = import_documents([Source("a.yaml", text)], own=("a.yaml",)).files
+    return file.text
+
+
+def test_each_line_keeps_its_end() -> None:
+    text = EARLIER.replace("spec:\n", "spec:\r\n") + "  trainer: {image: a, numProcPerNode: auto}\n  suspend: true\n"
+    assert edited(text) == text.replace(", numProcPerNode: auto", "")
+
+
+def test_a_text_with_a_number_sign_does_not_become_a_comment() -> None:
+    overrides = "  podTemplateOverrides:\n  - metadata: {name: 'b # c'}\n    targetJobs: []\n"
+    assert "#" not in edited(EARLIER + "  labels: {a: b}\n" + overrides)
+
+
+def test_a_tab_before_a_comment_is_no_obstacle() -> None:
+    text = EARLIER + "  suspend: true\t# why\n  trainer: {image: a, numProcPerNode: auto}\n"
+    assert edited(text) == text.replace(", numProcPerNode: auto", "")
