@@ -514,3 +514,9 @@ def test_a_text_with_a_number_sign_does_not_become_a_comment() -> None:
 def test_a_tab_before_a_comment_is_no_obstacle() -> None:
     text = EARLIER + "  suspend: true\t# why\n  trainer: {image: a, numProcPerNode: auto}\n"
     assert edited(text) == text.replace(", numProcPerNode: auto", "")
+
+
+def test_the_comment_beside_a_list_item_in_braces_is_kept() -> None:
+    item = "{targetJobs: [{name: node}], spec: {serviceAccountName: sa}}"
+    text = EARLIER + f"  podTemplateOverrides:\n  - {item}  # why\n"
+    assert "  # why\n" in edited(text)

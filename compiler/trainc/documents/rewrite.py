@@ -209,10 +209,11 @@ class _Writer:
         """Return the lines of a field whose value moves."""
         assert field.key is not None
         key, value, end = field.key, field.value, self._end(field.key.end)
-        last = end if is_flow else max(end, self._last(value))
-        self.moved.append((self._start(key.begin), last))
         if is_flow:
+            self.moved.append((value.begin, value.end))
             return [f"{head} {self.text[value.begin : value.end]}"]
+        last = max(end, self._last(value))
+        self.moved.append((key.begin, last))
         by = column - self._column(key)
         if value.kind in ("mapping", "sequence") and not value.style:
             child = self.nodes[field.at + 1] if value.kind == "mapping" else value  # a mapping may have an anchor
