@@ -21,7 +21,7 @@ from trainc.documents.positions import Field, field_of_path
 from trainc.documents.scalars import kubernetes
 from trainc.inputs.source import Document, Source
 
-_PLAIN: Final = lazy(r"[A-Za-z0-9](?:[A-Za-z0-9_./@-]|:(?=[A-Za-z0-9_]))*")
+_PLAIN: Final = lazy(r"(?!\d{4}-\d)[A-Za-z0-9](?:[A-Za-z0-9_./@-]|:(?=[A-Za-z0-9_]))*")
 
 
 class Span(NamedTuple):
