@@ -22,7 +22,7 @@ from trainc.basics.jsonvalues import Json, Path, as_object, copied, get, replace
 from trainc.basics.regex import lazy
 from trainc.documents.libyaml import Node
 from trainc.documents.positions import BOM, Lines, field_of_path, value_of_path
-from trainc.documents.rewrite import Rewrite, Span, changed, scalar_text, spans_of
+from trainc.documents.rewrite import Rewrite, Span, changed, line_break, scalar_text, spans_of
 from trainc.findings.fixes import Action, Fix
 from trainc.findings.suppression import IGNORE, WORD
 from trainc.inputs.source import Document, Mark, Source
@@ -339,10 +339,10 @@ def _indent(text: str, node: Node) -> str:
 
 def _new_lines(text: str, after: int, lines: Iterable[str]) -> Span:
     """Return the span that adds lines after the line of an offset, with its line ending."""
-    end = text.find("\n", after)
-    is_dos = text[end - 1 : end] == "\r" if end >= 0 else "\r\n" in text
-    at = len(text) if end < 0 else end - is_dos
-    return Span(at, at, "".join(f"{chr(13) * is_dos}\n{line}" for line in lines))
+    newline = line_break(text, after)
+    at = text.find(newline, after)
+    at = len(text) if at < 0 else at
+    return Span(at, at, "".join(f"{newline}{line}" for line in lines))
 
 
 _SPANS: Final[dict[Action, Callable[[Document, Fix], Span | None]]] = {

@@ -155,9 +155,9 @@ def nodes(text: str, masks: str = "") -> Iterator[Node]:
         elif kind := _KINDS.get(event_type):
             count += 1
             is_parent = kind in ("mapping", "sequence")
-            style = (
-                "{["[kind == "sequence"] * bool(event.flow_style) if is_parent else getattr(event, "style", None) or ""
-            )
+            style = getattr(event, "style", None) or ""
+            if is_parent and event.flow_style:
+                style = "{" if kind == "mapping" else "["
             node = Node(event.start_mark.index, event.end_mark.index, kind, style, len(parents), count)
             if is_parent:
                 parents.append(node)

@@ -85,6 +85,12 @@ def scalar_text(value: Json, *, quoted: bool = False) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def line_break(text: str, offset: int) -> str:
+    """Return the line break at the end of the line of an offset; in the last line, one that the text has."""
+    end = text.find("\n", offset)
+    return "\r\n" if (text[end - 1 : end] == "\r" if end >= 0 else "\r\n" in text) else "\n"
+
+
 class _NotFound(Exception):
     """A path that leads to no field of the text."""
 
@@ -96,7 +102,7 @@ class _Writer:
         self.document, self.edit = document, edit
         self.parent, self.root = self._field(edit.path[:-1]), self._field(())
         self.text, self.nodes = self.root.text, self.root.nodes
-        self.newline = "\r\n" if "\r\n" in self.text else "\n"
+        self.newline = line_break(self.text, self.root.value.begin)
         self.offset = 0 if self._has_flush_lists() else 2
         self.quoted = self.nodes[self.root.at + 1].style == '"'
         self.moved: list[tuple[int, int]] = []
@@ -246,13 +252,14 @@ class _Writer:
         begin, end = field.key.begin, field.value.end
         if after := re.compile(r"\s*,\s*").match(self.text, end):
             return Span(begin, after.end(), "")
-        before = self.text[:begin].rstrip()
-        return Span(len(before[:-1].rstrip()) if before.endswith(",") else begin, end, "")
+        start = self.parent.value.begin
+        before = self.text[start:begin].rstrip()
+        return Span(start + len(before[:-1].rstrip()) if before.endswith(",") else begin, end, "")
 
     def _added(self, *, is_flow: bool) -> Span:
         parent, key = self.parent.value, scalar_text(self.edit.key, quoted=is_flow and self.quoted)
         if is_flow:
-            end = len(self.text[: parent.end - 1].rstrip())
+            end = parent.begin + len(self.text[parent.begin : parent.end - 1].rstrip())
             comma = ", " if parent.after > self.parent.at + 1 else ""
             return Span(end, end, f"{comma}{key}: {self._flow(self.edit.value)}")
         at = self._last(parent)
