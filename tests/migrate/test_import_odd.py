@@ -323,9 +323,9 @@ def test_the_trials_of_edits_that_change_other_items_have_a_limit(monkeypatch: p
     text = "apiVersion: v1\nkind: List\nitems:\n" + "".join(f"- {part}" for part in parts)
     read: list[Source] = []
     monkeypatch.setattr(editing, "_MOST_READ", 3 * len(text))
-    monkeypatch.setattr("trainc.migrate.importing.load", lambda source: (read.append(source), load(source))[1])
+    monkeypatch.setattr(editing, "load", lambda source: (read.append(source), load(source))[1])
     result = import_documents([Source("a.yaml", text)], own=("a.yaml",))
-    assert (len(read), result.files) == (3 + 5, ())
+    assert (len(read), result.files) == (1 + 5, ())
     assert len([each for each in result.findings if "layout" in each.message]) == 8
 
 

@@ -21,6 +21,7 @@ from trainc.basics.differences import same
 from trainc.basics.jsonvalues import Json, Path, as_object, copied, get, replaced
 from trainc.basics.regex import lazy
 from trainc.documents.libyaml import Node
+from trainc.documents.load import load
 from trainc.documents.positions import BOM, Lines, field_of_path, value_of_path
 from trainc.documents.rewrite import Rewrite, Span, changed, line_break, scalar_text, spans_of
 from trainc.findings.fixes import Action, Fix
@@ -29,6 +30,12 @@ from trainc.inputs.source import Document, Mark, Source
 
 Read = Callable[[Source], tuple[Sequence[Document], int]]
 """Returns the documents of a source, and the number of findings on its YAML."""
+
+
+def _loaded(source: Source) -> tuple[tuple[Document, ...], int]:
+    """Return the documents of a source of Kubernetes objects, and the number of findings on its YAML."""
+    documents, findings = load(source)
+    return documents, len(findings)
 
 
 class Edit(Struct, frozen=True):
@@ -62,7 +69,7 @@ _REST = lazy(r"[ \t]*(?:#[^\r\n]*)?(\r?\n|\Z)")
 
 
 def apply(
-    source: Source, edits: Sequence[Edit], read: Read, *, together: bool = False
+    source: Source, edits: Sequence[Edit], read: Read = _loaded, *, together: bool = False
 ) -> tuple[Source, tuple[Edit, ...]]:
     """Return the source with as many of the edits as are possible, and those.
 

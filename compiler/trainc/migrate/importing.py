@@ -122,12 +122,7 @@ def _edits(pairs: Iterable[tuple[Old, Converted]]) -> Mapping[str, list[Edit]]:
 
 def _after(source: Source, edits: Sequence[Edit]) -> tuple[Source, dict[int, Document]]:
     """Return a source after edits, and its documents by number, without those that could not be edited."""
-
-    def read(source: Source) -> tuple[tuple[Document, ...], int]:
-        documents, findings = load(source)
-        return documents, len(findings)
-
-    new, done = apply(source, edits, read, together=True)
+    new, done = apply(source, edits, together=True)
     impossible = {edit.index for edit in edits} - {edit.index for edit in done}
     text = new.decoded().removeprefix(BOM)
     documents = load(Source(source.name, text))[0]

@@ -129,7 +129,7 @@ def _with_layout(runtime: Runtime, name: str) -> str:
     if VALIDATION_LABEL in labels:
         label = Rewrite((*_LABELS, VALIDATION_LABEL))
         edits.append(Edit(index, label if len(labels) > 1 else Rewrite(_LABELS, _LABELS[-1], {})))
-    new, _ = apply(source, edits, lambda each: (load(each)[0], 0), together=True)
+    new, _ = apply(source, edits, together=True)
     copies = [text_of(each) for each in load(new)[0] if each.index == index]
     return _HEAD.sub("", (copies or [None])[0] or "", 1)
 
