@@ -555,3 +555,9 @@ def test_the_comment_beside_a_list_item_in_braces_is_kept() -> None:
     item = "{targetJobs: [{name: node}], spec: {serviceAccountName: sa}}"
     text = EARLIER + f"  podTemplateOverrides:\n  - {item}  # why\n"
     assert "  # why\n" in edited(text)
+
+
+@pytest.mark.parametrize("other", ["a: " + "[" * 500 + "]" * 500, "? [a]\n: b"], ids=["nested", "list-as-key"])
+def test_a_copy_has_no_other_document_that_cannot_be_read(other: str) -> None:
+    job = EARLIER + "  trainer: {image: a, numProcPerNode: auto}\n"
+    assert "".join(files(f"{job}---\n{other}\n").values()) == job.replace(", numProcPerNode: auto", "")

@@ -282,11 +282,12 @@ def _text_of(root: Field) -> str:
     start = text.rfind("\n", 0, node.begin) + 1
     if not node.depth:
         others = chain(range(root.at), range(node.after, len(nodes)))
-        if not any(nodes[other].begin < nodes[other].end for other in others):
+        end = text.find("\n---", start) + 1 or len(text)
+        if end == len(text) and not any(nodes[other].begin < nodes[other].end for other in others):
             return text
         separator = text.rfind("\n---", 0, start) + 1
         begin = text.find("\n", separator) + 1 if text.startswith("---", separator) else 0
-        return text[begin : text.find("\n---", start) + 1 or len(text)]
+        return text[begin:end]
     if node.style:
         return text[node.begin : node.end] + "\n"
     indent = node.begin - start
