@@ -19,7 +19,7 @@ from trainc.basics.memo import LASTING, Once, Remembered, last
 from trainc.kube.gojson import INT64
 from trainc.kube.gotypes import GoDecodeError, decode, fields, is_struct
 from trainc.schema.alternatives import alternative_checks
-from trainc.schema.formats import Work, format_check, matcher, size_of
+from trainc.schema.formats import FEW, FIELD, Work, format_check, matcher, size_of
 from trainc.schema.structural import Structural
 from trainc.schema.values import CLASSES, NUMERIC, integers, list_errors, membership, mismatch, number_errors
 from trainc.schema.wording import LIST_TYPE, NUMBER, UNKNOWN, Failure, Failures, Visit
@@ -199,7 +199,9 @@ class Node(Part):
                 check(stored, failures, start)
             if not required.issubset(stored):
                 of = stored if self.mode.native is None else value  # a native mapping may have a field misspelled
-                missing = (name for name in dict.fromkeys(self.schema.keywords["required"]) if name not in stored)
+                missing = [name for name in dict.fromkeys(self.schema.keywords["required"]) if name not in stored]
+                if len(missing) > FEW:
+                    failures.work.spend(len(missing) * FIELD)
                 failures += [Failure("required", of, self.schema, name) for name in missing]
             if remembered is not None and len(failures) == start and not failures.work.spent:  # work counts each time
                 remembered[visit] = last(stored)
@@ -404,6 +406,8 @@ def _add_step(failures: Failures, count: int, step: str | int) -> int:
 
 def _filled(value: dict[str, Any], absent: list[tuple[str, Part, Json]], failures: Failures) -> dict[str, Any]:
     """Return a copy of a mapping with the fields that are filled in."""
+    if len(absent) > FEW:
+        failures.work.spend(len(absent) * FIELD)
     stored = dict(value)
     for name, part, default in absent:
         count = len(failures)
