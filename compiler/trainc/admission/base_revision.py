@@ -15,7 +15,7 @@ from trainc.admission.jobset import default
 from trainc.admission.update import rewritten
 from trainc.basics.differences import same
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get, put
-from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, TRAINJOB, classify, group_and_kind
+from trainc.documents.classify import RUNTIMES, TRAINJOB, classify, group_and_kind, is_cluster_scoped
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.options import Revision
@@ -110,7 +110,7 @@ class Base(msgspec.Struct, frozen=True, eq=False):
 def identify(data: JsonObject) -> Identity:
     """Return the parts of an object that identify it."""
     group, kind = group_and_kind(data)
-    namespace = "" if kind in CLUSTER_SCOPED else str(get(data, "metadata", "namespace") or "default")
+    namespace = "" if is_cluster_scoped(data) else str(get(data, "metadata", "namespace") or "default")
     return group, kind, namespace, str(get(data, "metadata", "name"))
 
 
