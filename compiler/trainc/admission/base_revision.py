@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import TypeAlias
 
 import msgspec
@@ -40,7 +40,7 @@ def _nothing(kind: str) -> tuple[_Index, ...]:
     return ()
 
 
-class Base(msgspec.Struct, frozen=True, eq=False):
+class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The base revision as one environment sees it. Documents are as committed, without defaults.
 
     Their sources are named ``<revision>:<path>``, as in git; findings on them are notes. ``settings`` are trainc.yaml
@@ -101,6 +101,16 @@ class Base(msgspec.Struct, frozen=True, eq=False):
         file = self.file(path) if path != name else None
         documents = _documents(file) if file is not None else ()
         return next((_renamed(each, self.revision) for each in documents if each.index == index), None)
+
+    def has_job(self, namespace: str, name: str) -> bool:
+        """Return whether a job was in one of the environments; True if the base does not show what is emitted."""
+        return self.unrendered or (namespace, name) in self._jobs
+
+    @cached_property
+    def _jobs(self) -> frozenset[tuple[str, str]]:
+        """The namespaces and names of the jobs with a JobSet, which are the folders of its file."""
+        files = (file.name.split("/") for index, _ in self.of_kind(_WITH_WEBHOOK) for file in index.values())
+        return frozenset((namespace, name) for *_, namespace, name, _ in files)
 
     def notes(self, *kinds: str) -> tuple[Finding, ...]:
         """Return notes on unreadable inputs of the base revision, and on unreadable emitted objects of these kinds."""
