@@ -18,6 +18,7 @@ from trainc import Options, Source, compile
 from trainc.admission import rules
 from trainc.basics.jsonvalues import JsonObject
 from trainc.schema import formats
+from trainc.schema.wording import LIST_KEYS, LIST_TYPE
 
 EMBEDDED = "{type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}"
 
@@ -64,6 +65,7 @@ PRODUCTS: dict[str, Callable[[int], JsonObject]] = {
     },
     "oneOf": lambda n: {**OPEN, "oneOf": [{"maxProperties": 1}, *({"required": [f"a{i}"]} for i in range(n))]},
     "nested anyOf": lambda n: {**OPEN, "anyOf": [{"anyOf": [{"maxProperties": i}]} for i in range(n)]},
+    "enum": lambda n: {**OPEN, "enum": [{}, *({"a": i} for i in range(n))]},
     "allOf": lambda n: {**OPEN, "allOf": [{"required": [f"a{i}"]} for i in range(n)]},
 }
 
@@ -87,3 +89,12 @@ def test_items_times_rules_that_cost_nothing_are_limited(rule: str, monkeypatch:
     found = [each for each in compile(things(schema, {}, 200), Options()).findings if each.code == "TC201"]
     assert any(rules.OUT_OF_BUDGET in each.message for each in found)
     assert len(found) < 1000
+
+
+def test_items_times_keys_of_a_list_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "MOST_WORK", 2_000_000)
+    keys = {LIST_TYPE: "map", LIST_KEYS: [f"k{i}" for i in range(500)]}
+    fields = {"items": {"type": "array", **keys, "items": {"type": "object", "properties": {}}}}
+    _, thing = things({}, {}, 200)
+    schema = Source("crd.yaml", crd("Thing", f"properties: {dumps(fields)}"))
+    assert {finding.code for finding in compile((schema, thing), Options()).findings} == {"TC012"}

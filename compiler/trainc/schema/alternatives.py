@@ -6,14 +6,14 @@ failures of the one that passed the most checks are reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from trainc.schema.formats import FEW, FIELD, TRIAL, Work
 from trainc.schema.structural import Structural, compiled
-from trainc.schema.values import CLASSES, json_type, mismatch
+from trainc.schema.values import CLASSES, count_parts, json_type, mismatch
 from trainc.schema.wording import Failure, Failures, Visit
 
 _KEYWORDS: Final = ("anyOf", "oneOf", "allOf", "not")
@@ -54,7 +54,7 @@ def _check(
 
     def check(value: Any, failures: Failures) -> Any:
         if are_many:
-            failures.work.spend(trials * TRIAL * _size(value))
+            failures.work.spend(trials * TRIAL * count_parts(value))
         tried = [find(failures.work, sub, value) for sub in subs]
         valid = sum(not found for found in tried)
         of_value = None if fits is None else partial(fits, failures.work)
@@ -81,12 +81,6 @@ def _check(
 def _trials_below(schema: Structural) -> int:
     """Return the number of alternatives in a schema, at any depth."""
     return sum((path[0] in _KEYWORDS) + int(compiled(_trials_below, sub)) for path, sub in schema.below())
-
-
-def _size(value: Any) -> int:
-    """Return the number of parts of a value."""
-    parts: Iterable[Any] = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return 1 + sum(map(_size, parts))
 
 
 def _best(subs: tuple[Structural, ...], tried: list[Failures], value: Any, fits: Fits | None) -> list[Failure]:

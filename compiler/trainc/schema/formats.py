@@ -271,7 +271,10 @@ FIELD: Final = 2_500
 """The work of a field that is missing or filled in, in instructions of patterns."""
 
 TRIAL: Final = 200
-"""The work of an alternative for each part of a value."""
+"""The work of an alternative, or of a list or mapping in an enum, for each part of a value."""
+
+KEY: Final = 25
+"""The work of a key of an item in a list of type map."""
 
 
 class TooMuchWork(Exception):
