@@ -153,8 +153,8 @@ class Partners:
 BUDGET = 10_000_000
 """The most that all rules of an object may cost together (apis/cel/config.go, RuntimeCELCostBudget)."""
 
-MOST_WORK = 4_000_000
-"""The most evaluations of rules for an object, seconds at most: constants cost nothing. A failure counts as 20."""
+MOST_WORK = 1_000_000
+"""The most evaluations of rules for an object, two seconds at most: constants cost nothing. A failure counts as 20."""
 
 _FAILURE = 20
 
