@@ -10,6 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.admission.update import IF_SUSPENDED
+from trainc.basics.differences import comparable
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
 from trainc.changes.applications import Applications, application, home_of
 from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
@@ -282,7 +283,7 @@ def _of_existing_jobs(job: JobChange) -> Iterator[str]:
 def _loses_item(name: str, field: FieldChange) -> bool:
     """Return whether a list that JobSet merges loses an item, or has one that changed."""
     if isinstance(field.old, list) and isinstance(field.new, list):
-        return name in _MERGED_LISTS and any(item not in field.new for item in field.old)
+        return name in _MERGED_LISTS and not {*map(comparable, field.old)} <= {*map(comparable, field.new)}
     return name in _MERGED_LISTS and not field.path.endswith((name, "]"))
 
 
