@@ -101,7 +101,10 @@ def test_one_application_keeps_the_jobset_of_another_job(
     found = run("validate", "--base", "HEAD")
     assert (found.exit_code, expected in found.stdout) == (status, True)
     assert run("render").exit_code == 0
-    stays = "The JobSet was that of another job in the application: it stays as it is, neither created nor pruned."
+    stays = (
+        "The JobSet was that of another job in the application: it is neither created nor pruned. What cannot change in"
+        " place is refused."
+    )
     assert (stays in run("diff").stdout) == (status == 0)
 
 

@@ -44,7 +44,10 @@ NEW_RUN: Final = f"To apply the change, set the annotation {RUN} in the TrainJob
 """The advice about a refused change."""
 
 
-TAKEN: Final = "The JobSet was that of another job in the application: it stays as it is, neither created nor pruned."
+TAKEN: Final = (
+    "The JobSet was that of another job in the application: it is neither created nor pruned. What cannot change in"
+    " place is refused."
+)
 
 
 def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
