@@ -119,6 +119,7 @@ DIFFERENCES = {
     "tolerations of one key": lambda n, new: jobset(
         {}, {"tolerations": [{"key": "a", "value": str(i)} for i in (range(8 * n, -1, -1) if new else range(8 * n))]}
     ),
+    "one long key": lambda n, new: jobset({"image": f"a:{new}"}, key=".suspend.value" * 4 * n + '["a"' * 4 * n + "\n"),
 }
 
 
