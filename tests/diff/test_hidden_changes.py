@@ -691,9 +691,18 @@ def test_variables_are_the_first_to_be_omitted_from_the_table() -> None:
 
 def test_the_content_of_new_shared_objects_is_shown() -> None:
     role = {"kind": "ClusterRole", "name": "admin"}
-    metadata = {"name": "x", "namespace": "a"}
+    metadata = {"name": "x", "namespace": "a", "finalizers": ["example.com/x"]}
     data = {"apiVersion": "v1", "kind": "RoleBinding", "metadata": metadata, "roleRef": role}
     after = {"out/prod/a/0-shared/rolebinding-x.yaml": OWNED + b"runtimes/rt.yaml\n" + dumps(data).encode()}
     shown = formats.as_text(compare({}, after))
-    assert "  roleRef\n+ kind: ClusterRole\n+ name: admin\n" in shown
+    assert "  metadata.finalizers\n+ - example.com/x\n  roleRef\n+ kind: ClusterRole\n+ name: admin\n" in shown
     assert row({}, after) == ["RoleBinding x: created"]
+
+
+def test_the_application_of_jobs_that_share_one_has_no_name_of_a_job() -> None:
+    jobs = {name: [jobset(name, {"image": image}) for image in ("a:1", "a:2")] for name in ("first", "second")}
+    before, after = ({k: v for sides in jobs.values() for k, v in sides[side].items()} for side in (0, 1))
+    settings = read_settings({"defaults": {"argocd": {"per": "namespace"}}}, "prod")
+    shown = formats.as_text(compare(before, after, {"prod": settings}))
+    assert "    jobs: prod/a/first, prod/a/second\n" in shown
+    assert "    = Refused: Argo CD shows application <environment>.<namespace> as Unknown" in shown

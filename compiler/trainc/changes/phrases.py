@@ -419,7 +419,6 @@ def warnings(difference: Difference) -> Iterator[str]:
 
 
 JOB: Final = "<job>"
-_APPLICATION: Final = "<environment>.<namespace>.<job>"
 _ANY: Final = Directory("<environment>", "<namespace>", JOB)
 _COMPARABLE: Final = (Effect.UPDATED, Effect.REFUSED, Effect.HELD, Effect.RERUN, Effect.COMMENTS)
 _SHORTEST: Final = 3
@@ -494,12 +493,14 @@ def _without_names(job: JobChange) -> JobChange | None:
     if JOB in repr(job):  # a reader would take it for the name
         return None
     pattern = re.compile(rf"(?<![\w.-]){re.escape(job.directory.job)}(?![a-z0-9])|{re.escape(job.application)}")
+    is_shared = job.application == ".".join(job.directory[:2])  # by all jobs of the namespace
+    application = ".".join(_ANY[:2] if is_shared else _ANY)
 
     def text(value: str) -> str:
-        return pattern.sub(lambda match: _APPLICATION if match[0] == job.application else JOB, value)
+        return pattern.sub(lambda match: application if match[0] == job.application else JOB, value)
 
     named = re.compile(rf"((?:\b[A-Z]\w*|\.|\band) ){re.escape(job.directory.job)}(?![a-z0-9])")
-    cluster = (named.sub(rf"\g<1>{JOB}", each.replace(job.application, _APPLICATION)) for each in job.cluster)
+    cluster = (named.sub(rf"\g<1>{JOB}", each.replace(job.application, application)) for each in job.cluster)
     same = job.before == job.after
     return JobChange(
         _ANY,
