@@ -22,6 +22,7 @@ from trainc.documents.load import load
 from trainc.inputs.source import Source
 from trainc.kube.pods import pod_requests
 from trainc.kube.quantity import QuantityError
+from trainc.plugins import jax, torch, xgboost
 from trainc.plugins.base import is_gpu
 from trainc.upstream import PRIORITY_LABEL, QUEUE_LABEL
 
@@ -180,14 +181,7 @@ PROCESSES: Final = (
 COUNTS: Final = ("PET_NNODES", "JAX_NUM_PROCESSES", "DMLC_NUM_WORKER")
 """Variables with which plugins set a number that follows from that of the nodes."""
 
-_DERIVED: Final = frozenset(
-    (
-        *PROCESSES,
-        *("PET_NNODES", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"),
-        *("JAX_NUMPROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS"),
-        *("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER"),
-    )
-)
+_DERIVED: Final = frozenset((*PROCESSES, *torch.VARIABLES, *jax.VARIABLES, *xgboost.VARIABLES))
 """Variables that follow from other changes; they are only listed among the fields."""
 
 
