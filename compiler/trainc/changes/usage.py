@@ -169,7 +169,7 @@ def _outline(data: bytes) -> bytes:
     return b"\n".join(kept)
 
 
-_PROCESSES: Final = (
+PROCESSES: Final = (
     "PET_NPROC_PER_NODE",
     "OMPI_MCA_orte_set_default_slots",
     "PRTE_MCA_prte_set_default_slots",
@@ -177,11 +177,14 @@ _PROCESSES: Final = (
 )
 """Variables with which plugins set the number of processes per node."""
 
+COUNTS: Final = ("PET_NNODES", "JAX_NUM_PROCESSES", "DMLC_NUM_WORKER")
+"""Variables with which plugins set a number that follows from that of the nodes."""
+
 _DERIVED: Final = frozenset(
     (
-        *_PROCESSES,
+        *PROCESSES,
         *("PET_NNODES", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"),
-        *("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS"),
+        *("JAX_NUMPROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS"),
         *("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER"),
     )
 )
@@ -306,7 +309,7 @@ def _of_container(where: str, container: JsonObject) -> Iterator[tuple[_Key, Jso
         if container.get(what):
             yield (what, where), container[what]
     variables = {str(each.get("name")): each for each in objects(container.get("env"))}
-    for name in _PROCESSES:
+    for name in PROCESSES:
         if (count := get(variables.get(name), "value")) is not None:
             yield ("processes per node", where), count
             break
