@@ -251,18 +251,21 @@ def _variable(writer: Writer, node: Node, name: str, qualifiers: tuple[_Qualifie
     writer.put(f"except LOOK_UP: {found} = select(f, {text}, {start}, {writer.constant(path)}, {test})")
     if len(fields) == len(qualifiers):
         return Term(found, bool if test else None)
-    return (yield from _qualified(writer, found, qualifiers[len(fields) :], start))
+    return (yield from _qualified(writer, found, qualifiers[len(fields) :], start, variable=text))
 
 
-def _qualified(writer: Writer, base: str, qualifiers: tuple[_Qualifier, ...], start: str = "") -> Steps:
+def _qualified(
+    writer: Writer, base: str, qualifiers: tuple[_Qualifier, ...], start: str = "", *, variable: str = ""
+) -> Steps:
     """Write the selections from a value; from the first optional one on, the rest is optional.
 
-    ``start``: the name and position of the variable, if the value is one.
+    ``start``: the name and position of the variable, if the value is one, or was selected from ``variable``: then it is
+    unwrapped only if the variable is an optional, as nothing is selected from an optional in a field.
     """
     value, optional = writer.name(), writer.name()
     unwrapped = f"unwrapped({base}, {start})" if start else f"unwrapped({base})"
-    writer.put(f"{optional} = {base}.__class__ is Optional")
-    writer.put(f"{value} = {unwrapped} if {base}.__class__ in UNUSUAL else {base}")
+    writer.put(f"{optional} = {variable or base}.__class__ is Optional")
+    writer.put(f"{value} = {unwrapped} if {optional if variable else f'{base}.__class__ in UNUSUAL'} else {base}")
     for qualifier in qualifiers:
         before, writer.position = writer.position, qualifier.position
         if qualifier.optional:
