@@ -259,13 +259,16 @@ def _qualified(
 ) -> Steps:
     """Write the selections from a value; from the first optional one on, the rest is optional.
 
-    ``start``: the name and position of the variable, if the value is one, or was selected from ``variable``: then it is
-    unwrapped only if the variable is an optional, as nothing is selected from an optional in a field.
+    ``start``: the name and position of the variable, if the value is one. ``variable``: it was selected from this one;
+    an optional in a field is not unwrapped, as nothing is selected from it.
     """
     value, optional = writer.name(), writer.name()
-    unwrapped = f"unwrapped({base}, {start})" if start else f"unwrapped({base})"
     writer.put(f"{optional} = {variable or base}.__class__ is Optional")
-    writer.put(f"{value} = {unwrapped} if {optional if variable else f'{base}.__class__ in UNUSUAL'} else {base}")
+    if variable:
+        writer.put(f"{value} = ({base}.value if {base}.present else MISSING) if {optional} else {base}")
+    else:
+        unwrapped = f"unwrapped({base}, {start})" if start else f"unwrapped({base})"
+        writer.put(f"{value} = {unwrapped} if {base}.__class__ in UNUSUAL else {base}")
     for qualifier in qualifiers:
         before, writer.position = writer.position, qualifier.position
         if qualifier.optional:
