@@ -29,6 +29,9 @@ from trainc import Options, compile
 from trainc.admission.base_revision import Base
 from trainc.admission.rules import Rule
 from trainc.basics.jsonvalues import Json, JsonObject, as_object
+from trainc.cel.codegen import Program
+from trainc.cel.composition import compile_expression
+from trainc.cel.declarations import admission
 from trainc.changes import compare, formats, safeguards
 from trainc.checks.created_pods import created_objects
 from trainc.documents.load import load
@@ -145,6 +148,27 @@ def test_the_difference_of_four_times_the_fields_takes_about_four_times_the_work
         return time.process_time() - start
 
     assert is_linear(seconds, 500)
+
+
+EXPRESSIONS = {
+    "signs in a row": lambda n: "-" * (40 * n) + "1 == 1",
+    "negations in a row": lambda n: "!" * (40 * n) + "true",
+    "names that are evaluated once": lambda n: " && ".join(["object.?a.optMap(x, x).orValue(1) == 1"] * n),
+    "calls with reserved names": lambda n: " + ".join(["[f(for(1))]"] * n),
+}
+
+
+@pytest.mark.parametrize("kind", EXPRESSIONS)
+def test_an_expression_with_four_times_the_parts(kind: str) -> None:
+    def seconds(size: int) -> float:
+        environment = admission(variables={})
+        start = time.process_time()
+        made = compile_expression(EXPRESSIONS[kind](size), environment)
+        if isinstance(made, Program):
+            made.run({"object": {}})
+        return time.process_time() - start
+
+    assert is_linear(seconds, 300)
 
 
 CLAIM = "{name: cNUMBER, resourceClaimName: x}"

@@ -30,7 +30,8 @@ from trainc.schema.structural import compiled
 # The rules of a schema
 
 _OLD_SELF = lazy(r"(?<![\w.])oldSelf\b")
-_TEXT_OR_COMMENT = lazy("['\"/]")
+_UNCLEAR = lazy(r"""['"/]|[.?]\s*oldSelf\b""")
+"""A text or a comment, or a field of the same name."""
 
 
 class Rule(msgspec.Struct, frozen=True, eq=False):
@@ -46,9 +47,9 @@ class Rule(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def runs_on_create(self) -> bool:
-        """Whether it may run without an old value: unless it plainly refers to oldSelf, outside texts and comments."""
+        """Whether it may run without an old value: unless it plainly refers to oldSelf."""
         rule = str(self.spec.get("rule", ""))
-        return self.optional_old or _OLD_SELF.search(rule) is None or _TEXT_OR_COMMENT.search(rule) is not None
+        return self.optional_old or _OLD_SELF.search(rule) is None or _UNCLEAR.search(rule) is not None
 
     @property
     def label(self) -> str:
