@@ -160,8 +160,10 @@ class Variables(Container):
         if self.charged > MOST:
             raise Exceeded(MESSAGE)
         self._nested += 1
-        value, cost, work = made.run(self.names)
-        self._nested -= 1
+        try:
+            value, cost, work = made.run(self.names)
+        finally:
+            self._nested -= 1
         self.cost += cost
         self.charged += max(cost, work // PER_COST)
         if value.__class__ is EvalError:
