@@ -220,6 +220,27 @@ def annotated(name: str, annotations: dict[str, str]) -> dict[str, bytes]:
     return {file: data.replace(b'"metadata": {', text.encode()) for file, data in jobset(name, {}).items()}
 
 
+@pytest.mark.parametrize(
+    ("annotation", "value", "of_argocd", "of_flux"),
+    [
+        ("argocd.argoproj.io/sync-options", "Prune=false", "JobSet train is now protected", "its pods keep running."),
+        ("argocd.argoproj.io/sync-options", "Force=true", "Argo CD, such as Force=true, may", "its pods keep running."),
+        ("kustomize.toolkit.fluxcd.io/prune", "Disabled", "its pods keep running.", "JobSet train is now protected"),
+        ("kustomize.toolkit.fluxcd.io/force", "enabled", "its pods keep running.", "Flux, such as force: enabled, may"),
+        ("kustomize.toolkit.fluxcd.io/substitute", "disabled", "its pods keep running.", "its pods keep running."),
+    ],
+)
+def test_an_annotation_counts_only_for_the_tool_that_reads_it(
+    annotation: str, value: str, of_argocd: str, of_flux: str
+) -> None:
+    """A promise of protection that the tool does not keep would lose a run, or the data of a claim."""
+    for tool, expected in (("argocd", of_argocd), ("flux", of_flux)):
+        settings = options_of({"prod": {"target": tool}})
+        (job,) = compare(jobset("train", {}), annotated("train", {annotation: value}), settings).jobs
+        assert expected in job.cluster[-1]
+        assert len(job.cluster) == (2 if "protected" in expected else 1)
+
+
 CONTINUES = "JobSet train stays in the cluster; if it is running, it continues."
 STOPS = "The application and JobSet train are deleted, which stops the job if it is still running."
 

@@ -27,9 +27,17 @@ IGNORED: Final = "argocd.argoproj.io/compare-options IgnoreExtraneous"
 """The option of an object whose removal alone does not make its application OutOfSync, so that no sync starts (Argo CD
 3.5 controller/state.go)."""
 
-_SAFEGUARDS: Final = frozenset(
-    (f"{SYNC_OPTIONS} Prune=false", f"{SYNC_OPTIONS} Delete=false", f"{FLUX_PREFIX}prune disabled")
-)
+_SAFEGUARDS: Final = {
+    "argocd": frozenset((f"{SYNC_OPTIONS} Prune=false", f"{SYNC_OPTIONS} Delete=false")),
+    "flux": frozenset((f"{FLUX_PREFIX}prune disabled",)),
+}
+"""The options of an object that protect it from deletion, by the tool that reads them."""
+
+_REPLACING: Final = {
+    "argocd": ("argocd.argoproj.io/", "Force=true"),
+    "flux": (f"{FLUX_PREFIX}force enabled", "force: enabled"),
+}
+"""How options begin with which a tool may create an object again, and an example."""
 
 _MERGED: Final = re.compile(r"spec\.replicatedJobs\[[^]]*\]\.template\.spec\.template\.(?:metadata|spec)\.(\w+)")
 _MERGED_LISTS: Final = ("schedulingGates", "tolerations")
@@ -109,7 +117,7 @@ def _sentences(
     those of its environment after the change, if it still exists. If not, ``sharing`` are those of one with its
     AppProject.
     """
-    found = [*_of_effect(job, settings, of_removed), *_of_objects(job)]
+    found = [*_of_effect(job, settings, of_removed), *_of_objects(job, settings)]
     if of_removed.target == "argocd":
         found += _of_argocd(job, of_removed, later, sharing)
     is_removed = job.effect is Effect.DELETED and job.last  # no sync removes an application
@@ -187,7 +195,7 @@ def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iter
         case Effect.UPDATED:
             may_run = job.had_ttl and job.name and not _is_suspended(job)
             again = " If its TTL has deleted it, it is created again, and the job runs again."
-            yield _updated(job) + (again if may_run else "")
+            yield _updated(job, settings) + (again if may_run else "")
             yield from _of_existing_jobs(job)
         case Effect.RERUN:
             yield from _rerun(job, of_removed)
@@ -234,7 +242,7 @@ def amounts(usage: Usage) -> str:
     return f"{pods} with {gpus:,} GPU{'s' * (gpus != 1)}" if gpus else pods
 
 
-def _updated(job: JobChange) -> str:
+def _updated(job: JobChange, settings: Settings) -> str:
     suspended = next((change for change in job.properties if change.what == "suspended"), None)
     if not job.name and job.old_name:
         return f"JobSet {job.old_name} is pruned, which stops it if it is still running."
@@ -250,8 +258,10 @@ def _updated(job: JobChange) -> str:
         fields = {".".join(field.path.split(".")[:2]).split("[")[0] for change in jobsets for field in change.fields}
         pods = "it is suspended and has no pods" if _is_suspended(job) else "its pods keep running"
         added = frozenset[str]().union(*(_changed_options(change)[1] for change in jobsets))
-        if any(option.startswith("argocd.argoproj.io/") for option in added - _SAFEGUARDS):
-            pods = "its new annotations for Argo CD, such as Force=true, may delete it and create it again"
+        start, example = _REPLACING[settings.target]
+        if any(option.startswith(start) for option in added - _SAFEGUARDS[settings.target]):
+            of_tool = f"annotations for {settings.tool.title}, such as {example}"
+            pods = f"its new {of_tool}, may delete it and create it again"
         return f"JobSet {job.name} is updated in place ({', '.join(sorted(fields))}); {pods}."
     if job.directory.job == FOLDER:
         in_place = any(change.effect is Effect.UPDATED for change in job.objects)
@@ -376,14 +386,14 @@ _PROTECTION: Final = ("is no longer protected from deletion: it loses", "is now 
 """What happens to an object that loses an option that protects it, or gets one."""
 
 
-def _of_objects(job: JobChange) -> Iterator[str]:
+def _of_objects(job: JobChange, settings: Settings) -> Iterator[str]:
     """Yield sentences about the queue, Jobs that get another name, and ConfigMaps and claims."""
     is_updated = job.effect is Effect.UPDATED
     if is_updated and job.only_waiting:
         yield f"{IF_SUSPENDED}: if it is running, the sync is refused."
     for change in job.objects:
         for options, text in zip(_changed_options(change), _PROTECTION, strict=True):
-            if found := sorted(option.rpartition(" ")[2] for option in options & _SAFEGUARDS):
+            if found := sorted(option.rpartition(" ")[2] for option in options & _SAFEGUARDS[settings.target]):
                 yield f"{change.kind} {change.name} {text} {', '.join(found)}."
         if is_updated and change.kind != "JobSet" and change.effect is Effect.CREATED:
             yield f"{change.kind} {change.name} is created."
