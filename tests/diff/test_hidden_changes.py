@@ -374,7 +374,10 @@ def test_the_cluster_of_a_removed_job_that_the_project_forgets(destination: dict
 
 
 def options_of(environments: dict[str, Any]) -> dict[str, Settings]:
-    return {name: read_settings({"environments": environments}, name) for name in environments}
+    """Return the settings of environments. All have the URL without which render writes nothing for Argo CD."""
+    url = {"repoURL": "https://example.com/x.git"}
+    complete = {name: {**each, "argocd": {**url, **each.get("argocd", {})}} for name, each in environments.items()}
+    return {name: read_settings({"environments": complete}, name) for name in environments}
 
 
 @pytest.mark.parametrize(

@@ -66,14 +66,14 @@ def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
 
 def with_sentences(jobs: Collection[JobChange], applications: Applications) -> Iterator[JobChange]:
     """Yield the jobs with sentences about what the cluster does."""
-    settings_of, now, homes = applications.settings_of, applications.now, applications.homes
+    settings_of, homes = applications.settings_of, applications.homes
     given_up, removed = _given_up(jobs, applications), _removed_jobsets(jobs, settings_of)
-    by_argocd = [(homes[name], each) for name, each in now.items() if each.target == "argocd"]
-    sharing = {home[:length]: each for length in (1, 2) for home, each in by_argocd}
+    by_argocd = {name: each for name, each in applications.now.items() if each.target == "argocd"}
+    sharing = {homes[name][:length]: each for length in (1, 2) for name, each in by_argocd.items()}
     for job in jobs:
         (environment, namespace, _), own = job.directory, settings_of[job.directory]
         home, of_removed = homes[environment], applications.settings_of_removed(job.renamed_from or job.directory)
-        found = _sentences(job, own, of_removed, now.get(environment), sharing.get(home, sharing.get(home[:1])))
+        found = _sentences(job, own, of_removed, by_argocd.get(environment), sharing.get(home, sharing.get(home[:1])))
         if (job.application, namespace, job.name) in given_up:
             found = (TAKEN, *found)
         elif job.effect is Effect.CREATED and (origin := removed.get((cluster_of(own), namespace, job.name))):
@@ -114,7 +114,7 @@ def _sentences(
     """Return sentences about the reaction of the cluster to a change, the most important first.
 
     ``settings`` are those that decide about the job, ``of_removed`` those about what it was renamed from, and ``later``
-    those of its environment after the change, if it still exists. If not, ``sharing`` are those of one with its
+    those of its environment after the change, if Argo CD still has it. If not, ``sharing`` are those of one with its
     AppProject.
     """
     found = [*_of_effect(job, settings, of_removed), *_of_objects(job, settings)]
@@ -129,9 +129,8 @@ def _sentences(
 
 def _of_argocd(job: JobChange, was: Settings, later: Settings | None, sharing: Settings | None) -> Iterator[str]:
     """Yield sentences about what only Argo CD has: an order in which it applies its own objects, and its options."""
-    now = later or was
-    old, new = was.argocd.on_delete, now.argocd.on_delete
-    if now.target == "argocd" and old != new and job.last and _removes_jobset(job):
+    old, new = was.argocd.on_delete, (later or was).argocd.on_delete
+    if old != new and job.last and _removes_jobset(job):
         effect = "the JobSet stays, and a running job continues" if new == "keep" else "a running job is stopped"
         yield f"onDelete changes from {old} to {new} in the same commit: if Argo CD applies that first, {effect}."
     if (project := later or sharing) is not None:
@@ -172,15 +171,14 @@ def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
 
 def _is_written(settings: Settings) -> bool:
     """Return whether render writes the AppProject of an environment."""
-    return bool(settings.argocd.write) and settings.argocd.project != DEFAULT
+    return bool(settings.argocd.deployment_folder) and settings.argocd.project != DEFAULT
 
 
 def _may_leave_kinds(job: JobChange, was: Settings, later: Settings) -> bool:
     """Return whether the same commit makes the AppProject forget kinds of removed objects. It always allows JobSets."""
     is_removed = job.effect in (Effect.DELETED, Effect.RENAMED) and job.last
     is_kept = job.effect in _NO_SYNC or (is_removed and was.argocd.on_delete == "keep")
-    is_written = later.target == "argocd" and _is_written(later)
-    return not is_kept and is_written and any(kind != "JobSet" for kind in job.last_kinds)
+    return not is_kept and _is_written(later) and any(kind != "JobSet" for kind in job.last_kinds)
 
 
 def _removes_jobset(job: JobChange) -> bool:
