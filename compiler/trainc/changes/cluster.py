@@ -363,14 +363,13 @@ def _keeps_jobset(job: JobChange) -> bool:
 
 def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
     is_shared = job.directory.job == FOLDER
-    if settings.target == "flux":
-        yield f"Refused: Kustomization {job.application} fails until the change is reverted or the job is renamed."
-    else:
-        end = "" if is_shared else " or the job gets a new run number"
-        yield (
-            f"Refused: Argo CD shows application {job.application} as Unknown and stops syncing it until the change is"
-            f" reverted{end}."
-        )
+    start = (
+        f"Kustomization {job.application} fails"
+        if settings.target == "flux"
+        else f"Argo CD shows application {job.application} as Unknown and stops syncing it"
+    )
+    end = "" if is_shared else " or the job gets a new run number"
+    yield f"Refused: {start} until the change is reverted{end}."
     yield "Running pods are not affected."
     if not is_shared:
         yield NEW_RUN
