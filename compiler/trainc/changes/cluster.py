@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from typing import Final
 
 from msgspec.structs import replace
@@ -18,7 +17,7 @@ from trainc.gitops.argocd import DEFAULT
 from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS
 from trainc.gitops.environment import cluster_of
 from trainc.gitops.runtime_resources import FOLDER
-from trainc.inputs.settings import Settings
+from trainc.inputs.settings import Settings, is_among
 from trainc.upstream import RUN
 
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
@@ -163,7 +162,7 @@ def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
         return False
     if later.argocd.namespaces and home_of("", was)[1] == home_of("", later)[1]:
         home = (job.renamed_from or job.directory).namespace
-        is_allowed = any(fnmatchcase(home, pattern) for pattern in later.argocd.namespaces)
+        is_allowed = is_among(home, later.argocd.namespaces)
     else:
         is_allowed = not job.last_of_namespace
     return not is_allowed and _is_written(later)
