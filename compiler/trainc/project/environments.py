@@ -30,7 +30,7 @@ from trainc.gitops.images import lock_notes
 from trainc.gitops.naming import free_runs
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options, Revision
-from trainc.inputs.settings import read_settings, settings_of_all
+from trainc.inputs.settings import option_path, read_settings, settings_of_all
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Build, Job, Loaded, Watch, load_all, run, with_neighbours
 from trainc.pipeline.content import Content
@@ -126,7 +126,7 @@ def linked_folders(jobs: Path, config: Config) -> Iterator[Finding]:
     with suppress(OSError):  # which read_tree reports
         for folder in sorted(each.name for each in jobs.glob("[!.]*") if each.is_symlink() and each.is_dir()):
             message = f"{JOBS}/{folder} is a link, which Argo CD does not list: argocd.hydrator deploys no job of it"
-            where = existing(document.data, ("environments", names[0], "argocd", "hydrator"))
+            where = existing(document.data, option_path(document.data, names[0], "argocd", "hydrator"))
             hint = f"make {JOBS}/{folder} a folder, with links to files"
             yield report("TC013", document, where, message, severity=Severity.WARNING, hint=hint)
 
