@@ -180,6 +180,19 @@ def test_the_layout_survives_a_killed_run_and_a_failed_one(tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["layout"]
 
 
+@pytest.mark.parametrize("suffix", ["making", "old"])
+def test_a_folder_of_somebody_else_is_not_removed(root: Path, run: Run, suffix: str) -> None:
+    """It has the name of what a killed run leaves."""
+    other = root / f".made.{suffix}" / "notes.txt"
+    other.parent.mkdir()
+    other.write_text("mine", encoding="utf-8")
+    done = run("package", "-o", "made")
+    assert done.exit_code == 2
+    assert f".made.{suffix} has notes.txt, which is not part of an image layout: it is not overwritten" in done.stderr
+    assert other.read_text(encoding="utf-8") == "mine"
+    assert not (root / "made").exists()
+
+
 DESCRIPTOR: JsonObject = {"mediaType": INDEX, "digest": digest_of(b"{}"), "size": 2}
 
 

@@ -98,6 +98,8 @@ def write_layout(documents: Documents, layers: Iterable[Path | bytes], folder: P
         _check_replaceable(folder)
     folder = folder.resolve()  # of a link, the folder that it leads to
     making, old = (folder.with_name(f".{folder.name}.{suffix}") for suffix in ("making", "old"))
+    for left in (making, old):
+        _check_parts(left)
     _settle(folder, making, old)  # what a killed run left
     try:
         _write(documents, layers, making)
@@ -111,14 +113,18 @@ def write_layout(documents: Documents, layers: Iterable[Path | bytes], folder: P
 def _check_replaceable(folder: Path) -> None:
     if any(folder.iterdir()) and not (folder / _VERSION).is_file():
         raise BuildError(f"{folder} is neither empty nor an image layout: it is not overwritten")
-    there = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    if foreign := sorted(name for name in there if not _PART.fullmatch(name)):
-        raise BuildError(f"{folder} has {foreign[0]}, which is not part of an image layout: it is not overwritten")
+    _check_parts(folder)
     with suppress(LayoutError):
         if (count := len(_manifests(folder))) > 1:
             raise BuildError(f"{folder} has {count} images: it is not overwritten")
     if Path.cwd().is_relative_to(folder.resolve()):
         raise BuildError(f"{folder} is the working directory: it is not replaced")
+
+
+def _check_parts(folder: Path) -> None:
+    there = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    if foreign := sorted(name for name in there if not _PART.fullmatch(name)):
+        raise BuildError(f"{folder} has {foreign[0]}, which is not part of an image layout: it is not overwritten")
 
 
 def _settle(folder: Path, making: Path, old: Path) -> None:
