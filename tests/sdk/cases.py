@@ -1006,6 +1006,18 @@ def test_the_file_of_a_cell_replaces_no_module(client: GitTrainerClient, tmp_pat
 NOT_RUN = ("pip install ", "git ")
 
 
+def test_the_file_of_a_function_has_a_name_that_bash_reads_as_it_is(client: GitTrainerClient, root: Path) -> None:
+    names: dict[str, Any] = {}
+    for sign in ('"', "$", "`", "\\", "\n"):
+        execute("def evaluate():\n    print('$5')\n", f"/notebooks/odd{sign}name.py", names)
+        with pytest.raises(
+            ValueError, match=rf"^the function is in the file .*: bash reads {re.escape(repr(sign))} in"
+        ):
+            client.train(name="evaluate", trainer=CustomTrainer(names["evaluate"]))
+    execute("def evaluate():\n    print('$5')\n", "/notebooks/it's 100%.py", names)
+    client.train(name="evaluate", trainer=CustomTrainer(names["evaluate"]))
+
+
 def test_the_page_does_what_it_shows(root: Path) -> None:
     text, names, printed = PAGE.read_text(encoding="utf-8"), {"__name__": "__main__"}, ""
     blocks = re.findall(r"(?ms)^```(\w+)\n(.*?)^```$", text)
