@@ -45,9 +45,11 @@ from kubernetes.client import ApiException
 
 from gitrepo import commit
 from trainc.checks.functions import Script, mistakes, quoted, read_script
+from trainc.documents.emit import emit
 from trainc.documents.load import load
 from trainc.inputs.source import Source
 from trainc.kube.quantity import from_json
+from trainc.pipeline.runtimes import builtin_object
 from trainc.sdk import (
     FindingsError,
     FindingsWarning,
@@ -851,6 +853,19 @@ def test_runtimes_come_from_the_repository(client: GitTrainerClient, root: Path)
     assert len(client.list_runtimes()) == len(names) + 1
     with pytest.raises(RuntimeError, match=r"'plain-distributed' needs label trainer.kubeflow.org/framework"):
         client.get_runtime("plain-distributed")
+
+
+def test_a_runtime_beside_the_job_decides_how_its_function_is_started(client: GitTrainerClient, root: Path) -> None:
+    """As in the JobSet that render writes; one of another namespace does not."""
+    (root / "jobs" / "team-b").mkdir(parents=True)
+    own = emit(builtin_object("deepspeed-distributed")).replace("deepspeed-distributed", "torch-distributed")
+    (root / "jobs" / "team-b" / "own.yaml").write_text(own, encoding="utf-8")
+    trainer = CustomTrainer(train_mnist)
+    assert written(client, name="mnist", trainer=trainer)["spec"]["trainer"]["command"][0] == "bash"
+    (root / "jobs" / "team-b" / "own.yaml").unlink()
+    (root / "jobs" / "team-a" / "own.yaml").write_text(own, encoding="utf-8")
+    command = written(client, name="mnist", trainer=trainer)["spec"]["trainer"]["command"]
+    assert (command[0], "torchrun" in command[-1]) == ("mpirun", False)
 
 
 def test_names_in_the_repository_are_escaped(client: GitTrainerClient, root: Path) -> None:

@@ -80,7 +80,8 @@ class GitBackend(KubernetesBackend):
         runtimes = self.repository.runtimes()
         if name not in runtimes:
             hint = suggest(name, runtimes) or f"there are {', '.join(sorted(runtimes))}"
-            message = f"runtime {name!r} not found in runtimes/ or among the built-in ones: {hint}"
+            where = f"runtimes/, {JOBS}/{self.namespace}/ or among the built-in ones"
+            message = f"runtime {name!r} not found in {where}: {hint}"
             raise RuntimeError(escape_text(message))
         return _runtime(runtimes[name])
 
