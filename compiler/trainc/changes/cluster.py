@@ -7,32 +7,29 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from trainc.admission.update import IF_SUSPENDED
-from trainc.basics import memo
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
+from trainc.changes.applications import Applications, application, home_of
 from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
 from trainc.gitops.argocd import DEFAULT
-from trainc.gitops.argocd import Tree as Environment
+from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS
 from trainc.gitops.environment import cluster_of
-from trainc.gitops.flux import kustomization_name
 from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.settings import Settings
 from trainc.upstream import RUN
 
-FLUX: Final = "flux"
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
 _CLAIM: Final = "PersistentVolumeClaim"
-_FLUX: Final = "kustomize.toolkit.fluxcd.io/"
-_SYNC: Final = "argocd.argoproj.io/sync-options"
 IGNORED: Final = "argocd.argoproj.io/compare-options IgnoreExtraneous"
 """The option of an object whose removal alone does not make its application OutOfSync, so that no sync starts (Argo CD
 3.5 controller/state.go)."""
 
-_SAFEGUARDS: Final = frozenset((f"{_SYNC} Prune=false", f"{_SYNC} Delete=false", f"{_FLUX}prune disabled"))
+_SAFEGUARDS: Final = frozenset(
+    (f"{SYNC_OPTIONS} Prune=false", f"{SYNC_OPTIONS} Delete=false", f"{FLUX_PREFIX}prune disabled")
+)
 
 _MERGED: Final = re.compile(r"spec\.replicatedJobs\[[^]]*\]\.template\.spec\.template\.(?:metadata|spec)\.(\w+)")
 _MERGED_LISTS: Final = ("schedulingGates", "tolerations")
@@ -49,34 +46,6 @@ NEW_RUN: Final = f"To apply the change, set the annotation {RUN} in the TrainJob
 TAKEN: Final = "The JobSet was that of another job in the application: it stays as it is, neither created nor pruned."
 
 
-_folders: Final = memo.keeping(lambda folders: {name: each for each, name in sorted(folders.items(), reverse=True)})
-"""The first folder of jobs/ that is mapped to each namespace."""
-
-
-def application(directory: Directory, settings: Settings) -> str:
-    """Return the name of the Application, or of Flux's Kustomization, that a directory of out/ belongs to."""
-    if settings.target == FLUX:
-        return kustomization_name(*directory)
-    if settings.argocd.hydrator is not UNSET:  # one per folder of jobs/
-        return f"{directory.environment}.{_folders(settings.namespaces).get(directory.namespace, directory.namespace)}"
-    return ".".join(directory[:2] if settings.argocd.per_namespace else directory)
-
-
-def placed(directory: Directory, settings: Settings) -> tuple[str, str]:
-    """Return the namespace and name of the Application or Kustomization that a directory of out/ belongs to."""
-    controller = settings.flux if settings.target == FLUX else settings.argocd
-    return controller.namespace, application(directory, settings)
-
-
-Home = tuple[tuple[str, str], tuple[str, str]]
-
-
-def home_of(environment: str, settings: Settings) -> Home:
-    """Return the AppProject of an environment, by namespace and name, and the cluster."""
-    found = Environment(environment, settings)
-    return (settings.argocd.namespace, found.project), found.cluster
-
-
 def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
     """Return the files of a tree in other directories than those chosen."""
     return {
@@ -87,41 +56,16 @@ def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
     }
 
 
-def keeping(settings: Settings, *, last: bool) -> frozenset[str]:
-    """Return the options of an object that stays in the cluster after its file is removed.
-
-    ``last``: Argo CD deletes the application, too, and reads Delete; otherwise it prunes the object, and reads Prune
-    (Argo CD 3.5 shouldBeDeleted in controller/appcontroller.go). With confirm, it waits until somebody confirms. Helm's
-    annotation is Delete=false.
-    """
-    if settings.target == FLUX:
-        return frozenset((f"{_FLUX}prune disabled",))
-    option = f"{_SYNC} {'Delete' if last else 'Prune'}"
-    of_helm = ("helm.sh/resource-policy keep",) if last else ()
-    return frozenset((f"{option}=false", f"{option}=confirm", *of_helm))
-
-
-def with_sentences(
-    jobs: Collection[JobChange],
-    settings_of: Mapping[Directory, Settings],
-    settings: Mapping[str, Settings],
-    homes: Mapping[str, Home],
-    replaced: Mapping[Directory, Settings],
-) -> Iterator[JobChange]:
-    """Yield the jobs with sentences about what the cluster does.
-
-    ``settings_of`` are those that decide about each directory, ``settings`` those of the environments that remain, and
-    ``homes`` their AppProjects and clusters, and those of the others. ``replaced`` has the earlier settings of
-    directories that another application has now.
-    """
-    given_up, removed = _given_up(jobs, settings_of), _removed_jobsets(jobs, settings_of)
-    by_argocd = [(homes[name], each) for name, each in settings.items() if each.target != FLUX]
+def with_sentences(jobs: Collection[JobChange], applications: Applications) -> Iterator[JobChange]:
+    """Yield the jobs with sentences about what the cluster does."""
+    settings_of, now, homes = applications.settings_of, applications.now, applications.homes
+    given_up, removed = _given_up(jobs, applications), _removed_jobsets(jobs, settings_of)
+    by_argocd = [(homes[name], each) for name, each in now.items() if each.target == "argocd"]
     sharing = {home[:length]: each for length in (1, 2) for home, each in by_argocd}
     for job in jobs:
         (environment, namespace, _), own = job.directory, settings_of[job.directory]
-        origin_of = job.renamed_from or job.directory
-        home, of_removed = homes[environment], replaced.get(origin_of, settings_of[origin_of])
-        found = sentences(job, own, of_removed, settings.get(environment), sharing.get(home, sharing.get(home[:1])))
+        home, of_removed = homes[environment], applications.settings_of_removed(job.renamed_from or job.directory)
+        found = _sentences(job, own, of_removed, now.get(environment), sharing.get(home, sharing.get(home[:1])))
         if (job.application, namespace, job.name) in given_up:
             found = (TAKEN, *found)
         elif job.effect is Effect.CREATED and (origin := removed.get((cluster_of(own), namespace, job.name))):
@@ -129,11 +73,11 @@ def with_sentences(
         yield replace(job, cluster=found)
 
 
-def _given_up(jobs: Iterable[JobChange], settings: Mapping[Directory, Settings]) -> set[tuple[str, str, str]]:
+def _given_up(jobs: Iterable[JobChange], applications: Applications) -> set[tuple[str, str, str]]:
     """Return the JobSets that jobs no longer have: application, namespace and name."""
     gone = [job for job in jobs if job.old_name and job.effect in (Effect.DELETED, Effect.RERUN, Effect.RENAMED)]
     homes = ((job.renamed_from or job.directory, job.old_name) for job in gone)
-    return {(application(home, settings[home]), home.namespace, name) for home, name in homes}
+    return {(applications.name(home), home.namespace, name) for home, name in homes}
 
 
 def _removed_jobsets(
@@ -148,7 +92,7 @@ def _removed_jobsets(
 
 def _taken_over(job: JobChange, origin: JobChange, was: Settings, found: tuple[str, ...]) -> tuple[str, ...]:
     """Return the sentences about a new job whose JobSet is that of a removed one, such as of another environment."""
-    if was.on_delete != "keep" or not origin.last:  # an application that remains prunes it
+    if was.tool.on_delete != "keep" or not origin.last:  # an application that remains prunes it
         both = f"both mean JobSet {job.name}, so it may be gone afterwards"
         return (*found, f"This application and that of {origin.directory} sync in no fixed order: {both}.")
     home = origin.directory
@@ -156,12 +100,8 @@ def _taken_over(job: JobChange, origin: JobChange, was: Settings, found: tuple[s
     return (f"{stays}: its pods keep running. What cannot change in place is refused.", *found[1:])
 
 
-def sentences(
-    job: JobChange,
-    settings: Settings,
-    of_removed: Settings | None = None,
-    later: Settings | None = None,
-    sharing: Settings | None = None,
+def _sentences(
+    job: JobChange, settings: Settings, of_removed: Settings, later: Settings | None, sharing: Settings | None
 ) -> tuple[str, ...]:
     """Return sentences about the reaction of the cluster to a change, the most important first.
 
@@ -169,21 +109,28 @@ def sentences(
     those of its environment after the change, if it still exists. If not, ``sharing`` are those of one with its
     AppProject.
     """
-    of_removed = of_removed or settings
     found = [*_of_effect(job, settings, of_removed), *_of_objects(job)]
-    if later is not None:
-        found += _of_changed_option(job, of_removed, later)
-    if (project := later or sharing) is not None:
-        found += _of_project(job, of_removed, project)
-    if of_removed.target != FLUX and not job.last and job.ignored:
-        names = ", ".join(job.ignored)
-        found.append(f"Argo CD prunes {names} only in a sync that another change starts: IgnoreExtraneous.")
-    is_automatic = settings.target == FLUX or settings.argocd.automated
+    if of_removed.target == "argocd":
+        found += _of_argocd(job, of_removed, later, sharing)
     is_removed = job.effect is Effect.DELETED and job.last  # no sync removes an application
-    if not is_automatic and not is_removed and job.effect not in _NO_SYNC:
+    if not settings.tool.automated and not is_removed and job.effect not in _NO_SYNC:
         what = "created" if job.effect is Effect.RENAMED else "applied"
         found.append(f"Nothing is {what} until you sync the application.")
     return tuple(found)
+
+
+def _of_argocd(job: JobChange, was: Settings, later: Settings | None, sharing: Settings | None) -> Iterator[str]:
+    """Yield sentences about what only Argo CD has: an order in which it applies its own objects, and its options."""
+    now = later or was
+    old, new = was.argocd.on_delete, now.argocd.on_delete
+    if now.target == "argocd" and old != new and job.last and _removes_jobset(job):
+        effect = "the JobSet stays, and a running job continues" if new == "keep" else "a running job is stopped"
+        yield f"onDelete changes from {old} to {new} in the same commit: if Argo CD applies that first, {effect}."
+    if (project := later or sharing) is not None:
+        yield from _of_project(job, was, project)
+    if not job.last and job.ignored:
+        names = ", ".join(job.ignored)
+        yield f"Argo CD prunes {names} only in a sync that another change starts: IgnoreExtraneous."
 
 
 def _of_project(job: JobChange, was: Settings, later: Settings) -> Iterator[str]:
@@ -205,7 +152,7 @@ def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
     Argo CD deletes nothing that the AppProject does not allow: the namespaces that trainc.yaml names, or those with
     jobs.
     """
-    if not _removes_jobset(job) or was.target == FLUX or was.argocd.on_delete != "stop":
+    if not _removes_jobset(job) or was.argocd.on_delete != "stop":
         return False
     if later.argocd.namespaces and home_of("", was)[1] == home_of("", later)[1]:
         home = (job.renamed_from or job.directory).namespace
@@ -224,21 +171,13 @@ def _may_leave_kinds(job: JobChange, was: Settings, later: Settings) -> bool:
     """Return whether the same commit makes the AppProject forget kinds of removed objects. It always allows JobSets."""
     is_removed = job.effect in (Effect.DELETED, Effect.RENAMED) and job.last
     is_kept = job.effect in _NO_SYNC or (is_removed and was.argocd.on_delete == "keep")
-    by_argocd = FLUX not in (was.target, later.target) and _is_written(later)
-    return not is_kept and by_argocd and any(kind != "JobSet" for kind in job.last_kinds)
+    is_written = later.target == "argocd" and _is_written(later)
+    return not is_kept and is_written and any(kind != "JobSet" for kind in job.last_kinds)
 
 
 def _removes_jobset(job: JobChange) -> bool:
     """Return whether a job is removed, and with it a JobSet that no annotation keeps."""
     return job.effect in (Effect.DELETED, Effect.RENAMED) and bool(job.old_name) and not _keeps_jobset(job)
-
-
-def _of_changed_option(job: JobChange, was: Settings, later: Settings) -> Iterator[str]:
-    """Yield a sentence if an application is removed and argocd.onDelete changed at once."""
-    old, new = was.argocd.on_delete, later.argocd.on_delete
-    if FLUX not in (was.target, later.target) and old != new and job.last and _removes_jobset(job):
-        effect = "the JobSet stays, and a running job continues" if new == "keep" else "a running job is stopped"
-        yield f"onDelete changes from {old} to {new} in the same commit: if Argo CD applies that first, {effect}."
 
 
 def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iterator[str]:
@@ -271,7 +210,7 @@ def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iter
             yield "The objects stay in the cluster because of their annotations."
         case Effect.COMMENTS:
             yield "No object changes, only comments in files."
-            if job.directory.job != FOLDER and settings.target != FLUX and settings.argocd.automated:
+            if job.directory.job != FOLDER and settings.target == "argocd" and settings.argocd.automated:
                 yield "If the JobSet was deleted from the cluster, it is created again, and the job runs again."
         case Effect.UNREADABLE:
             yield "The files cannot be compared: the findings say why. 'trainc render' writes them again."
@@ -360,7 +299,7 @@ def sync_options(metadata: Json) -> frozenset[str]:
     }
     for kind in ("annotations", "labels"):
         values = as_object(get(metadata, kind)).items()
-        found.update(f"{key} {str(value).casefold()}" for key, value in values if key.startswith(_FLUX))
+        found.update(f"{key} {str(value).casefold()}" for key, value in values if key.startswith(FLUX_PREFIX))
     return frozenset(found)
 
 
@@ -387,13 +326,13 @@ def _changed_options(change: ObjectChange) -> tuple[frozenset[str], frozenset[st
 
 def _rerun(job: JobChange, was: Settings) -> Iterator[str]:
     yield f"{_removed(job, was)} {job.name} is created{_start(job)}."
-    if not _keeps_jobset(job) and not (job.last and was.on_delete == "keep"):
+    if not _keeps_jobset(job) and not (job.last and was.tool.on_delete == "keep"):
         yield "The new JobSet is created while the pods of the old one terminate: for a moment both exist."
 
 
 def _removed(job: JobChange, settings: Settings) -> str:
-    is_flux = settings.target == FLUX
-    keep = job.last and settings.on_delete == "keep"
+    is_flux = settings.target == "flux"
+    keep = job.last and settings.tool.on_delete == "keep"
     if is_flux and job.last and not keep and not settings.flux.write:  # render removes no Kustomization
         what = f"JobSet {job.old_name} stays, and a running job continues," if job.old_name else "The objects stay"
         name = application(job.renamed_from or job.directory, settings)
@@ -416,7 +355,7 @@ def _keeps_jobset(job: JobChange) -> bool:
 
 def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
     is_shared = job.directory.job == FOLDER
-    if settings.target == FLUX:
+    if settings.target == "flux":
         yield f"Refused: Kustomization {job.application} fails until the change is reverted or the job is renamed."
     else:
         end = "" if is_shared else " or the job gets a new run number"

@@ -17,7 +17,8 @@ from trainc.admission.update import kueue_changes, refused_changes
 from trainc.basics.differences import Change, changes, key_of, keys_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
-from trainc.changes.cluster import IGNORED, application, home_of, keeping, placed, sync_options, with_sentences
+from trainc.changes.applications import Applications, home_of
+from trainc.changes.cluster import IGNORED, sync_options, with_sentences
 from trainc.changes.model import (
     Difference,
     Directory,
@@ -52,7 +53,7 @@ from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
 from trainc.pipeline.update_rules import jobset_refusals
-from trainc.project.files import Kind, folder_of_job, foreign
+from trainc.project.files import Kind, foreign
 from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.upstream import RUN
 
@@ -66,33 +67,27 @@ def compare(
     before: Tree,
     after: Tree,
     settings: Mapping[str, Settings] | None = None,
-    there: Mapping[str, Kind] | None = None,
-    exceptions: Collection[str] = (),
+    foreign_to: Callable[[Collection[str]], Iterable[Finding]] | None = None,
     *,
     earlier: Mapping[str, Settings] | None = None,
     shown: Collection[Directory] | None = None,
-    folder_of: Callable[[str], str] = folder_of_job,
 ) -> Difference:
     """Return the difference between two trees of out/, and what the cluster does about it.
 
     Names in a tree are paths from the project root (``out/prod/team-a/job/jobset-job.yaml``). Its bytes are read
     directory by directory, and not kept. ``settings`` are those of environments by name, with defaults for others;
     ``earlier`` are those before the change, if they differ: an application that is removed is not updated before.
-    ``there`` has the kind of every entry of the later tree; ``exceptions`` are paths that others may write to. With
-    ``shown``, other directories only decide what happens to their applications and namespaces. ``folder_of`` is as in
-    ``foreign``. A file that cannot be read becomes a finding.
+    ``foreign_to`` returns the findings on files besides trainc's, by default on those of the later tree. With
+    ``shown``, other directories only decide what happens to their applications and namespaces. A file that cannot be
+    read becomes a finding.
     """
     settings, old, new = settings or {}, directories(before), directories(after)
     jobs: list[JobChange] = []
     findings: list[Finding] = []
     demands: list[tuple[Directory, Demand, Demand]] = []
     ours: set[str] = set()
-    earlier = settings if earlier is None else earlier
-    settings_of = _deciding(old, new, settings, earlier)
-    remaining = {placed(directory, settings_of[directory]) for directory in new}
-    replaced = _replaced({*old} & {*new}, remaining, settings, earlier)
-    known = {**dict.fromkeys((each.environment for each in settings_of), Settings()), **earlier, **settings}
-    homes = {name: home_of(name, each) for name, each in known.items()}
+    applications = Applications.of(old, new, settings, settings if earlier is None else earlier)
+    settings_of, homes = applications.settings_of, applications.homes
     namespaces = {(homes[each.environment], each.namespace) for each in new}
     kinds = {(homes[each.environment][0], kind_of(file)) for each, files in new.items() for file in files}
     unshown = {*old, *new} - {*shown} if shown is not None else set()
@@ -105,62 +100,25 @@ def compare(
         demand = demand_of(after_files)
         both = demand if before_files == after_files else demand_of(before_files), demand
         demands.append((directory, *both))
-        name = application(directory, settings_of[directory])
-        last = directory in replaced or placed(directory, settings_of[directory]) not in remaining
         ours.update(f"out/{directory}/{file}" for file in after_files)
         if before_files != after_files:
-            keeps = keeping(replaced.get(directory, settings_of[directory]), last=last)
+            name, keeps = applications.name(directory), applications.keeping(directory)
             job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
             gone = {each.kind for each in job.objects if each.effect is Effect.DELETED}
-            home = home_of(directory.environment, settings_of[directory])
+            home, last = home_of(directory.environment, settings_of[directory]), applications.removes(directory)
             last_kinds = tuple(sorted(kind for kind in gone if (home[0], kind.lower()) not in kinds))
             last_of_namespace = (home, directory.namespace) not in namespaces
             jobs.append(replace(job, last=last, last_of_namespace=last_of_namespace, last_kinds=last_kinds))
             findings += found
-    beside = {each: application(each, settings_of[each]) for each in unshown}
+    beside = {each: applications.name(each) for each in unshown}
     jobs = _with_renamed(_with_held(jobs, beside, old, new), old, new)
     names = {(each.namespace, each.job) for each in (*old, *new)}
-    jobs = [
-        replace(job, annotation=_next_run(job, settings_of[job.directory], names))
-        for job in with_sentences(jobs, settings_of, settings, homes, replaced)
-    ]
+    explained = with_sentences(jobs, applications)
+    jobs = [replace(job, annotation=_next_run(job, settings_of[job.directory], names)) for job in explained]
     unchanged = len(demands) - len(jobs) - sum(job.renamed_from is not None for job in jobs)
-    there = dict.fromkeys(after, Kind.FILE) if there is None else there
-    others = tuple(foreign(there, ours, exceptions, folder_of=folder_of))
+    others = tuple(foreign(dict.fromkeys(after, Kind.FILE), ours) if foreign_to is None else foreign_to(ours))
     is_read = tuple(finding.file for finding in others if finding.severity is Severity.ERROR)
     return Difference(tuple(jobs), unchanged, totals(demands), (*others, *findings), foreign=is_read)
-
-
-def _deciding(
-    old: Collection[Directory], new: Collection[Directory], now: Mapping[str, Settings], earlier: Mapping[str, Settings]
-) -> dict[Directory, Settings]:
-    """Return the settings that decide what happens to each directory."""
-    found = {each: now.get(each.environment, Settings()) for each in new}
-    remaining = {placed(directory, settings) for directory, settings in found.items()}
-    written = {each.deployment_folder for each in now.values()}
-    for each in {*old} - {*new}:
-        was = earlier.get(each.environment, Settings())
-        if was.flux.write and was.flux.write not in written:  # the files stay there, and with them the Kustomizations
-            was = replace(was, flux=replace(was.flux, write=""))
-        remains = replace(now.get(each.environment, was), namespaces=was.namespaces)  # its name with a hydrator
-        found[each] = remains if placed(each, was) in remaining else was
-    return found
-
-
-def _replaced(
-    both: Collection[Directory],
-    remaining: Collection[tuple[str, str]],
-    now: Mapping[str, Settings],
-    earlier: Mapping[str, Settings],
-) -> dict[Directory, Settings]:
-    """Return the earlier settings of the directories that have another application now, as with another argocd.per.
-
-    The earlier one stays if its file does, in a folder to which nothing is written any more.
-    """
-    written = {"", *(each.deployment_folder for each in now.values())}
-    found = {each: earlier[each.environment] for each in both if each.environment in earlier}
-    deleted = {each: was for each, was in found.items() if was.deployment_folder in written}
-    return {each: was for each, was in deleted.items() if placed(each, was) not in remaining}
 
 
 def _with_held(

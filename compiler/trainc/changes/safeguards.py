@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
@@ -24,7 +24,7 @@ from trainc.basics.differences import changes, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get
 from trainc.cel.codegen import LIMIT
 from trainc.cel.lalr import BROKEN, scan
-from trainc.changes.cluster import placed
+from trainc.changes.applications import placed
 from trainc.changes.model import Directory
 from trainc.documents.classify import JOBS, Key, classify, identity
 from trainc.documents.load import comments, load
@@ -37,7 +37,7 @@ from trainc.gitops.images import Starts
 from trainc.gitops.naming import MODE
 from trainc.inputs.imagelock import prefix_spelt_out
 from trainc.inputs.options import Revision
-from trainc.inputs.settings import ArgoCD, Settings, deployment_folders, read_settings
+from trainc.inputs.settings import ArgoCD, Settings, deployment_folders, option_path, settings_of_all
 from trainc.inputs.source import Document, Source
 from trainc.project.files import KEY as UNMANAGED
 from trainc.project.files import unmanaged
@@ -226,61 +226,49 @@ def _settings(before: Revision, after: Revision) -> Weaker:
         if known.isdisjoint((path, f"{path}/")):
             yield (UNMANAGED,), f"files at {path} that trainc did not write are no longer an error"
     yield from _deployment(before.config, after.config)
-    environments = as_object(before.config.get("environments"))
-    for name in (name for name in as_object(after.config.get("environments")) if name in environments):
-        was, now = (_most_reruns(revision.config, name) for revision in (before, after))
+    earlier, current = settings_of_all(before.config), settings_of_all(after.config)
+    for name in (name for name in current if name in earlier):
+        was, now = _most_reruns(earlier[name]), _most_reruns(current[name])
         if was is not None and (now is None or now > was):
             change = f"maxReruns raised from {was} to {now}"
             if now is None:  # naming by content has ended
                 change = f"all jobs run again with other names, and maxReruns of {was} removed"
-            yield _option(after.config, name, ("naming", "maxReruns")), f"environment {name}: {change}"
-
-
-def _option(config: JsonObject, environment: str, path: Path) -> Path:
-    """Return the path of an option of an environment: in defaults if only these have its section, else in its own."""
-    places = (("environments", environment), ("defaults",))
-    return (*next((place for place in places if get(config, *place, path[0]) is not None), places[0]), *path)
+            yield option_path(after.config, name, "naming", "maxReruns"), f"environment {name}: {change}"
 
 
 def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
     """Yield each option with which Argo CD or Flux applies more, or other files, than this repository's checks see."""
-    environments = as_object(before.get("environments"))
-    others = {name: read_settings(before, name) for name in environments}
-    for name in as_object(after.get("environments")):
-        now, was = read_settings(after, name), others.get(name)
-        limits = [] if was is None else [_namespaces(was)]
+    others = settings_of_all(before)
+    for name, now in settings_of_all(after).items():
+        was = others.get(name)
+        limits = [] if was is None else [was.tool.namespaces]
         if was is None or _cluster(was) != _cluster(now):
             limits.append(_limits(others.values(), now))
-        more = {each: None for limit in limits for each in _more_namespaces(limit, _namespaces(now))}
+        more = {each: None for limit in limits for each in _more_namespaces(limit, now.tool.namespaces)}
         origin: dict[Path, str] = {}
         if was is None or was.target != now.target or not _origin(was):
             origin |= _new_origin(others.values(), now)
-        if was is not None:
+        if was is not None and was.target == now.target:
             origin |= _other_files(was, now)
         for path, message in (*more, *origin.items()):
-            yield _option(after, name, path), f"environment {name}: {message}"
+            yield option_path(after, name, *path), f"environment {name}: {message}"
     folder, old_folder = after.get("folder") or "none", before.get("folder") or "none"
     if folder != old_folder:
         yield ("folder",), f"folder changed from {old_folder} to {folder}: Argo CD and Flux read another out/"
-    there = deployment_folders(after, as_object(after.get("environments")))
-    for folder in (each for each in deployment_folders(before, environments) if each not in there):
+    there = deployment_folders(after)
+    for folder in (each for each in deployment_folders(before) if each not in there):
         yield ("defaults",), f"files of trainc in {folder} are no longer checked, nor removed with their jobs"
 
 
-def _namespaces(settings: Settings) -> tuple[str, ...]:
-    """Return the patterns of the only namespaces that jobs may be in; empty if they may be in all."""
-    return settings.argocd.namespaces if settings.target == "argocd" else ()
-
-
-def _limits(others: Iterable[Settings], now: Settings) -> tuple[str, ...]:
+def _limits(others: Collection[Settings], now: Settings) -> tuple[str, ...]:
     """Return the patterns of the only namespaces that environments could use on the cluster of one that is new there.
 
     If it is the first one on a cluster, those of all environments with such patterns: a cluster may have two names.
     """
-    same_cluster = [_namespaces(each) for each in others if _cluster(each) == _cluster(now)]
-    if not all(same_cluster):
+    same_cluster = [each for each in others if _cluster(each) == _cluster(now)]
+    if not all(each.tool.namespaces for each in same_cluster):
         return ()
-    return tuple(pattern for each in same_cluster or map(_namespaces, others) for pattern in each)
+    return tuple(pattern for each in same_cluster or others for pattern in each.tool.namespaces)
 
 
 def _cluster(settings: Settings) -> str:
@@ -303,24 +291,18 @@ def _more_namespaces(was: tuple[str, ...], now: tuple[str, ...]) -> Weaker:
 
 
 def _other_files(was: Settings, now: Settings) -> Weaker:
-    """Yield each option that takes what is applied from elsewhere. URLs are not shown: they may have passwords."""
-    tool, old, new = was.target, was.argocd, now.argocd
-    if now.target == tool == "argocd" and new.project not in ("", old.project):
+    """Yield each option with which the same tool applies other files. URLs are not shown: they may have passwords."""
+    before, after, old, new = _origin(was), _origin(now), was.argocd, now.argocd
+    for path in (path for path in after if path in before and path[-1] != "project"):
+        if before[path] != after[path]:
+            values = "" if path[-1] == "repoURL" else f" from {before[path]} to {after[path]}"
+            yield path, f"{'.'.join(path)} changed{values}"
+    if now.target == "argocd" and new.project not in ("", old.project):
         reason = ", which allows everything" if new.project == DEFAULT else ", which may allow more"
-        yield (tool, "project"), f"argocd.project changed to {new.project}{reason}"
-    if now.target == tool == "argocd" and old.repo_url and new.repo_url:
-        if old.repo_url != new.repo_url:
-            yield (tool, "repoURL"), "argocd.repoURL changed"
-        if old.revision != new.revision:
-            yield (tool, "revision"), f"argocd.revision changed from {old.revision} to {new.revision}"
-        if _branch(old) != _branch(new):
-            change = f"argocd.hydrator.branch changed from {_branch(old)} to {_branch(new)}"
-            yield (tool, "hydrator", "branch"), change
-        if new.hydrator and not _is_staged(new) and _is_staged(old):
-            path, branch = (tool, "hydrator", "staging"), new.hydrator.branch
-            yield path, f"what Argo CD commits to {branch} no longer has to be merged from argocd.hydrator.staging"
-    if tool == "flux" and now.target == tool and was.flux.source != now.flux.source:
-        yield (tool, "source"), f"flux.source changed from {was.flux.source} to {now.flux.source}"
+        yield ("argocd", "project"), f"argocd.project changed to {new.project}{reason}"
+    if ("argocd", "repoURL") in before.keys() & after and new.hydrator and not _is_staged(new) and _is_staged(old):
+        path, branch = ("argocd", "hydrator", "staging"), new.hydrator.branch
+        yield path, f"what Argo CD commits to {branch} no longer has to be merged from argocd.hydrator.staging"
 
 
 def _branch(argocd: ArgoCD) -> str:
@@ -361,16 +343,16 @@ def _restarting(before: Revision, after: Revision) -> Iterator[tuple[Path, str, 
 
     It is the path in trainc.yaml, the change, its effect, and a hint.
     """
-    current = {name: read_settings(after.config, name) for name in as_object(after.config.get("environments"))}
-    written = {folder for each in current.values() if (folder := each.deployment_folder)}
-    for name in as_object(before.config.get("environments")):
-        was, now = read_settings(before.config, name), current.get(name)
-        by_flux = was.target == "flux"
-        if not by_flux and not was.argocd.repo_url:
+    current = settings_of_all(after.config)
+    written = {folder for each in current.values() if (folder := each.tool.deployment_folder)}
+    for name, was in settings_of_all(before.config).items():
+        now = current.get(name)
+        if not _origin(was):
             continue  # its Applications are not trainc's
-        kept, folder = was.on_delete == "keep", was.deployment_folder
-        what, earlier = "Kustomizations" if by_flux else "Applications", _KEEP.format(was.target)
-        removed = f"render removes its {what if by_flux else 'ApplicationSet'} from {folder}, which stops running jobs"
+        kept, folder = was.tool.on_delete == "keep", was.tool.deployment_folder
+        tool, earlier, by_flux = was.target, _KEEP.format(was.target), was.target == "flux"
+        what, written_as = ("Kustomizations", "Kustomizations") if by_flux else ("Applications", "ApplicationSet")
+        removed = f"render removes its {written_as} from {folder}, which stops running jobs"
         if now is None:
             effect = removed if folder in written else ""
             if not effect and not by_flux and was.argocd.hydrator is UNSET:  # which read out/
@@ -389,20 +371,19 @@ def _restarting(before: Revision, after: Revision) -> Iterator[tuple[Path, str, 
                 effect = "all jobs run again there, and those in the old cluster continue without Argo CD"
                 hint = "remove the jobs from the environment in a commit that is applied before"
             change = f"environment {name}: {'.'.join(path)} changed from {old} to {new}"
-            yield _option(after.config, name, path), change, effect, hint
+            yield option_path(after.config, name, *path), change, effect, hint
         for home, old, new, continues in _moved(name, was, now, before, after):
             effect = f"those in {old} {'continue' if continues else 'are deleted, which stops running jobs'}"
             change = f"environment {name}: namespace of jobs/{home} changed from {old} to {new}"
-            where = _option(after.config, name, ("namespaces", home))
+            where = option_path(after.config, name, "namespaces", home)
             yield where, change, f"all its jobs run again there, and {effect}", None
-        tool = was.target
         if now.target != tool:
             continue
-        if not by_flux and now.argocd.automated and not was.argocd.automated:
+        if now.tool.automated and not was.tool.automated:
             change = f"environment {name}: argocd.automated changed from false to true"
             hint = "remove finished jobs in a commit that is applied before"
-            yield _option(after.config, name, (tool, "automated")), change, _BY_ITSELF, hint
-        if not kept and now.deployment_folder != folder and folder in written:
+            yield option_path(after.config, name, tool, "automated"), change, _BY_ITSELF, hint
+        if not kept and now.tool.deployment_folder != folder and folder in written:
             change = f"environment {name}: no longer in {tool}.write {folder}"
             hint = f"set {tool}.write as before: a section {tool} of an environment replaces that of defaults"
             yield ("environments", name, tool, "write"), change, removed, hint
@@ -426,7 +407,7 @@ def _moved(
     for folder in sorted(earlier & current):
         old, new = (each.namespaces.get(folder, folder) for each in (was, now))
         if old != new:
-            is_kept = was.on_delete == "keep" or (was.target == "flux" and not was.flux.write)
+            is_kept = was.tool.on_delete == "keep" or (was.target == "flux" and not was.flux.write)
             yield folder, old, new, is_kept and placed(Directory(name, old, folder), was) not in remaining
 
 
@@ -438,22 +419,18 @@ _BY_ITSELF: Final = (
 
 def _placement(settings: Settings) -> Mapping[tuple[str, ...], str]:
     """Return the options that name the cluster and the Applications or Kustomizations of an environment."""
-    if settings.target == "flux":
-        return {("target",): settings.target, ("flux", "namespace"): settings.flux.namespace}
-    argocd = settings.argocd
-    return {
-        ("target",): settings.target,
-        ("argocd", "namespace"): argocd.namespace,
-        **({("argocd", "per"): argocd.per} if argocd.hydrator is UNSET else {}),  # with one, it has no effect
-        ("argocd", "hydrator"): "none" if argocd.hydrator is UNSET else "a branch",
-        ("destination",): _cluster(settings),
-    }
+    found = {("target",): settings.target, (settings.target, "namespace"): settings.tool.namespace}
+    if settings.target == "argocd":
+        found["destination",] = _cluster(settings)
+        found["argocd", "hydrator"] = "none" if settings.argocd.hydrator is UNSET else "a branch"
+        if settings.argocd.hydrator is UNSET:  # with one, per has no effect
+            found["argocd", "per"] = settings.argocd.per
+    return found
 
 
-def _most_reruns(config: JsonObject, environment: str) -> int | None:
+def _most_reruns(settings: Settings) -> int | None:
     """Return how many jobs one change may run again, or None if any number."""
-    naming = read_settings(config, environment).naming
-    return naming.max_reruns if naming.mode == MODE else None
+    return settings.naming.max_reruns if settings.naming.mode == MODE else None
 
 
 def _weaker_policy(old: JsonObject, new: JsonObject) -> Weaker:

@@ -79,11 +79,10 @@ def with_project(
     ``paths`` are those on the command line, and ``inputs`` what was read from them.
     """
     findings, paths = outcome.findings, tuple(paths)
-    if not has_errors(findings):
-        if not outcome.job_count and not paths:
-            findings = with_empty(outcome, root, [JOBS])
-        elif paths and has_no_document(inputs):
-            findings = with_nothing(findings, (nothing(path, "no document found") for path in paths))
+    if not paths:
+        findings = with_empty(outcome, root, [JOBS])
+    elif not has_errors(findings) and has_no_document(inputs):
+        findings = with_nothing(findings, (nothing(path, "no document found") for path in paths))
     if (has_config(root) or not paths) and not has_errors(of_config):
         others = outcome.rules.settle(foreign_files(root, look(root, (OUT,)), None, config.data))
         findings = tuple(sorted((*findings, *others), key=sort_key))

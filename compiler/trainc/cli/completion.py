@@ -173,7 +173,6 @@ def names_in(source: Source, kinds: Collection[str]) -> Iterator[str]:
 
 
 complete_environment = _completer(_environments)
-complete_job = _completer(_jobs)
 complete_explained = _completer(
     lambda root, incomplete: [*_codes(root, incomplete), *_fields(root, incomplete), *_jobs(root, incomplete)]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +11,6 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import as_object
 from trainc.cache.run import RunCache, with_cache
 from trainc.cache.snapshot import load_last
 from trainc.cache.store import open_store
@@ -29,7 +29,7 @@ from trainc.cli.reporter import Reporter, is_coloured
 from trainc.findings import Finding, has_errors
 from trainc.findings.settling import ReportRules
 from trainc.inputs.options import Revision
-from trainc.inputs.settings import read_settings
+from trainc.inputs.settings import settings_of_all
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import bytes_of
 from trainc.project.config import Config, parse
@@ -38,6 +38,7 @@ from trainc.project.files import (
     LIMIT,
     Blob,
     Kind,
+    foreign,
     git_hash,
     is_placed,
     open_regular,
@@ -193,17 +194,15 @@ class Side(Struct, frozen=True, eq=False):
 def _difference(old: Side, new: Side, names: Collection[str], config: Config, root: Path) -> Difference:
     """Return the difference of two sides, or of the part that ``names`` select, without what is stale."""
     before, after = select(old.output, new.output, names)
-    earlier, settings = (
-        {name: read_settings(data, name) for name in as_object(data.get("environments"))}
-        for data in (old.inputs.config if old.inputs.is_valid else new.inputs.config, new.inputs.config)
-    )
+    settings = settings_of_all(new.inputs.config)
+    earlier = settings_of_all(old.inputs.config) if old.inputs.is_valid else settings
     there = {name: kind for name, kind in new.there.items() if not names or is_below(name, names)}
     shown = {*directories(before), *directories(after)} if names else None
     if shown is not None:  # what happens to them depends on what else is in their applications and AppProjects
         before, after = {**beside(shown, old.output), **before}, {**beside(shown, new.output), **after}
     kept = kept_applications(config.data, None if new.inputs.name else root)
-    exceptions = unmanaged(config.data)
-    difference = compare(before, after, settings, there, exceptions, earlier=earlier, shown=shown, folder_of=kept)
+    foreign_to = partial(foreign, there, exceptions=unmanaged(config.data), folder_of=kept)
+    difference = compare(before, after, settings, foreign_to, earlier=earlier, shown=shown)
     texts = [{source.name: source.text for source in side.inputs.sources} for side in (old, new)]
     same = {name for name in texts[0].keys() & texts[1].keys() if texts[0][name] == texts[1][name]}
     return replace(

@@ -55,7 +55,7 @@ def with_jobset(objects: Objects, data: JsonObject) -> Objects:
 
 def option_origin(options: Options, name: str, *inside: str | int) -> Origin:
     """Return the origin of a value that an option of trainc.yaml sets; with a position if its text is available."""
-    document, path = options.config_document, option_path(options, name)
+    document, path = options.config_document, options.path_of(name)
     if document is None or path is None:
         return Origin("environment", name=name)
     return Origin("environment", document, existing(document.data, (*path, *inside)), name)
@@ -134,22 +134,14 @@ def namespace_origin(model: Model) -> Origin:
     return Origin("input", model.job, ("metadata", "namespace"))
 
 
-def option_path(options: Options, key: str) -> Path | None:
-    """Return the path of an option in trainc.yaml: of the environment, of defaults, or at the top level."""
-    document = options.config_document
-    paths: tuple[Path, ...] = (("environments", options.environment, key), ("defaults", key), (key,))
-    return next((path for path in paths if document is not None and get(document.data, *path) is not None), None)
-
-
 _NAMED: Final = 20
 """The most allowed namespaces that an error names."""
 
 
 def not_allowed(document: Document, path: Path, namespace: str, options: Options) -> tuple[Finding, ...]:
     """Return an error for a namespace that argocd.namespaces does not name: Argo CD would refuse the objects there."""
-    settings = options.settings
-    allowed = settings.argocd.namespaces
-    if settings.target != "argocd" or not allowed or any(fnmatchcase(namespace, pattern) for pattern in allowed):
+    allowed = options.settings.tool.namespaces
+    if not allowed or any(fnmatchcase(namespace, pattern) for pattern in allowed):
         return ()
     message = f"namespace {namespace} is not among argocd.namespaces of environment {options.environment}"
     return (report("TC612", document, path, message, found=namespace, expected=listed(allowed, _NAMED)),)
@@ -176,10 +168,10 @@ NOT_APPLIED: Final = "TC615"
 _SKIPPED: Final = "+argocd:skip-file-rendering"
 _HOOK: Final = "argocd.argoproj.io/hook"
 _HELM_HOOK: Final = "helm.sh/hook"
-_SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
+SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _REPLACED: Final = frozenset(("Replace=true", "Force=true"))
-_FLUX: Final = "kustomize.toolkit.fluxcd.io/"
-_IGNORED: Final = ((f"{_FLUX}reconcile", "disabled"), (f"{_FLUX}ssa", "ignore"))
+FLUX_PREFIX: Final = "kustomize.toolkit.fluxcd.io/"
+_IGNORED: Final = ((f"{FLUX_PREFIX}reconcile", "disabled"), (f"{FLUX_PREFIX}ssa", "ignore"))
 _KUSTOMIZE: Final = "internal.config.kubernetes.io/"
 """The prefix of kustomize's own annotations: with needsHashSuffix it renames an object, with others it may panic."""
 _LOCAL: Final = "config.kubernetes.io/local-config"
@@ -260,7 +252,7 @@ def _argocd_effect(key: str, value: str, kind: str) -> str | None:
     if key == _HOOK or (key == _HELM_HOOK and value != "crd-install"):
         return f"{_NOT}, or deletes it and creates it again at each sync"
     options = {option.strip() for option in value.split(",")}
-    again = kind in _STATEFUL and key == _SYNC_OPTIONS and options & _REPLACED
+    again = kind in _STATEFUL and key == SYNC_OPTIONS and options & _REPLACED
     return f"{_AGAIN} at each sync" if again else None
 
 
@@ -270,6 +262,6 @@ def _flux_effect(key: str, value: str, kind: str) -> str | None:
         return _NOT
     if key.startswith(_KUSTOMIZE):
         return _RENAMED
-    if kind == JOBSET and pair == (f"{_FLUX}ssa", "ifnotpresent"):
+    if kind == JOBSET and pair == (f"{FLUX_PREFIX}ssa", "ifnotpresent"):
         return _ONCE
-    return _AGAIN if kind in _STATEFUL and pair == (f"{_FLUX}force", "enabled") else None
+    return _AGAIN if kind in _STATEFUL and pair == (f"{FLUX_PREFIX}force", "enabled") else None

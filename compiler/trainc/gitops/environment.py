@@ -12,7 +12,7 @@ from trainc.basics.regex import lazy
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report
 from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME
-from trainc.gitops.base import NOT_APPLIED, Pass, job_name_path, not_allowed, option_path, sync_obstacles
+from trainc.gitops.base import NOT_APPLIED, Pass, job_name_path, not_allowed, sync_obstacles
 from trainc.gitops.flux import kustomization_name
 from trainc.gitops.images import Starts, rewritten
 from trainc.gitops.namespaces import names_in
@@ -20,7 +20,7 @@ from trainc.gitops.naming import DeployedJob
 from trainc.gitops.patches import patch_position
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options
-from trainc.inputs.settings import Settings, fits, read_settings
+from trainc.inputs.settings import Settings, fits, read_settings, settings_of_all
 from trainc.inputs.source import Document
 from trainc.plugins.model import Findings, Model, Objects
 from trainc.plugins.origins import report_at
@@ -134,7 +134,7 @@ def unknown_names(
     return tuple(
         report(UNKNOWN, document, (*where, *path[1:]), message, found=name)
         for path, name, message in wrong
-        if (where := option_path(options, str(path[0]))) is not None
+        if (where := options.path_of(str(path[0]))) is not None
     )
 
 
@@ -147,7 +147,7 @@ def unused_registries(by_environment: Iterable[tuple[Options, Iterable[Summary]]
     unused: dict[Path, Finding] = {}
     used: set[Path] = set()
     for options, summaries in by_environment:
-        settings, where = options.settings, option_path(options, "registries")
+        settings, where = options.settings, options.path_of("registries")
         images = {image for one in summaries for image in one.images} if settings.registries else set()
         if where is None or options.config_document is None or not images:
             continue
@@ -219,9 +219,8 @@ def in_cluster(options: Options) -> Iterator[str]:
 def _kept(config: JsonObject) -> Mapping[tuple[str, ...], list[str]]:
     """Return the environments with onDelete: keep by their cluster."""
     found: dict[tuple[str, ...], list[str]] = {}
-    for name in as_object(config.get("environments")):
-        was = read_settings(config, name)
-        if was.on_delete == "keep":
+    for name, was in settings_of_all(config).items():
+        if was.tool.on_delete == "keep":
             found.setdefault(cluster_of(was), []).append(name)
     return found
 
@@ -232,13 +231,12 @@ _keeping: Final = keeping(_kept)
 
 def cluster_of(settings: Settings) -> tuple[str, ...]:
     """Return what identifies the cluster of an environment; nothing if trainc.yaml does not say."""
-    to, argocd, by_flux = settings.destination, settings.argocd, settings.target == "flux"
-    if not by_flux and to.server.rstrip("/") not in ("", IN_CLUSTER):
+    to, tool, by_argocd = settings.destination, settings.tool, settings.target == "argocd"
+    if by_argocd and to.server.rstrip("/") not in ("", IN_CLUSTER):
         return "server", to.server.rstrip("/")
-    if not by_flux and to.name not in ("", IN_CLUSTER_NAME):  # another Argo CD may know another cluster by this name
-        return "name", argocd.namespace, to.name
-    folder = settings.flux.write if by_flux else argocd.write
-    return (_FOLDER, folder) if folder else ()
+    if by_argocd and to.name not in ("", IN_CLUSTER_NAME):  # another Argo CD may know another cluster by this name
+        return "name", tool.namespace, to.name
+    return (_FOLDER, tool.write) if tool.write else ()
 
 
 def _shared(options: Options, other: str, objs: list[Summary], cluster: tuple[str, ...]) -> Finding:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject, as_object, get, put
 from trainc.basics.regex import lazy
-from trainc.gitops.base import Pass, option_origin
-from trainc.inputs.settings import Settings, in_repository, read_settings
+from trainc.gitops.base import FLUX_PREFIX, Pass, option_origin
+from trainc.inputs.settings import Settings, in_repository, read_settings, settings_of_all
 from trainc.plugins.model import Model, Objects
 from trainc.upstream import FLUX_API
 
@@ -27,17 +27,15 @@ from trainc.upstream import FLUX_API
 # ``force: disabled`` has no effect, since spec.force of the Kustomization wins. With ``ssa: IfNotPresent``, git could
 # neither stop nor resume a job, and changes that cannot be applied would not be reported.
 
-PREFIX: Final = "kustomize.toolkit.fluxcd.io/"
-
 
 def annotated(data: JsonObject) -> JsonObject:
     """Return an object with the annotations for Flux."""
     path = ("metadata", "annotations")
-    annotations: JsonObject = {**as_object(get(data, *path)), f"{PREFIX}substitute": "disabled"}
+    annotations: JsonObject = {**as_object(get(data, *path)), f"{FLUX_PREFIX}substitute": "disabled"}
     if data["kind"] == "Secret" and "data" not in data:
-        annotations[f"{PREFIX}ssa"] = "IfNotPresent"
+        annotations[f"{FLUX_PREFIX}ssa"] = "IfNotPresent"
     if data["kind"] == "PersistentVolumeClaim":
-        annotations[f"{PREFIX}prune"] = "disabled"
+        annotations[f"{FLUX_PREFIX}prune"] = "disabled"
     return put(data, path, annotations)
 
 
@@ -74,8 +72,8 @@ def refuses(path: str) -> bool:
 
 def is_used(config: JsonObject) -> bool:
     """Return whether Flux applies an environment of a parsed trainc.yaml."""
-    names = as_object(config.get("environments")) or ("prod",)
-    return any(read_settings(config, name).target == "flux" for name in names)
+    found = settings_of_all(config).values() or (read_settings(config, "prod"),)
+    return any(each.target == "flux" for each in found)
 
 
 # The Kustomization of one directory of out/. With one per job, a change of an immutable field stops only that job's

@@ -20,6 +20,7 @@ from trainc.basics.regex import lazy
 from trainc.findings import Finding, Severity, report
 from trainc.findings.reporting import Fault, report_fault
 from trainc.gitops.base import Pass, jobset_of, option_origin, with_jobset
+from trainc.inputs.settings import Flux
 from trainc.inputs.source import Document
 from trainc.kube.fielderror import quote
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
@@ -91,16 +92,14 @@ _TTL: Path = ("spec", "ttlSecondsAfterFinished")
 
 def _check_ttl(model: Model, objs: Objects) -> Iterator[Finding]:
     """Refuse a JobSet, or a Job of its own, with a TTL in a tree that is synced automatically."""
-    settings = model.options.settings
-    by_flux = settings.target == "flux"
-    if not (by_flux or settings.argocd.automated):
+    tool = model.options.settings.tool
+    if not tool.automated:
         return
-    who = "Flux" if by_flux else "Argo CD"
-    hint = "remove it" if by_flux else "remove it, or set argocd.automated: false in trainc.yaml"
+    hint = "remove it" if isinstance(tool, Flux) else "remove it, or set argocd.automated: false in trainc.yaml"
     for obj in objs:
         value = get(obj.data, *_TTL) if obj.kind in ("JobSet", "Job") else None
         if isinstance(value, int) and value >= 0:  # a negative number is refused
-            message = f"the {obj.kind} is deleted {value} s after it finishes, and {who} then runs the job again"
+            message = f"the {obj.kind} is deleted {value} s after it finishes, and {tool.title} then runs the job again"
             yield report_at("TC610", model, obj, _TTL, message, found=str(value), hint=hint)
 
 

@@ -23,7 +23,7 @@ from trainc.basics.regex import lazy
 from trainc.findings import Finding, Related, Severity, report, suggest
 from trainc.findings.display import listed
 from trainc.gitops import flux
-from trainc.gitops.base import RUN_NUMBER, Pass, jobset_of, labels_without_effect, option_path, run_of
+from trainc.gitops.base import RUN_NUMBER, Pass, jobset_of, labels_without_effect, run_of
 from trainc.gitops.immutable_configmaps import read_by_pods
 from trainc.inputs.options import Options
 from trainc.inputs.settings import Settings
@@ -222,7 +222,7 @@ def too_many_reruns(jobs: Iterable[DeployedJob], base: Base, options: Options) -
         return ()
     names = [f"{job.namespace}/{job.name}" for job, _ in again]
     named = listed(names, _NAMED)
-    document, path = options.config_document, option_path(options, "naming")
+    document, path = options.config_document, options.path_of("naming")
     if document is None or path is None:
         document, path = again[0][0].document, _NAME
     elif get(document.data, *path, "maxReruns") is not None:

@@ -151,8 +151,7 @@ def _in_one_file(shared: Iterable[Shared]) -> Iterator[Finding]:
 
 def _applied_twice(document: Document, namespace: str, folders: set[str], options: Options) -> Iterator[Finding]:
     """Report a companion that several Applications of the source hydrator contain, one per folder of jobs/."""
-    settings = options.settings
-    if len(folders) > 1 and settings.target == "argocd" and settings.argocd.hydrator is not UNSET:
+    if len(folders) > 1 and options.settings.tool.hydrator is not UNSET:
         kind, name = document.data["kind"], get(document.data, *_NAME)
         names = " and ".join(f"{options.environment}.{folder}" for folder in sorted(folders)[:2])
         message = f"{kind} {namespace}/{name} is part of two Applications of argocd.hydrator, {names}"

@@ -8,9 +8,9 @@ from functools import cached_property
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import JsonObject, Path
+from trainc.basics.jsonvalues import JsonObject, Path, get
 from trainc.inputs.imagelock import Lock
-from trainc.inputs.settings import RECOMMENDED, Settings, read_settings
+from trainc.inputs.settings import RECOMMENDED, Settings, option_path, read_settings
 from trainc.inputs.source import Document, Packed, Source
 from trainc.upstream import FIXES
 
@@ -81,6 +81,12 @@ class Options(Struct, frozen=True, dict=True):
         names = {*self.fixes, *self.settings.fixes}
         with_recommended = RECOMMENDED in names
         return tuple(name for name, fix in FIXES.items() if name in names or (with_recommended and fix.recommended))
+
+    def path_of(self, key: str) -> Path | None:
+        """Return the path of an option in the text of trainc.yaml; None if it is not there."""
+        data = {} if self.config_document is None else self.config_document.data
+        path = option_path(data, self.environment, key)
+        return path if get(data, *path) is not None else None
 
     def fixed(self, name: str) -> bool:
         """Return whether a fix is enabled. Raises KeyError for an unknown name."""

@@ -7,13 +7,12 @@ from these types, for editors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field
 
-from trainc.basics.jsonvalues import JsonObject, as_object
+from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
 
 MAX_ENVIRONMENTS: Final = 256
 """The most environments. Each job is compiled for each of them."""
@@ -164,6 +163,7 @@ class Hydrator(Struct, frozen=True, forbid_unknown_fields=True):
 class ArgoCD(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """Argo CD's objects."""
 
+    title: ClassVar[str] = "Argo CD"
     repo_url: Annotated[Text, Meta(description="The URL by which Argo CD clones this repository.")] = field(
         name="repoURL", default=""
     )
@@ -199,10 +199,21 @@ class ArgoCD(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
         """Whether there is one Application per namespace, as always with the hydrator."""
         return self.per == "namespace" or self.hydrator is not UNSET
 
+    @property
+    def deployment_folder(self) -> str:
+        """The folder to which render writes the objects, or nothing."""
+        return self.write if self.repo_url else ""
+
 
 class Flux(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """Flux's objects."""
 
+    # What ArgoCD has options for: Flux always applies by itself, one Kustomization per job, in any namespace.
+    title: ClassVar[str] = "Flux"
+    automated: ClassVar[bool] = True
+    per_namespace: ClassVar[bool] = False
+    hydrator: ClassVar[UnsetType] = UNSET
+    namespaces: ClassVar[tuple[str, ...]] = ()
     source: Annotated[Label, Meta(description="The GitRepository of this repository.")] = "flux-system"
     namespace: Annotated[Label, Meta(description="The namespace of the GitRepository and the Kustomizations.")] = (
         "flux-system"
@@ -210,6 +221,11 @@ class Flux(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     interval: Annotated[Duration, Meta(description="How often Flux reconciles a job, such as 10m.")] = "10m"
     on_delete: OnDelete = "stop"
     write: Annotated[Text, Meta(description="A folder outside of out/ to which render writes Flux's objects.")] = ""
+
+    @property
+    def deployment_folder(self) -> str:
+        """The folder to which render writes the objects, or nothing."""
+        return self.write
 
 
 class Target(Struct, frozen=True, forbid_unknown_fields=True):
@@ -372,16 +388,9 @@ class Settings(Environment, frozen=True, rename="camel"):
     pods: bool = False
 
     @property
-    def deployment_folder(self) -> str:
-        """The folder to which render writes the objects of Argo CD or Flux, or nothing."""
-        if self.target == "flux":
-            return self.flux.write
-        return self.argocd.write if self.argocd.repo_url else ""
-
-    @property
-    def on_delete(self) -> OnDelete:
-        """What happens to a running job when its Application or Kustomization is deleted."""
-        return (self.flux if self.target == "flux" else self.argocd).on_delete
+    def tool(self) -> ArgoCD | Flux:
+        """The options of the tool that applies out/, by ``target``: ArgoCD and Flux answer the same questions."""
+        return self.flux if self.target == "flux" else self.argocd
 
     def sharing(self, home: str) -> set[str]:
         """Return the other folders of jobs/ that have the namespace of a folder in the cluster, if they exist."""
@@ -415,6 +424,15 @@ def options_of(config: JsonObject, environment: str) -> JsonObject:
     return {**shared, **as_object(config.get("defaults")), **specific}
 
 
+def option_path(config: JsonObject, environment: str, *path: str | int) -> Path:
+    """Return the path of an option in trainc.yaml: of the environment, of defaults, or at the top level.
+
+    The first of these that has the first key of the option decides; if none has it, the path is of the environment.
+    """
+    places: tuple[Path, ...] = (("environments", environment), ("defaults",), ())
+    return (*next((place for place in places if get(config, *place, path[0]) is not None), places[0]), *path)
+
+
 def of_every_job(config: JsonObject, environment: str) -> JsonObject:
     """Return a parsed trainc.yaml with an environment that includes every job, to compile single jobs."""
     environments = as_object(config.get("environments"))
@@ -442,9 +460,14 @@ def read_settings(config: JsonObject, environment: str) -> Settings:
         return convert({key: value for key, value in data.items() if _is_valid(key, value)}, Settings)
 
 
-def deployment_folders(config: JsonObject, environments: Iterable[str]) -> tuple[str, ...]:
+def settings_of_all(config: JsonObject) -> dict[str, Settings]:
+    """Return the settings of each environment of a parsed trainc.yaml."""
+    return {name: read_settings(config, name) for name in as_object(config.get("environments"))}
+
+
+def deployment_folders(config: JsonObject) -> tuple[str, ...]:
     """Return the folders beside out/ to which environments write objects of Argo CD and Flux, sorted."""
-    found = (read_settings(config, name) for name in environments)
+    found = settings_of_all(config).values()
     return tuple(sorted({folder for each in found for folder in (each.argocd.write, each.flux.write) if folder}))
 
 

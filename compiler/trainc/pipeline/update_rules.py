@@ -184,8 +184,7 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         If one Application has both jobs, the JobSet stays as it is, which is a warning.
         """
         *_, namespace, job, _ = old.source.name.split("/")
-        settings = model.options.settings
-        together = settings.target == "argocd" and settings.argocd.per_namespace
+        together = model.options.settings.tool.per_namespace
         if (namespace, job) == (model.namespace, model.title):
             return ()
         effect = "and Argo CD keeps it: nothing runs again" if together else "whose sync deletes it"

@@ -27,7 +27,7 @@ from trainc.findings.reporting import secrets_in_plain_text
 from trainc.gitops.argocd import DEFAULT, Tree
 from trainc.inputs.imagelock import IMAGES, NAME, Lock, LockFile, is_registry, key_of
 from trainc.inputs.options import Options, Revision
-from trainc.inputs.settings import RECOMMENDED, ConfigFile, expanded, options_of, read_settings
+from trainc.inputs.settings import RECOMMENDED, ConfigFile, Settings, expanded, option_path, options_of, settings_of_all
 from trainc.inputs.source import Document, Source
 from trainc.project.files import KEY as UNMANAGED
 from trainc.upstream import FIXES
@@ -134,9 +134,9 @@ def _rules(document: Document) -> Iterator[Finding]:
         if get(options_of(data, name), "argocd", "write") is not None:
             written += _without_repository(document, data, name)
     yield from {finding.path: finding for finding in written}.values()
-    yield from _without_effect(document, names)
-    yield from _split_projects(document, names)
-    yield from _read_by_flux(document, names)
+    yield from _without_effect(document)
+    yield from _split_projects(document)
+    yield from _read_by_flux(document)
     yield from severities.check(document)
     yield from secrets_in_plain_text(document)
 
@@ -181,16 +181,15 @@ def _ssh_keys(document: Document, path: Path) -> Iterator[Finding]:
             yield report(CODE, document, (*where, key), message, expected=f"mode: {of}")
 
 
-def _without_effect(document: Document, names: Iterable[str]) -> Iterator[Finding]:
+def _without_effect(document: Document) -> Iterator[Finding]:
     """Yield a warning for each option that the targets of all environments which have it ignore."""
     targets: dict[tuple[Path, Path], set[str]] = {}
-    for name in names:
-        target = read_settings(document.data, name).target
+    for name, settings in settings_of_all(document.data).items():
         places: tuple[Path, ...] = (("defaults",), ("environments", name))
         for place in places:
             for option in _READ_BY:
                 if get(document.data, *place, *option) is not None:
-                    targets.setdefault((place, option), set()).add(target)
+                    targets.setdefault((place, option), set()).add(settings.target)
     for (place, option), found in targets.items():
         if (reader := _READ_BY[option]) not in found:
             message, expected = f"{dotted(option)} has no effect with target {found.pop()}", f"target: {reader}"
@@ -208,50 +207,50 @@ def _without_repository(document: Document, data: JsonObject, name: str) -> Iter
         message = f"environment {name} has no argocd.repoURL, which Argo CD's objects require"
         expected = "the URL from which Argo CD clones this repository"
         hint = f"set argocd.repoURL below environments.{name}, or below defaults for all environments"
-        yield report(CODE, document, _position(data, name, "argocd"), message, expected=expected, hint=hint)
+        where = existing(data, option_path(data, name, "argocd"))
+        yield report(CODE, document, where, message, expected=expected, hint=hint)
 
 
 def sharing_projects(config: Config, environments: Iterable[str]) -> tuple[str, ...]:
     """Return ``environments`` and those that name the AppProject of one of them, in the order of trainc.yaml."""
-    of_all = {name: _project(config.data, name) or name for name in config.environments}
+    of_all = {name: _project(name, each) or name for name, each in settings_of_all(config.data).items()}
     wanted = {of_all[name] for name in environments}
     return tuple(name for name, project in of_all.items() if project in wanted)
 
 
-def _project(data: JsonObject, name: str) -> tuple[str, str] | None:
+def _project(name: str, settings: Settings) -> tuple[str, str] | None:
     """Return namespace and name of the AppProject of an environment, if trainc writes it."""
-    tree = Tree(name, read_settings(data, name))
-    is_written = tree.settings.target == "argocd" and tree.project != DEFAULT
-    return (tree.settings.argocd.namespace, tree.project) if is_written else None
+    project = Tree(name, settings).project
+    return (settings.argocd.namespace, project) if settings.target == "argocd" and project != DEFAULT else None
 
 
-def _split_projects(document: Document, names: Iterable[str]) -> Iterator[Finding]:
+def _split_projects(document: Document) -> Iterator[Finding]:
     """Yield a warning for each environment that writes the AppProject of another one to another folder."""
     first: dict[tuple[str, str], tuple[str, str]] = {}
-    for name in names:
-        project, argocd = _project(document.data, name), read_settings(document.data, name).argocd
-        if project is None or not argocd.repo_url:
+    for name, settings in settings_of_all(document.data).items():
+        project = _project(name, settings)
+        if project is None or not settings.argocd.repo_url:
             continue
-        folder = argocd.write or "no folder"
+        folder = settings.argocd.write or "no folder"
         other, other_folder = first.setdefault(project, (name, folder))
         if folder != other_folder:
             places = f"{other_folder} (environment {other}) and {folder} (environment {name})"
             effect = "one Argo CD would replace each by the other, and refuse the Applications of one environment"
             message = f"AppProject {project[1]} is in {places}, with different content: {effect}"
-            where = existing(document.data, (*_position(document.data, name, "argocd"), "project"))
+            where = existing(document.data, option_path(document.data, name, "argocd", "project"))
             expected = "one folder in argocd.write, or different projects"
             yield report(CODE, document, where, message, severity=Severity.WARNING, expected=expected)
 
 
-def _read_by_flux(document: Document, names: Iterable[str]) -> Iterator[Finding]:
+def _read_by_flux(document: Document) -> Iterator[Finding]:
     """Yield a warning for each folder that Flux reads with another one: it also reads all folders below it."""
-    of_all = ((name, read_settings(document.data, name)) for name in names)
-    found = [(name, each.target, folder) for name, each in of_all if (folder := each.deployment_folder)]
+    of_all = settings_of_all(document.data)
+    found = [(name, each.target, folder) for name, each in of_all.items() if (folder := each.tool.deployment_folder)]
     for name, target, folder in found:
         for other, tool, below in found if target == "flux" else ():
             if f"{below}/".startswith(f"{folder}/") and (tool, below) != (target, folder):
                 message = f"Flux would also apply {tool}.write {below} (environment {other}): it reads subfolders"
-                where = existing(document.data, (*_position(document.data, name, "flux"), "write"))
+                where = existing(document.data, option_path(document.data, name, "flux", "write"))
                 expected = "a folder that contains no other one"
                 yield report(CODE, document, where, message, severity=Severity.WARNING, found=folder, expected=expected)
 
@@ -261,8 +260,9 @@ def _folders(document: Document, name: str) -> Iterator[Finding]:
     for tool in _TOOLS:
         folder = get(options_of(document.data, name), tool, "write")
         if isinstance(folder, str) and (reason := _unusable(folder)) is not None:
-            where, expected = _position(document.data, name, tool), "a folder of this repository, such as deploy/argocd"
-            yield report(CODE, document, (*where, "write"), reason, found=folder, expected=expected)
+            where = option_path(document.data, name, tool, "write")
+            expected = "a folder of this repository, such as deploy/argocd"
+            yield report(CODE, document, where, reason, found=folder, expected=expected)
 
 
 def _unusable(folder: str) -> str | None:
@@ -280,14 +280,6 @@ def _unusable(folder: str) -> str | None:
 def _is_plain(path: str) -> bool:
     steps = path.split("/")
     return "\\" not in path and is_printable(path) and all(step not in ("", ".", "..") for step in steps)
-
-
-def _position(data: JsonObject, name: str, tool: str) -> Path:
-    """Return the path of a tool's options for an environment, or of where they would be."""
-    own = as_object(as_object(data.get("environments")).get(name))
-    if tool not in own and tool in as_object(data.get("defaults")):
-        return ("defaults", tool)
-    return ("environments", name, tool) if tool in own else ("environments", name)
 
 
 _SHOWN = 60

@@ -30,7 +30,7 @@ from trainc.gitops.images import lock_notes
 from trainc.gitops.naming import free_runs
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options, Revision
-from trainc.inputs.settings import read_settings
+from trainc.inputs.settings import read_settings, settings_of_all
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Build, Job, Loaded, Watch, load_all, run, with_neighbours
 from trainc.pipeline.content import Content
@@ -121,7 +121,8 @@ def load_config(root: Path) -> tuple[Config, tuple[Finding, ...]]:
 def linked_folders(jobs: Path, config: Config) -> Iterator[Finding]:
     """Yield a warning for each folder of jobs/ that is a link, if an environment has Argo CD's source hydrator."""
     document = config.document
-    if document is None or not (names := [name for name in config.environments if _is_hydrated(config, name)]):
+    names = [name for name, each in settings_of_all(config.data).items() if each.tool.hydrator is not UNSET]
+    if document is None or not names:
         return
     with suppress(OSError):  # which read_tree reports
         for folder in sorted(each.name for each in jobs.glob("[!.]*") if each.is_symlink() and each.is_dir()):
@@ -129,11 +130,6 @@ def linked_folders(jobs: Path, config: Config) -> Iterator[Finding]:
             where = existing(document.data, ("environments", names[0], "argocd", "hydrator"))
             hint = f"make {JOBS}/{folder} a folder, with links to files"
             yield report("TC013", document, where, message, severity=Severity.WARNING, hint=hint)
-
-
-def _is_hydrated(config: Config, name: str) -> bool:
-    settings = read_settings(config.data, name)
-    return settings.target == "argocd" and settings.argocd.hydrator is not UNSET
 
 
 def parse_config(inputs: Inputs, locked: Inputs) -> tuple[Config, tuple[Finding, ...]]:

@@ -78,14 +78,14 @@ def plan_request(
     platform = read_others(root, request.names, config)
     inputs = merge([*(read_tree(root, name, cache.read) for name in request.names), platform])
     partly = None if JOBS in request.names else platform.sources
-    environments = request.environments
-    if request.is_whole and deployment_folders(config.data, environments):
+    written = deployment_folders(config.data) if request.is_whole else ()
+    folders = (OUT, *written)
+    if written:
         findings = (*findings, *in_another_folder(root, config))
     outcome = compile_for(
-        inputs, config, environments, findings, partly=partly, cache=cache, execute=execute, watch=watch
+        inputs, config, request.environments, findings, partly=partly, cache=cache, execute=execute, watch=watch
     )
     found = with_empty(outcome, root, request.names)
-    folders = (OUT, *deployment_folders(config.data, request.environments)) if request.is_whole else (OUT,)
     there = look(root, folders)
     todo = None
     if not fails(found) and request.is_whole:

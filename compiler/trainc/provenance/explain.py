@@ -17,7 +17,6 @@ from trainc.documents.load import load
 from trainc.findings import suggest
 from trainc.findings.display import aligned, one_line, shown_name
 from trainc.findings.redaction import masked_object
-from trainc.gitops.base import option_path
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
 from trainc.kube.fieldorder import ordered_object
@@ -170,7 +169,7 @@ def provenances(origin: Origin, options: Options) -> tuple[Provenance, ...]:
 def _provenance(origin: Origin, options: Options) -> Provenance:
     if origin.kind == "input" and origin.document is not None:
         return _input(origin.document, origin.path)
-    document, path = options.config_document, option_path(options, "fixes")
+    document, path = options.config_document, options.path_of("fixes")
     if origin.kind == "fix" and document is not None and path is not None:
         enabled = as_list(get(document.data, *path))
         where = (*path, enabled.index(origin.name)) if origin.name in enabled else path

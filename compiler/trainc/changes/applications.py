@@ -1,0 +1,109 @@
+"""Which Application or Kustomization syncs each directory of out/, before and after a change."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from trainc.basics import memo
+from trainc.changes.model import Directory
+from trainc.gitops.argocd import Tree
+from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS
+from trainc.gitops.flux import kustomization_name
+from trainc.inputs.settings import Settings
+
+_folders: Final = memo.keeping(lambda folders: {name: each for each, name in sorted(folders.items(), reverse=True)})
+"""The first folder of jobs/ that is mapped to each namespace."""
+
+
+def application(directory: Directory, settings: Settings) -> str:
+    """Return the name of the Application, or of Flux's Kustomization, that a directory of out/ belongs to."""
+    if settings.target == "flux":
+        return kustomization_name(*directory)
+    if settings.argocd.hydrator is not UNSET:  # one per folder of jobs/
+        return f"{directory.environment}.{_folders(settings.namespaces).get(directory.namespace, directory.namespace)}"
+    return ".".join(directory[:2] if settings.argocd.per_namespace else directory)
+
+
+def placed(directory: Directory, settings: Settings) -> tuple[str, str]:
+    """Return the namespace and name of the Application or Kustomization that a directory of out/ belongs to."""
+    return settings.tool.namespace, application(directory, settings)
+
+
+Home = tuple[tuple[str, str], tuple[str, str]]
+
+
+def home_of(environment: str, settings: Settings) -> Home:
+    """Return the AppProject of an environment, by namespace and name, and the cluster."""
+    found = Tree(environment, settings)
+    return (settings.argocd.namespace, found.project), found.cluster
+
+
+class Applications(Struct, frozen=True):
+    """The applications, or Kustomizations, of all directories of out/, those that the change removes included.
+
+    ``settings_of`` are the settings that decide what happens to each directory. ``replaced`` are the earlier ones of
+    directories that have another application now, as with another argocd.per. ``remaining`` are the applications after
+    the change. ``now`` are the settings of the environments that remain, and ``homes`` the homes of all environments.
+    """
+
+    settings_of: Mapping[Directory, Settings]
+    replaced: Mapping[Directory, Settings]
+    remaining: Collection[tuple[str, str]]
+    now: Mapping[str, Settings]
+    homes: Mapping[str, Home]
+
+    @classmethod
+    def of(
+        cls,
+        old: Collection[Directory],
+        new: Collection[Directory],
+        now: Mapping[str, Settings],
+        earlier: Mapping[str, Settings],
+    ) -> Applications:
+        """Return the applications of directories before and after, with the settings of environments then."""
+        settings_of = {each: now.get(each.environment, Settings()) for each in new}
+        remaining = {placed(directory, settings) for directory, settings in settings_of.items()}
+        written = {"", *(each.tool.deployment_folder for each in now.values())}
+        for each in {*old} - {*new}:
+            was = earlier.get(each.environment, Settings())
+            if was.flux.write and was.flux.write not in written:  # the files stay there, and so do the Kustomizations
+                was = replace(was, flux=replace(was.flux, write=""))
+            remains = replace(now.get(each.environment, was), namespaces=was.namespaces)  # its name with a hydrator
+            settings_of[each] = remains if placed(each, was) in remaining else was
+        both = {each: earlier[each.environment] for each in {*old} & {*new} if each.environment in earlier}
+        # In a folder to which nothing is written any more, the file stays, and with it the earlier application.
+        deleted = {each: was for each, was in both.items() if was.tool.deployment_folder in written}
+        replaced = {each: was for each, was in deleted.items() if placed(each, was) not in remaining}
+        known = {**dict.fromkeys((each.environment for each in settings_of), Settings()), **earlier, **now}
+        homes = {name: home_of(name, each) for name, each in known.items()}
+        return cls(settings_of, replaced, remaining, now, homes)
+
+    def name(self, directory: Directory) -> str:
+        """Return the name of the application of a directory."""
+        return application(directory, self.settings_of[directory])
+
+    def removes(self, directory: Directory) -> bool:
+        """Return whether the change removes the application of a directory: no other one is left in it."""
+        return directory in self.replaced or placed(directory, self.settings_of[directory]) not in self.remaining
+
+    def settings_of_removed(self, directory: Directory) -> Settings:
+        """Return the settings that decide what happens to the objects of a directory that are removed."""
+        return self.replaced.get(directory, self.settings_of[directory])
+
+    def keeping(self, directory: Directory) -> frozenset[str]:
+        """Return the options of an object that stays in the cluster after its file is removed.
+
+        When it deletes the application, too, Argo CD reads Delete; otherwise it prunes the object, and reads Prune
+        (Argo CD 3.5 shouldBeDeleted in controller/appcontroller.go). With confirm, it waits until somebody confirms.
+        Helm's annotation is Delete=false.
+        """
+        if self.settings_of_removed(directory).target == "flux":
+            return frozenset((f"{FLUX_PREFIX}prune disabled",))
+        last = self.removes(directory)
+        option = f"{SYNC_OPTIONS} {'Delete' if last else 'Prune'}"
+        of_helm = ("helm.sh/resource-policy keep",) if last else ()
+        return frozenset((f"{option}=false", f"{option}=confirm", *of_helm))
