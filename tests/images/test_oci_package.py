@@ -86,6 +86,7 @@ def test_nothing_is_written_after_an_error(root: Path, run: Run) -> None:
     [
         (("-o", "out/prod"), "out/prod is below out/, which Argo CD reads"),
         (("--annotation", "nothing"), "'nothing' is not KEY=VALUE"),
+        (("--annotation", "a=\udc80"), "'a=\\udc80' is not UTF-8"),
         (("--env", "other"), "environment 'other' not found in trainc.yaml (prod)"),
         (("a\nb",), "'a\\nb' is neither a tag nor the name of an image: "),
         (("ghcr.io/Acme/jobs:1",), "its path is not in lower case"),
