@@ -130,6 +130,16 @@ def test_an_edit_that_would_change_more_is_refused() -> None:
     assert load(edited)[1] == ()
 
 
+def test_an_edit_that_would_change_another_document_keeps_no_edit_from_it() -> None:
+    item = "- apiVersion: v1\n  kind: X\n  metadata: {name: n-%s}\n  spec: {a: %s}\n"
+    items = "".join(item % each for each in (("1", "&x {b: 1}"), ("2", "*x"), ("3", "{b: 1}")))
+    source = Source("a.yaml", f"apiVersion: v1\nkind: List\nitems:\n{items}")
+    edits = [Edit(index, Fix(Action.RENAME, ("spec", "a", "b"), "c")) for index in (0, 2)]
+    edited, done = apply(source, edits, read_documents)
+    assert done == (edits[1],)
+    assert edited.text == str(source.text).replace("spec: {a: {b: 1}}", "spec: {a: {c: 1}}")
+
+
 def test_a_colon_in_a_flow_collection_hides_nothing_below_it() -> None:
     head = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
     texts = [f"{head}metadata: {{name: a{number}}}\nspec: {{image: a:1, x: 2}}\n" for number in range(3)]

@@ -123,7 +123,7 @@ def test_a_copy_of_a_runtime_has_its_texts(value: str) -> None:
     (copy,), findings = load(Source("runtimes/r.yaml", text))
     assert not findings
     assert copy.data == original.data
-    assert ("# note" in text) == ("a\n  # note" in value), "ruamel.yaml writes the other note into the text"
+    assert ("# note" in text) == ("# note" in value)
     assert "# A copy of r." in text
 
 
@@ -138,7 +138,7 @@ def test_a_copy_of_a_runtime_may_use_an_anchor_again() -> None:
 
 
 @pytest.mark.parametrize("value", ["# note\n      |\n      a\n\n", "2001-02-30", '"\\a"'])
-def test_a_copy_of_a_runtime_that_ruamel_does_not_read(value: str) -> None:
+def test_a_copy_of_a_runtime_that_is_unusual_in_form(value: str) -> None:
     metadata = f"metadata:\n  name: r\n  annotations:\n    trainc.dev/description: {value}\n    b: b\nspec"
     source = Source("runtimes/r.yaml", builders.runtime(name="r").replace("metadata: {name: r}\nspec", metadata, 1))
     (original,), _ = load(source)

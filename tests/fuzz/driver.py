@@ -39,7 +39,7 @@ from fuzz.target import Case, Choices, Oracle, Target, shortened  # noqa: E402 -
 from oracle import gotools  # noqa: E402
 
 TARGETS: dict[str, tuple[str, ...]] = {
-    "edits": ("trainc.documents.edit", "trainc.documents.positions"),
+    "edits": ("trainc.documents.edit", "trainc.documents.rewrite", "trainc.documents.positions"),
     "emitter": ("trainc.documents.emit", "trainc.kube.fieldorder"),
     "merge": ("trainc.kube.merge",),
     "quantities": ("trainc.kube.quantity", "trainc.kube.gojson"),

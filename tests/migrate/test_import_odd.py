@@ -9,9 +9,10 @@ import pytest
 
 from trainc import Source
 from trainc.basics.jsonvalues import get
+from trainc.documents import edit as editing
 from trainc.documents.load import load
 from trainc.findings import Severity
-from trainc.migrate import import_documents, inplace
+from trainc.migrate import import_documents
 from trainc.migrate.trees import Comment, mapping, read_tree, sequence, write_tree
 
 JOB = """\
@@ -321,8 +322,8 @@ def test_the_trials_of_edits_that_change_other_items_have_a_limit(monkeypatch: p
     parts = [each.replace("N}", f"{n}}}").replace("vN", f"v{n}") for n in range(8) for each in (job, uses)]
     text = "apiVersion: v1\nkind: List\nitems:\n" + "".join(f"- {part}" for part in parts)
     read: list[Source] = []
-    monkeypatch.setattr(inplace, "_MOST_READ", 4 * len(text))
-    monkeypatch.setattr(inplace, "load", lambda source: (read.append(source), load(source))[1])
+    monkeypatch.setattr(editing, "_MOST_READ", 3 * len(text))
+    monkeypatch.setattr(editing, "load", lambda source: (read.append(source), load(source))[1])
     result = import_documents([Source("a.yaml", text)], own=("a.yaml",))
     assert (len(read), result.files) == (1 + 5, ())
     assert len([each for each in result.findings if "layout" in each.message]) == 8
@@ -489,3 +490,33 @@ def test_a_role_without_pods_beside_dynamic_workers() -> None:
     )
     old = "apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: a}\nspec:\n  enableDynamicWorker: true\n"
     assert '"ps":[]' in "".join(files(f"{old}  tfReplicaSpecs:\n{roles}").values())
+
+
+EARLIER = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n"
+
+
+def edited(text: str) -> str:
+    """Return a text of the project after its import."""
+    (file,) = import_documents([Source("a.yaml", text)], own=("a.yaml",)).files
+    return file.text
+
+
+def test_each_line_keeps_its_end() -> None:
+    text = EARLIER.replace("spec:\n", "spec:\r\n") + "  trainer: {image: a, numProcPerNode: auto}\n  suspend: true\n"
+    assert edited(text) == text.replace(", numProcPerNode: auto", "")
+
+
+def test_a_text_with_a_number_sign_does_not_become_a_comment() -> None:
+    overrides = "  podTemplateOverrides:\n  - metadata: {name: 'b # c'}\n    targetJobs: []\n"
+    assert "#" not in edited(EARLIER + "  labels: {a: b}\n" + overrides)
+
+
+def test_a_tab_before_a_comment_is_no_obstacle() -> None:
+    text = EARLIER + "  suspend: true\t# why\n  trainer: {image: a, numProcPerNode: auto}\n"
+    assert edited(text) == text.replace(", numProcPerNode: auto", "")
+
+
+def test_the_comment_beside_a_list_item_in_braces_is_kept() -> None:
+    item = "{targetJobs: [{name: node}], spec: {serviceAccountName: sa}}"
+    text = EARLIER + f"  podTemplateOverrides:\n  - {item}  # why\n"
+    assert "  # why\n" in edited(text)

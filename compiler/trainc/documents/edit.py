@@ -1,26 +1,29 @@
-"""Applies fixes to the text of a file; every byte outside of the edited tokens stays as it is.
+"""Edits the text of a file; every byte outside of the edited fields stays as it is.
 
-The edits replace tokens at the positions that the reader reports. A round trip through ruamel.yaml would not do: it
-keeps comments, but writes the indentation of lists, long lines, some quotes and flow collections in its own way, and
-a change of one word must not reformat a file. Every edit is verified: the edited text is read again, and must hold
-exactly the documents from before with the change of the fix.
+``apply`` makes the fixes of findings, and rewrites fields for ``trainc import`` (``rewrite.py``). The edits replace
+parts of the text at the positions that the reader reports. A round trip through ruamel.yaml would not do: it keeps
+comments, but writes the indentation of lists, long lines, some quotes and flow collections in its own way, and a change
+of one word must not reformat a file. Every edit is verified: the edited text is read again, and must hold exactly the
+documents from before with the change of the edit.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
-from operator import itemgetter
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
 from trainc.basics.differences import same
 from trainc.basics.jsonvalues import Json, Path, as_object, copied, get, replaced
 from trainc.basics.regex import lazy
-from trainc.documents.positions import BOM, Lines, key_of_path, value_of_path
-from trainc.documents.scalars import kubernetes
+from trainc.documents.libyaml import Node
+from trainc.documents.load import load
+from trainc.documents.positions import BOM, Lines, field_of_path, value_of_path
+from trainc.documents.rewrite import Rewrite, Span, changed, line_break, scalar_text, spans_of
 from trainc.findings.fixes import Action, Fix
 from trainc.findings.suppression import IGNORE, WORD
 from trainc.inputs.source import Document, Mark, Source
@@ -29,92 +32,110 @@ Read = Callable[[Source], tuple[Sequence[Document], int]]
 """Returns the documents of a source, and the number of findings on its YAML."""
 
 
+def _loaded(source: Source) -> tuple[tuple[Document, ...], int]:
+    """Return the documents of a source of Kubernetes objects, and the number of findings on its YAML."""
+    documents, findings = load(source)
+    return documents, len(findings)
+
+
 class Edit(Struct, frozen=True):
-    """A fix of the document with an index in its source; ``mark`` is the position of a fix in a comment."""
+    """A change of the document with an index in its source; ``mark`` is the position of a fix in a comment."""
 
     index: int
-    fix: Fix
+    fix: Fix | Rewrite
     mark: Mark | None = None
 
 
-class _Span(NamedTuple):
-    """Offsets in a text, and the new text between them."""
+class _Unit(NamedTuple):
+    """Edits of one document that are made together, with their spans in order."""
 
-    begin: int
-    end: int
-    text: str
+    spans: tuple[Span, ...]
+    edits: tuple[Edit, ...]
+
+    @property
+    def document(self) -> int:
+        """The index of the document."""
+        return self.edits[0].index
 
 
 _MOST_READ: Final = 5_000_000
 """The most characters that the trials of edits read together, besides the first two."""
 
-_PLAIN = lazy(r"[A-Za-z0-9](?:[A-Za-z0-9_./@-]|:(?=[A-Za-z0-9_]))*")
 _EMPTY_VALUE = lazy(r":[ \t]*+(\{\s*+\}|null|~|)[ \t]*+(?:#[^\n]*|\r?\n|\Z|[,}])")
-_FLOW = re.compile(r"\s*:\s*\{")
 _IGNORED: Final = r"[Tt][Cc][^\W\d]*+\d\w*+"
 """A code in a comment that ignores it, perhaps misspelt."""
 
 _REST = lazy(r"[ \t]*(?:#[^\r\n]*)?(\r?\n|\Z)")
 
 
-def apply(source: Source, edits: Sequence[Edit], read: Read) -> tuple[Source, tuple[Edit, ...]]:
+def apply(
+    source: Source, edits: Sequence[Edit], read: Read = _loaded, *, together: bool = False
+) -> tuple[Source, tuple[Edit, ...]]:
     """Return the source with as many of the edits as are possible, and those.
 
     An edit is not possible if its token is not found (an alias, a tag, a block scalar), if the new key exists, or if
-    the documents would differ in anything else.
+    the documents would differ in anything else. ``together``: all edits of a document are made, or none.
     """
     text = source.decoded()
     if isinstance(source.text, bytes) and text.encode() != source.text:
         return source, ()
     documents, problems = read(source)
     numbered = {document.index: document for document in documents}
-    found = [(span, edit) for edit in edits if (span := _span(source, numbered.get(edit.index), edit)) is not None]
-    spans: list[_Span] = []
-    possible: list[Edit] = []
+    units: list[_Unit] = []
     names: set[tuple[int, Path, str | None]] = set()
-    for span, edit in sorted(found, key=lambda row: row[0]):
-        name = (edit.index, edit.fix.path[:-1], edit.fix.value)
-        is_second = edit.fix.action is Action.RENAME and name in names  # of two keys that get one name
-        if not is_second and (not spans or span.begin >= spans[-1].end):
-            names |= {name} if edit.fix.action is Action.RENAME else set()
-            spans.append(span)
-            possible.append(edit)
-    if not possible:
+    for unit in sorted(_units(source, edits, numbered, together), key=lambda unit: unit.spans):
+        edit = unit.edits[0]
+        is_rename = isinstance(edit.fix, Fix) and edit.fix.action is Action.RENAME
+        name = (edit.index, edit.fix.path[:-1], edit.fix.value) if is_rename else None
+        is_second = name in names  # of two keys that get one name
+        if not is_second and (not units or unit.spans[0].begin >= units[-1].spans[-1].end):
+            names |= {name} if name is not None else set()
+            units.append(unit)
+    kept = _verified(source, units, numbered, problems, read) if units else []
+    if not kept:
         return source, ()
-    kept = _verified(source, list(zip(spans, possible, strict=True)), numbered, problems, read)
-    return _replace(source, [span for span, _ in kept]), tuple(edit for _, edit in kept)
+    return _replace(source, kept), tuple(edit for unit in kept for edit in unit.edits)
 
 
-_Placed: TypeAlias = list[tuple[_Span, Edit]]
-"""Edits in order, with their spans."""
+def _units(source: Source, edits: Sequence[Edit], documents: dict[int, Document], together: bool) -> Iterator[_Unit]:
+    """Yield the edits that have a place in the text, those of a document together or one by one."""
+    groups: dict[int, list[Edit]] = {}
+    for number, edit in enumerate(edits):
+        groups.setdefault(edit.index if together else number, []).append(edit)
+    for group in groups.values():
+        found = [_spans(source, documents.get(edit.index), edit) for edit in group]
+        if all(found):
+            yield _Unit(tuple(sorted(chain(*found))), tuple(group))
 
 
-def _verified(source: Source, placed: _Placed, numbered: dict[int, Document], problems: int, read: Read) -> _Placed:
+def _verified(
+    source: Source, units: list[_Unit], documents: dict[int, Document], problems: int, read: Read
+) -> list[_Unit]:
     """Return the edits after which each document has the expected data.
 
-    The edits of documents that have not are tried again in halves, those of all documents at once. What is untried
-    when ``_MOST_READ`` characters are read is left out.
+    The edits of documents that have not are tried again in halves, and those of all documents if others have not. What
+    is untried when ``_MOST_READ`` characters are read is left out.
     """
-    verified: _Placed = []
-    of_documents: dict[int, _Placed] = {}
-    for each in placed:
-        of_documents.setdefault(each[1].index, []).append(each)
+    verified: list[_Unit] = []
+    of_documents: dict[int, list[_Unit]] = {}
+    for unit in units:
+        of_documents.setdefault(unit.document, []).append(unit)
     trials = [[*of_documents.values()]]
     left = _MOST_READ + 2 * len(source.text)
     while trials and left > 0:
         left -= len(source.text)
         groups = trials.pop()
-        edits = sorted((each for group in (verified, *groups) for each in group), key=itemgetter(0))
-        after, remaining = read(_replace(source, [span for span, _ in edits]))
+        tried = sorted(chain(verified, *groups), key=lambda unit: unit.spans)
+        after, remaining = read(_replace(source, tried))
         data = {document.index: document.data for document in after}
-        expected = _expected(numbered, [edit for _, edit in edits])
+        expected = _expected(documents, [edit for unit in tried for edit in unit.edits])
         spoiled = {index for index, each in expected.items() if index not in data or not same(data[index], each)}
         if remaining <= problems and data.keys() == expected.keys() and not spoiled:
-            verified = edits
+            verified = tried
             continue
-        if spoiled:
-            trials += _halves(group for group in groups if group[0][1].index in spoiled)
-            trials.append([group for group in groups if group[0][1].index not in spoiled])
+        if spoiled and spoiled <= {group[0].document for group in groups}:
+            trials += _halves(group for group in groups if group[0].document in spoiled)
+            trials.append([group for group in groups if group[0].document not in spoiled])
         elif len(groups) > 1:  # one of them has an effect on other documents
             trials += groups[: len(groups) // 2], groups[len(groups) // 2 :]
         else:
@@ -123,23 +144,28 @@ def _verified(source: Source, placed: _Placed, numbered: dict[int, Document], pr
     return verified
 
 
-def _halves(groups: Iterable[_Placed]) -> list[list[_Placed]]:
-    """Return the first halves of the groups and the second ones; groups of one edit have none."""
+def _halves(groups: Iterable[list[_Unit]]) -> list[list[list[_Unit]]]:
+    """Return the first halves of the groups and the second ones; groups of one unit have none."""
     parts = [(group[: len(group) // 2], group[len(group) // 2 :]) for group in groups if len(group) > 1]
     return [list(half) for half in zip(*parts, strict=True)]
 
 
-def _span(source: Source, document: Document | None, edit: Edit) -> _Span | None:
+def _spans(source: Source, document: Document | None, edit: Edit) -> tuple[Span, ...]:
+    """Return the parts of the text that an edit replaces; none if it is not possible."""
+    if isinstance(edit.fix, Rewrite):
+        return () if document is None else spans_of(document, edit.fix)
     if edit.mark is not None:
         lines = Lines(source.decoded().removeprefix(BOM))
-        return _COMMENTS[edit.fix.action](lines.text, lines.offset(edit.mark), edit.fix.value or "")
-    return None if document is None else _SPANS[edit.fix.action](document, edit.fix)
+        span = _COMMENTS[edit.fix.action](lines.text, lines.offset(edit.mark), edit.fix.value or "")
+    else:
+        span = None if document is None else _SPANS[edit.fix.action](document, edit.fix)
+    return () if span is None else (span,)
 
 
-def _replace(source: Source, spans: Iterable[_Span]) -> Source:
+def _replace(source: Source, units: Iterable[_Unit]) -> Source:
     text, at, parts = source.decoded(), 0, list[str]()
     shift = int(text.startswith(BOM))
-    for begin, end, new in spans:
+    for begin, end, new in chain(*(unit.spans for unit in units)):
         parts += (text[at : begin + shift], new)
         at = end + shift
     text = "".join((*parts, text[at:]))
@@ -153,7 +179,11 @@ def _expected(documents: dict[int, Document], edits: Iterable[Edit]) -> dict[int
     data: dict[int, Json] = {index: copied(document.data) for index, document in documents.items()}
     changes = [edit for edit in edits if edit.mark is None]  # a comment may belong to a document that is not read
     for edit in sorted(changes, key=lambda edit: -len(edit.fix.path)):  # a new name of a key changes the paths below it
-        _change(documents[edit.index], data[edit.index], edit.fix)
+        document, fix = documents[edit.index], edit.fix
+        if isinstance(fix, Rewrite):
+            changed(data[edit.index], document.data, fix)
+        else:
+            _change(document, data[edit.index], fix)
     return data
 
 
@@ -185,74 +215,53 @@ def _json(text: str | None) -> Json:
 
 def _raw(document: Document, path: Path) -> str | None:
     """Return the text of the value at a path as it is written."""
-    return None if (found := value_of_path(document, path)) is None else _text(found)
+    found = value_of_path(document, path)
+    return None if found is None else found[0].text[found[1].begin : found[1].end]
 
 
 # Where to edit, and what to write there.
 
 
-def _text(token: tuple[Lines, Any]) -> str:
-    lines, scalar = token
-    return lines.text[scalar.begin : scalar.end]
-
-
-def _rewritten(token: tuple[Lines, Any] | None, new: str) -> _Span | None:
-    """Return the span of a token with a new text in the style of the old one; None for a block, a tag or an anchor."""
-    if token is None or (scalar := token[1]).style in ("|", ">"):
+def _reworded(document: Document, fix: Fix) -> Span | None:
+    """Return the span of a key or a value with a new text; None for a block, a tag, an anchor and an alias."""
+    field, new = field_of_path(document, fix.path), fix.value or ""
+    token = field and (field.key if fix.action is Action.RENAME else field.value)
+    if field is None or token is None or token.kind != "scalar" or token.style in ("|", ">"):
         return None
-    old = _text(token)
-    if scalar.style:
-        written = json.dumps(new, ensure_ascii=False) if scalar.style == '"' else "'" + new.replace("'", "''") + "'"
-        return _Span(scalar.begin, scalar.end, written) if old[:1] == scalar.style else None
-    reading = kubernetes(new)
-    is_plain = _PLAIN.fullmatch(new) is not None and isinstance(reading.value, str) and reading.agrees
-    written = new if is_plain else json.dumps(new, ensure_ascii=False)
-    return None if old[:1] in ("", "&", "!") else _Span(scalar.begin, scalar.end, written)
-
-
-def _rename(document: Document, fix: Fix) -> _Span | None:
-    if fix.value is None or fix.value in as_object(get(document.data, *fix.path[:-1])):
+    old = field.text[token.begin : token.end]
+    if old[:1] in ("", "&", "!"):
         return None
-    return _rewritten(key_of_path(document, fix.path), fix.value)
+    match fix.action:
+        case Action.RENAME if fix.value in (None, *as_object(get(document.data, *fix.path[:-1]))):
+            return None
+        case Action.QUOTE:
+            is_word = not token.style and not re.search(r'[\s"\\]', old)
+            return Span(token.begin, token.end, f'"{old}"') if is_word else None
+        case Action.UNQUOTE:
+            return None if _json(new) is None else Span(token.begin, token.end, new)
+    written = "'" + new.replace("'", "''") + "'" if token.style == "'" else scalar_text(new, quoted=bool(token.style))
+    return Span(token.begin, token.end, written)
 
 
-def _replace_value(document: Document, fix: Fix) -> _Span | None:
-    return _rewritten(value_of_path(document, fix.path), fix.value or "")
-
-
-def _quote(document: Document, fix: Fix) -> _Span | None:
-    token = value_of_path(document, fix.path)
-    if token is None or token[1].style or not (old := _text(token)) or re.search(r'[\s"\\]|\A[&!]', old):
-        return None
-    return _Span(token[1].begin, token[1].end, f'"{old}"')
-
-
-def _unquote(document: Document, fix: Fix) -> _Span | None:
-    token = value_of_path(document, fix.path)
-    if token is None or _json(fix.value) is None or _text(token)[:1] in ("", "&", "!"):
-        return None
-    return None if token[1].style in ("|", ">") else _Span(token[1].begin, token[1].end, fix.value or "")
-
-
-def _remove(document: Document, fix: Fix) -> _Span | None:
+def _remove(document: Document, fix: Fix) -> Span | None:
     """Return the span of the line of a key with a scalar, if there is nothing else but a comment on the line."""
-    key, value = key_of_path(document, fix.path), value_of_path(document, fix.path)
-    if key is None or value is None:
+    field = field_of_path(document, fix.path)
+    if field is None or field.key is None or field.value.kind != "scalar":
         return None
-    text, start = key[0].text, key[0].text.rfind("\n", 0, key[1].begin) + 1
-    rest = _REST.match(text, value[1].end)
-    between = text[key[1].end : value[1].begin]
-    if rest is None or text[start : key[1].begin].strip() or "\n" in text[key[1].begin : value[1].end]:
+    text, begin, end = field.text, field.key.begin, field.value.end
+    start, rest = text.rfind("\n", 0, begin) + 1, _REST.match(text, end)
+    between = text[field.key.end : field.value.begin]
+    if rest is None or text[start:begin].strip() or "\n" in text[begin:end]:
         return None
-    return _Span(start, rest.end(), "") if between.strip() == ":" else None
+    return Span(start, rest.end(), "") if between.strip() == ":" else None
 
 
-def _rename_comment(text: str, at: int, verb: str) -> _Span | None:
+def _rename_comment(text: str, at: int, verb: str) -> Span | None:
     found = re.compile(rf"#\s*{WORD}[ \t]*(\S+)").match(text, at)
-    return _Span(found.start(1), found.end(1), verb) if found else None
+    return Span(found.start(1), found.end(1), verb) if found else None
 
 
-def _remove_ignore(text: str, at: int, code: str) -> _Span | None:
+def _remove_ignore(text: str, at: int, code: str) -> Span | None:
     """Return the span of a code in a comment; of the whole comment, with its line, if it has no other code."""
     start = text.rfind("\n", 0, at) + 1
     comments = re.compile(rf"#[ \t]*+{WORD}[ \t]*+{IGNORE}(?:[ \t,]++{_IGNORED})++[^\r\n]*")
@@ -262,13 +271,13 @@ def _remove_ignore(text: str, at: int, code: str) -> _Span | None:
     begin, end = found.span()
     after = re.compile(rf"{code}[ \t]*+,?+[ \t]*+(?={_IGNORED})").match(text, at)
     if after is not None:
-        return _Span(at, after.end(), "")
+        return Span(at, after.end(), "")
     if before := re.compile(rf"(?<!\w){_IGNORED}([ \t,]++)\Z").search(text[begin:at]):
-        return _Span(begin + before.start(1), at + len(code), "")
+        return Span(begin + before.start(1), at + len(code), "")
     if text[start:begin].strip():
-        return _Span(start + len(text[start:begin].rstrip()), end, "")
+        return Span(start + len(text[start:begin].rstrip()), end, "")
     line_end = text.find("\n", end)
-    return _Span(start, len(text) if line_end < 0 else line_end + 1, "")
+    return Span(start, len(text) if line_end < 0 else line_end + 1, "")
 
 
 # The annotation with the run number, beside the other annotations or the name.
@@ -276,89 +285,82 @@ def _remove_ignore(text: str, at: int, code: str) -> _Span | None:
 _ANNOTATIONS: Final = ("metadata", "annotations")
 
 
-def _set_run(document: Document, fix: Fix) -> _Span | None:
+def _set_run(document: Document, fix: Fix) -> Span | None:
     key, number = str(fix.path[-1]), f'"{fix.value}"'
-    annotations = get(document.data, *_ANNOTATIONS)
     if get(document.data, *fix.path) is not None:
-        return _replace_value(document, fix)  # a number, so in quotes
-    if isinstance(annotations, dict) and annotations:
-        children = [key_of_path(document, (*_ANNOTATIONS, name)) for name in annotations]
-        first = min((child for child in children if child is not None), key=lambda c: c[1].begin, default=None)
-        return _first_entry(document, first, key, number)
-    if "annotations" in as_object(document.data["metadata"]):
-        return _only_entry(document, key, number)
-    return _beside_name(document, key, number)
-
-
-def _first_entry(document: Document, child: tuple[Lines, Any] | None, key: str, value: str) -> _Span | None:
-    """Return the span for a new entry before the first annotation."""
-    parent = key_of_path(document, _ANNOTATIONS)
-    if parent is None or child is None:
+        return _reworded(document, fix)  # a number, so in quotes
+    if "annotations" not in as_object(document.data["metadata"]):
+        return _beside_name(document, key, number)
+    field = field_of_path(document, _ANNOTATIONS)
+    if field is None or field.key is None:
         return None
-    text, begin = child[0].text, child[1].begin
-    if _FLOW.match(text, parent[1].end):
-        return _before(text, begin, f"{_key(child, key)}: {value}")
-    indent = text[text.rfind("\n", 0, begin) + 1 : begin]
-    return None if indent.strip() else _new_lines(text, parent[1].end, [f"{indent}{_key(child, key)}: {value}"])
-
-
-def _only_entry(document: Document, key: str, value: str) -> _Span | None:
-    """Return the span for the first entry of empty annotations."""
-    parent = key_of_path(document, _ANNOTATIONS)
-    if parent is None or (empty := _EMPTY_VALUE.match(text := parent[0].text, parent[1].end)) is None:
+    text, value = field.text, field.value
+    if get(document.data, *_ANNOTATIONS) and value.kind == "mapping":
+        first = field.nodes[field.at + 1]
+        entry = f"{_key(text, first, key)}: {number}"
+        if value.style:
+            return _before(text, first.begin, entry)
+        indent = _indent(text, first)
+        return None if indent.strip() else _new_lines(text, field.key.end, [indent + entry])
+    if (empty := _EMPTY_VALUE.match(text, field.key.end)) is None:
         return None
-    if empty[1] or _text(parent)[:1] == '"':
-        return _Span(*empty.span(1), f"{' ' * (not empty[1])}{{{_key(parent, key)}: {value}}}")
-    indent = text[text.rfind("\n", 0, parent[1].begin) + 1 : parent[1].begin]
-    return None if indent.strip() else _new_lines(text, parent[1].end, [f"{indent}  {key}: {value}"])
+    if empty[1] or text[field.key.begin] == '"':
+        entry = f"{_key(text, field.key, key)}: {number}"
+        return Span(*empty.span(1), f"{' ' * (not empty[1])}{{{entry}}}")
+    indent = _indent(text, field.key)
+    return None if indent.strip() else _new_lines(text, field.key.end, [f"{indent}  {key}: {number}"])
 
 
-def _beside_name(document: Document, key: str, value: str) -> _Span | None:
+def _beside_name(document: Document, key: str, value: str) -> Span | None:
     """Return the span for annotations at the name."""
-    parent, name = key_of_path(document, ("metadata",)), key_of_path(document, ("metadata", "name"))
-    token = value_of_path(document, ("metadata", "name"))
-    if parent is None or name is None or token is None:
+    parent, field = (field_of_path(document, path) for path in (("metadata",), ("metadata", "name")))
+    if parent is None or parent.key is None or field is None or field.key is None:
         return None
-    text, begin, end = name[0].text, name[1].begin, token[1].end
-    indent = text[text.rfind("\n", 0, begin) + 1 : begin]
-    if _FLOW.match(text, parent[1].end):
-        entry = f"{_key(name, 'annotations')}: {{{_key(name, key)}: {value}}}"
+    text, name, end = field.text, field.key, field.value.end
+    indent = _indent(text, name)
+    if parent.value.style:
+        entry = f"{_key(text, name, 'annotations')}: {{{_key(text, name, key)}: {value}}}"
         # A comment after the name stays on its line.
-        return _Span(end, end, f", {entry}") if indent.strip() else _before(text, begin, entry)
-    step = len(indent) - (parent[1].begin - text.rfind("\n", 0, parent[1].begin) - 1)
+        return Span(end, end, f", {entry}") if indent.strip() else _before(text, name.begin, entry)
+    step = len(indent) - len(_indent(text, parent.key))
     if indent.strip() or step < 1 or _REST.match(text, end) is None:
         return None
     return _new_lines(text, end, [f"{indent}annotations:", f"{indent}{' ' * step}{key}: {value}"])
 
 
-def _before(text: str, at: int, entry: str) -> _Span:
+def _before(text: str, at: int, entry: str) -> Span:
     """Return the span for an entry of a flow mapping before the key at an offset, on a line of its own as that is."""
     space = text[len(text[:at].rstrip()) : at]
-    return _Span(at, at, f"{entry},{space if chr(10) in space else ' '}")
+    return Span(at, at, f"{entry},{space if chr(10) in space else ' '}")
 
 
-def _key(sibling: tuple[Lines, Any], key: str) -> str:
+def _key(text: str, sibling: Node, key: str) -> str:
     """Return a key in quotes if its sibling has quotes."""
-    return f'"{key}"' if _text(sibling)[:1] == '"' else key
+    return f'"{key}"' if text[sibling.begin] == '"' else key
 
 
-def _new_lines(text: str, after: int, lines: Iterable[str]) -> _Span:
+def _indent(text: str, node: Node) -> str:
+    """Return what is before a node on its line."""
+    return text[text.rfind("\n", 0, node.begin) + 1 : node.begin]
+
+
+def _new_lines(text: str, after: int, lines: Iterable[str]) -> Span:
     """Return the span that adds lines after the line of an offset, with its line ending."""
-    end = text.find("\n", after)
-    is_dos = text[end - 1 : end] == "\r" if end >= 0 else "\r\n" in text
-    at = len(text) if end < 0 else end - is_dos
-    return _Span(at, at, "".join(f"{chr(13) * is_dos}\n{line}" for line in lines))
+    newline = line_break(text, after)
+    at = text.find(newline, after)
+    at = len(text) if at < 0 else at
+    return Span(at, at, "".join(f"{newline}{line}" for line in lines))
 
 
-_SPANS: Final[dict[Action, Callable[[Document, Fix], _Span | None]]] = {
-    Action.RENAME: _rename,
-    Action.REPLACE: _replace_value,
-    Action.QUOTE: _quote,
-    Action.UNQUOTE: _unquote,
+_SPANS: Final[dict[Action, Callable[[Document, Fix], Span | None]]] = {
+    Action.RENAME: _reworded,
+    Action.REPLACE: _reworded,
+    Action.QUOTE: _reworded,
+    Action.UNQUOTE: _reworded,
     Action.REMOVE: _remove,
     Action.SET_RUN: _set_run,
 }
-_COMMENTS: Final[dict[Action, Callable[[str, int, str], _Span | None]]] = {
+_COMMENTS: Final[dict[Action, Callable[[str, int, str], Span | None]]] = {
     Action.RENAME_COMMENT: _rename_comment,
     Action.REMOVE_IGNORE: _remove_ignore,
 }

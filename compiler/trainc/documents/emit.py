@@ -240,7 +240,7 @@ def _float(value: float) -> str:
 
 def _string(text: str, newline: str) -> str:
     if "\n" not in text:
-        return _quote(text)
+        return inline_text(text)
     if (_NOT_ASCII_LITERAL if text.isascii() else _NOT_LITERAL).search(text):
         return _double(text)
     return _literal(text, newline)
@@ -263,7 +263,7 @@ def _long_key(name: str, newline: str) -> str:
     return f"? {key}{newline}" if len(key) > _LONGEST_KEY else key
 
 
-def _quote(text: str) -> str:
+def inline_text(text: str) -> str:
     """Write a text without line breaks: plain, in single quotes if that saves escapes, or in double quotes."""
     if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text
@@ -272,7 +272,9 @@ def _quote(text: str) -> str:
     return _double(text)
 
 
-_INLINE: Final[Remembered[str, str | None]] = Remembered(lambda text: _quote(text) if "\n" not in text else None, 8192)
+_INLINE: Final[Remembered[str, str | None]] = Remembered(
+    lambda text: inline_text(text) if "\n" not in text else None, 8192
+)
 """The written form of a text; None for one of several lines, whose form depends on its indentation."""
 
 _TOP: Final = _Level("\n")

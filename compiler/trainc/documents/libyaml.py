@@ -15,7 +15,16 @@ from itertools import islice
 from typing import Any, Final, TypeVar
 
 import msgspec
-from _ruamel_yaml import CParser, ScalarEvent, StreamEndEvent  # type: ignore[import-not-found]  # no types
+from _ruamel_yaml import (  # type: ignore[import-not-found]  # no types
+    AliasEvent,
+    CParser,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
 from ruamel.yaml.error import YAMLError
 
 from trainc.basics.regex import lazy
@@ -109,24 +118,56 @@ def _mask_colons(text: str, mask: str) -> str:
     return _WORD_COLON.sub(lambda match: mask if match[0] == ":" else match[0], text)
 
 
-class Scalar(msgspec.Struct, frozen=True, eq=False):
-    """The begin, end and style of a scalar; ``follows``: the event before it is a scalar, too."""
+class Node(msgspec.Struct, eq=False):
+    """A node of a text, from begin to end, with its anchor and tag.
+
+    ``kind`` is scalar, alias, mapping or sequence. ``style`` is the character with which a quoted scalar, a block
+    scalar or a flow collection begins, and empty for others. ``after`` is the index, in the order of the text, of the
+    first node that is not inside. The end of a block collection is that of its last node.
+    """
 
     begin: int
     end: int
+    kind: str
     style: str
-    follows: bool
+    depth: int
+    after: int = 0
 
 
-def scalar_events(text: str, masks: str = "") -> Iterator[Scalar]:
-    """Yield the scalars of a text in order. Raises Refused, and ERRORS."""
+_KINDS: Final = {
+    ScalarEvent: "scalar",
+    AliasEvent: "alias",
+    MappingStartEvent: "mapping",
+    SequenceStartEvent: "sequence",
+}
+
+
+def nodes(text: str, masks: str = "") -> Iterator[Node]:
+    """Yield the nodes of a text in order, parents first. Raises Refused, and ERRORS."""
     read = open_events(text, masks)
-    follows = False
-    while type(event := read()) is not StreamEndEvent:
-        is_scalar = type(event) is ScalarEvent
-        if is_scalar:
-            yield Scalar(event.start_mark.index, event.end_mark.index, event.style or "", follows)
-        follows = is_scalar
+    parents: list[Node] = []
+    count = end = 0
+    while (event_type := type(event := read())) is not StreamEndEvent:
+        if event_type is MappingEndEvent or event_type is SequenceEndEvent:
+            node = parents.pop()
+            end = node.end = event.end_mark.index if node.style else end
+            node.after = count
+        elif kind := _KINDS.get(event_type):
+            count += 1
+            is_parent = kind in ("mapping", "sequence")
+            style = getattr(event, "style", None) or ""
+            if is_parent and event.flow_style:
+                style = "{" if kind == "mapping" else "["
+            node = Node(event.start_mark.index, event.end_mark.index, kind, style, len(parents), count)
+            if is_parent:
+                parents.append(node)
+            end = node.end
+            yield node
+
+
+def scalars(text: str, masks: str = "") -> Iterator[Node]:
+    """Yield the scalars of a text in order. Raises Refused, and ERRORS."""
+    return (node for node in nodes(text, masks) if node.kind == "scalar")
 
 
 def is_bare(event: Any, text: str) -> bool:
@@ -217,7 +258,7 @@ def _explained(error: Any, text: str) -> tuple[str, int, str | None, str | None]
         return f"{name} is never closed", start, None, f"add the closing {_CLOSING[text[start]]}"
     begin = end = 0
     with suppress(Refused, *ERRORS):
-        for scalar in scalar_events(text):
+        for scalar in scalars(text):
             begin, end = (scalar.begin, scalar.end) if scalar.style in ("'", '"') else (begin, end)
     if "\n" in text[begin:end] and "\n" not in text[end:offset]:
         message = (
@@ -308,17 +349,17 @@ def yaml_comments(text: str, word: str) -> list[tuple[int, str]]:
     if not may_have_comment(text, word):
         return []
     try:
-        scalars = with_masks(
-            text, lambda masked, masks: [(scalar.begin, scalar.end) for scalar in scalar_events(masked, masks)]
+        found_scalars = with_masks(
+            text, lambda masked, masks: [(each.begin, each.end) for each in scalars(masked, masks)]
         )
     except Refused:
         return []
-    starts = [start for start, _ in scalars]
+    starts = [start for start, _ in found_scalars]
     found, end = [], 0
     for match in _HASH.finditer(text):
         at = match.start()
         before = bisect_right(starts, at) - 1
-        if at < end or (before >= 0 and at < scalars[before][1]):
+        if at < end or (before >= 0 and at < found_scalars[before][1]):
             continue
         rest = _REST.match(text, at + 1)
         end = rest.end() if rest else at + 1

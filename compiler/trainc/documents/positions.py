@@ -6,12 +6,12 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import ChainMap
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from trainc.documents.problems import Refused
 from trainc.inputs.source import Document, Mark, Source
 
 if TYPE_CHECKING:
-    from trainc.documents.libyaml import Scalar
+    from trainc.documents.libyaml import Node
 
 BOM: Final = "\ufeff"
 """A byte order mark."""
@@ -84,7 +84,7 @@ class Moved(msgspec.Struct, frozen=True, eq=False):
         """Return the marks."""
         marks = self.document.marks()
         value = get(self.document.data, *self.path)
-        found = _scalar(self.document, self.path)
+        found = value_of_path(self.document, self.path)
         if found is None or not isinstance(value, str):
             return marks
         lines, scalar = found
@@ -110,7 +110,7 @@ _CODE_DIGITS = {"x": 2, "u": 4, "U": 8}
 
 def unquoted(document: Document, path: Path) -> str | None:
     """Return the source text of the plain scalar at a path; None for other values, and after an anchor or tag."""
-    found = _scalar(document, path)
+    found = value_of_path(document, path)
     if found is None or found[1].style:
         return None
     lines, scalar = found
@@ -118,43 +118,57 @@ def unquoted(document: Document, path: Path) -> str | None:
     return None if text.startswith(("&", "!")) else text
 
 
-def key_of_path(document: Document, path: Path) -> tuple[Lines, Scalar] | None:
-    """Return the scalar of the key that a path ends in, and the lines of its text; None if it cannot be found."""
-    return _scalar(document, path, is_key=True) if path and isinstance(path[-1], str) else None
+class Field(NamedTuple):
+    """The nodes of a key and its value in a text; those of a list item, and of a document, have no key."""
+
+    lines: Lines
+    nodes: Sequence[Node]
+    key: Node | None
+    at: int
+
+    @property
+    def text(self) -> str:
+        """The text of the source, without a byte order mark."""
+        return self.lines.text
+
+    @property
+    def value(self) -> Node:
+        """The node of the value."""
+        return self.nodes[self.at]
 
 
-def value_of_path(document: Document, path: Path) -> tuple[Lines, Scalar] | None:
-    """Return the scalar that is the value at a path, and the lines of its text; None if it cannot be found."""
-    return _scalar(document, path) if path else None
-
-
-def _scalar(document: Document, path: Path, *, is_key: bool = False) -> tuple[Lines, Scalar] | None:
-    """Return the scalar at a path, or its key, and the lines of its text; None if it cannot be found."""
+def field_of_path(document: Document, path: Path) -> Field | None:
+    """Return the nodes at a path; None if they cannot be found, such as for what an alias repeats."""
     if (mark := document.marks().get(path)) is None:
         return None
-    lines, scalars = _scalars(document.source)
+    lines, nodes = _nodes(document.source)
     begin = lines.offset(mark)
-    index = bisect_left(scalars, begin, key=attrgetter("begin"))
-    if index == len(scalars) or scalars[index].begin != begin:
+    at = bisect_left(nodes, begin, key=attrgetter("begin"))
+    is_key = bool(path) and isinstance(path[-1], str)
+    while is_key and at < len(nodes) and nodes[at].begin == begin and nodes[at].kind != "scalar":
+        at += 1  # a mapping begins with its first key
+    if at + is_key >= len(nodes) or nodes[at].begin != begin:
         return None
-    if isinstance(path[-1], str) and not is_key:  # the mark is that of the key
-        index += 1
-        if index == len(scalars) or not scalars[index].follows:
-            return None
-    return lines, scalars[index]
+    return Field(lines, nodes, nodes[at] if is_key else None, at + is_key)
+
+
+def value_of_path(document: Document, path: Path) -> tuple[Lines, Node] | None:
+    """Return the scalar that is the value at a path, and the lines of its text; None if it cannot be found."""
+    field = field_of_path(document, path)
+    return (field.lines, field.value) if field is not None and field.value.kind == "scalar" else None
 
 
 @lru_cache(maxsize=4)
-def _scalars(source: Source) -> tuple[Lines, list[Scalar]]:
-    """Return the lines of a source, and its scalars in order as far as it can be read."""
-    from trainc.documents.libyaml import scalar_events, with_masks
+def _nodes(source: Source) -> tuple[Lines, list[Node]]:
+    """Return the lines of a source, and its nodes in order as far as it can be read."""
+    from trainc.documents.libyaml import nodes, with_masks
 
     text = source.decoded().removeprefix(BOM)
-    found: list[Scalar] = []
+    found: list[Node] = []
 
     def parse(masked: str, masks: str) -> None:
         found.clear()
-        found.extend(scalar_events(masked, masks))
+        found.extend(nodes(masked, masks))
 
     with suppress(Refused):
         with_masks(text, parse)
@@ -171,12 +185,12 @@ def _orders(value: str) -> array[int]:
 
 
 @lru_cache(maxsize=1)
-def _offsets(lines: Lines, scalar: Scalar) -> array[int]:
+def _offsets(lines: Lines, scalar: Node) -> array[int]:
     """Return the offsets of the characters of a scalar without blanks."""
     return array("L", _characters(lines.text, scalar))
 
 
-def _characters(text: str, scalar: Scalar) -> Iterator[int]:
+def _characters(text: str, scalar: Node) -> Iterator[int]:
     """Yield the offsets of the characters of a scalar without blanks; the first line of a block is the indicator's."""
     style, index, last = scalar.style, scalar.begin + bool(scalar.style), scalar.end - bool(scalar.style)
     if style in ("|", ">"):

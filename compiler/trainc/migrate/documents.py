@@ -13,9 +13,9 @@ from ruamel.yaml.error import YAMLError
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get
 from trainc.documents.load import load
+from trainc.documents.rewrite import Rewrite
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document, Source
-from trainc.migrate.inplace import Addition, Edit
 from trainc.migrate.trees import Comment, comments_of, containers, read_tree, tree_of, write_tree
 
 NO_EQUAL, CHANGED = "TC030", "TC031"
@@ -27,7 +27,7 @@ class Converted(msgspec.Struct, frozen=True, eq=False):
 
     job: CommentedMap | None = None
     runtime: CommentedMap | None = None
-    edits: tuple[Edit | Addition, ...] = ()
+    edits: tuple[Rewrite, ...] = ()
 
 
 class Old:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 import msgspec
 from ruamel.yaml.comments import CommentedMap
 
-from trainc.basics.jsonvalues import JsonObject, dotted
+from trainc.basics.jsonvalues import dotted
 from trainc.documents.classify import RUNTIMES, SUPERSEDED
+from trainc.documents.edit import Edit, apply
 from trainc.documents.load import load
 from trainc.documents.positions import BOM
+from trainc.documents.rewrite import text_of
 from trainc.findings import Finding, Severity, report, sort_key
 from trainc.findings.display import escaped
 from trainc.findings.reporting import PRIVATE_KEY, secrets_in_plain_text
 from trainc.findings.secrets import private_keys
 from trainc.inputs.source import Document, Source
 from trainc.migrate.documents import Converted, Old
-from trainc.migrate.inplace import Addition, Edit, Wanted, edited, text_of
 from trainc.migrate.kinds import KINDS
 from trainc.migrate.runtimes import Runtimes
 from trainc.migrate.trees import mapping, ordered, write_tree
@@ -88,7 +89,7 @@ def import_documents(
             findings += old.findings
         else:
             pairs.append((old, converted))
-    new = {name: edited(texts[name], wanted) for name, wanted in _edits(pairs).items()}
+    new = {name: _after(Source(name, texts[name]), edits) for name, edits in _edits(pairs).items()}
     files: dict[str, NewFile] = {}
     # In a comment, or in another document of the file, which may be the same for many documents.
     has_private_key = cache(lambda text: next(private_keys(text), None) is not None)
@@ -112,28 +113,36 @@ def import_documents(
     return Imported(in_order, tuple(sorted(findings, key=sort_key)), len(pairs))
 
 
-def _edits(pairs: Iterable[tuple[Old, Converted]]) -> Mapping[str, Wanted]:
-    """Return the edits of documents, by the names of their sources and their numbers."""
-    edits = defaultdict[str, dict[int, tuple[JsonObject, tuple[Edit | Addition, ...]]]](dict)
+def _edits(pairs: Iterable[tuple[Old, Converted]]) -> Mapping[str, list[Edit]]:
+    """Return the edits of documents, by the names of their sources."""
+    edits = defaultdict[str, list[Edit]](list)
     for old, converted in pairs:
         if converted.job is None:
-            edits[old.document.source.name][old.document.index] = old.data, converted.edits
+            edits[old.document.source.name] += (Edit(old.document.index, edit) for edit in converted.edits)
     return edits
 
 
+def _after(source: Source, edits: Sequence[Edit]) -> tuple[Source, dict[int, Document]]:
+    """Return a source after edits, and its documents by number, without those that could not be edited."""
+    new, done = apply(source, edits, together=True)
+    impossible = {edit.index for edit in edits} - {edit.index for edit in done}
+    text = new.decoded().removeprefix(BOM)
+    documents = load(Source(source.name, text))[0]
+    return new, {document.index: document for document in documents if document.index not in impossible}
+
+
 def _edited(
-    old: Old, texts: Mapping[str, tuple[str, Mapping[int, JsonObject]]], own: Container[str]
+    old: Old, sources: Mapping[str, tuple[Source, Mapping[int, Document]]], own: Container[str]
 ) -> Iterator[NewFile]:
     """Yield the source of a document after all edits, or a copy of the document.
 
-    ``texts`` are the sources by name, with the new data of the documents that could be edited.
+    ``sources`` have their documents, without those that could not be edited.
     """
-    document = old.document
-    text, edited_data = texts[document.source.name]
-    data = edited_data.get(document.index)
-    if data is not None and document.source.name in own:
-        yield NewFile(document.source.name, text, not old.errors, replaces=True)
-    elif data is None or (copy := text_of(text, document.index, data)) is None:
+    source, documents = sources[old.document.source.name]
+    document = documents.get(old.document.index)
+    if document is not None and source.name in own:
+        yield NewFile(source.name, source.decoded(), not old.errors, replaces=True)
+    elif document is None or (copy := text_of(document)) is None:
         hint = "write it in block style with spaces, without anchors, and import again"
         old.refuse((), "the document has fields of an earlier release, but its layout cannot be edited", hint)
     elif _can_be_files(old):

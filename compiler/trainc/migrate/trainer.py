@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
+from trainc.documents.rewrite import Moved, Rewrite
 from trainc.kube.quantity import QuantityError
 from trainc.migrate.documents import Converted, Old
-from trainc.migrate.inplace import Addition, Edit, Moved
 from trainc.migrate.pods import MANAGER
 from trainc.pipeline.runtimes import CLUSTER_WIDE, builtin_names, builtin_object
 from trainc.plugins.base import gpu_count, node_containers, quantities
@@ -75,14 +75,14 @@ def convert_runtime(old: Old) -> Converted | None:
             "no release of Trainer has used elasticPolicy: it is removed, and the pods stay the same",
             "numNodes is the number of nodes; to restart torchrun's workers, set PET_MAX_RESTARTS in the container",
         )
-    edits = [Edit(_TORCH, "torch", {})] if removed and set(torch) == {path[-1] for path in removed} else []
-    edits = edits or [Edit(path) for path in removed]
+    edits = [Rewrite(_TORCH, "torch", {})] if removed and set(torch) == {path[-1] for path in removed} else []
+    edits = edits or [Rewrite(path) for path in removed]
     jobs = ("spec", "template", "spec", "replicatedJobs")
     for index, _ in enumerate(as_list(old.get(*jobs))):
         path = (*jobs, index, "template", "spec", "template", "spec", "workloadRef")
         if old.get(*path) is not None:
             old.warn(path, "Kubernetes 1.34 has no workloadRef: it is removed, and the pods stay the same")
-            edits.append(Edit(path))
+            edits.append(Rewrite(path))
     return Converted(edits=tuple(edits)) if edits else None
 
 
@@ -111,7 +111,7 @@ def _is_built_in(old: Old, runtime: JsonObject) -> bool:
 # datasetConfig and modelConfig.
 
 
-def _initializers(old: Old) -> Iterator[Edit]:
+def _initializers(old: Old) -> Iterator[Rewrite]:
     """Move datasetConfig and modelConfig.input below initializer."""
     sources: dict[str, Path] = {"dataset": ("spec", "datasetConfig"), "model": ("spec", "modelConfig", "input")}
     found = {key: path for key, path in sources.items() if old.get(*path) is not None}
@@ -134,13 +134,13 @@ def _initializers(old: Old) -> Iterator[Edit]:
                 (*path, "secretRef", "namespace"), "a secretRef has no namespace", "use a Secret of the job's namespace"
             )
     fields = [path[:2] for path in found.values()]
-    yield Edit(fields[0], "initializer", {key: Moved(path) for key, path in found.items()}, tuple(fields[1:]))
+    yield Rewrite(fields[0], "initializer", {key: Moved(path) for key, path in found.items()}, tuple(fields[1:]))
 
 
 # Overrides, labels and annotations.
 
 
-def _patches(old: Old) -> Iterator[Edit]:
+def _patches(old: Old) -> Iterator[Rewrite]:
     """Replace overrides, labels and annotations by runtimePatches.
 
     All items that change different jobs become one patch. An item for a job that an earlier one changes, which v2.1
@@ -174,7 +174,7 @@ def _patches(old: Old) -> Iterator[Edit]:
             manager = MANAGER if not number else f"{MANAGER}-{number + 1}"
             patches.append({"manager": manager, "trainingRuntimeSpec": {"template": template}})
     *others, last = sorted(found, key=old.document.locate)
-    yield Edit(last, "runtimePatches", patches, tuple(others)) if patches else Edit(last, also=tuple(others))
+    yield Rewrite(last, "runtimePatches", patches, tuple(others)) if patches else Rewrite(last, also=tuple(others))
 
 
 def _add(old: Old, path: Path, item: JsonObject, layers: list[dict[str, Any]]) -> None:
@@ -231,7 +231,7 @@ def _current_name(old: Old, name: str) -> str:
 # numProcPerNode.
 
 
-def _processes(old: Old, runtime: JsonObject) -> Iterator[Edit | Addition]:
+def _processes(old: Old, runtime: JsonObject) -> Iterator[Rewrite]:
     """Replace words in numProcPerNode by what they mean, and take over the number of the runtime.
 
     In v2.1, the job's value wins over that of mlPolicy.torch in the runtime, and ``auto`` is the default. Without
@@ -245,13 +245,13 @@ def _processes(old: Old, runtime: JsonObject) -> Iterator[Edit | Addition]:
     number = _number(old, effective, _resources(old, runtime))
     if value is not None and number is None:
         alone = len(trainer) == 1  # without a trainer at all, Trainer sets no variables
-        yield Edit(_PROCESSES[:-1], "trainer", {}) if alone else Edit(_PROCESSES)
+        yield Rewrite(_PROCESSES[:-1], "trainer", {}) if alone else Rewrite(_PROCESSES)
     elif value is not None:
-        yield Edit(_PROCESSES, "numProcPerNode", number)
+        yield Rewrite(_PROCESSES, "numProcPerNode", number)
     elif number is not None:
         message = f"numProcPerNode of the runtime is now that of its jobs: {number}"
         old.note(("spec", "trainer"), message)
-        yield Addition(("spec", "trainer"), "numProcPerNode", number)
+        yield Rewrite(_PROCESSES, "numProcPerNode", number, adds=True)
 
 
 def _number(old: Old, value: Json, resources: JsonObject) -> Json:

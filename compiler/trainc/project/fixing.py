@@ -83,8 +83,8 @@ def fix_all(files: Files, compiled: Compile, is_wanted: Callable[[Finding, Fix],
     wanted: dict[Key, Fixed] = {}
     for _ in range(ROUNDS):
         wanted = {key: each for key, each in _wanted(outcome, files, is_wanted).items() if key not in refused}
-        if any(edit.fix.safe for _, edit in wanted):  # what they correct may say more about the rest
-            wanted = {key: each for key, each in wanted.items() if key[1].fix.safe}
+        if any(each.fix.safe for each in wanted.values()):  # what they correct may say more about the rest
+            wanted = {key: each for key, each in wanted.items() if each.fix.safe}
         if not wanted:
             break
         trial, applied = _apply(files, wanted)
@@ -183,8 +183,9 @@ def _worse(
     remaining = _remaining(after)
     renamed: dict[DocumentId, dict[FieldPath, str]] = {}
     for name, edit in applied:
-        if edit.fix.action is Action.RENAME:
-            renamed.setdefault((name, edit.index), {})[edit.fix.path] = str(edit.fix.value)
+        fix = wanted[name, edit].fix
+        if fix.action is Action.RENAME:
+            renamed.setdefault((name, edit.index), {})[fix.path] = str(fix.value)
     for name, edit in applied:
         document, (finding, owner, _) = (name, edit.index), wanted[name, edit]
         names = renamed.get(document, {})

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from io import StringIO
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from trainc.basics.about import DOCUMENTATION, REPOSITORY
-from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, without_nulls
+from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object, get, put, without_nulls
+from trainc.basics.regex import lazy
 from trainc.data import load_text
+from trainc.documents.edit import Edit, apply
 from trainc.documents.emit import Quoted, emit
 from trainc.documents.load import load
+from trainc.documents.rewrite import Rewrite, text_of
 from trainc.findings.display import escaped, one_line
+from trainc.findings.fixes import Action, Fix
 from trainc.gitops.lifetime import deadline_obstacle
 from trainc.inputs.source import Source
 from trainc.plugins.base import is_gpu
@@ -36,6 +39,11 @@ EXAMPLES: Final = {
     MODEL_INITIALIZER: ("model", "hf://meta-llama/Llama-3.2-1B-Instruct"),
 }
 """By the step of an initializer: its field in spec.initializer, and an example of a URI."""
+
+_NAME: Final = ("metadata", "name")
+_LABELS: Final = ("metadata", "labels")
+_HEAD = lazy(r"\A\ufeff?(?:[ \t]*(?:#.*|---.*)?\r?\n)*")
+"""What is above a document."""
 
 DEFAULT_RESOURCES: Final[JsonObject] = {"requests": {"cpu": "2", "memory": "4Gi"}, "limits": {"memory": "4Gi"}}
 
@@ -102,41 +110,28 @@ def job_text(runtime: Runtime, namespace: str, name: str, queue: str = "") -> st
 
 def runtime_text(runtime: Runtime, name: str) -> str:
     """Return a copy of a runtime under another name, with the comments inside it."""
-    data: Any = without_nulls(runtime.data)
-    _rename(data, name)
+    data = as_object(without_nulls(put(runtime.data, _NAME, name)))
+    as_object(get(data, *_LABELS)).pop(VALIDATION_LABEL, None)  # with it, no cluster would check the copy
+    text = _with_layout(runtime, name)
+    if [without_nulls(each.data) for each in load(Source("", text))[0]] != [data]:
+        text = emit(data)
     described = [escaped(f"{runtime.description}.")] if runtime.description else []
     about = "\n".join([*described, f"A copy of {runtime.name}."])
-    text = _with_layout(runtime, name, about)
-    # ruamel.yaml writes some comments into the text before them, and some texts so that nobody can read them.
-    if [without_nulls(each.data) for each in load(Source("", text))[0]] != [data]:
-        text = "".join(f"# {line}\n" for line in about.split("\n")) + emit(data)
-    return f"{MODELINE} $schema={schema_url(str(data['kind']))}\n{text}"
+    comment = "".join(f"# {line}\n" for line in about.split("\n"))
+    return f"{MODELINE} $schema={schema_url(str(data['kind']))}\n{comment}{text}"
 
 
-def _with_layout(runtime: Runtime, name: str, about: str) -> str:
-    """Return the text of a copy with the comments and the layout of the runtime; an empty one without it."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
-
-    yaml = YAML()
-    yaml.preserve_quotes, yaml.width = True, 4096
-    yaml.composer.warn_double_anchors = False
-    try:
-        found = [each for each in yaml.load_all(runtime.document.source.decoded()) if each == runtime.data]
-    except (YAMLError, ValueError, NotImplementedError):  # JSON that is indented with tabs, for example
-        found = []
-    text = StringIO()
-    for data in found[:1]:
-        _rename(data, name if _scalar(name) == name else DoubleQuotedScalarString(name))
-        data.yaml_set_start_comment(about)
-        yaml.dump(data, text)
-    return text.getvalue()
-
-
-def _rename(data: Any, name: str) -> None:
-    data["metadata"]["name"] = name
-    (data["metadata"].get("labels") or {}).pop(VALIDATION_LABEL, None)  # with it, no cluster would check the copy
+def _with_layout(runtime: Runtime, name: str) -> str:
+    """Return the text of a copy with the comments inside the runtime and its layout; an empty one without it."""
+    source, index = runtime.document.source, runtime.document.index
+    edits = [Edit(index, Fix(Action.REPLACE, _NAME, name))]
+    labels = as_object(get(runtime.data, *_LABELS))
+    if VALIDATION_LABEL in labels:
+        label = Rewrite((*_LABELS, VALIDATION_LABEL))
+        edits.append(Edit(index, label if len(labels) > 1 else Rewrite(_LABELS, _LABELS[-1], {})))
+    new, _ = apply(source, edits, together=True)
+    copies = [text_of(each) for each in load(new)[0] if each.index == index]
+    return _HEAD.sub("", (copies or [None])[0] or "", 1)
 
 
 def _initializers(runtime: Runtime) -> Iterator[dict[str, Any]]:
