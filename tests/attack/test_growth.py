@@ -29,7 +29,10 @@ from trainc import Options, compile
 from trainc.admission.base_revision import Base
 from trainc.admission.rules import Rule
 from trainc.basics.jsonvalues import Json, JsonObject, as_object
-from trainc.changes import compare, safeguards
+from trainc.cel.codegen import Program
+from trainc.cel.composition import compile_expression
+from trainc.cel.declarations import admission
+from trainc.changes import compare, formats, safeguards
 from trainc.checks.created_pods import created_objects
 from trainc.documents.load import load
 from trainc.findings import suggest
@@ -112,29 +115,60 @@ def test_objects_beside_policies_of_the_base(monkeypatch: pytest.MonkeyPatch) ->
 
 
 DIFFERENCES = {
-    "arguments in another order": lambda n, new: {"args": (["x", "y"] if new else ["y", "x"]) * n},
-    "texts with a secret": lambda n, new: {
-        "env": [{"name": f"A{i}", "value": f"--token=secret{i} --x={i}{new}"} for i in range(n)]
-    },
+    "arguments in another order": lambda n, new: jobset({"args": (["x", "y"] if new else ["y", "x"]) * n}),
+    "texts with a secret": lambda n, new: jobset(
+        {"env": [{"name": f"A{i}", "value": f"--token=secret{i} --x={i}{new}"} for i in range(n)]}
+    ),
+    "tolerations of one key": lambda n, new: jobset(
+        {}, {"tolerations": [{"key": "a", "value": str(i)} for i in (range(8 * n, -1, -1) if new else range(8 * n))]}
+    ),
+    "one long key": lambda n, new: jobset({"image": f"a:{new}"}, key=".suspend.value" * 4 * n + '["a"' * 4 * n + "\n"),
 }
+
+
+def jobset(container: JsonObject, pod: JsonObject | None = None, key: str = "a") -> bytes:
+    spec = {"containers": [{"name": "node", **container}], **(pod or {})}
+    jobs = [{"name": "node", "template": {"spec": {"template": {"spec": spec}}}}]
+    metadata = {"annotations": {key: str(container)}, "name": "j"}
+    data = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata}
+    text = dumps({**data, "spec": {"suspend": True, "replicatedJobs": jobs}})
+    # YAML allows a long key only after a question mark.
+    return OWNED + b"jobs/a/j.yaml\n" + text.replace('{"annotations": {', '{"annotations": {? ').encode()
 
 
 @pytest.mark.parametrize("kind", DIFFERENCES)
 def test_the_difference_of_four_times_the_fields_takes_about_four_times_the_work(kind: str) -> None:
     def seconds(size: int) -> float:
-        files = []
-        for new in (False, True):
-            pod = {"template": {"spec": {"containers": [{"name": "node", **DIFFERENCES[kind](size, new)}]}}}
-            spec = {"replicatedJobs": [{"name": "node", "template": {"spec": pod}}]}
-            head = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "j"}}
-            files.append(
-                {"out/prod/a/j/jobset-j.yaml": OWNED + b"jobs/a/j.yaml\n" + dumps({**head, "spec": spec}).encode()}
-            )
+        files = [{"out/prod/a/j/jobset-j.yaml": DIFFERENCES[kind](size, new)} for new in (False, True)]
         start = time.process_time()
-        assert compare(*files).jobs
+        difference = compare(*files)
+        formats.as_markdown(difference)
+        assert difference.jobs
+        assert not difference.findings
         return time.process_time() - start
 
     assert is_linear(seconds, 500)
+
+
+EXPRESSIONS = {
+    "signs in a row": lambda n: "-" * (40 * n) + "1 == 1",
+    "negations in a row": lambda n: "!" * (40 * n) + "true",
+    "names that are evaluated once": lambda n: " && ".join(["object.?a.optMap(x, x).orValue(1) == 1"] * n),
+    "calls with reserved names": lambda n: " + ".join(["[f(for(1))]"] * n),
+}
+
+
+@pytest.mark.parametrize("kind", EXPRESSIONS)
+def test_an_expression_with_four_times_the_parts(kind: str) -> None:
+    def seconds(size: int) -> float:
+        environment = admission(variables={})
+        start = time.process_time()
+        made = compile_expression(EXPRESSIONS[kind](size), environment)
+        if isinstance(made, Program):
+            made.run({"object": {}})
+        return time.process_time() - start
+
+    assert is_linear(seconds, 300)
 
 
 CLAIM = "{name: cNUMBER, resourceClaimName: x}"

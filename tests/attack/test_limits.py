@@ -17,7 +17,7 @@ from growth import measure
 from effort import some
 from gitrepo import commit, needs_git
 from trainc import Options, Source, compile
-from trainc.admission import native
+from trainc.admission import native, rules
 from trainc.cache import store
 from trainc.cache.store import Store
 from trainc.cel import codegen, composition, parser, work
@@ -157,6 +157,7 @@ LIMITS = {
     "cost of all CEL expressions of a policy for an object": Limit(composition.MOST),
     "work of a CEL expression that its cost does not show": Limit(work.BUDGET),
     "work of the patterns of a CRD for an object": Limit(formats.MOST_WORK, patterns),
+    "evaluations of the rules of a CRD for an object": Limit(rules.MOST_WORK),
     "bytes of a line of `trainc cel --jsonl`": Limit(files.LIMIT, jsonl, 2),
     "environments in trainc.yaml": Limit(
         settings.MAX_ENVIRONMENTS,

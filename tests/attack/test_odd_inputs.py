@@ -152,3 +152,51 @@ def test_each_number_that_json_cannot_hold_is_placed() -> None:
         ("TC004", ("a", 2), 4, 3),
         ("TC004", ("b",), 5, 2),
     ]
+
+
+DIGITS = "9" * 5000
+"""More than Python reads as a number."""
+
+
+def counted(image: str, indexes: str) -> str:
+    return f"""\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {{name: counted}}
+spec:
+  template:
+    spec:
+      replicatedJobs:
+      - name: dataset-initializer
+        template:
+          spec:
+            successPolicy: {{rules: [{{succeededIndexes: '{indexes}'}}]}}
+            template: {{spec: {{containers: [{{name: dataset-initializer, image: '{image}'}}]}}}}
+---
+{JOB.replace("torch-distributed", "counted")}"""
+
+
+@pytest.mark.parametrize(
+    ("indexes", "reasons"),
+    [
+        (f"0-{DIGITS}", ["cannot convert string to integer for index"]),
+        ("+0", []),
+        ("0" * 5000, []),
+        ("0" * 5000 + "1", ["too large index"]),
+        ("9223372036854775807", ["too large index"]),
+        ("9223372036854775808", ["cannot convert string to integer for index"]),
+        ("0" * 65536, []),
+        ("0" * 65537, ["may not be more than 65536 bytes"]),
+    ],
+)
+def test_an_index_of_any_length_is_read(indexes: str, reasons: list[str]) -> None:
+    errors = [found for found in of(counted("a:1", indexes)).findings if found.severity == "error"]
+    assert [found.code for found in errors] == ["TC803"] * len(reasons)
+    assert all(reason in found.message for found, reason in zip(errors, reasons, strict=True))
+
+
+@pytest.mark.parametrize("version", ["2.3.0", f"{DIGITS}.1", f"1.{DIGITS}"])
+def test_an_initializer_of_any_version_is_read(version: str) -> None:
+    image = f"ghcr.io/kubeflow/trainer/dataset-initializer:{version}"
+    found = {found.code for found in of(counted(image, "0")).findings}
+    assert "TC820" in found and "TC902" not in found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -207,3 +208,14 @@ def test_errors_quote_the_beginning_of_a_value(expression: str) -> None:
 def test_values_are_also_compared_where_no_work_is_counted() -> None:
     assert equal([LONG], [LONG])
     assert not equal({"a": LONG}, {"a": LONG + "a"})
+
+
+def test_long_texts_are_not_kept() -> None:
+    """A policy may match another text of a megabyte for each object."""
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            assert outcome("s.matches('^b')", s=f"{number}" + "a" * 1_000_000)["value"] is False
+        assert tracemalloc.get_traced_memory()[0] < 5_000_000
+    finally:
+        tracemalloc.stop()

@@ -101,7 +101,10 @@ def test_one_application_keeps_the_jobset_of_another_job(
     found = run("validate", "--base", "HEAD")
     assert (found.exit_code, expected in found.stdout) == (status, True)
     assert run("render").exit_code == 0
-    stays = "The JobSet was that of another job in the application: it stays as it is, neither created nor pruned."
+    stays = (
+        "The JobSet was that of another job in the application: it is neither created nor pruned. What cannot change in"
+        " place is refused."
+    )
     assert (stays in run("diff").stdout) == (status == 0)
 
 
@@ -126,6 +129,18 @@ def test_a_submodule_below_out_is_an_error(base: Path, run: Run) -> None:
     found = run("diff", "--base", "HEAD", "--head", revision)
     assert found.exit_code == 1
     assert "out/prod/a/other" in found.stdout.splitlines()[0]
+
+
+def test_a_head_with_an_invalid_trainc_yaml_is_an_error(base: Path, run: Run) -> None:
+    valid = (base / "trainc.yaml").read_text(encoding="utf-8")
+    put(base, "trainc.yaml", valid.replace("{}", "{argocd: {per: jobs}}"))
+    commit(base)
+    for text in (valid, (base / "trainc.yaml").read_text(encoding="utf-8")):  # also if the working tree has it, too
+        put(base, "trainc.yaml", text)
+        found = run("diff", "--base", "HEAD~1", "--head", "HEAD")
+        assert found.exit_code == 1
+        assert found.output.count("error[TC013]: environments.prod.argocd.per must be") == 1
+        assert run("diff", "--base", "HEAD", "--head", "HEAD~1").exit_code == (1 if text != valid else 0)
 
 
 def test_what_may_be_a_submodule_is_an_error_where_git_does_not_say(base: Path, run: Run) -> None:

@@ -646,6 +646,40 @@ def test_fields_without_a_property_are_in_the_table(rest: dict[str, Any], name: 
     assert f", node {second}" in found[len(cells)]
 
 
+PORT = '"name": "PET_MASTER_PORT", "value": "29500"'
+KEY = '"name": "s", "key": "k"'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cell"),
+    [
+        ('"replicas": 2, "template": {"spec": {"p', '"replicas": 3, "template": {"spec": {"p', "replicas 2 to 3"),
+        ('"completions": 3', '"completions": 4', "node completions 3 to 4"),
+        ('max-exec-time-seconds": "5', 'max-exec-time-seconds": "9', "kueue.x-k8s.io/max-exec-time-seconds 5 to 9"),
+        (PORT, PORT.replace("29500", "1"), "PET_MASTER_PORT value 29500 to 1"),
+        (KEY, f'{KEY}, "optional": true', "A optional added: True"),
+    ],
+)
+def test_a_field_is_in_the_table_if_no_property_shows_its_change(old: str, new: str, cell: str) -> None:
+    variables = f'[{{{PORT}}}, {{"name": "A", "valueFrom": {{"secretKeyRef": {{{KEY}}}}}}}]'
+    head = '{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "train", "labels": {'
+    jobs = '}}, "spec": {"replicatedJobs": [{"name": "node", "replicas": 2, "template": {"spec": {"parallelism": 3, '
+    pods = '"completions": 3, "template": {"spec": {"containers": [{"name": "node", "image": "a:1", "env": '
+    text = f'{head}"kueue.x-k8s.io/max-exec-time-seconds": "5"{jobs}{pods}{variables}}}]}}}}}}}}}}]}}}}'
+    assert old in text
+    changed = text.replace(old, new).replace("a:1", "a:2")
+    if "replicas" in old:  # as many pods as before
+        changed = changed.replace('"parallelism": 3, "completions": 3', '"parallelism": 2, "completions": 2')
+    before, after = (
+        {"out/prod/a/train/jobset-train.yaml": OWNED + b"jobs/a/train.yaml\n" + each.encode()}
+        for each in (text, changed)
+    )
+    image, rest, *_ = row(before, after)
+    assert image == "image (node): a:1 -> a:2"
+    assert rest.startswith("JobSet train: ")
+    assert cell in rest
+
+
 def test_variables_are_the_first_to_be_omitted_from_the_table() -> None:
     many = [{"name": f"A{number}", "value": "x"} for number in range(20)]
     other = {"name": "other", "image": "example.com/b:1"}
@@ -657,7 +691,18 @@ def test_variables_are_the_first_to_be_omitted_from_the_table() -> None:
 
 def test_the_content_of_new_shared_objects_is_shown() -> None:
     role = {"kind": "ClusterRole", "name": "admin"}
-    data = {"apiVersion": "v1", "kind": "RoleBinding", "metadata": {"name": "x", "namespace": "a"}, "roleRef": role}
+    metadata = {"name": "x", "namespace": "a", "finalizers": ["example.com/x"]}
+    data = {"apiVersion": "v1", "kind": "RoleBinding", "metadata": metadata, "roleRef": role}
     after = {"out/prod/a/0-shared/rolebinding-x.yaml": OWNED + b"runtimes/rt.yaml\n" + dumps(data).encode()}
-    assert "  roleRef\n+ kind: ClusterRole\n+ name: admin\n" in formats.as_text(compare({}, after))
+    shown = formats.as_text(compare({}, after))
+    assert "  metadata.finalizers\n+ - example.com/x\n  roleRef\n+ kind: ClusterRole\n+ name: admin\n" in shown
     assert row({}, after) == ["RoleBinding x: created"]
+
+
+def test_the_application_of_jobs_that_share_one_has_no_name_of_a_job() -> None:
+    jobs = {name: [jobset(name, {"image": image}) for image in ("a:1", "a:2")] for name in ("first", "second")}
+    before, after = ({k: v for sides in jobs.values() for k, v in sides[side].items()} for side in (0, 1))
+    settings = read_settings({"defaults": {"argocd": {"per": "namespace"}}}, "prod")
+    shown = formats.as_text(compare(before, after, {"prod": settings}))
+    assert "    jobs: prod/a/first, prod/a/second\n" in shown
+    assert "    = Refused: Argo CD shows application <environment>.<namespace> as Unknown" in shown

@@ -139,3 +139,11 @@ def test_jobs_with_the_placeholder_in_a_value_are_in_no_group() -> None:
     shown = formats.as_text(compare(both("x", "x"), both("one", "<job>")))
     assert "2 jobs" not in shown
     assert '+ "<job>"\n' in shown
+
+
+@pytest.mark.parametrize("name", ["PET_NNODES", "JAX_NUM_PROCESSES", "DMLC_NUM_WORKER"])
+def test_a_variable_that_follows_from_the_number_of_nodes_is_no_property_of_its_own(name: str) -> None:
+    before, after = (jobset({"containers": [{**NODE, "env": [{"name": name, "value": n}]}]}) for n in "23")
+    (job,) = compare(before, after).jobs
+    assert paths(before, after) == [f"containers[node].env[{name}].value"]
+    assert not job.properties

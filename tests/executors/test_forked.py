@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from json import dumps
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
+from builders import trainjob
 from trainc.findings.formats import as_json
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.source import Document, Packed, Source
@@ -19,7 +22,7 @@ from trainc.pipeline.compile import Build, load_all, run
 from trainc.pipeline.content import Job, bytes_of
 from trainc.pipeline.context import Context, Keep
 from trainc.pipeline.job import Executor, in_order
-from trainc.pipeline.jobresults import Documents
+from trainc.pipeline.jobresults import Documents, decode, encode
 from trainc.project.read import merge, read_tree
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
@@ -79,6 +82,32 @@ def test_refused_changes_come_from_there_too(repository: Path, monkeypatch: pyte
     assert {name.split("/")[0] for name in others} == {"base:out", "base:runtimes"}
     monkeypatch.setattr(forking, "compile_job", None)
     same(build(repository, forked(2), base), alone)
+
+
+def test_a_text_of_the_server_travels_once(repository: Path) -> None:
+    """The one for a container with variables shows all patches, so as many times as it has, for each of them."""
+    container = {"name": "node", "env": [{"name": "A", "value": "a" * 10_000}]}
+    jobs = [{"name": "node", "template": {"spec": {"template": {"spec": {"containers": [container]}}}}}]
+    patches = [
+        {"manager": f"a.io/{number}", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": jobs}}}}
+        for number in range(10)
+    ]
+    text = trainjob("patched", runtime="torch-distributed", more=f"  runtimePatches: {dumps(patches)}\n")
+    (repository / "jobs/team-vision/patched.yaml").write_text(text, encoding="utf-8")
+    sizes = {}
+
+    def travelled(context: Context, documents: Iterable[Document]) -> Iterable[Job]:
+        known = Documents(context)
+        for job in in_order(context, documents):
+            result = encode(job, known, bytes_of)
+            sizes[job.name] = len(msgspec.msgpack.encode(result))
+            yield decode(result, job.document, known)
+
+    alone = build(repository, in_order)
+    found = [finding for finding in alone.findings if finding.code == "TC308"]
+    assert len(found) == 10 and len({finding.upstream for finding in found}) == 1
+    same(build(repository, travelled), alone)
+    assert 100_000 < sizes["patched"] < 120_000
 
 
 def test_few_jobs_stay(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -261,9 +261,8 @@ DIFFERENCES = (
         "MPIJob",
         _MPI_FILES,
         "Files in `/etc/mpi`",
-        "The hostfile is equal, with other names of hosts. `kubexec.sh` is the one of [kubexec.md](kubexec.md). "
-        "`discover_hosts.sh` is missing, because nothing changes the number of pods while a job runs; a job that uses "
-        "it is refused.",
+        "The hostfile is equal, with other names of hosts. `kubexec.sh` and `discover_hosts.sh` are those of "
+        "[kubexec.md](kubexec.md). Over ssh there is no `discover_hosts.sh`; a job of v2beta1 that uses it is refused.",
         _same_files,
     ),
     Entry(

@@ -153,6 +153,12 @@ def test_labels_that_volcano_does_not_copy_to_pods_are_reported(kind: str, count
     assert not any("preemptable" in one for one in found)
 
 
+def test_labels_of_a_volcano_job_replace_those_of_a_template() -> None:
+    old = VOLCANO.replace("name: relay}", 'name: relay, labels: {volcano.sh/preemptable: "true"}}')
+    template = 'template: {metadata: {labels: {volcano.sh/preemptable: "false"}}, '
+    assert "false" not in "".join(files(old.replace("template: {", template)).values())
+
+
 def test_a_switch_does_not_take_the_next_argument() -> None:
     plugins = "  plugins: {svc: [--inject-hosts-env, 'false', --disable-network-policy]}\n"
     text = VOLCANO.replace("relay-worker-0", "a").replace("  tasks:", f"{plugins}  tasks:")
@@ -492,6 +498,35 @@ def test_a_role_without_pods_beside_dynamic_workers() -> None:
     assert '"ps":[]' in "".join(files(f"{old}  tfReplicaSpecs:\n{roles}").values())
 
 
+@pytest.mark.parametrize(
+    ("kind", "field", "container", "main"),
+    [
+        ("PyTorchJob", "pytorchReplicaSpecs", "pytorch", "Master"),
+        ("XGBoostJob", "xgbReplicaSpecs", "xgboost", "Master"),
+        ("TFJob", "tfReplicaSpecs", "tensorflow", "Chief"),
+    ],
+)
+def test_replicas_without_pods_get_none(kind: str, field: str, container: str, main: str) -> None:
+    roles = "".join(
+        f"    {role}: {{replicas: {count}, template: "
+        f"{{spec: {{containers: [{{name: {container}, image: r/{role.lower()}, command: [run]}}]}}}}}}\n"
+        for role, count in ((main, 1), ("Worker", 0))
+    )
+    old = f"apiVersion: kubeflow.org/v1\nkind: {kind}\nmetadata: {{name: a}}\nspec:\n  {field}:\n{roles}"
+    assert messages(old).count("Worker has no pods and is left out") == 1
+    assert "r/worker" not in "".join(files(old).values())
+
+
+def test_a_gang_of_several_jobs_of_one_kind_is_reported() -> None:
+    """As one of the launcher and the workers that it waits for is, in ``cases/mpi2-wait-for-workers.yaml``."""
+    worker = (
+        "    Worker: {replicas: 2, template: {spec: {containers: [{name: pytorch, image: r/b, command: [run]}]}}}\n"
+    )
+    old = JOB.format(name="a", more="") + worker
+    found = messages(old.replace("spec:\n  pyt", "spec:\n  runPolicy: {schedulingPolicy: {queue: q}}\n  pyt"))
+    assert sum("since it counts one pod per replicated job (TC459)" in each for each in found) == 1
+
+
 EARLIER = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n"
 
 
@@ -520,3 +555,9 @@ def test_the_comment_beside_a_list_item_in_braces_is_kept() -> None:
     item = "{targetJobs: [{name: node}], spec: {serviceAccountName: sa}}"
     text = EARLIER + f"  podTemplateOverrides:\n  - {item}  # why\n"
     assert "  # why\n" in edited(text)
+
+
+@pytest.mark.parametrize("other", ["a: " + "[" * 500 + "]" * 500, "? [a]\n: b"], ids=["nested", "list-as-key"])
+def test_a_copy_has_no_other_document_that_cannot_be_read(other: str) -> None:
+    job = EARLIER + "  trainer: {image: a, numProcPerNode: auto}\n"
+    assert "".join(files(f"{job}---\n{other}\n").values()) == job.replace(", numProcPerNode: auto", "")

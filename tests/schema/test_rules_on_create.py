@@ -96,3 +96,13 @@ SCHEMA["properties"]["spec"]["properties"]["part"]["properties"] = {"a": {"type"
 def test_every_sort_of_place(spec: Data, holds: bool) -> None:
     schema = parse(SCHEMA)
     assert (not failures(schema, {"spec": spec})) == holds
+
+
+@pytest.mark.parametrize("text", ["self.oldSelf", "self.?oldSelf.orValue(1)", "self. oldSelf"])
+def test_a_field_named_like_the_variable_is_read_on_create(text: str) -> None:
+    field = {"type": "integer"}
+    rules = [rule(f"{text} > 0")]
+    spec: Data = {"type": "object", "properties": {"oldSelf": field}, "x-kubernetes-validations": rules}
+    schema = parse({"type": "object", "properties": {"spec": spec}})
+    assert failures(schema, {"spec": {"oldSelf": 0}})
+    assert not failures(schema, {"spec": {"oldSelf": 1}})

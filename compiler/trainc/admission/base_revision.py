@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import TypeAlias
 
 import msgspec
@@ -15,7 +15,7 @@ from trainc.admission.jobset import default
 from trainc.admission.update import rewritten
 from trainc.basics.differences import same
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get, put
-from trainc.documents.classify import CLUSTER_SCOPED, RUNTIMES, TRAINJOB, classify, group_and_kind
+from trainc.documents.classify import RUNTIMES, TRAINJOB, classify, group_and_kind, is_cluster_scoped
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.options import Revision
@@ -40,7 +40,7 @@ def _nothing(kind: str) -> tuple[_Index, ...]:
     return ()
 
 
-class Base(msgspec.Struct, frozen=True, eq=False):
+class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The base revision as one environment sees it. Documents are as committed, without defaults.
 
     Their sources are named ``<revision>:<path>``, as in git; findings on them are notes. ``settings`` are trainc.yaml
@@ -102,6 +102,16 @@ class Base(msgspec.Struct, frozen=True, eq=False):
         documents = _documents(file) if file is not None else ()
         return next((_renamed(each, self.revision) for each in documents if each.index == index), None)
 
+    def has_job(self, namespace: str, name: str) -> bool:
+        """Return whether a job was in one of the environments; True if the base does not show what is emitted."""
+        return self.unrendered or (namespace, name) in self._jobs
+
+    @cached_property
+    def _jobs(self) -> frozenset[tuple[str, str]]:
+        """The namespaces and names of the jobs with a JobSet, which are the folders of its file."""
+        files = (file.name.split("/") for index, _ in self.of_kind(_WITH_WEBHOOK) for file in index.values())
+        return frozenset((namespace, name) for *_, namespace, name, _ in files)
+
     def notes(self, *kinds: str) -> tuple[Finding, ...]:
         """Return notes on unreadable inputs of the base revision, and on unreadable emitted objects of these kinds."""
         return (*self.findings, *(note for kind in kinds for _, notes in self.of_kind(kind) for note in notes))
@@ -110,7 +120,7 @@ class Base(msgspec.Struct, frozen=True, eq=False):
 def identify(data: JsonObject) -> Identity:
     """Return the parts of an object that identify it."""
     group, kind = group_and_kind(data)
-    namespace = "" if kind in CLUSTER_SCOPED else str(get(data, "metadata", "namespace") or "default")
+    namespace = "" if is_cluster_scoped(data) else str(get(data, "metadata", "namespace") or "default")
     return group, kind, namespace, str(get(data, "metadata", "name"))
 
 

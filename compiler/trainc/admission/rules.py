@@ -30,7 +30,8 @@ from trainc.schema.structural import compiled
 # The rules of a schema
 
 _OLD_SELF = lazy(r"(?<![\w.])oldSelf\b")
-_TEXT_OR_COMMENT = lazy("['\"/]")
+_UNCLEAR = lazy(r"""['"/]|[.?]\s*oldSelf\b""")
+"""A text or a comment, or a field of the same name."""
 
 
 class Rule(msgspec.Struct, frozen=True, eq=False):
@@ -46,9 +47,9 @@ class Rule(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def runs_on_create(self) -> bool:
-        """Whether it may run without an old value: unless it plainly refers to oldSelf, outside texts and comments."""
+        """Whether it may run without an old value: unless it plainly refers to oldSelf."""
         rule = str(self.spec.get("rule", ""))
-        return self.optional_old or _OLD_SELF.search(rule) is None or _TEXT_OR_COMMENT.search(rule) is not None
+        return self.optional_old or _OLD_SELF.search(rule) is None or _UNCLEAR.search(rule) is not None
 
     @property
     def label(self) -> str:
@@ -153,6 +154,11 @@ class Partners:
 BUDGET = 10_000_000
 """The most that all rules of an object may cost together (apis/cel/config.go, RuntimeCELCostBudget)."""
 
+MOST_WORK = 1_000_000
+"""The most evaluations of rules for an object, two seconds at most: constants cost nothing. A failure counts as 20."""
+
+_FAILURE = 20
+
 MAX_MESSAGE = 5 * 1024
 """The most bytes of an evaluated message."""
 
@@ -214,6 +220,7 @@ class _Run(msgspec.Struct):
     skip: frozenset[Path]
     found: list[BrokenRule] = msgspec.field(default_factory=list)
     budget: int = BUDGET
+    work: int = 0
 
     def visit(self, site: Site, path: Path, value: Json, old: Json) -> None:
         """Evaluate the rules at path, then those below it."""
@@ -239,7 +246,8 @@ class _Run(msgspec.Struct):
         variables: dict[str, Value] | None = None
         for rule in site.rules:
             target = _Target(site, path, rule, rule.compiled())
-            if self.budget <= 0:
+            self.work += 1
+            if self.budget <= 0 or self.work > MOST_WORK:
                 self._stop(target, OUT_OF_BUDGET)
             if target.made.problem is not None:
                 what = "rule compile" if target.made.typed else "rule compiler initialization"
@@ -291,6 +299,7 @@ class _Run(msgspec.Struct):
 
     def _add(self, target: _Target, text: str, *, reported: bool = False) -> None:
         """Add a failure; ``reported``: at the rule's fieldPath, with its reason."""
+        self.work += _FAILURE
         path, made = target.path, target.made
         name = dotted(path) or NO_FIELD
         reason = ""

@@ -178,7 +178,7 @@ class LostValues:
         self._held: dict[Hashable, int] = {}
         self._numbers: dict[tuple[str, str | None], int] = {}
         for index, change in enumerate(self._lost):
-            self._held.setdefault(_comparable(change.old), index)
+            self._held.setdefault(comparable(change.old), index)
             self._note_inside(change.old, index)
             if isinstance(change.old, int | float) and isinstance(change.new, int | float | None):
                 new = None if change.new is None else str(change.new)
@@ -186,7 +186,7 @@ class LostValues:
 
     def cause_of(self, made: Change) -> Change | None:
         """Return the first change whose old value holds that of another one, or whose numbers are its texts."""
-        found = [self._held.get(_comparable(made.old))]
+        found = [self._held.get(comparable(made.old))]
         if isinstance(made.old, str):  # such as a variable with the number of nodes
             found += (self._numbers.get((made.old, new)) for new in (made.new, None) if isinstance(new, str | None))
         first = min((index for index in found if index is not None), default=None)
@@ -195,15 +195,15 @@ class LostValues:
     def _note_inside(self, value: Json, index: int) -> None:
         for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
             if isinstance(child, str | dict | list):
-                self._held.setdefault(_comparable(child), index)
+                self._held.setdefault(comparable(child), index)
                 self._note_inside(child, index)
 
 
-def _comparable(value: Json) -> Hashable:
+def comparable(value: Json) -> Hashable:
     """Return what is equal for values that are the ``same``."""
     if isinstance(value, dict):
-        return frozenset((key, _comparable(child)) for key, child in value.items())
-    return tuple(map(_comparable, value)) if isinstance(value, list) else (value.__class__ is bool, value)
+        return frozenset((key, comparable(child)) for key, child in value.items())
+    return tuple(map(comparable, value)) if isinstance(value, list) else (value.__class__ is bool, value)
 
 
 def contains(made: Json, given: Json) -> bool:

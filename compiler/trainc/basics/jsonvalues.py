@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias, Union
 
 Json: TypeAlias = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # noqa: UP007 - recursive
@@ -39,6 +39,19 @@ def replaced(value: Json, path: Path, new: Json) -> Json:
     if isinstance(value, list):
         return [replaced(item, tuple(rest), new) if index == step else item for index, item in enumerate(value)]
     return {**as_object(value), str(step): replaced(get(value, step), tuple(rest), new)}
+
+
+def put_all(value: Json, new: Mapping[Path, Json]) -> Json:
+    """Return a copy of any value with the new values at some paths, none of which leads below another."""
+    if () in new:
+        return new[()]
+    below: dict[str | int, dict[Path, Json]] = {}
+    for (step, *rest), item in new.items():
+        below.setdefault(step, {})[tuple(rest)] = item
+    if isinstance(value, list):
+        return [put_all(item, below[index]) if index in below else item for index, item in enumerate(value)]
+    changed = {str(step): put_all(get(value, step), items) for step, items in below.items()}
+    return {**as_object(value), **changed}
 
 
 def mapped(value: Json, change: Callable[[Path, Json], Json], path: Path = ()) -> Json:

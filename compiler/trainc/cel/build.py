@@ -124,13 +124,16 @@ class Builder:
 
     relation = addition = multiplication = _binary
 
-    def unary_not(self, *parts: Any) -> tuple[Token, ...]:
+    def unary_not(self, first: Any, operator: Token | None = None) -> list[Token]:
         """``"!" | unary_not "!"``."""
-        return parts if len(parts) == 1 else (*parts[0], parts[1])
+        if operator is None:
+            return [first]
+        first.append(operator)
+        return first  # type: ignore[no-any-return]
 
     unary_neg = unary_not
 
-    def unary(self, operators: tuple[Token, ...], operand: Node) -> Node:
+    def unary(self, operators: list[Token], operand: Node) -> Node:
         """``unary_not member | unary_neg member``; an even number of operators cancels out."""
         if len(operators) % 2 == 0:
             return operand
@@ -235,7 +238,8 @@ class Builder:
 
     def _call(self, start: int, dot: str, name: Token, opening: Token, args: tuple[Node, ...]) -> Node:
         if name.text in RESERVED:  # cel-go then ignores its arguments
-            self.issues = [issue for issue in self.issues if issue.position < start]
+            while self.issues and self.issues[-1].position >= start:
+                self.issues.pop()
             return self._wrong(start, f"reserved identifier: {name.text}")
         return Call(opening.start, dot + name.text, None, args)
 

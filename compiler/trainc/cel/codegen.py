@@ -251,18 +251,24 @@ def _variable(writer: Writer, node: Node, name: str, qualifiers: tuple[_Qualifie
     writer.put(f"except LOOK_UP: {found} = select(f, {text}, {start}, {writer.constant(path)}, {test})")
     if len(fields) == len(qualifiers):
         return Term(found, bool if test else None)
-    return (yield from _qualified(writer, found, qualifiers[len(fields) :], start))
+    return (yield from _qualified(writer, found, qualifiers[len(fields) :], start, variable=text))
 
 
-def _qualified(writer: Writer, base: str, qualifiers: tuple[_Qualifier, ...], start: str = "") -> Steps:
+def _qualified(
+    writer: Writer, base: str, qualifiers: tuple[_Qualifier, ...], start: str = "", *, variable: str = ""
+) -> Steps:
     """Write the selections from a value; from the first optional one on, the rest is optional.
 
-    ``start``: the name and position of the variable, if the value is one.
+    ``start``: the name and position of the variable, if the value is one. ``variable``: it was selected from this one;
+    an optional in a field is not unwrapped, as nothing is selected from it.
     """
     value, optional = writer.name(), writer.name()
-    unwrapped = f"unwrapped({base}, {start})" if start else f"unwrapped({base})"
-    writer.put(f"{optional} = {base}.__class__ is Optional")
-    writer.put(f"{value} = {unwrapped} if {base}.__class__ in UNUSUAL else {base}")
+    writer.put(f"{optional} = {variable or base}.__class__ is Optional")
+    if variable:
+        writer.put(f"{value} = ({base}.value if {base}.present else MISSING) if {optional} else {base}")
+    else:
+        unwrapped = f"unwrapped({base}, {start})" if start else f"unwrapped({base})"
+        writer.put(f"{value} = {unwrapped} if {base}.__class__ in UNUSUAL else {base}")
     for qualifier in qualifiers:
         before, writer.position = writer.position, qualifier.position
         if qualifier.optional:

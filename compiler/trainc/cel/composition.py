@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -25,7 +25,7 @@ from trainc.cel.issues import CompileError, Issue, PlanError, display
 from trainc.cel.parser import parse
 from trainc.cel.schemas import Declared, Schema, declare
 from trainc.cel.types import Type
-from trainc.cel.values import MISSING, Container, EvalError, Undecided, Value
+from trainc.cel.values import MISSING, NO_OVERLOAD, Container, EvalError, Undecided, Value
 from trainc.cel.work import MESSAGE, PER_COST, Exceeded
 
 MOST = 10_000_000
@@ -110,6 +110,10 @@ class LazyNames(dict[str, Value]):
         return value
 
 
+NESTED: Final = 50
+"""How deeply variables may be evaluated within each other; there may be hundreds, each of which uses the one before."""
+
+
 class Variables(Container):
     """The value of ``variables`` in one evaluation. ``cost``: the cost of the variables evaluated so far.
 
@@ -117,14 +121,16 @@ class Variables(Container):
     expressions, with this value as ``variables``.
     """
 
-    __slots__ = ("_made", "_values", "charged", "cost", "names")
+    __slots__ = ("_made", "_nested", "_values", "charged", "cost", "names")
+
+    has_size = False
 
     def __init__(self, variables: Mapping[str, Program | Problem], names: Mapping[str, Value]) -> None:
         self._made = variables
         self._values: dict[str, Value] = {}
         self.names = LazyNames(names)
         self.names["variables"] = self
-        self.cost = self.charged = 0
+        self.cost = self.charged = self._nested = 0
 
     @property
     def waiting(self) -> int:
@@ -139,6 +145,8 @@ class Variables(Container):
             if not isinstance(name, str) or name not in self._made:
                 return default
             if (value := self._values.get(name, MISSING)) is MISSING:
+                for used in self._used(name) if self._nested == NESTED else ():
+                    self._values[used] = self._evaluate(used, self._made[used])
                 value = self._values[name] = self._evaluate(name, self._made[name])
         if value.__class__ is EvalError:
             raise EvalError(value.message)
@@ -151,18 +159,39 @@ class Variables(Container):
             return EvalError(f'composited variable "{name}" fails to compile: {made.text}')
         if self.charged > MOST:
             raise Exceeded(MESSAGE)
-        value, cost, work = made.run(self.names)
+        self._nested += 1
+        try:
+            value, cost, work = made.run(self.names)
+        finally:
+            self._nested -= 1
         self.cost += cost
         self.charged += max(cost, work // PER_COST)
         if value.__class__ is EvalError:
             return EvalError(f'composited variable "{name}" fails to evaluate: {value.message}')
         return value
 
+    def _used(self, name: str) -> Iterator[str]:
+        """Yield the variables that a variable uses, also through others, and that have no value yet, in their order."""
+        found, waiting = {name}, [name]
+        while waiting:
+            made = self._made[waiting.pop()]
+            paths = selections(made.checked.root, "variables") if isinstance(made, Program) else ()
+            used = {str(path[0]) for path in paths if path}
+            more = (used & self._made.keys()) - self._values.keys() - found
+            found |= more
+            waiting += more
+        return (each for each in self._made if each in found and each != name)
+
+    def native(self) -> Value:
+        """Raise EvalError: the server does not convert it."""
+        raise EvalError(NO_OVERLOAD)
+
     def __len__(self) -> int:
         return len(self._made)
 
     def __iter__(self) -> Iterator[Value]:
-        return iter(self._made)
+        """Yield the values, as pkg/cel/lazy does, not the names."""
+        return (self.get(name, MISSING) for name in self._made)
 
     def celtype(self) -> Type:
         """Return the struct type that holds the variables."""

@@ -119,12 +119,12 @@ def _other_numbers(key: Value) -> tuple[object, ...]:
 
 
 def items(mapping: Value) -> Iterable[tuple[Value, Value]]:
-    """Yield keys and values of a map."""
+    """Yield keys and values of a map; null for a key without a name or a value (schemas.Object)."""
     if mapping.__class__ is dict:
         return list(mapping.items())
     if isinstance(mapping, KeyedMap):
         return list(mapping.entries.values())
-    return [(key, mapping.get(key, None)) for key in mapping]
+    return [(key, None if key is None else mapping.get(key, None)) for key in mapping]
 
 
 def keys(mapping: Value) -> list[Value]:
@@ -188,6 +188,14 @@ def equal(left: Value, right: Value, meter: Meter | None = None) -> bool:
     if kind is list:
         return is_list(right) and _lists(left, right, meter)
     return is_map(left) and is_map(right) and _maps(left, right, meter)
+
+
+def part_equal(part: Value, other: Value, meter: Meter | None) -> bool:
+    """Return whether an item or a field of a value with a schema equals another value.
+
+    Unlike in ``==``, an object or a list cannot be compared with null. Raises EvalError like equal.
+    """
+    return part.equals(other, meter) if isinstance(part, Container) else equal(part, other, meter)
 
 
 def same(left: Value, right: Value, meter: Meter) -> bool:

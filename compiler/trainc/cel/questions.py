@@ -37,8 +37,10 @@ from trainc.cel.types import parse_type, spell, type_name
 from trainc.cel.values import (
     INT_MAX,
     INT_MIN,
+    NO_OVERLOAD,
     NONE,
     UINT_MAX,
+    Container,
     Duration,
     EvalError,
     Opaque,
@@ -397,6 +399,8 @@ def _write(value: Value, meter: Meter) -> Json:
         spend(meter, len(elements))
         return [_write(item, meter) for item in elements]
     if is_map(value):
+        if isinstance(value, Container) and None in value:
+            raise EvalError(NO_OVERLOAD)  # the server looks up each key
         return _pairs(list(items(value)), meter)
     if isinstance(value, Optional):
         return _write(value.value, meter) if value.present else None

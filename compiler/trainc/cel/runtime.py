@@ -253,12 +253,21 @@ def elements(value: Value) -> Iterable[Value]:
 
 
 def pairs(value: Value) -> list[tuple[Value, Value]]:
-    """Return the values of two loop variables. Raises EvalError unless value is a list or map."""
+    """Return the values of two loop variables. Raises EvalError unless value is a list or map, with values."""
     if is_list(value):
         return list(enumerate(value))
+    if isinstance(value, Container):
+        return [(key, _entry(value, key)) for key in value]
     if is_map(value):
         return list(items(value))
     raise EvalError(f"unsupported comprehension range type: {type_name(type_of(value))}")
+
+
+def _entry(mapping: Container, key: Value) -> Value:
+    found = mapping.get(key, MISSING)
+    if found is MISSING:  # null in a schema's object
+        raise EvalError(f"no such key: {shown(key)}")
+    return found
 
 
 def pay(result: Value, meter: Meter) -> None:

@@ -20,10 +20,10 @@ from trainc.cel.declarations import Lookup
 from trainc.cel.escaping import RESERVED, escape, unescape
 from trainc.cel.gotext import atoi, cut, shown
 from trainc.cel.library.conversions import duration_nanos, parse_date, parse_timestamp
-from trainc.cel.maps import equal, find, length
+from trainc.cel.maps import find, length, part_equal
 from trainc.cel.types import Kind, Type
 from trainc.cel.values import MISSING, NO_OVERLOAD, Container, Duration, EvalError, KeyedMap, Timestamp, Value
-from trainc.cel.work import Meter, spend
+from trainc.cel.work import Meter, Panic, spend
 from trainc.kube.gojson import int64
 from trainc.kube.gotime import DAY, SECOND
 
@@ -406,8 +406,7 @@ class Object(SchemaValue):
     def __iter__(self) -> Iterator[Value]:
         known = [key for key in self.raw if self.shape.knows(key)]
         yield from ((escape(key) or key) if self.shape.closed else key for key in known)
-        if len(known) < len(self.raw):  # the server counts unknown keys, but has no values for them
-            raise EvalError(NO_OVERLOAD)
+        yield from [None] * (len(self.raw) - len(known))  # the server counts unknown keys, but does not name them
 
     def equals(self, other: Value, meter: Meter | None = None) -> bool:
         """Compare declared fields by their types, others as JSON."""
@@ -422,7 +421,7 @@ class Object(SchemaValue):
     def _same(self, key: str, value: Json, other: Value, meter: Meter | None) -> bool:
         if self.shape.knows(key):
             one, two = self.get(key, MISSING), find(other, key)
-            return one is two if one is MISSING or two is MISSING else equal(one, two, meter)
+            return one is two if one is MISSING or two is MISSING else part_equal(one, two, meter)
         if not isinstance(other, Object):
             raise EvalError(NO_OVERLOAD)
         return key not in other.raw or _same_json(value, other.raw[key], meter)
@@ -439,31 +438,40 @@ def _list_maker(schema: Schema) -> Reader:
     def by_keys(item: Json) -> object:
         if not isinstance(item, dict):
             return object()  # in Go a new error, which equals only itself; reading the item fails
+        # As on the server, keys whose names are escaped, such as namespace, are not found.
         return tuple(_by_value(item.get(key)) for key in keys)
 
-    identify = {"set": _by_value, "map": by_keys}.get(str(kind))
-    return lambda value: List(value, read, identify)
+    if kind == "set":
+        return lambda value: Set(value, read, _by_value)
+    if kind == "map":
+        return lambda value: ListMap(value, read, by_keys)
+    return lambda value: List(value, read)
 
 
 def _refuse_items(_: Json) -> Value:
     raise EvalError("invalid array type, expected Items with a non-empty Schema")
 
 
+_UNHASHABLE = {bytes: "[]uint8", dict: "map[string]interface {}", list: "[]interface {}"}
+"""The classes of items that Go cannot hash, and their names in Go."""
+
+
 def _by_value(item: Json) -> object:
+    if item.__class__ in _UNHASHABLE:
+        raise Panic(f"runtime error: hash of unhashable type {_UNHASHABLE[item.__class__]}")
     return item.__class__, item  # as in Go, numbers of different types are different keys
 
 
 class List(SchemaValue):
-    """A list whose items have a schema: with ``identify`` a set or a map, which is unordered."""
+    """A list whose items have a schema."""
 
-    __slots__ = ("identify", "read")
+    __slots__ = ("read",)
 
     raw: list[Json]
 
-    def __init__(self, raw: list[Json], read: Reader, identify: Callable[[Json], object] | None) -> None:
+    def __init__(self, raw: list[Json], read: Reader) -> None:
         super().__init__(raw)
         self.read = read
-        self.identify = identify
 
     def is_list(self) -> bool:
         """Return True."""
@@ -482,34 +490,89 @@ class List(SchemaValue):
         return map(self.read, self.raw)
 
     def equals(self, other: Value, meter: Meter | None = None) -> bool:
-        """Compare item by item, or items of the same identity; a set only has to contain the other's items."""
+        """Compare item by item."""
+        items = self._compared(other, meter)
+        return len(self) == len(items) and all(
+            part_equal(one, two, meter) for one, two in zip(self, items, strict=True)
+        )
+
+    def _compared(self, other: Value, meter: Meter | None) -> list[Value]:
+        """Return the items of the other list."""
         items = _items(other)
         if meter is not None:
             spend(meter, _READ * (1 + len(self) + len(items)))
-        if len(self) != len(items):
-            return False
-        if self.identify is None:
-            return all(equal(one, two, meter) for one, two in zip(self, items, strict=True))
-        found = {self.identify(item): item for item in self.raw}
-        for item in items:
-            name = self.identify(_raw(item))
-            if name not in found:
-                return False
-            if self.identify is not _by_value and not equal(self.read(found[name]), item, meter):
-                return False
-        return True
+        return items
 
     def add(self, other: Value) -> Value:
-        """Append the other's items, replacing those of the same identity."""
-        items = [_raw(item) for item in _items(other)]
-        if self.identify is not None:
-            found = {self.identify(item): item for item in (*self.raw, *items)}
-            return List(list(found.values()), self.read, self.identify)
-        return List([*self.raw, *items], self.read, None)
+        """Append the other's items."""
+        return List([*self.raw, *map(_raw, _items(other))], self.read)
 
     def celtype(self) -> Type:
         """Return list."""
         return _LIST
+
+
+class _Unordered(List):
+    """A list whose items have an identity, by which two lists are compared; ``known`` has the items by identity."""
+
+    __slots__ = ("_known", "identify")
+
+    def __init__(self, raw: list[Json], read: Reader, identify: Callable[[Json], object]) -> None:
+        super().__init__(raw, read)
+        self.identify = identify
+        self._known: dict[object, Json] | None = None
+
+    @property
+    def known(self) -> dict[object, Json]:
+        """The items by identity."""
+        if self._known is None:
+            self._known = {self.identify(item): item for item in self.raw}
+        return self._known
+
+    def equals(self, other: Value, meter: Meter | None = None) -> bool:
+        """Return whether both have the same items, in any order."""
+        items = self._compared(other, meter)
+        return len(self) == len(items) and all(self._has(item, meter) for item in items)
+
+    def _has(self, item: Value, meter: Meter | None) -> bool:
+        """Return whether it has an item."""
+        return self.identify(_raw(item)) in self.known
+
+
+class Set(_Unordered):
+    """A list of type set."""
+
+    __slots__ = ()
+
+    def add(self, other: Value) -> Value:
+        """Append the other's items that it lacks. As on the server, it then counts them as its own in comparisons."""
+        known, more = self.known, []
+        for item in map(_raw, _items(other)):
+            if (name := self.identify(item)) not in known:
+                known[name] = item
+                more.append(item)
+        return Set([*self.raw, *more], self.read, self.identify)
+
+
+class ListMap(_Unordered):
+    """A list of type map."""
+
+    __slots__ = ()
+
+    def _has(self, item: Value, meter: Meter | None) -> bool:
+        """Return whether it has an item of the same identity that is equal."""
+        found = self.known.get(self.identify(_raw(item)), MISSING)
+        return found is not MISSING and part_equal(self.read(found), item, meter)
+
+    def add(self, other: Value) -> Value:
+        """Replace items by the other's of the same identity, and append the rest, in which two may have the same."""
+        items, places = [*self.raw], {self.identify(item): at for at, item in enumerate(self.raw)}
+        for item in map(_raw, _items(other)):
+            if (at := places.get(self.identify(item))) is not None:
+                items[at] = item
+            else:
+                items.append(item)
+        return ListMap(items, self.read, self.identify)
 
 
 def _items(value: Value) -> list[Value]:

@@ -158,6 +158,9 @@ class Container:
 
     __slots__ = ()
 
+    has_size: ClassVar[bool] = True
+    """Whether ``size()`` and ``in`` apply to it."""
+
     def is_list(self) -> bool:
         """Return whether it is a list; else it is a map or an object."""
         return False

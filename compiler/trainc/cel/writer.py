@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from trainc.basics.regex import lazy
 from trainc.cel.declarations import Checked, Environment
 from trainc.cel.values import Value
 
@@ -150,8 +151,10 @@ class Writer:
         lines = [("def run(names, L):", 0), (f"    f = [0, B]; w = 0; c = {self._costs[0]}", 0)]
         if self._functions:
             lines += [(f"    {' = '.join(variables)} = UNSET", 0)] if variables else []
-        shared = f"        nonlocal {', '.join(['c', 'w', *variables])}"
         for function in self._functions:
+            # Only its own variables: there may be thousands of functions, each with one.
+            used = dict.fromkeys(name for line, _ in function for name in _VARIABLE.findall(line))
+            shared = f"        nonlocal {', '.join(('c', 'w', *used))}"
             lines += [(shared if line is _DECLARATION else line, at) for line, at in function]
         lines.append(("    try:", 0))
         lines += [(f"        {text} = names.get({name}, MISSING)", 0) for text, name in free.items()]
@@ -161,6 +164,7 @@ class Writer:
 
 
 _DECLARATION: Final = "nonlocal"
+_VARIABLE: Final = lazy(r"\bv[0-9]+\b")
 CHECK: Final = "if c > L or w > B: raise exceeded(c > L)"
 _END: Final = f"""\
         w += B - f[1]; c += f[0]

@@ -10,6 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.admission.update import IF_SUSPENDED
+from trainc.basics.differences import comparable
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
 from trainc.changes.applications import Applications, application, home_of
 from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
@@ -43,7 +44,10 @@ NEW_RUN: Final = f"To apply the change, set the annotation {RUN} in the TrainJob
 """The advice about a refused change."""
 
 
-TAKEN: Final = "The JobSet was that of another job in the application: it stays as it is, neither created nor pruned."
+TAKEN: Final = (
+    "The JobSet was that of another job in the application: it is neither created nor pruned. What cannot change in"
+    " place is refused."
+)
 
 
 def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
@@ -282,7 +286,7 @@ def _of_existing_jobs(job: JobChange) -> Iterator[str]:
 def _loses_item(name: str, field: FieldChange) -> bool:
     """Return whether a list that JobSet merges loses an item, or has one that changed."""
     if isinstance(field.old, list) and isinstance(field.new, list):
-        return name in _MERGED_LISTS and any(item not in field.new for item in field.old)
+        return name in _MERGED_LISTS and not {*map(comparable, field.old)} <= {*map(comparable, field.new)}
     return name in _MERGED_LISTS and not field.path.endswith((name, "]"))
 
 

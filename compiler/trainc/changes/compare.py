@@ -307,7 +307,7 @@ def _fields_of_new(new: Document) -> tuple[FieldChange, ...]:
     """Return the fields of a new object, with secrets masked, without those that name it."""
     shown = masked(new, None)
     metadata = as_object(shown["metadata"])
-    fields = {f"metadata.{key}": metadata[key] for key in ("annotations", "labels") if key in metadata}
+    fields = {f"metadata.{key}": value for key, value in metadata.items() if key not in ("name", "namespace")}
     fields |= {key: value for key, value in shown.items() if key not in ("apiVersion", "kind", "metadata")}
     return tuple(FieldChange(path, None, value) for path, value in fields.items())
 

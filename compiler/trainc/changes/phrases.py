@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from difflib import unified_diff
 from itertools import accumulate
 from json import dumps
@@ -27,6 +27,7 @@ from trainc.changes.model import (
     Usage,
 )
 from trainc.changes.safeguards import RESTARTING
+from trainc.changes.usage import COUNTS, PROCESSES
 from trainc.documents.emit import emit
 from trainc.findings import Severity
 from trainc.findings.display import ELLIPSIS, escaped, listed, one_line
@@ -125,13 +126,30 @@ def properties_of(job: JobChange) -> list[str]:
     return found
 
 
-_DESCRIBED: Final = re.compile(
-    r"(?:(?:^|\.)(?:nodeSelector|serviceAccount(?:Name)?|priorityClassName|maxRestarts|suspend|parallelism|completions"
-    r"|replicas)|\.(?:c|initC)ontainers\[[^\[\]]*\](?:\.(?:command|args|image|env\[[^\[\]]*\]))?)(?:\[\d+\]|\.value.*)?$"
-    r"|ontainers\[[^\[\]]*\]\.resources\.(?:requests\b|limits\[\"[^\"]*gpu[^\"]*\"\]$)"
-    r"|^metadata\.labels\[\"kueue\.x-k8s\.io/"
+_IN_JOB: Final = re.compile(r"spec\.replicatedJobs\[([^\[\]]*)\]\.(.*)", re.DOTALL)
+_POD: Final = r"template\.spec\.template\.spec\."
+_CONTAINER: Final = rf"{_POD}(?:c|initC)ontainers\[[^\[\]]*\]"
+_DESCRIBED: Final = tuple(
+    (re.compile(pattern, re.DOTALL), properties)
+    for pattern, *properties in (
+        (r"metadata\.labels\[\"kueue\.x-k8s\.io/queue-name\"\]", "queue"),
+        (r"metadata\.labels\[\"kueue\.x-k8s\.io/priority-class\"\]", "priority"),
+        (r"spec\.suspend", "suspended"),
+        (r"spec\.failurePolicy\.maxRestarts", "restarts at most"),
+        (r"replicas|template\.spec\.(?:parallelism|completions)", "nodes"),
+        (rf"{_POD}nodeSelector", "node selector"),
+        (rf"{_POD}serviceAccount(?:Name)?", "service account"),
+        (rf"{_POD}priorityClassName", "priority class"),
+        (_CONTAINER, "image"),
+        (rf"{_CONTAINER}\.(command|args|image)(?:\[\d+\])?", r"\1"),
+        (rf"{_CONTAINER}\.env\[([^\[\]]*)\](?:\.value.*)?", r"env \1"),
+        (rf"{_CONTAINER}\.env\[(?:{'|'.join(COUNTS)})\]\.value", "nodes"),
+        (rf"{_CONTAINER}\.env\[(?:{'|'.join(PROCESSES)})\]\.value", "processes per node"),
+        (rf"{_CONTAINER}\.resources\.requests(?:\.(.*)|\[\"(.*)\"\])?", r"\1\2", "cpu", "memory", "GPUs per node"),
+        (rf"{_CONTAINER}\.resources\.limits\[\"(?=[^\"]*gpu)[^\"]*\"\]", "GPUs per node"),
+    )
 )
-"""Paths of fields whose changes are properties."""
+"""Paths of fields, below their replicated job, and the properties that show a change of them."""
 
 _OTHERS: Final = 4
 """The most objects, or fields of an object, that are named beside the properties."""
@@ -140,12 +158,13 @@ _OTHERS: Final = 4
 def other_changes(job: JobChange) -> list[str]:
     """Return a line for each object with changes that are no properties and no names: its effect, or the fields."""
     found = []
+    properties = {(each.what, where.partition("/")[0]) for each in job.properties for where in each.where or ("",)}
     for change in job.objects:
         is_jobset = change.kind == "JobSet"
         fields = [
             _short_field(each)
             for each in change.fields
-            if not (is_jobset and job.properties and _DESCRIBED.search(each.path))
+            if not (is_jobset and _is_described(each.path, properties))
             and not (
                 job.old_name
                 and isinstance(each.old, str)
@@ -159,6 +178,14 @@ def other_changes(job: JobChange) -> list[str]:
         elif not is_jobset and job.directory.job == FOLDER:
             found.append(f"{change.kind} {change.name or change.old_name}: {EFFECTS[change.effect][1]}")
     return [*found[:_OTHERS], *([f"{len(found) - _OTHERS:,} more objects"] if len(found) > _OTHERS else [])]
+
+
+def _is_described(path: str, properties: Collection[tuple[str, str]]) -> bool:
+    """Return whether one of the changed properties, each with its replicated job, shows the change of a field."""
+    in_job = _IN_JOB.fullmatch(path)
+    job, inside = in_job.groups() if in_job is not None else ("", path)
+    described = ((pattern.fullmatch(inside), names) for pattern, names in _DESCRIBED)
+    return any((match.expand(name), job) in properties for match, names in described if match for name in names)
 
 
 def amounts(usage: Usage) -> str:
@@ -392,7 +419,6 @@ def warnings(difference: Difference) -> Iterator[str]:
 
 
 JOB: Final = "<job>"
-_APPLICATION: Final = "<environment>.<namespace>.<job>"
 _ANY: Final = Directory("<environment>", "<namespace>", JOB)
 _COMPARABLE: Final = (Effect.UPDATED, Effect.REFUSED, Effect.HELD, Effect.RERUN, Effect.COMMENTS)
 _SHORTEST: Final = 3
@@ -467,12 +493,14 @@ def _without_names(job: JobChange) -> JobChange | None:
     if JOB in repr(job):  # a reader would take it for the name
         return None
     pattern = re.compile(rf"(?<![\w.-]){re.escape(job.directory.job)}(?![a-z0-9])|{re.escape(job.application)}")
+    is_shared = job.application == ".".join(job.directory[:2])  # by all jobs of the namespace
+    application = ".".join(_ANY[:2] if is_shared else _ANY)
 
     def text(value: str) -> str:
-        return pattern.sub(lambda match: _APPLICATION if match[0] == job.application else JOB, value)
+        return pattern.sub(lambda match: application if match[0] == job.application else JOB, value)
 
     named = re.compile(rf"((?:\b[A-Z]\w*|\.|\band) ){re.escape(job.directory.job)}(?![a-z0-9])")
-    cluster = (named.sub(rf"\g<1>{JOB}", each.replace(job.application, _APPLICATION)) for each in job.cluster)
+    cluster = (named.sub(rf"\g<1>{JOB}", each.replace(job.application, application)) for each in job.cluster)
     same = job.before == job.after
     return JobChange(
         _ANY,
@@ -517,7 +545,7 @@ def _only_change(job: JobChange) -> str:
     return fields.pop() if len(fields) == 1 and not job.properties else ""
 
 
-_STEP: Final = re.compile(r'\["(?P<key>.*?)"\]|\[(?P<item>[^\[\]]*)\]|\.?(?P<name>[^.\[\]]+)')
+_STEP: Final = re.compile(r'\["(?P<key>.*?)"\]|\[(?P<item>[^\[\]]*)\]|\.?(?P<name>[^.\[\]]+)', re.DOTALL)
 
 
 def _short_field(field: FieldChange) -> str:

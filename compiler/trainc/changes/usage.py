@@ -22,6 +22,7 @@ from trainc.documents.load import load
 from trainc.inputs.source import Source
 from trainc.kube.pods import pod_requests
 from trainc.kube.quantity import QuantityError
+from trainc.plugins import jax, torch, xgboost
 from trainc.plugins.base import is_gpu
 from trainc.upstream import PRIORITY_LABEL, QUEUE_LABEL
 
@@ -169,7 +170,7 @@ def _outline(data: bytes) -> bytes:
     return b"\n".join(kept)
 
 
-_PROCESSES: Final = (
+PROCESSES: Final = (
     "PET_NPROC_PER_NODE",
     "OMPI_MCA_orte_set_default_slots",
     "PRTE_MCA_prte_set_default_slots",
@@ -177,14 +178,10 @@ _PROCESSES: Final = (
 )
 """Variables with which plugins set the number of processes per node."""
 
-_DERIVED: Final = frozenset(
-    (
-        *_PROCESSES,
-        *("PET_NNODES", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"),
-        *("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS"),
-        *("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER"),
-    )
-)
+COUNTS: Final = ("PET_NNODES", "JAX_NUM_PROCESSES", "DMLC_NUM_WORKER")
+"""Variables with which plugins set a number that follows from that of the nodes."""
+
+_DERIVED: Final = frozenset((*PROCESSES, *torch.VARIABLES, *jax.VARIABLES, *xgboost.VARIABLES))
 """Variables that follow from other changes; they are only listed among the fields."""
 
 
@@ -306,7 +303,7 @@ def _of_container(where: str, container: JsonObject) -> Iterator[tuple[_Key, Jso
         if container.get(what):
             yield (what, where), container[what]
     variables = {str(each.get("name")): each for each in objects(container.get("env"))}
-    for name in _PROCESSES:
+    for name in PROCESSES:
         if (count := get(variables.get(name), "value")) is not None:
             yield ("processes per node", where), count
             break

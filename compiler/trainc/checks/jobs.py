@@ -50,6 +50,7 @@ from trainc.checks.pods import pod_annotations, validate_pod, validate_pod_templ
 from trainc.findings import Finding, Related
 from trainc.findings.reporting import Fault, report_fault
 from trainc.kube.fielderror import quote
+from trainc.kube.gojson import fits
 from trainc.kube.names import TOTAL_ANNOTATION_SIZE_LIMIT
 from trainc.kube.pods import APP_ARMOR
 from trainc.plugins.jobset import patched_sources
@@ -60,7 +61,9 @@ from trainc.upstream import NODE
 MAX_INDEXED = 100_000
 MAX_FOR_MANY = 10_000
 MAX_RULES = 20
-_INTEGER = lazy(r"\+?[0-9]+")
+MAX_INDEXES = 64 * 1024
+"""The most bytes of ``succeededIndexes``."""
+_INTEGER = lazy(r"\+?0*([0-9]{1,19})")
 ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 EXIT_OPERATORS = ("In", "NotIn")
 COUNTS = (
@@ -150,11 +153,13 @@ def _exit_codes(codes: Field, names: set[str]) -> None:
         values.invalid("at least one value is required", [])
     values.at_most_items(255)
     numbers = [value.number() or 0 for value in values.items()]
-    for index, value in enumerate(values.items()):
-        if operator.text() == "In" and numbers[index] == 0:
+    seen: set[int] = set()
+    for number, value in zip(numbers, values.items(), strict=True):
+        if operator.text() == "In" and number == 0:
             value.invalid("must not be 0 for the In operator", 0)
-        if numbers[index] in numbers[:index]:
-            value.duplicate(numbers[index])
+        if number in seen:
+            value.duplicate(number)
+        seen.add(number)
     if numbers != sorted(numbers):
         values.invalid("must be ordered")
 
@@ -172,6 +177,8 @@ def _success_policy(policy: Field, spec: Field, *, indexed: bool) -> None:
         if count.number() is None and indexes.value is None:
             rule.required("at least one of succeededCount or succeededIndexes must be specified")
         limit = 1 if completions is None else completions
+        if len(indexes.text().encode()) > MAX_INDEXES:
+            indexes.too_long(MAX_INDEXES)
         number = _number_of_indexes(indexes.text(), limit)
         if isinstance(number, str):
             indexes.invalid(f"error parsing succeededIndexes: {number}")
@@ -190,12 +197,15 @@ def _number_of_indexes(text: str, completions: int) -> int | str:
         if len(limits) > 2:
             rule = "the requirement that an index interval can have at most two parts separated by '-'"
             return f"the fragment {quote(interval)} violates {rule}"
+        numbers = []
         for limit in limits:
-            if not _INTEGER.fullmatch(limit):
+            digits = _INTEGER.fullmatch(limit)
+            if digits is None or not fits(int(digits[1])):
                 return f"cannot convert string to integer for index: {quote(limit)}"
-            if int(limit) >= completions:
+            if int(digits[1]) >= completions:
                 return f"too large index: {quote(limit)}"
-        first, end = int(limits[0]), int(limits[-1])
+            numbers.append(int(digits[1]))
+        first, end = numbers[0], numbers[-1]
         if len(limits) == 2 and first >= end:
             return f"non-increasing order, previous: {first}, current: {end}"
         if last >= first:

@@ -219,14 +219,17 @@ def validate_pod_security_context(spec: Field) -> None:
 
 def _sysctls(context: Field, spec: Field) -> None:
     names = [sysctl.child("name") for sysctl in context.items("sysctls")]
-    valid = [each for each in names if len(each.text().encode()) <= 253 and re.fullmatch(_SYSCTL_NAME, each.text())]
-    unique(valid)
+    unique(field for field in names if _is_sysctl(field.text()))
     for field in names:
-        if field.require() and field not in valid:
+        if field.require() and not _is_sysctl(field.text()):
             field.invalid(f"must have at most 253 characters and match regex ^{_SYSCTL_NAME}$")
         for host, prefixes in _NAMESPACED.items():
             if spec.object().get(host) is True and field.text().replace("/", ".").startswith(prefixes):
                 field.invalid(f"may not be specified when '{host}' is true")
+
+
+def _is_sysctl(name: str) -> bool:
+    return len(name.encode()) <= 253 and re.fullmatch(_SYSCTL_NAME, name) is not None
 
 
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")

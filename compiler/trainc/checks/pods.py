@@ -347,9 +347,9 @@ def _pod_affinity_term(term: Field) -> None:
         dns_label(namespace.named(f"{term.name}.namespace"))
     _label_keys(term, "matchLabelKeys")
     _label_keys(term, "mismatchLabelKeys")
-    mismatched = as_list(term.child("mismatchLabelKeys").value)
+    mismatched = {key.text() for key in term.items("mismatchLabelKeys")}
     for key in term.items("matchLabelKeys"):
-        if key.value in mismatched:
+        if key.text() in mismatched:
             key.invalid("exists in both matchLabelKeys and mismatchLabelKeys")
     topology = term.child("topologyKey")
     if not topology.text():

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, existing, get, objects
+from trainc.basics.memo import keeping
 from trainc.basics.regex import lazy
 from trainc.checks.containers import containers
 from trainc.findings import Finding, Severity, report
@@ -48,6 +49,9 @@ def misspelt(model: Model) -> Iterator[Finding]:
                 found, hint = f"{key}: {value}", f"write {expected}"
                 path = (*labels, key)
                 yield report(MISSPELT, model.runtime, path, message, severity=model.severity, found=found, hint=hint)
+
+
+_has_misspelt: Final = keeping(lambda model: any(misspelt(model)), 1)
 
 
 @lru_cache(maxsize=1024)
@@ -104,7 +108,10 @@ SCHEMES: Final = {"dataset": ("hf", "s3", "cache"), "model": ("hf", "s3")}
 NEWEST: Final = (2, 3)
 """The version of the initializers with these schemes; newer ones may have more."""
 
-_IMAGE = lazy(r"(?:.*/)?kubeflow/trainer/(dataset|model)-initializer(?::v?([0-9]+)\.([0-9]+)[^@]*|:[^@]*)?(?:@.*)?")
+_IMAGE = lazy(
+    r"(?:.*/)?kubeflow/trainer/(dataset|model)-initializer(?::(?:v?([0-9]{1,9})\.([0-9]{1,9})(?![0-9]))?[^/]*)?"
+)
+"""The name and tag of an image, without its digest."""
 _SCHEME_OF = lazy(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.-]*):")
 
 
@@ -122,7 +129,7 @@ def _container(model: Model, jobset: Object, path: Path, container: JsonObject) 
     index = next((i for i in reversed(range(len(variables))) if variables[i].get("name") == VARIABLE), None)
     if index is None:
         kind = _kind(model, jobset, path, container)
-        if kind and not container.get("envFrom") and not any(misspelt(model)):  # a job with a misspelt label gets none
+        if kind and not container.get("envFrom") and not _has_misspelt(model):  # a job with a misspelt label gets none
             yield _missing_variable(model, jobset, path, kind)
         return
     uri = variables[index].get("value")
@@ -162,11 +169,10 @@ def _kind(model: Model, jobset: Object, path: Path, container: JsonObject) -> st
 
     A registry of the environment may have another path, so the image in the source counts as well.
     """
-    image = str(container.get("image"))
-    found = _IMAGE.fullmatch(image)
+    found = _IMAGE.fullmatch(str(container.get("image")).partition("@")[0])
     if found is None:
         document, source = source_of(model, jobset, (*path, "image"))
-        found = _IMAGE.fullmatch(str(get(document.data, *source)))
+        found = _IMAGE.fullmatch(str(get(document.data, *source)).partition("@")[0])
     if found is None or (found[2] and (int(found[2]), int(found[3])) > NEWEST):
         return None
     return found[1]

@@ -26,7 +26,7 @@ from trainc.cli.compiling import executor_of, request_of, revision_errors
 from trainc.cli.completion import complete_file
 from trainc.cli.options import findings_options, revision_option, root_option
 from trainc.cli.reporter import Reporter, is_coloured
-from trainc.findings import Finding, has_errors
+from trainc.findings import Finding, has_errors, sort_key
 from trainc.findings.settling import ReportRules
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import settings_of_all
@@ -124,7 +124,8 @@ def command(
     else:
         text = as_markdown(difference) if output == "markdown" else as_text(difference, is_coloured())
     echo(text, nl=False, color=is_coloured(), form=output)
-    of_project = ReportRules.of_project(config.data).settle((*of_config, *of_head))
+    of_sides = {sort_key(finding): finding for finding in (*of_config, *of_head)}  # they may have one trainc.yaml
+    of_project = ReportRules.of_project(config.data).settle(of_sides.values())
     status = reporter.report((*of_project, *difference.findings))
     if status != CLEAN:
         return status
@@ -185,6 +186,8 @@ class Side(Struct, frozen=True, eq=False):
             inputs = merge([read_tree(root, JOBS), read_platform(root), read_config(root), read_lock(root)])
             sources, unread = inputs.sources, read_beside_policies(root).sources
         config, wrong = parse(next((source for source in sources if source.name == CONFIG), None))
+        if revision is not None:  # that of the working tree is read with the project
+            findings = tuple(finding for finding in wrong if has_errors((finding,)))
         settings = tuple(source for source in sources if source.name in (CONFIG, LOCK))
         others = tuple(source for source in sources if source.name not in (CONFIG, LOCK))
         of_inputs = Revision(revision or "", others, config.data, is_valid=not has_errors(wrong))

@@ -17,7 +17,7 @@ from trainc.upstream import TRAINER_API
 TRAINJOB = "TrainJob"
 RUNTIMES = kinds_of(RUNTIME)
 POLICIES = kinds_of(POLICY)
-CLUSTER_SCOPED = tuple(row.kind for row in INPUTS if not row.namespaced and row.role != DEFINITION)
+_CLUSTER_SCOPED = frozenset((row.group, row.kind) for row in INPUTS if not row.namespaced and row.role != DEFINITION)
 _VERSIONS = {**dict.fromkeys((TRAINJOB, *RUNTIMES), TRAINER_API), **dict.fromkeys(POLICIES, f"{ADMISSION}/v1")}
 """The only apiVersion of kinds that no other group has."""
 _COMPANIONS = frozenset((row.group, row.kind) for row in INPUTS if row.role == COMPANION)
@@ -118,6 +118,11 @@ def is_companion(document: Document) -> bool:
     return group_and_kind(document.data) in _COMPANIONS
 
 
+def is_cluster_scoped(data: JsonObject) -> bool:
+    """Return whether trainc knows that objects of a kind have no namespace; a kind of another group may have one."""
+    return group_and_kind(data) in _CLUSTER_SCOPED
+
+
 def group_and_kind(data: JsonObject) -> tuple[str, str]:
     """Return the group of an object, empty for the core group, and its kind."""
     return str(data["apiVersion"]).rpartition("/")[0], str(data["kind"])
@@ -125,7 +130,7 @@ def group_and_kind(data: JsonObject) -> tuple[str, str]:
 
 def with_namespace(document: Document) -> tuple[Document, tuple[Finding, ...]]:
     """Return the document with its namespace: its own, else the folder's below jobs/, else default."""
-    if document.data["kind"] in CLUSTER_SCOPED:
+    if is_cluster_scoped(document.data):
         return document, ()
     metadata = document.data["metadata"]
     if not isinstance(metadata, dict):
@@ -149,7 +154,7 @@ def identity(document: Document) -> Key:
     """Return the key that identifies the object of a document in a cluster."""
     metadata = document.data["metadata"]
     version = f"{document.data['apiVersion']}/{document.data['kind']}"
-    namespace = "" if document.data["kind"] in CLUSTER_SCOPED else str(get(metadata, "namespace") or "default")
+    namespace = "" if is_cluster_scoped(document.data) else str(get(metadata, "namespace") or "default")
     return version, namespace, str(get(metadata, "name"))
 
 

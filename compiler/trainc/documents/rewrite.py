@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
@@ -102,10 +103,14 @@ class _Writer:
         self.document, self.edit = document, edit
         self.parent, self.root = self._field(edit.path[:-1]), self._field(())
         self.text, self.nodes = self.root.text, self.root.nodes
-        self.newline = line_break(self.text, self.root.value.begin)
         self.offset = 0 if self._has_flush_lists() else 2
         self.quoted = self.nodes[self.root.at + 1].style == '"'
         self.moved: list[tuple[int, int]] = []
+
+    @cached_property
+    def newline(self) -> str:
+        """The line break of the document; flow style needs none, and there a line may be all of the text."""
+        return line_break(self.text, self.root.value.begin)
 
     def spans(self) -> Iterator[Span]:
         """Yield the parts of the text that are replaced."""
@@ -279,16 +284,17 @@ def text_of(document: Document) -> str | None:
 
 def _text_of(root: Field) -> str:
     text, node, nodes = root.text, root.value, root.nodes
+    if node.depth and node.style:
+        return text[node.begin : node.end] + "\n"
     start = text.rfind("\n", 0, node.begin) + 1
     if not node.depth:
         others = chain(range(root.at), range(node.after, len(nodes)))
-        if not any(nodes[other].begin < nodes[other].end for other in others):
+        end = text.find("\n---", start) + 1 or len(text)
+        if end == len(text) and not any(nodes[other].begin < nodes[other].end for other in others):
             return text
         separator = text.rfind("\n---", 0, start) + 1
         begin = text.find("\n", separator) + 1 if text.startswith("---", separator) else 0
-        return text[begin : text.find("\n---", start) + 1 or len(text)]
-    if node.style:
-        return text[node.begin : node.end] + "\n"
+        return text[begin:end]
     indent = node.begin - start
     end = node.begin + len(text[node.begin : node.end].rstrip())
     end = text.find("\n", end) + 1 or len(text)

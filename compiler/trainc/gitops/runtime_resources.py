@@ -18,7 +18,6 @@ from trainc.basics.differences import same
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get, paths, put
 from trainc.basics.regex import lazy
 from trainc.documents.classify import (
-    CLUSTER_SCOPED,
     POLICIES,
     RUNTIMES,
     SUPERSEDED,
@@ -26,6 +25,7 @@ from trainc.documents.classify import (
     Documents,
     Key,
     group_and_kind,
+    is_cluster_scoped,
     is_companion,
 )
 from trainc.findings import Finding, Related, report
@@ -109,7 +109,7 @@ def share(
     for key, document in stored.items():
         if not is_companion(document) or document.source not in used:
             continue
-        if document.data["kind"] in CLUSTER_SCOPED:
+        if is_cluster_scoped(document.data):
             kind, name = document.data["kind"], str(get(document.data, *_NAME))
             message = f"{kind} {name} is cluster-scoped: trainc does not write it, an administrator must apply it"
             findings.append(report("TC607", document, _NAME, message, found=name))
@@ -254,7 +254,7 @@ def unread_resources(
         is_read = beside if is_companion(document) else kind in read
         if (beside or below) and not reported and not is_read:
             message = f"trainc does not write {kind} {get(document.data, *_NAME)} to out/"
-            hint = _BESIDE if is_companion(document) and kind not in CLUSTER_SCOPED else None
+            hint = _BESIDE if is_companion(document) and not is_cluster_scoped(document.data) else None
             found.append(report(LEFT_OUT, document, ("kind",), message, found=kind, hint=hint))
     return tuple(found)
 

@@ -9,12 +9,13 @@ apimachinery's serializer, which does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, put
+from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
 from trainc.data import load_json
 from trainc.kube.gojson import float_literal, json_literal
 from trainc.kube.quantity import QuantityError, canonical
@@ -129,13 +130,16 @@ class _Mismatch(Exception):
         self.names: list[str] = []
         self.steps: list[str | int] = []
 
-    def inside(self, step: str | int, struct: str = "", embedded: str = "") -> None:
-        """Prepend the key or index that was being read."""
+    def leave(self, step: str | int, struct: str = "", embedded: str = "") -> None:
+        """Raise it with the key or index that was being read before its steps, unless the value is read as null."""
+        if not self.fatal and _READING_ON.get():
+            return
         self.steps.append(step)
         if struct:
             self.struct = self.struct or struct
             self.names.append(str(step))
             self.names.extend(reversed(embedded.split(".")) if embedded else ())
+        raise self
 
     def message(self) -> str:
         """Return Go's text (UnmarshalTypeError.Error), or that of the type's own decoder."""
@@ -146,20 +150,21 @@ class _Mismatch(Exception):
         return f"json: cannot unmarshal {self.text} into {where} of type {self.go_type}"
 
 
+_READING_ON: Final = ContextVar("_READING_ON", default=False)
+"""Whether a value that does not fit its type is read as null, as Go does after the first one, unless that is fatal."""
+
+
 def _error(first: _Mismatch, data: Json, codec: _Codec) -> GoDecodeError:
     """Return the error that Go returns: the first fatal one, or else the first one."""
-    current = first
-    while not current.fatal and current.steps:
-        # Go treats a refused value as if it were null.
-        data = put(as_object(data), tuple(current.steps[::-1]), None)
-        try:
+    found, token = first, _READING_ON.set(True)
+    try:
+        if not first.fatal and first.steps:
             codec.decode(data)
-        except _Mismatch as mismatch:
-            current = mismatch
-        else:
-            current = first
-            break
-    return GoDecodeError(tuple(current.steps[::-1]), current.message(), current.go_type)
+    except _Mismatch as fatal:
+        found = fatal
+    finally:
+        _READING_ON.reset(token)
+    return GoDecodeError(tuple(found.steps[::-1]), found.message(), found.go_type)
 
 
 class _Codec(NamedTuple):
@@ -250,8 +255,9 @@ def _struct(struct: str) -> _Codec:
                 try:
                     read = decode_field(value)
                 except _Mismatch as mismatch:
-                    mismatch.inside(key, struct, embedded)
-                    raise
+                    mismatch.leave(key, struct, embedded)
+                    changed = True
+                    continue
             if read or not omit:
                 result[key] = read
                 changed = changed or read is not value
@@ -289,8 +295,8 @@ def _collection(kind: str) -> Callable[[Json], Json]:
                 try:
                     read = item.decode(value) if value is not None else item.zero()
                 except _Mismatch as mismatch:
-                    mismatch.inside(key)
-                    raise
+                    mismatch.leave(key)
+                    read = item.zero()
                 changed = changed or read is not value
             result.append(read)
         if not changed:

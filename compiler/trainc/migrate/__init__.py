@@ -17,7 +17,7 @@ It reads ``old`` (``documents.Old``) and builds new documents from its parts:
 - ``old.note``, ``old.warn`` and ``old.refuse`` report a field, by its path in the old document, and mark it.
 
 Whatever is neither read, moved nor marked when the converter returns is reported as TC030, so that no field is dropped
-in silence. A converter returns None if there is nothing to import: the document is of today.
+in silence. A converter returns None if nothing can be imported: the document is of today, or has no pods.
 
 ``Converted.job`` is the TrainJob without runtimeRef if ``Converted.runtime`` is set. Such a runtime is compared with
 the runtimes that exist; one that fits is used instead, and jobs of one run share the rest (``runtimes.py``). Without

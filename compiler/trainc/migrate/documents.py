@@ -47,7 +47,7 @@ class Old:
         self._same: dict[Path, Path] = {}
         self._anchors: dict[Path, tuple[Any, Any]] = {}
         self._done: set[Path] = set()
-        self._reported: set[Path] = set()
+        self._reported: set[tuple[str, Path, str]] = set()
 
     @property
     def name(self) -> str:
@@ -156,14 +156,11 @@ class Old:
         self.report(NO_EQUAL, path, message, hint, severity=Severity.ERROR)
 
     def report(self, code: str, path: Path, message: str, hint: str | None = None, *, severity: Severity) -> None:
-        """Report anything else about a value, and mark it."""
+        """Report anything else about a value once, and mark it."""
         self.done(*path)
-        self.findings.append(report(code, self.document, path, message, severity=severity, hint=hint))
-        self._reported.update(path[:size] for size in range(len(path) + 1))
-
-    def is_reported(self, path: Path) -> bool:
-        """Return whether there is a finding about a value, or about a part of it."""
-        return path in self._reported
+        if (code, path, message) not in self._reported:
+            self._reported.add((code, path, message))
+            self.findings.append(report(code, self.document, path, message, severity=severity, hint=hint))
 
     @property
     def errors(self) -> list[Finding]:

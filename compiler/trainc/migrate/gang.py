@@ -38,6 +38,12 @@ def schedule_together(
     if path is not None:
         total = sum(one.count for one in sets.values())
         _fields(old, path, total, runtime, pods)
+        waits = any("dependsOn" in job for job in jobs)
+        if waits or any(job.get("replicas", 1) > 1 for job in jobs):
+            why = "some wait for others" if waits else "it counts one pod per replicated job"
+            message = f"Trainer's PodGroup has the wrong number of pods, since {why} (TC459)"
+            old.warn(path, message, "add gang-min-member to fixes in trainc.yaml")
+            old.undo(*path)
 
 
 def _fields(old: Old, path: Path, total: int, runtime: CommentedMap, pods: list[CommentedMap]) -> None:

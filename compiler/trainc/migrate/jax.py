@@ -17,11 +17,12 @@ _PORT, _PORT_NAME = 6666, "jaxjob-port"
 _VARIABLES: Final = ("PYTHONUNBUFFERED", "COORDINATOR_PORT", "COORDINATOR_ADDRESS", "NUM_PROCESSES", "PROCESS_ID")
 
 
-def convert(old: Old) -> Converted:
+def convert(old: Old) -> Converted | None:
     """Return a TrainJob with a runtime of mlPolicy.jax, which also sets the variables of the operator."""
     sets = replicas_of(old, _FIELD, "jax", "Never", "Worker")
     if not sets:
-        return without_pods(old, _FIELD)
+        without_pods(old, _FIELD)
+        return None
     job = new_job(old)
     policy = RunPolicy(old, job)
     worker = count_nodes(old, job, sets)

@@ -10,7 +10,7 @@ from ruamel.yaml.comments import CommentedMap
 from trainc.basics.jsonvalues import Json, Path, dotted, get
 from trainc.checks.jobs import MAX_INDEXED
 from trainc.kube.gotypes import fields, is_struct
-from trainc.migrate.documents import Converted, Old
+from trainc.migrate.documents import Old
 from trainc.migrate.trees import mapping, sequence
 from trainc.upstream import QUEUE_LABEL, SERVER_FIELDS, TRAINER_API
 
@@ -32,7 +32,7 @@ def new_job(old: Old) -> CommentedMap:
             old.put(annotations, key, "metadata", "annotations", key)
     if annotations:
         metadata["annotations"] = annotations
-    for key in SERVER_FIELDS:
+    for key in (*SERVER_FIELDS, "generateName"):  # a job of a cluster has its name
         old.done("metadata", key)
     for key in ("apiVersion", "kind", "status"):
         old.done(key)
@@ -156,12 +156,18 @@ def replicas_of(
     return {name: replicas for name, replicas in found.items() if replicas.is_well_formed()}
 
 
-def without_pods(old: Old, field: str) -> Converted:
-    """Report a job without a container."""
+def with_pods(old: Old, sets: Mapping[str, Replicas]) -> dict[str, Replicas]:
+    """Return the replicas with pods, and report the others: Trainer gives each replicated job at least one pod."""
+    for kind, replicas in sets.items():
+        if not replicas.count:
+            old.note(replicas.path, f"{kind} has no pods and is left out")
+    return {kind: replicas for kind, replicas in sets.items() if replicas.count}
+
+
+def without_pods(old: Old, field: str) -> None:
+    """Report a job without a container, from which nothing can be made."""
     path: Path = ("spec", field) if old.get("spec", field) is not None else ()
     old.refuse(path, f"{old.kind} has no replicas with a container")
-    old.done()
-    return Converted()
 
 
 def merged(sets: Mapping[str, Replicas]) -> bool:

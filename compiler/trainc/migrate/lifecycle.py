@@ -23,9 +23,10 @@ _UNLIMITED: Final = INT32_MAX
 
 _RESTART, _RESTART_TASK, _RESTART_POD, _COMPLETE = "RestartJob", "RestartTask", "RestartPod", "CompleteJob"
 _ENDS: Final = ("AbortJob", "TerminateJob")
-_FAILED: Final = ("PodFailed", "TaskFailed")
 _ANY: Final = "*"
-_KNOWN: Final = (*_FAILED, "PodEvicted", "TaskCompleted", _ANY)
+_KNOWN: Final = ("PodFailed", "TaskFailed", "PodEvicted", "TaskCompleted", _ANY)
+_MAX_EXIT_CODES: Final = 255
+"""The most exit codes in a rule of a podFailurePolicy."""
 
 
 class Lifecycle(msgspec.Struct):
@@ -46,25 +47,39 @@ class Lifecycle(msgspec.Struct):
         """Whether something restarts the whole job."""
         return self.never and _RESTART in (self.failed, self.evicted, *self.codes.values())
 
-    @property
-    def ends(self) -> list[int]:
-        """The exit codes that end the job although others restart it, or an empty list."""
-        return sorted(code for code, action in self.codes.items() if action in _ENDS)
+    def follow(self, job: Lifecycle) -> None:
+        """Add the policies of the job, which count where the task has none."""
+        if self.failed is None:
+            self.codes = {**job.codes, **self.codes}
+        self.failed = self.failed or job.failed
+        self.evicted = self.evicted or job.evicted
+        self.completes |= job.completes
+
+    def codes_that(self, *actions: str) -> list[int]:
+        """Return the exit codes with one of the actions."""
+        return sorted(code for code, action in self.codes.items() if action in actions)
 
 
 def lifecycle_of(old: Old, path: Path, name: str, *, never: bool) -> Lifecycle:
-    """Return what happens to a task by its own policies, and by those of the job where it has none."""
+    """Return what happens to a task by the policies below a path: its own, or those of the job."""
     found = Lifecycle(name, never)
-    for where in ((*path, "policies"), ("spec", "policies")):
-        for index, policy in enumerate(objects(old.get(*where))):
-            _apply(old, (*where, index), policy, found)
+    for index, policy in enumerate(objects(old.get(*path, "policies"))):
+        _apply(old, (*path, "policies", index), policy, found)
     return found
 
 
+def check_restarts(old: Old, path: Path, lifecycle: Lifecycle) -> None:
+    """Report a task that restarts its pods and also the whole job, and one with too many exit codes."""
+    if lifecycle.failed == _RESTART_POD and lifecycle.restarts:
+        message = f"a Job cannot restart the pod when it fails ({_RESTART_POD}), and all jobs otherwise ({_RESTART})"
+        old.refuse(path, message, "use one of the two actions")
+    if len(lifecycle.codes) > _MAX_EXIT_CODES:
+        old.refuse(path, f"a Job can have {_MAX_EXIT_CODES} exit codes at most, not {len(lifecycle.codes)}")
+        lifecycle.codes.clear()
+
+
 def _apply(old: Old, path: Path, policy: JsonObject, found: Lifecycle) -> None:
-    """Take over one policy; earlier ones win. Findings about a policy of the job appear once."""
-    if old.is_reported(path):
-        return
+    """Take over one policy; earlier ones win."""
     action = str(policy.get("action") or "")
     events = [str(event) for event in (policy.get("event"), *as_list(policy.get("events"))) if event]
     if policy.get("timeout") is not None:
@@ -88,6 +103,8 @@ def _apply(old: Old, path: Path, policy: JsonObject, found: Lifecycle) -> None:
     elif "TaskCompleted" in events:
         old.refuse((*path, "action"), f"JobSet does not {action} when a task completes")
     elif events:
+        if _ANY in events and not found.completes:
+            old.warn(path, f"event {_ANY} also means that a task completes: JobSet does not {action} then")
         _apply_failures(old, path, action, events, found)
     old.done(*path)
 
@@ -101,8 +118,10 @@ def _apply_failures(old: Old, path: Path, action: str, events: list[str], found:
         old.note(
             (*path, "action"), "a failed JobSet cannot be resumed as an aborted Volcano Job can: run the job again"
         )
-    if any(event in (*_FAILED, _ANY) for event in events):
+    if any(event in ("PodFailed", _ANY) for event in events):
         found.failed = found.failed or action
+    elif found.never and "TaskFailed" in events:
+        old.note(path, "TaskFailed never happens with restartPolicy Never: it counts how often containers restart")
     if any(event in ("PodEvicted", _ANY) for event in events):
         found.evicted = found.evicted or action
     if not found.never and action != _RESTART_POD:
@@ -118,21 +137,35 @@ def job_policies(old: Old, lifecycle: Lifecycle) -> CommentedMap:
     """Return the fields of a Job: what it does when its pods fail."""
     if not lifecycle.never:
         return mapping(backoffLimit=_UNLIMITED)
-    limit = 0
-    rules = sequence()
+    limit = max_retry(old) - 1 if lifecycle.failed == _RESTART_POD else 0
+    rules = [*_pod_rules(lifecycle)]
+    return mapping(backoffLimit=limit, **({"podFailurePolicy": mapping(rules=sequence(*rules))} if rules else {}))
+
+
+def _pod_rules(lifecycle: Lifecycle) -> Iterator[CommentedMap]:
+    """Yield the rules for failed pods of a Job, of which the first that matches counts.
+
+    FailJob ends the JobSet. What no rule matches counts for the backoffLimit, beyond which the JobSet restarts if
+    anything restarts it. The containers of an evicted pod end with an exit code, too.
+    """
+    restarting, ending = lifecycle.codes_that(_RESTART), lifecycle.codes_that(*_ENDS)
+    codes = None
+    if lifecycle.failed in (_RESTART, _RESTART_POD):
+        codes = _exit_codes("In", ending) if ending else None
+    elif lifecycle.restarts:
+        codes = _exit_codes("NotIn", [0, *restarting])
     if lifecycle.evicted in (None, _RESTART_POD):
-        rules.append(
-            mapping(action="Ignore", onPodConditions=sequence(mapping(type="DisruptionTarget", status="True")))
-        )
-    restarting = sorted(code for code, action in lifecycle.codes.items() if action == _RESTART)
-    if lifecycle.failed == _RESTART:
-        if lifecycle.ends:
-            rules.append(_exit_codes("In", lifecycle.ends))
-    elif lifecycle.failed == _RESTART_POD:
-        limit = max_retry(old) - 1
-    elif restarting or lifecycle.evicted == _RESTART:
-        rules.append(_exit_codes("NotIn", [0, *restarting]))
-    return mapping(backoffLimit=limit, **({"podFailurePolicy": mapping(rules=rules)} if rules else {}))
+        yield _eviction("Ignore")
+    elif lifecycle.evicted in _ENDS and (lifecycle.restarts or lifecycle.failed == _RESTART_POD):
+        yield _eviction("FailJob")
+    elif codes is not None:
+        yield _eviction("Count")
+    if codes is not None:
+        yield codes
+
+
+def _eviction(action: str) -> CommentedMap:
+    return mapping(action=action, onPodConditions=sequence(mapping(type="DisruptionTarget", status="True")))
 
 
 def _exit_codes(operator: str, codes: list[int]) -> CommentedMap:
@@ -162,7 +195,7 @@ def jobset_policies(old: Old, tasks: Sequence[Lifecycle]) -> dict[str, Any]:
 
 def _failure_rules(tasks: Sequence[Lifecycle]) -> Iterator[CommentedMap]:
     """Yield the rules for what does not restart the whole JobSet, which is the default."""
-    if any(task.restarts and (task.ends or task.failed != _RESTART) for task in tasks):
+    if any(task.restarts and rule["action"] == "FailJob" for task in tasks for rule in _pod_rules(task)):
         reasons = sequence("PodFailurePolicy")
         yield mapping(name="exitCodes", action="FailJobSet", onJobFailureReasons=reasons)
     ending = [task.name for task in tasks if not task.restarts]

@@ -53,7 +53,7 @@ _V2: Final = _Operator("OnFailure", ("/usr/sbin/sshd", "-De"))
 _V1: Final = _Operator("Never", ("sleep",), ("365d",), by_exec=True)
 
 
-def convert(old: Old) -> Converted:
+def convert(old: Old) -> Converted | None:
     """Return a TrainJob for an MPIJob of v2beta1, whose launcher reaches the workers by ssh."""
     as_worker = old.read("spec", "runLauncherAsWorker") is True
     waits = old.read("spec", "launcherCreationPolicy") == "WaitForWorkersReady"
@@ -64,7 +64,7 @@ def convert(old: Old) -> Converted:
     return _convert(old, _V2, policy, as_worker=as_worker, waits=waits)
 
 
-def convert_v1(old: Old) -> Converted:
+def convert_v1(old: Old) -> Converted | None:
     """Return a TrainJob for an MPIJob of v1 or v1alpha2, with a runtime whose transport is kubexec.
 
     kubectl-delivery, the init container of its launcher, waits for all workers. A launcher with a GPU is a host.
@@ -84,15 +84,17 @@ def convert_v1(old: Old) -> Converted:
     return _convert(old, _V1, mapping(mpiImplementation=implementation), as_worker=as_worker, waits=True)
 
 
-def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: bool, waits: bool) -> Converted:
+def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: bool, waits: bool) -> Converted | None:
     main = str(old.read("spec", "mainContainer") or "") or None
     sets: Mapping[str, Replicas] = {
         **replicas_of(old, _FIELD, None, operator.restart, "Launcher"),
         **replicas_of(old, _FIELD, main, "Never", "Worker", defaults={"Worker": 0}),
     }
     if "Launcher" not in sets:
-        return without_pods(old, _FIELD)
-    _refuse_discovery(sets["Launcher"])
+        without_pods(old, _FIELD)
+        return None
+    if not operator.by_exec:  # transport kubexec has the script, too
+        _refuse_discovery(sets["Launcher"])
     job = new_job(old)
     trainer = job["spec"]["trainer"]
     run = RunPolicy(old, job)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -97,7 +98,7 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True):
     and ``variables`` are the names of all that the old operator sets, also in the TrainJob. ``everywhere`` says whether
     the operator sets them in all containers. ``port`` is the name of a port that is no longer needed. ``roles`` are the
     types of replicas in the names of the old pods. ``fails_fast`` says whether the operator fails the job when a pod
-    that does not restart fails.
+    that does not restart fails. ``metadata`` are the labels and annotations that it sets in place of the template's.
     """
 
     name: str = NODE
@@ -110,6 +111,7 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True):
     port: str | None = None
     roles: Collection[str] = ROLES
     fails_fast: bool = True
+    metadata: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
 
 def replicated_job(replicas: Replicas, limit: int | None, pods: PodSet) -> CommentedMap:
@@ -132,6 +134,8 @@ def replicated_job(replicas: Replicas, limit: int | None, pods: PodSet) -> Comme
     metadata = mapping()
     for key in ("labels", "annotations"):
         old.put(metadata, key, *replicas.template, "metadata", key)
+        if added := pods.metadata.get(key):
+            metadata.setdefault(key, mapping()).update(added)
     for key in ("name", "creationTimestamp"):
         old.done(*replicas.template, "metadata", key)
     for key in old.keys(*replicas.pod):

@@ -23,6 +23,7 @@ from trainc.migrate.jobs import (
     new_runtime,
     replicas_of,
     texts,
+    with_pods,
     without_pods,
 )
 from trainc.migrate.pods import (
@@ -69,16 +70,17 @@ _OF_RANKS: Final = re.compile(r"(?<![A-Z_])(?:MASTER_ADDR|MASTER_PORT|WORLD_SIZE
 _PROCESSES: Final = re.compile(r"--nproc[-_]per[-_]node")
 
 
-def convert(old: Old) -> Converted:
+def convert(old: Old) -> Converted | None:
     """Return a TrainJob whose pods get the variables that the operator sets.
 
     torchrun needs PET_* only, which Trainer sets. For other programs, the runtime adds MASTER_ADDR, MASTER_PORT,
     WORLD_SIZE and RANK. An elastic job, and one whose master and workers differ, has a runtime without mlPolicy.torch,
     which sets all of them.
     """
-    sets = replicas_of(old, _FIELD, _CONTAINER, "OnFailure", "Master", "Worker")
+    sets = with_pods(old, replicas_of(old, _FIELD, _CONTAINER, "OnFailure", "Master", "Worker"))
     if not sets:
-        return without_pods(old, _FIELD)
+        without_pods(old, _FIELD)
+        return None
     job = new_job(old)
     policy = RunPolicy(old, job)
     if not merged(sets):

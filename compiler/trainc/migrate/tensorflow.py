@@ -20,6 +20,7 @@ from trainc.migrate.jobs import (
     own_name,
     replicas_of,
     succeed_with,
+    with_pods,
     without_pods,
 )
 from trainc.migrate.pods import (
@@ -41,16 +42,18 @@ _TYPES: Final = ("Chief", "Master", "PS", "Worker", "Evaluator")
 _CONFIG, _INDEX = "TF_CONFIG", "TF_INDEX"
 
 
-def convert(old: Old) -> Converted:
+def convert(old: Old) -> Converted | None:
     """Return a TrainJob whose pods get TF_CONFIG from the runtime, as Trainer has nothing for TensorFlow."""
     sets = replicas_of(old, _FIELD, _CONTAINER, "Never", *_TYPES)
     if not sets:
-        return without_pods(old, _FIELD)
+        without_pods(old, _FIELD)
+        return None
     job = new_job(old)
     policy = RunPolicy(old, job)
     total = sum(one.count for one in sets.values())
     dynamic = old.read("spec", "enableDynamicWorker") is True
     alone = len(sets) == 1
+    started = sets if alone else with_pods(old, sets)
     names = {kind: "node" if alone else kind.lower() for kind in sets}
     listed = sum(one.count for kind, one in sets.items() if kind == "PS" or not dynamic)
     lists = total != 1 and can_list_hosts(old, ("spec", _FIELD), listed * len(sets))
@@ -59,7 +62,7 @@ def convert(old: Old) -> Converted:
         for kind, one in sorted(sets.items() if lists else ())
     }
     jobs = []
-    for kind, replicas in sets.items():
+    for kind, replicas in started.items():
         pods = _pods(kind, replicas, cluster, job if alone else None, dynamic=dynamic)
         if alone:
             count_nodes(old, job, sets)
@@ -70,7 +73,7 @@ def convert(old: Old) -> Converted:
             spec.insert(0, "parallelism", replicas.count)
             old.moved(spec, "parallelism", *replicas.path, "replicas")
     runtime = _runtime(old, job, sets, jobs, is_distributed=total != 1)
-    _success(old, sets, runtime, jobs)
+    _success(old, started, runtime, jobs)
     schedule_together(old, policy, sets, runtime, jobs)
     return Converted(job, runtime)
 

@@ -6,6 +6,7 @@ Facts: the Job API, pkg/controllers/job and the admission webhook, at v1.16.0-al
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from heapq import heappop, heappush
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from trainc.basics.jsonvalues import Path, as_object, get, objects
 from trainc.migrate.documents import Converted, Old
 from trainc.migrate.gang import VOLCANO, add_pod_group, add_queue, check_least, report_metadata, report_priority
 from trainc.migrate.jobs import Replicas, new_job, new_runtime, report_ttl
-from trainc.migrate.lifecycle import Lifecycle, job_policies, jobset_policies, lifecycle_of
+from trainc.migrate.lifecycle import Lifecycle, check_restarts, job_policies, jobset_policies, lifecycle_of
 from trainc.migrate.pods import PodSet, can_list_hosts, host, replicated_job
 from trainc.migrate.trees import mapping, sequence
 from trainc.migrate.volcanoplugins import FOLDER, KEYS, Plugins
@@ -62,7 +63,7 @@ def convert(old: Old) -> Converted | None:
     tasks, plugins = _tasks(old), Plugins(old)
     if not tasks:
         old.refuse(("spec", "tasks"), "no task has pods")
-        return Converted()
+        return None
     job = new_job(old)
     main = _arrange(old, tasks, plugins)
     count = len(tasks) * sum(task.pods.count for task in tasks)
@@ -93,6 +94,7 @@ def convert(old: Old) -> Converted | None:
 def _tasks(old: Old) -> list[Task]:
     """Return the tasks that have pods."""
     found = []
+    of_job = cache(lambda never: lifecycle_of(old, ("spec",), "", never=never))
     for index, item in enumerate(old.items("spec", "tasks")):
         path: Path = ("spec", "tasks", index)
         name = str(item.get("name") or f"default{index}")
@@ -111,10 +113,11 @@ def _tasks(old: Old) -> list[Task]:
         if policy not in ("Never", "OnFailure"):
             old.note(pods.pod, "restartPolicy is OnFailure: a Job has no Always, the default of a pod in a Volcano Job")
             old.undo(*pods.pod)
-        found.append(Task(name, pods, lifecycle_of(old, path, name, never=policy == "Never"), name))
+        lifecycle = lifecycle_of(old, path, name, never=policy == "Never")
+        lifecycle.follow(of_job(lifecycle.never))
+        check_restarts(old, (*path, "name"), lifecycle)
+        found.append(Task(name, pods, lifecycle, name))
     _report_failures(old, found)
-    unique = {(finding.code, finding.path, finding.message): finding for finding in old.findings}
-    old.findings[:] = unique.values()  # policies of the job are read for each task
     return found
 
 
@@ -225,6 +228,7 @@ def _replicated(old: Old, job: CommentedMap, task: Task, plugins: Plugins, count
         variables=plugins.names(task.name),
         roles=plugins.hosts,
         fails_fast=False,
+        metadata=_metadata(old, task),
     )
     one = replicated_job(task.pods, None, pods)
     spec = one["template"]["spec"]
@@ -237,16 +241,17 @@ def _replicated(old: Old, job: CommentedMap, task: Task, plugins: Plugins, count
         one.insert(1, "replicas", count)
     elif not is_main:
         spec.insert(0, "parallelism", count)
-    template = spec["template"]
-    pod = template["spec"]
-    _set_pod(old, task, plugins, pod)
+    _set_pod(old, task, plugins, spec["template"]["spec"])
+    return one
+
+
+def _metadata(old: Old, task: Task) -> dict[str, dict[str, Any]]:
+    """Return the labels and annotations that Volcano sets in the pods of a task."""
     labels = {key: old.get("metadata", "labels", key) for key in _LABELS_OF_PODS}
     annotations = {key: old.get("metadata", "annotations", key) for key in _ANNOTATIONS_OF_PODS}
     annotations[_NUMA] = old.read(*task.pods.path, "topologyPolicy")
-    for kind, values in (("labels", labels), ("annotations", annotations)):
-        if found := {key: value for key, value in values.items() if value is not None}:
-            template.setdefault("metadata", mapping()).setdefault(kind, mapping()).update(found)
-    return one
+    both = {"labels": labels, "annotations": annotations}
+    return {kind: {key: value for key, value in each.items() if value is not None} for kind, each in both.items()}
 
 
 def _set_pod(old: Old, task: Task, plugins: Plugins, pod: CommentedMap) -> None:

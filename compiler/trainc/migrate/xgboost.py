@@ -15,6 +15,7 @@ from trainc.migrate.jobs import (
     new_job,
     new_runtime,
     replicas_of,
+    with_pods,
     without_pods,
 )
 from trainc.migrate.pods import (
@@ -38,11 +39,12 @@ _VARIABLES: Final = ("MASTER_PORT", "MASTER_ADDR", "WORLD_SIZE", "RANK", "PYTHON
 _OF_WORKERS: Final = ("WORKER_PORT", "WORKER_ADDRS")
 
 
-def convert(old: Old) -> Converted:
+def convert(old: Old) -> Converted | None:
     """Return a TrainJob whose pods get the variables of the operator; Trainer's own are those of another tracker."""
-    sets = replicas_of(old, _FIELD, _CONTAINER, "Never", "Master", "Worker")
+    sets = with_pods(old, replicas_of(old, _FIELD, _CONTAINER, "Never", "Master", "Worker"))
     if not sets:
-        return without_pods(old, _FIELD)
+        without_pods(old, _FIELD)
+        return None
     job = new_job(old)
     policy = RunPolicy(old, job)
     total = sum(one.count for one in sets.values())

@@ -38,7 +38,11 @@ class DocumentPosition(msgspec.Struct, frozen=True, omit_defaults=True, gc=False
 
 
 class StoredFinding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A finding, with a reference to its document."""
+    """A finding, with a reference to its document.
+
+    The server's text may show all of a document, for each of its mistakes. So a finding with the same text as an
+    earlier one of the job has the number of that.
+    """
 
     code: str
     severity: Severity
@@ -50,7 +54,7 @@ class StoredFinding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     hint: str | None = None
     related: tuple[tuple[str, DocumentPosition, Path], ...] = ()
     stage: str | None = None
-    upstream: str | None = None
+    upstream: str | int | None = None
 
     def is_about(self, document: DocumentId) -> bool:
         """Return whether the finding, or a related position, is in a document."""
@@ -118,9 +122,13 @@ def encode(job: Job, documents: Documents, store: Callable[[Content], bytes]) ->
             return DocumentPosition(*found, marks.path, marks.offset)
         return DocumentPosition(*found)
 
-    def finding(one: Finding) -> StoredFinding:
+    numbers: dict[str, int] = {}
+
+    def finding(number: int, one: Finding) -> StoredFinding:
         related = tuple((other.message, position(other.document), other.path) for other in one.related)
         fields = asdict(one) | {"related": related, "position": position(one.document)}
+        if one.upstream is not None and (first := numbers.setdefault(one.upstream, number)) != number:
+            fields["upstream"] = first
         return StoredFinding(**{name: fields[name] for name in StoredFinding.__struct_fields__})
 
     if job.runtime is not None:
@@ -129,7 +137,7 @@ def encode(job: Job, documents: Documents, store: Callable[[Content], bytes]) ->
         namespace=job.namespace,
         name=job.name,
         runtime=None if job.runtime is None else document_id(job.runtime),
-        findings=tuple(map(finding, job.findings)),
+        findings=tuple(finding(number, one) for number, one in enumerate(job.findings)),
         objects=job.summaries,
         files=tuple((name, store(content)) for name, content in job.files),
     )
@@ -151,7 +159,8 @@ def decode(
 
     def finding(one: StoredFinding) -> Finding:
         related = tuple(Related(message, find(position), path) for message, position, path in one.related)
-        fields = asdict(one) | {"related": related, "document": find(one.position)}
+        text = result.findings[one.upstream].upstream if isinstance(one.upstream, int) else one.upstream
+        fields = asdict(one) | {"related": related, "document": find(one.position), "upstream": text}
         return Finding(**{name: fields[name] for name in Finding.__struct_fields__})
 
     return Job(

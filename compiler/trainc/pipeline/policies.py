@@ -13,7 +13,7 @@ from trainc.admission.base_revision import Base, Previous, documents_of
 from trainc.admission.companions import admit_companions
 from trainc.basics.differences import same
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, existing, get, put
-from trainc.documents.classify import POLICIES, Key, identity
+from trainc.documents.classify import POLICIES, TRAINJOB, Key, identity
 from trainc.documents.positions import within
 from trainc.findings import Finding, Related, Severity, report
 from trainc.gitops.keys import EXTERNAL_SECRETS, GENERATORS
@@ -171,6 +171,10 @@ class Policies(Struct, frozen=True, eq=False):
         if is_policy(document):
             return ()
         data, old = with_cluster_namespace(document.data, self.namespaces), self.previous.input(document.data)
+        if old is not None and data["kind"] == TRAINJOB:
+            # A TrainJob that no environment includes is in no cluster yet.
+            home, name = (str(get(data, "metadata", key)) for key in ("namespace", "name"))
+            old = old if self.previous.base.has_job(home, name) else None
         old = with_cluster_namespace(old, self.namespaces) if isinstance(old, dict) else old
         return self._of_document(document, data, old)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
+from trainc.basics.memo import Once, keeping
 from trainc.findings import Finding, Severity, report, suggest
 from trainc.kube.fielderror import invalid
 from trainc.kube.gotypes import typed
@@ -85,21 +87,21 @@ def _check_initializer(model: Model, field: str, name: str) -> Iterator[Finding]
 
 def _check_patches(model: Model) -> Iterator[Finding]:
     patches = get(model.job.data, "spec", "runtimePatches")
+    detail = f"must not have envs for the {', '.join(NO_ENV)} containers"
+    refusal = Once(lambda: invalid(PATCHES, typed(patches, "v1alpha1.RuntimePatch"), detail))
     for index, patch in enumerate(as_list(patches)):
         manager = str(get(patch, "manager") or "")
         path: Path = ("spec", "runtimePatches", index)
         for text in is_domain_prefixed_path(f"{PATCHES}.manager", manager):
-            detail = text.rsplit('": ', 1)[-1] if '": ' in text else text.split(": ", 1)[-1]
-            yield refused("TC307", model.job, (*path, "manager"), text, detail, found=manager)
+            message = text.rsplit('": ', 1)[-1] if '": ' in text else text.split(": ", 1)[-1]
+            yield refused("TC307", model.job, (*path, "manager"), text, message, found=manager)
         job_path = (*path, "trainingRuntimeSpec", "template", "spec", "replicatedJobs")
         for i, job in enumerate(as_list(get(patch, *job_path[3:]))):
             yield from _check_names(model, job, (*job_path, i))
             for number, container in enumerate(pod_containers(job)):
                 if container.get("name") in NO_ENV and container.get("env"):
-                    detail = f"must not have envs for the {', '.join(NO_ENV)} containers"
-                    text = invalid(PATCHES, typed(patches, "v1alpha1.RuntimePatch"), detail)
                     where = (*job_path, i, *POD_SPEC, "containers", number, "env")
-                    yield refused("TC308", model.job, where, text, detail)
+                    yield refused("TC308", model.job, where, refusal(), detail)
 
 
 def _check_names(model: Model, patch: Json, path: Path) -> Iterator[Finding]:
@@ -170,8 +172,7 @@ def _two_sources(model: Model) -> Iterator[Finding]:
             yield report(FIXES[fix].code, model.job, path, message, severity=severity, hint=hint)
 
 
-def patched_sources(model: Model) -> dict[str, dict[str, list[str]]]:
-    """Return the runtime's volumes to which patches add a source, with all their sources, by replicated job."""
+def _patched_sources(model: Model) -> dict[str, dict[str, list[str]]]:
     if not get(model.job.data, "spec", "runtimePatches"):
         return {}
     before, after = _volume_sources(model.unpatched), _volume_sources(model.spec)
@@ -183,6 +184,10 @@ def patched_sources(model: Model) -> dict[str, dict[str, list[str]]]:
         }
         for job, volumes in after.items()
     }
+
+
+patched_sources: Final = keeping(_patched_sources, 1)
+"""Returns the runtime's volumes to which patches add a source, with all their sources, by replicated job."""
 
 
 def _volume_sources(spec: JsonObject) -> dict[str, dict[str, list[str]]]:

@@ -99,17 +99,17 @@ def parse(source: Source | None) -> tuple[Config, tuple[Finding, ...]]:
     if source is None:
         return Config(), ()
     value, document, findings = read_document(source)
+    data = {**_default(), **document.data}
     if value is not None and not has_errors(findings):
         _, found = convert(value, document, ConfigFile, CODE)
-        findings = (*findings, *sorted((*found, *_rules(document)), key=sort_key))
+        findings = (*findings, *sorted((*found, *_rules(replace(document, data=data))), key=sort_key))
     if value is None or has_errors(findings):
         return Config(), findings
-    data = {**_default(), **document.data}
     return Config(tuple(as_object(data["environments"])), data, document), findings
 
 
 def _rules(document: Document) -> Iterator[Finding]:
-    """Yield violations that the types of trainc.yaml cannot express."""
+    """Yield violations that the types of trainc.yaml cannot express; ``document`` has an environment, if by default."""
     data = document.data
     yield from _fixes(document, ())
     names = as_object(data.get("environments"))

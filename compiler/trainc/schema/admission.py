@@ -36,10 +36,10 @@ _NOT_CHECKED = (
 _TOO_MUCH_WORK = Violation(
     "TC012",
     (),
-    "the patterns of its CRD take too much work",
+    "the schema of its CRD takes too much work",
     "",
-    expected=f"at most {MOST_WORK:,} characters times instructions of their patterns",
-    hint="shorten the texts of the object, or simplify the patterns of the CRD",
+    expected=f"at most {MOST_WORK:,} characters times instructions of patterns; many alternatives count, too",
+    hint="make the texts and lists of the object shorter, or its schema simpler",
     blocking=True,
 )
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from trainc.schema.formats import Work
-from trainc.schema.structural import Structural
-from trainc.schema.values import CLASSES, json_type, mismatch
+from trainc.schema.formats import FEW, FIELD, TRIAL, Work
+from trainc.schema.structural import Structural, compiled
+from trainc.schema.values import CLASSES, count_parts, json_type, mismatch
 from trainc.schema.wording import Failure, Failures, Visit
+
+_KEYWORDS: Final = ("anyOf", "oneOf", "allOf", "not")
 
 FailuresOf: TypeAlias = Callable[[Work, Structural, Any], Failures]
 """Returns the failures of a value in a schema, and counts the work of patterns."""
@@ -32,7 +34,7 @@ def alternative_checks(schema: Structural, cls: type, find: FailuresOf, fits: Fi
 
     Without ``fits``, failures of the alternatives themselves are left out where a value fits none.
     """
-    for keyword in ("anyOf", "oneOf", "allOf", "not"):
+    for keyword in _KEYWORDS:
         subs = schema.alternatives(keyword)
         if subs and not (keyword == "anyOf" and any(_takes_all(sub, cls) for sub in subs)):
             yield _check(schema, keyword, subs, find, fits)
@@ -46,7 +48,13 @@ def _takes_all(schema: Structural, cls: type) -> bool:
 def _check(
     schema: Structural, keyword: str, subs: tuple[Structural, ...], find: FailuresOf, fits: FitsIn | None
 ) -> Visit:
+    trials = len(subs) + sum(compiled(_trials_below, sub) for sub in subs)
+
+    are_many = trials > FEW
+
     def check(value: Any, failures: Failures) -> Any:
+        if are_many:
+            failures.work.spend(trials * TRIAL * count_parts(value))
         tried = [find(failures.work, sub, value) for sub in subs]
         valid = sum(not found for found in tried)
         of_value = None if fits is None else partial(fits, failures.work)
@@ -61,12 +69,18 @@ def _check(
             failures += [] if valid else _best(subs, tried, value, of_value)
         elif keyword == "allOf" and valid < len(subs):
             failures += chain.from_iterable(tried)
+            failures.work.spend((len(subs) - valid) * FIELD if are_many else 0)
             failures.append(Failure(keyword, value, schema, "" if valid else ". None validated"))
         elif keyword == "not" and valid:
             failures.append(Failure(keyword, value, schema))
         return value
 
     return check
+
+
+def _trials_below(schema: Structural) -> int:
+    """Return the number of alternatives in a schema, at any depth."""
+    return sum((path[0] in _KEYWORDS) + int(compiled(_trials_below, sub)) for path, sub in schema.below())
 
 
 def _best(subs: tuple[Structural, ...], tried: list[Failures], value: Any, fits: Fits | None) -> list[Failure]:

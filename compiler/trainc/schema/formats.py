@@ -264,13 +264,25 @@ _ANY_BYTE = lazy(r"(?:[^\\]|\\[^CQ])*?(\\C)", re.S)
 MOST_WORK: Final = 500_000_000
 """Instructions of patterns times the characters that they look at, in an object: a few seconds at most."""
 
+FEW: Final = 16
+"""The most parts of a schema that do not count: with so few, the work grows only with the object."""
+
+FIELD: Final = 2_500
+"""The work of a field that is missing or filled in, in instructions of patterns."""
+
+TRIAL: Final = 200
+"""The work of an alternative, or of a list or mapping in an enum, for each part of a value."""
+
+KEY: Final = 25
+"""The work of a key of an item in a list of type map."""
+
 
 class TooMuchWork(Exception):
-    """The patterns of an object take more than MOST_WORK."""
+    """The schema of an object takes more than MOST_WORK."""
 
 
 class Work:
-    """The work of the patterns in an object that is being admitted."""
+    """The work of the patterns, and of many parts of a schema, for an object that is being admitted."""
 
     __slots__ = ("spent",)
 

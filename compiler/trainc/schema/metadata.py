@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, dotted, get, put
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get, put_all
 from trainc.kube.fielderror import go_value, invalid
 from trainc.kube.gojson import go_json
 from trainc.kube.gotypes import GoDecodeError, decode, fields, unknown_fields
@@ -196,10 +196,14 @@ def _keyed(path: Path, key: str, message: str, upstream: str, value: Any) -> Vio
     return Violation("TC108", (*path, key), text, upstream, show(value), expected)
 
 
+_WHOLE: Final = 4
+"""The most errors on further controllers whose texts show all owners, as the server's do."""
+
+
 def _owner_violations(owners: Any, path: Path) -> Iterator[Violation]:
     """Check owners. The server's texts have no index, so they may repeat; the paths have it."""
-    text = dotted(path)
-    controller = ""
+    text, every = dotted(path), ""
+    controller, further = "", 0
     for index, owner in enumerate(owners):
         here = (*path, index)
         version = owner["apiVersion"]
@@ -221,7 +225,9 @@ def _owner_violations(owners: Any, path: Path) -> Iterator[Violation]:
                     'Only one reference can have Controller set to true. Found "true" in references for'
                     f" {controller} and {current}"
                 )
-                upstream = f"{text}: Invalid value: [{','.join(map(_struct, owners))}]: {detail}"
+                further += 1
+                every = every or f"[{','.join(map(_struct, owners))}]: "
+                upstream = f"{text}: Invalid value: {every if further <= _WHOLE else ''}{detail}"
                 yield _violation(here, "is a second controller", upstream, owner)
             controller = controller or current
 
@@ -270,7 +276,7 @@ def read_embedded(schema: Structural, data: JsonObject) -> tuple[JsonObject, tup
 
     Go decodes apiVersion, kind and metadata of an embedded object.
     """
-    stored, dropped = data, list[Path]()
+    rewritten, dropped = dict[Path, Json](), list[Path]()
     for value, path, text in _embedded(schema, data, (), ""):
         for key in ("apiVersion", "kind"):
             if not isinstance(value.get(key, ""), str):
@@ -286,8 +292,9 @@ def read_embedded(schema: Structural, data: JsonObject) -> tuple[JsonObject, tup
             upstream = f"{text}.metadata: Invalid value: {go_value(given)}: {error.message}"
             return data, (), undecodable((*inner, *error.path), get(given, *error.path), error, upstream)
         dropped += ((*inner, *unknown) for unknown in unknown_fields(given, OBJECT_META))
-        stored = stored if metadata == given else put(stored, inner, metadata)
-    return stored, tuple(dropped), None
+        if metadata != given:
+            rewritten[inner] = metadata
+    return (as_object(put_all(data, rewritten)) if rewritten else data), tuple(dropped), None
 
 
 def embedded_violations(schema: Structural, data: JsonObject) -> Iterator[Violation]:

@@ -8,7 +8,7 @@ fit, else float64, as Kubernetes' JSON decoder makes them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from trainc.basics.jsonvalues import Json
@@ -40,6 +40,12 @@ def is_integral(value: float) -> bool:
     if number == whole:
         return True
     return whole > 0 and (number - whole) / (number + whole) < _RELATIVE
+
+
+def count_parts(value: Json) -> int:
+    """Return the number of values in a value, with itself."""
+    parts: Iterable[Json] = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(count_parts, parts))
 
 
 class Mismatch(NamedTuple):

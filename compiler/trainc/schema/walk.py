@@ -19,10 +19,19 @@ from trainc.basics.memo import LASTING, Once, Remembered, last
 from trainc.kube.gojson import INT64
 from trainc.kube.gotypes import GoDecodeError, decode, fields, is_struct
 from trainc.schema.alternatives import alternative_checks
-from trainc.schema.formats import Work, format_check, matcher, size_of
+from trainc.schema.formats import FEW, FIELD, KEY, TRIAL, Work, format_check, matcher, size_of
 from trainc.schema.structural import Structural
-from trainc.schema.values import CLASSES, NUMERIC, integers, list_errors, membership, mismatch, number_errors
-from trainc.schema.wording import LIST_TYPE, NUMBER, UNKNOWN, Failure, Failures, Visit
+from trainc.schema.values import (
+    CLASSES,
+    NUMERIC,
+    count_parts,
+    integers,
+    list_errors,
+    membership,
+    mismatch,
+    number_errors,
+)
+from trainc.schema.wording import LIST_KEYS, LIST_TYPE, NUMBER, UNKNOWN, Failure, Failures, Visit
 
 OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
 """The fields that every Kubernetes object has, even if its schema omits them."""
@@ -199,7 +208,9 @@ class Node(Part):
                 check(stored, failures, start)
             if not required.issubset(stored):
                 of = stored if self.mode.native is None else value  # a native mapping may have a field misspelled
-                missing = (name for name in dict.fromkeys(self.schema.keywords["required"]) if name not in stored)
+                missing = [name for name in dict.fromkeys(self.schema.keywords["required"]) if name not in stored]
+                if len(missing) > FEW:
+                    failures.work.spend(len(missing) * FIELD)
                 failures += [Failure("required", of, self.schema, name) for name in missing]
             if remembered is not None and len(failures) == start and not failures.work.spent:  # work counts each time
                 remembered[visit] = last(stored)
@@ -319,9 +330,13 @@ class Node(Part):
         yield check
 
     def _enum_check(self) -> Visit:
-        is_member = membership(self.schema.keywords["enum"])
+        enum = self.schema.keywords["enum"]
+        is_member = membership(enum)
+        compared = sum(isinstance(each, list | dict) for each in enum)
 
         def check(value: Any, failures: Failures) -> Any:
+            if compared > FEW and isinstance(value, list | dict):
+                failures.work.spend(compared * TRIAL * count_parts(value))
             if not is_member(value):
                 failures.append(Failure("enum", value, self.schema))
             return value
@@ -330,6 +345,8 @@ class Node(Part):
 
     def _check_list_type(self, value: list[Any], failures: Failures) -> list[Any]:
         """Check that the items of a set, or the keys of the items of a map, are different."""
+        if (keys := len(self.schema.keywords.get(LIST_KEYS, ()))) > FEW:
+            failures.work.spend(keys * len(value) * KEY)
         for error in list_errors(self.schema.keywords, value):
             failures.append(Failure(LIST_TYPE, value, self.schema, error))
             failures[-1].steps.append(error.at)
@@ -404,6 +421,8 @@ def _add_step(failures: Failures, count: int, step: str | int) -> int:
 
 def _filled(value: dict[str, Any], absent: list[tuple[str, Part, Json]], failures: Failures) -> dict[str, Any]:
     """Return a copy of a mapping with the fields that are filled in."""
+    if len(absent) > FEW:
+        failures.work.spend(len(absent) * FIELD)
     stored = dict(value)
     for name, part, default in absent:
         count = len(failures)

@@ -94,7 +94,8 @@ class PolicySet(Struct, frozen=True, eq=False):
                 objects.setdefault(identity(document), document)
         policies = {each.document: Expressions(each) for each in found if each.is_policy and each.decoded}
         findings = tuple(creation_findings(found, policies))
-        refused = {_position(finding.document) for finding in findings if has_errors((finding,))}
+        # A server that is asked to ignore unknown fields, as a comment asks trainc, stores and enforces the rest.
+        refused = {_position(each.document) for each in findings if has_errors((each,)) and each.code != "TC101"}
         good = [each for each in found if _position(each.document) not in refused]
         bindings: dict[str, list[Stored]] = {}
         for each in sorted((each for each in good if not each.is_policy), key=lambda each: each.name):

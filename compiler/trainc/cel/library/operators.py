@@ -15,7 +15,7 @@ from trainc.cel import cost
 from trainc.cel.functions import Function, function
 from trainc.cel.gotext import shown
 from trainc.cel.library.conversions import INT_OVERFLOW, checked_int, in_range, int_to_uint
-from trainc.cel.maps import equal, find, is_list, is_map, length, same
+from trainc.cel.maps import find, is_list, is_map, length, part_equal, same
 from trainc.cel.values import (
     INT_MIN,
     MISSING,
@@ -220,6 +220,8 @@ def contains(element: Value, container: Value, meter: Meter) -> bool:
     """Return ``element in container``: whether a list has the element, or a map the key."""
     if container.__class__ is list:
         return _in_list(element, container, meter)
+    if isinstance(container, Container) and not container.has_size:
+        raise EvalError(NO_OVERLOAD)
     if is_map(container):
         return find(container, element) is not MISSING
     if isinstance(container, Container):
@@ -238,9 +240,9 @@ def _in_list(element: Value, container: list[Value], meter: Meter) -> bool:
 
 def _in_container(element: Value, container: Container, meter: Meter) -> bool:
     failed: EvalError | None = None
-    for other in container:
+    for at in range(len(container)):
         try:
-            if equal(other, element, meter):
+            if part_equal(container[at], element, meter):
                 return True
         except EvalError as error:
             failed = failed or error
@@ -251,7 +253,7 @@ def _in_container(element: Value, container: Container, meter: Meter) -> bool:
 
 def size(value: Value) -> int:
     """Return ``size(value)``."""
-    if value.__class__ in (str, list, dict, bytes, KeyedMap) or isinstance(value, Container):
+    if value.__class__ in (str, list, dict, bytes, KeyedMap) or (isinstance(value, Container) and value.has_size):
         return length(value)
     refuse("size", value)
 

@@ -1,0 +1,100 @@
+"""Work grows with the size of an object where its metadata, or the schema of its CRD, could be compared with each item.
+
+As in test_growth.py, four times the items may take up to nine times as long.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from json import dumps
+
+import pytest
+from growing_texts import numbered, one
+from test_growth import is_linear
+
+from builders import crd
+from trainc import Options, Source, compile
+from trainc.admission import rules
+from trainc.basics.jsonvalues import JsonObject
+from trainc.schema import formats
+from trainc.schema.wording import LIST_KEYS, LIST_TYPE
+
+EMBEDDED = "{type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}"
+
+
+def seconds_of(*sources: Source) -> float:
+    start = time.process_time()
+    assert not any(finding.code == "TC902" for finding in compile(sources, Options()).findings)
+    return time.process_time() - start
+
+
+def test_many_owners_that_are_controllers() -> None:
+    """The server's text about each further one shows all of them."""
+
+    def seconds(size: int) -> float:
+        owners = numbered("{apiVersion: v1, kind: A, name: aNUMBER, uid: u, controller: true}", size)
+        return seconds_of(Source("job.yaml", one().replace("name: one", f"name: one, ownerReferences: [{owners}]")))
+
+    assert is_linear(seconds, 400)
+
+
+def test_many_embedded_objects_whose_metadata_go_writes_otherwise() -> None:
+    def seconds(size: int) -> float:
+        items = numbered("{apiVersion: v1, kind: A, metadata: {labels: null}}", size)
+        thing = f"apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: a}}\nobjects: [{items}]\n"
+        schema = crd("Thing", f"properties: {{objects: {{type: array, items: {EMBEDDED}}}}}")
+        return seconds_of(Source("crd.yaml", schema), Source("thing.yaml", thing))
+
+    assert is_linear(seconds, 2000)
+
+
+def things(schema: JsonObject, item: JsonObject, count: int) -> tuple[Source, Source]:
+    """Return a CRD with a list of such items, and an object that has so many."""
+    fields = {"items": {"type": "array", "items": schema}}
+    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "items": [item] * count}
+    return Source("crd.yaml", crd("Thing", f"properties: {dumps(fields)}")), Source("thing.yaml", dumps(thing))
+
+
+OPEN: JsonObject = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+PRODUCTS: dict[str, Callable[[int], JsonObject]] = {
+    "required fields": lambda n: {"type": "object", "required": [f"a{i}" for i in range(n)]},
+    "defaults": lambda n: {
+        "type": "object",
+        "properties": {f"a{i}": {"type": "string", "default": ""} for i in range(n)},
+    },
+    "oneOf": lambda n: {**OPEN, "oneOf": [{"maxProperties": 1}, *({"required": [f"a{i}"]} for i in range(n))]},
+    "nested anyOf": lambda n: {**OPEN, "anyOf": [{"anyOf": [{"maxProperties": i}]} for i in range(n)]},
+    "enum": lambda n: {**OPEN, "enum": [{}, *({"a": i} for i in range(n))]},
+    "allOf": lambda n: {**OPEN, "allOf": [{"required": [f"a{i}"]} for i in range(n)]},
+}
+
+
+@pytest.mark.parametrize("kind", PRODUCTS)
+def test_items_times_many_parts_of_a_schema_are_limited(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They multiply: 10,000 items of 10,000 alternatives took minutes, and as many defaults gigabytes."""
+
+    def codes(parts: int, count: int) -> set[str]:
+        return {finding.code for finding in compile(things(PRODUCTS[kind](parts), {}, count), Options()).findings}
+
+    monkeypatch.setattr(formats, "MOST_WORK", 2_000_000)
+    assert codes(100, 200) == {"TC012"}
+    assert "TC012" not in codes(7, 5000)  # few parts are work that grows with the object
+
+
+@pytest.mark.parametrize("rule", ["true", "false", "unknown"])
+def test_items_times_rules_that_cost_nothing_are_limited(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "MOST_WORK", 10_000)
+    schema: JsonObject = {**OPEN, "x-kubernetes-validations": [{"rule": rule, "message": f"{i}"} for i in range(200)]}
+    found = [each for each in compile(things(schema, {}, 200), Options()).findings if each.code == "TC201"]
+    assert any(rules.OUT_OF_BUDGET in each.message for each in found)
+    assert len(found) < 1000
+
+
+def test_items_times_keys_of_a_list_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "MOST_WORK", 2_000_000)
+    keys = {LIST_TYPE: "map", LIST_KEYS: [f"k{i}" for i in range(500)]}
+    fields = {"items": {"type": "array", **keys, "items": {"type": "object", "properties": {}}}}
+    _, thing = things({}, {}, 200)
+    schema = Source("crd.yaml", crd("Thing", f"properties: {dumps(fields)}"))
+    assert {finding.code for finding in compile((schema, thing), Options()).findings} == {"TC012"}
