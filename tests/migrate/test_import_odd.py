@@ -306,6 +306,17 @@ def test_a_job_whose_layout_cannot_be_edited_does_not_keep_others_from_it() -> N
     assert [(each.code, each.line) for each in result.findings if "layout" in each.message] == [("TC030", 9)]
 
 
+@pytest.mark.parametrize("after", ["", "  suspend: false\n"])
+def test_a_trainer_that_is_an_alias_cannot_be_edited(after: str) -> None:
+    version = "apiVersion: trainer.kubeflow.org/v1alpha1\n"
+    runtime = "kind: TrainingRuntime\nmetadata: {name: r}\nspec: {mlPolicy: {torch: {numProcPerNode: 4}}}\n"
+    reference = "  runtimeRef: {name: r, kind: TrainingRuntime}\n"
+    job = f"kind: TrainJob\nmetadata: {{name: a}}\nshared: &t {{image: a}}\nspec:\n{reference}  trainer: *t\n{after}"
+    result = import_documents([Source("a.yaml", f"{version}{runtime}---\n{version}{job}")])
+    assert [file.path for file in result.files] == ["runtimes/r.yaml"]
+    assert [(each.code, each.line) for each in result.findings if "layout" in each.message] == [("TC030", 6)]
+
+
 @pytest.mark.parametrize("again", [1, 2])
 def test_an_edit_that_changes_another_item_of_a_list_is_not_made(again: int) -> None:
     job = "apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  metadata: {name: NAME}\n  spec:\n"

@@ -93,7 +93,7 @@ def line_break(text: str, offset: int) -> str:
 
 
 class _NotFound(Exception):
-    """A path that leads to no field of the text."""
+    """A path that leads to no field, or to no mapping, of the text."""
 
 
 class _Writer:
@@ -262,6 +262,8 @@ class _Writer:
         return Span(start + len(before[:-1].rstrip()) if before.endswith(",") else begin, end, "")
 
     def _added(self, *, is_flow: bool) -> Span:
+        if self.parent.value.kind != "mapping":  # an alias, whose text is also that of another value
+            raise _NotFound
         parent, key = self.parent.value, scalar_text(self.edit.key, quoted=is_flow and self.quoted)
         if is_flow:
             end = parent.begin + len(self.text[parent.begin : parent.end - 1].rstrip())
