@@ -103,7 +103,6 @@ class _Writer:
         self.document, self.edit = document, edit
         self.parent, self.root = self._field(edit.path[:-1]), self._field(())
         self.text, self.nodes = self.root.text, self.root.nodes
-        self.offset = 0 if self._has_flush_lists() else 2
         self.quoted = self.nodes[self.root.at + 1].style == '"'
         self.moved: list[tuple[int, int]] = []
 
@@ -111,6 +110,11 @@ class _Writer:
     def newline(self) -> str:
         """The line break of the document; flow style needs none, and there a line may be all of the text."""
         return line_break(self.text, self.root.value.begin)
+
+    @cached_property
+    def offset(self) -> int:
+        """The indentation of the items of a list, as in the rest of the document."""
+        return 0 if self._has_flush_lists() else 2
 
     def spans(self) -> Iterator[Span]:
         """Yield the parts of the text that are replaced."""
