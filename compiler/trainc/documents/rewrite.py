@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import chain
 from typing import Any, Final, NamedTuple
@@ -126,7 +126,7 @@ class _Writer:
         *others, field = fields
         if is_flow:
             yield from map(self._flow_removed, others)
-            yield self._flow_removed(field) if edit.key is None else self._flow_replaced(field)
+            yield self._flow_replaced(field, fields)
             return
         yield from (Span(*self._lines_of(each), "") for each in others)
         yield Span(*self._lines_of(field), self._replacement(field, fields))
@@ -158,12 +158,16 @@ class _Writer:
         assert field.key is not None
         begin = self._start(field.key.begin)
         indent = _indent(self.text[begin : field.key.end])
-        while begin:
-            line = self.text[self._start(begin - 1) : begin]
-            if not line.strip().startswith("#") or _indent(line) < indent:
-                break
-            begin -= len(line)
-        return begin, self._last(field.value)
+        return _with_comments_above(field, field.at - 1, begin, indent), self._last(field.value)
+
+    def _comments(self, parts: Iterable[tuple[int, int]], opening: str = "", closing: str = "") -> list[str]:
+        """Return the comments in parts of the text that do not move; with the brackets, a part can be read alone."""
+        return [
+            self.text[at : self._end(at)].rstrip("\r\n")
+            for begin, end in parts
+            for found, _ in yaml_comments(f"{opening}{self.text[begin:end]}{closing}", "")
+            if not any(first <= (at := begin + found - len(opening)) < last for first, last in self.moved)
+        ]
 
     def _has_flush_lists(self) -> bool:
         """Return whether a block list of the document, outside of other lists, is not indented."""
@@ -185,11 +189,7 @@ class _Writer:
         if field.value.kind == "sequence" and not field.value.style:
             self.offset = self._column(field.value) - self._column(field.key)
         lines = [] if self.edit.key is None else self._block(f"{scalar_text(self.edit.key)}:", 0, self.edit.value)
-        comments: list[str] = []
-        for begin, end in map(self._lines_of, fields):
-            for at, _ in yaml_comments(self.text[begin:end], ""):
-                if not any(first <= begin + at < last for first, last in self.moved):
-                    comments.append(self.text[begin + at : self._end(begin + at)].rstrip("\r\n"))
+        comments = self._comments(map(self._lines_of, fields))
         return self._joined(self._column(field.key), [*comments, *lines])
 
     def _joined(self, column: int, lines: list[str]) -> str:
@@ -242,6 +242,7 @@ class _Writer:
     def _flow(self, value: Any) -> str:
         if isinstance(value, Moved):
             node = self._field(value.path).value
+            self.moved.append((node.begin, node.end))
             return self.text[node.begin : node.end]
         if isinstance(value, dict):
             fields = (f"{scalar_text(key, quoted=self.quoted)}: {self._flow(each)}" for key, each in value.items())
@@ -250,10 +251,19 @@ class _Writer:
             return "[" + ", ".join(map(self._flow, value)) + "]"
         return scalar_text(value, quoted=self.quoted)
 
-    def _flow_replaced(self, field: Field) -> Span:
+    def _flow_replaced(self, field: Field, fields: list[Field]) -> Span:
         assert field.key is not None
-        text = f"{scalar_text(self.edit.key, quoted=self.quoted)}: {self._flow(self.edit.value)}"
-        return Span(field.key.begin, field.value.end, text)
+        begin, end, text = field.key.begin, field.value.end, ""
+        if self.edit.key is None:
+            begin, end, _ = self._flow_removed(field)
+        else:
+            text = f"{scalar_text(self.edit.key, quoted=self.quoted)}: {self._flow(self.edit.value)}"
+        if comments := self._comments(((each.key.begin, each.value.end) for each in fields if each.key), "{", "}"):
+            lines = self._joined(self._column(field.key), comments)
+            text = (
+                f"{'' if self.text[begin - 1].isspace() else ' '}{lines.lstrip()}{' ' * self._column(field.key)}{text}"
+            )
+        return Span(begin, end, text)
 
     def _flow_removed(self, field: Field) -> Span:
         """Remove a field with the comma after it, or before it if it is the last one."""
@@ -304,9 +314,24 @@ def _text_of(root: Field) -> str:
     indent = node.begin - start
     end = node.begin + len(text[node.begin : node.end].rstrip())
     end = text.find("\n", end) + 1 or len(text)
-    while text[text.rfind("\n", 0, start - 1) + 1 : start].lstrip().startswith("#"):
-        start = text.rfind("\n", 0, start - 1) + 1
+    start = _with_comments_above(root, root.at, start)
     return "".join(_dedented(line, indent) for line in re.findall(r".*\n|.+", text[start:end]))
+
+
+def _with_comments_above(field: Field, at: int, start: int, indent: int = 0) -> int:
+    """Return where the comments begin that are directly above the line of the node at an index, or the line itself.
+
+    What looks like one may be the last line of the scalar before it.
+    """
+    text, before = field.text, field.nodes[at - 1]
+    first = 0 if before.kind in ("mapping", "sequence") else before.end
+    while start > first:
+        above = text.rfind("\n", 0, start - 1) + 1
+        line = text[above:start]
+        if above < first or not line.lstrip().startswith("#") or _indent(line) < indent:
+            break
+        start = above
+    return start
 
 
 def _indent(line: str) -> int:
