@@ -162,12 +162,13 @@ class _Writer:
 
     def _comments(self, parts: Iterable[tuple[int, int]], opening: str = "", closing: str = "") -> list[str]:
         """Return the comments in parts of the text that do not move; with the brackets, a part can be read alone."""
-        return [
-            self.text[at : self._end(at)].rstrip("\r\n")
+        found = (
+            begin + at - len(opening)
             for begin, end in parts
-            for found, _ in yaml_comments(f"{opening}{self.text[begin:end]}{closing}", "")
-            if not any(first <= (at := begin + found - len(opening)) < last for first, last in self.moved)
-        ]
+            for at, _ in yaml_comments(f"{opening}{self.text[begin:end]}{closing}", "")
+        )
+        own = (at for at in found if not any(first <= at < last for first, last in self.moved))
+        return [self.text[at : self._end(at)].rstrip("\r\n") for at in own]
 
     def _has_flush_lists(self) -> bool:
         """Return whether a block list of the document, outside of other lists, is not indented."""
