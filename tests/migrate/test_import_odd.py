@@ -319,6 +319,20 @@ def test_the_last_line_of_a_text_is_no_comment_above_a_field() -> None:
     assert copied.startswith(version)
 
 
+@pytest.mark.parametrize("more", ["", "  suspend: false\n", "# end\n"])
+def test_a_text_that_keeps_its_blank_lines_is_edited(more: str) -> None:
+    version = "apiVersion: trainer.kubeflow.org/v1alpha1\n"
+    runtime = (
+        f"{version}kind: TrainingRuntime\nmetadata: {{name: r}}\nspec: {{mlPolicy: {{torch: {{numProcPerNode: 4}}}}}}\n"
+    )
+    job = f"{version}kind: TrainJob\nmetadata: {{name: a}}\nspec:\n  runtimeRef: {{name: r, kind: TrainingRuntime}}\n"
+    trainer = "  trainer:\n    args:\n    - |+ # kept\n      a\n\n"
+    data = "  datasetConfig:\n    storageUri: |+\n      hf://a/b\n\n"
+    text = files(f"{runtime}---\n{job}{data}{trainer}{more}")["jobs/default/a.yaml"]
+    moved = "  initializer:\n    dataset:\n      storageUri: |+\n        hf://a/b\n\n"
+    assert text == f"{job}{moved}{trainer}    numProcPerNode: 4\n{more}"
+
+
 def test_the_comments_of_replaced_fields_in_braces_are_kept() -> None:
     data = "datasetConfig: # 1\n  { storageUri: hf://a/b }, # after"
     model = "modelConfig: { # 2\n  # 3\n  input: {\n    storageUri: hf://c/d # moves\n  } # 4\n  }"

@@ -147,7 +147,10 @@ class _Writer:
         return self.text.find("\n", offset) + 1 or len(self.text)
 
     def _last(self, node: Node) -> int:
-        """Return the end of the last line with content of a node."""
+        """Return the end of the last line with content of a node, such as of a blank line that a block scalar keeps."""
+        last = self.nodes[node.after - 1]
+        if last.style in ("|", ">") and "+" in self.text[last.begin : self._end(last.begin)].partition("#")[0]:
+            return last.end
         return self._end(node.begin + len(self.text[node.begin : node.end].rstrip()))
 
     def _column(self, node: Node) -> int:
