@@ -19,6 +19,8 @@ from collections.abc import Callable
 from itertools import product
 from json import dumps
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from growing_texts import CONTAINER, JOB, Input, filled, listed, numbered, one, several, trained
@@ -41,10 +43,12 @@ from trainc.documents.rewrite import Rewrite
 from trainc.findings import suggest
 from trainc.findings.fixes import Action, Fix
 from trainc.findings.redaction import masked_lines, masked_object
+from trainc.gitops import service_accounts
+from trainc.gitops.base import not_allowed
 from trainc.gitops.environment import in_cluster
 from trainc.gitops.images import is_required, rewritten
 from trainc.inputs.options import Revision
-from trainc.inputs.settings import Settings
+from trainc.inputs.settings import ArgoCD, Settings
 from trainc.inputs.source import Document, Packed, Source
 from trainc.kube.merge import merge
 from trainc.kube.pods import default_template
@@ -344,6 +348,37 @@ def test_an_image_that_may_come_from_many_registries() -> None:
     start = time.process_time()
     assert not is_required("s.com/b/a:1", settings)
     assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize("pattern", ["a/NAME", "!a/NAME-*", "NAME"])
+def test_a_pattern_for_each_job(pattern: str) -> None:
+    """Each could be compared with each job."""
+
+    def seconds(size: int) -> float:
+        names = [f"job-{number}" for number in range(size)]
+        settings = Settings(jobs=tuple(pattern.replace("NAME", name) for name in names))
+        start = time.process_time()
+        assert {settings.takes("a", name) for name in names} == {pattern != "NAME"}
+        return time.process_time() - start
+
+    assert is_linear(seconds, 1000)
+
+
+def test_a_namespace_and_a_service_account_for_each_job() -> None:
+    """All of them could be read for each job."""
+
+    def seconds(size: int) -> float:
+        names = tuple(f"team-{number}" for number in range(size))
+        options = Options(faithful=True)
+        options.__dict__["settings"] = Settings(argocd=ArgoCD(namespaces=names), service_accounts=names)
+        model: Any = SimpleNamespace(options=options)
+        start = time.process_time()
+        for name in names:
+            assert not not_allowed(Document(Source("x", ""), {}), (), name, options)
+            assert not service_accounts.check_objects(model, ())
+        return time.process_time() - start
+
+    assert is_linear(seconds, 1000)
 
 
 def test_registries_that_map_to_one() -> None:

@@ -24,6 +24,25 @@ def test_the_objects_are_those_of_render(repository: Path, run: Run) -> None:
     assert run("build", "jobs/a/one.yaml").stdout == body
 
 
+def test_a_file_alone_gets_the_runtimes_beside_it(repository: Path, run: Run) -> None:
+    """One of jobs/a, which only its jobs may use, replaces a built-in runtime, but the jobs in its file are others."""
+    name = "torch-distributed"
+    own = RUNTIME.replace("name: plain", f"name: {name}")
+    put(repository, "jobs/a/own.yaml", f"{own}---\n{job('beside', runtime=name)}")
+    put(repository, "jobs/a/one.yaml", job("one", runtime=name))
+    run("render")
+    rendered = (repository / "out/prod/a/one/jobset-one.yaml").read_text()
+    body = "".join(line for line in rendered.splitlines(True) if not line.startswith("#"))
+    for _ in range(2):  # the second time from the cache
+        assert run("build", "jobs/a/one.yaml").stdout == body
+    put(repository, "jobs/a/own.yaml", own.replace("example.com", "example.org"))
+    assert run("build", "jobs/a/one.yaml").stdout == body.replace("example.com", "example.org") != body
+    put(repository, "jobs/a/own.yaml", f"{own}spec: [\n")
+    done = run("build", "jobs/a/one.yaml")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "jobs/a/own.yaml" in done.stderr
+
+
 def test_one_list_as_json(repository: Path, run: Run) -> None:
     stream = list(yaml.safe_load_all(run("build", "jobs").stdout))
     result = run("build", "jobs", "-o", "json")

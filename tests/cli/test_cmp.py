@@ -49,3 +49,10 @@ def test_each_folder_of_the_hydrator_has_a_job(repository: Path, process: Proces
         done = process("cmp", cwd=repository / name, **BUILT_IN, ARGOCD_APP_SOURCE_PATH=name)
         assert done.returncode == 0, done.stderr
     assert found == ["jobs/a"]
+
+
+def test_parameters_that_are_nested_too_deep(repository: Path, process: Process) -> None:
+    variables = {**BUILT_IN, "ARGOCD_APP_PARAMETERS": "[" * 100_000, "ARGOCD_APP_SOURCE_PATH": "jobs/a"}
+    done = process("cmp", cwd=repository / "jobs/a", **variables)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"Error: ARGOCD_APP_PARAMETERS is not JSON: maximum recursion depth exceeded" in done.stderr

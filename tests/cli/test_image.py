@@ -134,6 +134,17 @@ def test_an_index_that_is_none(repository: Path, run: Run, index: str) -> None:
     assert run("image", "lock", "layout").exit_code == 2
 
 
+def test_two_images_with_one_name_do_not_replace_each_other(repository: Path, run: Run) -> None:
+    definition = "image: ghcr.io/{}/one:1\nsuite: bookworm\ncreated: 2026-01-31T00:00:00Z\npackages: [git]\n"
+    for folder in ("a", "b"):
+        put(repository, f"{folder}/one/image.yaml", definition.format(folder))  # without pins, nothing is built
+    assert run("image", "build", "a/one", "a/../a/one").exit_code == 1
+    done = run("image", "build", "a/one", "b/one", "--output", "made")
+    assert done.exit_code == 2
+    assert "one: made/one is for " in done.stderr
+    assert "build b/one with another --output" in done.stderr.replace(f"{repository}/", "")
+
+
 def test_render_pins(repository: Path, run: Run) -> None:
     made = repository / "out/prod/a/one/jobset-one.yaml"
     assert run("render").exit_code == 0

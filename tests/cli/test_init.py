@@ -45,6 +45,23 @@ def test_a_terminal_is_asked_for_the_runtime(tmp_path: Path) -> None:
     assert "created jobs/default/first.yaml" in shown
 
 
+def test_a_file_that_trainc_would_not_read_is_not_written(tmp_path: Path, run: Run) -> None:
+    put(tmp_path, "trainc.yaml", "fixes: recommended\n")
+    for words, file in (
+        (("job", "--runtime", "torch-distributed", "-n", "team-a", "trainc"), "jobs/team-a/trainc.yaml"),
+        (("runtime", "--from", "torch-distributed", "trainc"), "runtimes/trainc.yaml"),
+    ):
+        done = run("new", *words, "--root", str(tmp_path))
+        assert (done.exit_code, f"trainc does not read {file}: choose another name" in done.stderr) == (2, True)
+        assert not (tmp_path / file).exists()
+
+
+def test_an_environment_that_is_named_twice_is_written_once(tmp_path: Path, run: Run) -> None:
+    root = tmp_path / "fleet"
+    assert run("init", "-y", "--env", "test", "--env", "prod", "--env", "test", str(root)).exit_code == 0
+    assert list(yaml.safe_load((root / "trainc.yaml").read_text(encoding="utf-8"))["environments"]) == ["test", "prod"]
+
+
 @pytest.mark.parametrize("columns", [50, 80, 130])
 def test_no_line_of_the_list_is_wider_than_the_terminal(columns: int) -> None:
     shown = [*table(read_catalog(Path(__file__).parent, Config()).runtimes, columns)]

@@ -118,6 +118,10 @@ def test_a_text_is_short_for_a_mapping() -> None:
         (["b/*", "!b/z"], ["b/y"]),
         (["*/?"], ["a/x", "b/y", "b/z"]),
         (["c*"], []),
+        (["!"], ["a/x", "b/y", "b/z"]),
+        (["a/", "/x", "b/y/", "b/*/*"], []),
+        (["[ab]/[!z]", "!a/?"], ["b/y"]),
+        (["b", "a/x", "!b/*", "!a"], []),
     ],
 )
 def test_which_jobs_an_environment_has(jobs: list[str], taken: list[str]) -> None:

@@ -220,6 +220,27 @@ def annotated(name: str, annotations: dict[str, str]) -> dict[str, bytes]:
     return {file: data.replace(b'"metadata": {', text.encode()) for file, data in jobset(name, {}).items()}
 
 
+@pytest.mark.parametrize(
+    ("annotation", "value", "of_argocd", "of_flux"),
+    [
+        ("argocd.argoproj.io/sync-options", "Prune=false", "JobSet train is now protected", "its pods keep running."),
+        ("argocd.argoproj.io/sync-options", "Force=true", "Argo CD, such as Force=true, may", "its pods keep running."),
+        ("kustomize.toolkit.fluxcd.io/prune", "Disabled", "its pods keep running.", "JobSet train is now protected"),
+        ("kustomize.toolkit.fluxcd.io/force", "enabled", "its pods keep running.", "Flux, such as force: enabled, may"),
+        ("kustomize.toolkit.fluxcd.io/substitute", "disabled", "its pods keep running.", "its pods keep running."),
+    ],
+)
+def test_an_annotation_counts_only_for_the_tool_that_reads_it(
+    annotation: str, value: str, of_argocd: str, of_flux: str
+) -> None:
+    """A promise of protection that the tool does not keep would lose a run, or the data of a claim."""
+    for tool, expected in (("argocd", of_argocd), ("flux", of_flux)):
+        settings = options_of({"prod": {"target": tool}})
+        (job,) = compare(jobset("train", {}), annotated("train", {annotation: value}), settings).jobs
+        assert expected in job.cluster[-1]
+        assert len(job.cluster) == (2 if "protected" in expected else 1)
+
+
 CONTINUES = "JobSet train stays in the cluster; if it is running, it continues."
 STOPS = "The application and JobSet train are deleted, which stops the job if it is still running."
 
@@ -353,7 +374,10 @@ def test_the_cluster_of_a_removed_job_that_the_project_forgets(destination: dict
 
 
 def options_of(environments: dict[str, Any]) -> dict[str, Settings]:
-    return {name: read_settings({"environments": environments}, name) for name in environments}
+    """Return the settings of environments. All have the URL without which render writes nothing for Argo CD."""
+    url = {"repoURL": "https://example.com/x.git"}
+    complete = {name: {**each, "argocd": {**url, **each.get("argocd", {})}} for name, each in environments.items()}
+    return {name: read_settings({"environments": complete}, name) for name in environments}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import yaml
 
 from trainc.changes import Effect, compare
 from trainc.changes.trees import OWNED
+from trainc.inputs.settings import read_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 JOBSET = yaml.safe_load((ROOT / "out/prod/team-vision/mnist-cpu/jobset-mnist-cpu.yaml").read_text(encoding="utf-8"))
@@ -187,9 +188,11 @@ def test_an_object_that_no_cluster_holds_is_a_finding_on_its_side() -> None:
     assert "not compared before the change" in back.findings[0].message
 
 
-def test_nobody_is_told_to_delete_a_claim() -> None:
+@pytest.mark.parametrize("tool", ["argocd", "flux"])
+def test_nobody_is_told_to_delete_a_claim_or_to_change_the_job_of_shared_objects(tool: str) -> None:
     smaller = changed(CLAIM, (("spec", "resources", "requests", "storage"), "512Mi"))
     sizes = {"persistentvolumeclaim-x": (CLAIM, smaller)}
+    settings = {"prod": read_settings({"environments": {"prod": {"target": tool}}}, "prod")}
     bound = {"rolebinding-x": (BINDING, changed(BINDING, (("roleRef", "name"), "s")))}
     for pairs, words in (
         (sizes, ["Revert the change to the claim"]),
@@ -203,7 +206,8 @@ def test_nobody_is_told_to_delete_a_claim() -> None:
             }
             for side in (0, 1)
         )
-        (job,) = compare(before, after).jobs
+        (job,) = compare(before, after, settings).jobs
+        assert job.cluster[0].endswith(" until the change is reverted.")
         advice = [line for line in job.cluster if line.startswith(("Give", "Revert"))]
         assert [line[: len(word)] for line, word in zip(advice, words, strict=True)] == words
 

@@ -8,6 +8,7 @@ import pytest
 from test_hidden_changes import jobset, options_of
 
 from trainc.changes import compare
+from trainc.inputs.settings import read_settings
 
 
 def tree(environment: str, image: str = "x:1") -> dict[str, bytes]:
@@ -69,6 +70,26 @@ def test_a_project_that_another_cluster_keeps() -> None:
     assert "AppProject ml no longer allows namespace a" in sentences(
         {"old": west, "other": east}, {"other": east}, "old"
     )
+
+
+@pytest.mark.parametrize(
+    ("now", "may_stay"),
+    [
+        ({"old": {"argocd": {"write": "deploy"}, "target": "flux", "flux": {"write": "deploy"}}}, False),
+        ({"old": {"target": "flux"}, "other": {"argocd": {"write": "deploy", "project": "trainc-old"}}}, True),
+        ({"old": {"argocd": {"write": "deploy"}}}, True),
+    ],
+)
+def test_a_project_that_render_no_longer_writes(now: dict[str, Any], may_stay: bool) -> None:
+    """Render removes it, unless another environment has it, too."""
+    found = sentences({"old": {"argocd": {"write": "deploy"}}}, now, "old")
+    assert ("AppProject trainc-old no longer allows namespace a" in found) is may_stay
+
+
+def test_a_project_that_render_does_not_write_without_a_url() -> None:
+    settings = read_settings({"environments": {"old": {"argocd": {"write": "deploy"}}}}, "old")
+    (job,) = compare(tree("old"), {}, {"old": settings}).jobs
+    assert job.cluster == ("The application and JobSet train are deleted, which stops the job if it is still running.",)
 
 
 @pytest.mark.parametrize("write", ["deploy", "elsewhere"])

@@ -19,7 +19,8 @@ from cache.walktexts import PLAIN, PLAIN_RUNTIME
 from effort import some
 from folders import put
 from trainc.basics.about import VERSION
-from trainc.inputs.source import Document
+from trainc.documents.load import load
+from trainc.inputs.source import Document, Source
 from trainc.parallel import mpi
 from trainc.parallel.mpi import Installed, Ranks, Shipment, chunk
 from trainc.pipeline.content import Job
@@ -66,9 +67,10 @@ def ranks(monkeypatch: pytest.MonkeyPatch) -> Executor:
     inner = found.executor()
 
     def execute(context: Context, documents: Iterable[Document]) -> Iterable[Job]:
-        monkeypatch.setattr(mpi, "_shipments", [Shipment.of(context)])
-        mpi._context.cache_clear()
-        return inner(context, documents)
+        jobs = tuple(documents)
+        monkeypatch.setattr(mpi, "_shipments", [Shipment.of(context, jobs)])
+        mpi._prepared.cache_clear()
+        return inner(context, jobs)
 
     return execute
 
@@ -124,6 +126,30 @@ def test_ranks_know_objects_beside_runtimes_and_params(tmp_path: Path, monkeypat
     alone = build(tmp_path, in_order)
     assert {"TC313", "TC502"} <= {finding.code for finding in alone.findings}
     same(build(tmp_path, ranks(monkeypatch)), alone)
+
+
+def test_a_file_of_many_jobs_is_sent_and_loaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, "runtimes/plain.yaml", PLAIN_RUNTIME.format(name="plain", image="example.com/img:1"))
+    put(tmp_path, "jobs/a/alone.yaml", PLAIN.format(name="alone", runtime="plain"))
+    many = "---\n".join(PLAIN.format(name=f"job-{number}", runtime="plain") for number in range(200))
+    put(tmp_path, "jobs/a/many.yaml", many)
+    loaded: list[str] = []
+    sent: list[Any] = []
+
+    def load_and_note(source: Source) -> Any:
+        loaded.append(source.name)
+        return load(source)
+
+    def note_and_compile(tasks: Any) -> bytes | str:
+        sent.extend(tasks)
+        return chunk(tasks)
+
+    monkeypatch.setattr(mpi, "load", load_and_note)
+    monkeypatch.setattr(mpi, "chunk", note_and_compile)
+    same(build(tmp_path, ranks(monkeypatch)), build(tmp_path, in_order))
+    assert loaded == ["jobs/a/alone.yaml", "jobs/a/many.yaml"]
+    assert {file if isinstance(file, str) else file.name for file, _ in sent} == {*loaded}
+    assert [file for file, _ in sent if isinstance(file, str)] == ["jobs/a/many.yaml"] * 200
 
 
 def test_a_rank_that_fails(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

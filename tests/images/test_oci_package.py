@@ -16,7 +16,18 @@ from hypothesis import strategies as st
 from imagecase import REPOSITORY, Run, blob
 
 from trainc.basics.jsonvalues import Json, JsonObject
-from trainc.images.layout import INDEX, LayoutError, canonical, digest_of, index_of, verify_layout, write_layout
+from trainc.images import layout as layouts
+from trainc.images.layout import (
+    INDEX,
+    MANIFEST,
+    LayoutError,
+    canonical,
+    digest_of,
+    file_digest,
+    index_of,
+    verify_layout,
+    write_layout,
+)
 from trainc.images.package import _gzip, package
 
 SKOPEO = shutil.which("skopeo")
@@ -75,6 +86,7 @@ def test_nothing_is_written_after_an_error(root: Path, run: Run) -> None:
     [
         (("-o", "out/prod"), "out/prod is below out/, which Argo CD reads"),
         (("--annotation", "nothing"), "'nothing' is not KEY=VALUE"),
+        (("--annotation", "a=\udc80"), "'a=\\udc80' is not UTF-8"),
         (("--env", "other"), "environment 'other' not found in trainc.yaml (prod)"),
         (("a\nb",), "'a\\nb' is neither a tag nor the name of an image: "),
         (("ghcr.io/Acme/jobs:1",), "its path is not in lower case"),
@@ -169,6 +181,35 @@ def test_indexes_of_indexes_are_verified_once(tmp_path: Path) -> None:
     assert verify_layout(tmp_path / "layout")[1] == 1201
 
 
+def test_a_blob_is_read_once_for_all_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many layers are this blob, manifests have this configuration, and entries of index.json are one image."""
+    config, layer = canonical({"rootfs": {"diff_ids": [digest_of(b"layer")] * 50}}), b"layer"
+    plain = "application/vnd.oci.image.layer.v1.tar"
+    layers: list[Json] = [{"mediaType": plain, "digest": digest_of(layer), "size": len(layer)}] * 50
+    of_config: JsonObject = {"digest": digest_of(config), "size": len(config)}
+    manifests = [canonical({"config": of_config, "layers": layers, "number": number}) for number in range(20)]
+    entries = [{"mediaType": MANIFEST, "digest": digest_of(each), "size": len(each)} for each in manifests]
+    write_layout(index_of(config, manifests[0], {}), [layer, *manifests], tmp_path / "layout")
+    index = canonical({"manifests": [*entries, *entries]})
+    (tmp_path / "layout" / "index.json").write_bytes(index)
+    hashed: list[str] = []
+    parsed: list[str] = []
+
+    def note_digest(path: Path) -> tuple[str, int]:
+        hashed.append(path.name)
+        return file_digest(path)
+
+    def note_bytes(path: Path) -> bytes:
+        parsed.append(path.name)
+        return path.read_bytes()
+
+    monkeypatch.setattr(layouts, "file_digest", note_digest)
+    monkeypatch.setattr(layouts, "read_bytes", note_bytes)
+    assert verify_layout(tmp_path / "layout")[1] == 22
+    assert len(hashed) == len({*hashed}) == 22
+    assert len(parsed) == len({*parsed}) == 23  # without the layer, with oci-layout and index.json
+
+
 def test_the_layout_survives_a_killed_run_and_a_failed_one(tmp_path: Path) -> None:
     """A run that is killed between its two renames leaves the older layout beside the place of the new one."""
     layout, documents = tmp_path / "layout", index_of(b"{}", b"{}", {})
@@ -178,6 +219,19 @@ def test_the_layout_survives_a_killed_run_and_a_failed_one(tmp_path: Path) -> No
         write_layout(documents, [tmp_path / "missing"], layout)
     assert (layout / "blobs" / "sha256" / digest_of(b"one").removeprefix("sha256:")).read_bytes() == b"one"
     assert [path.name for path in tmp_path.iterdir()] == ["layout"]
+
+
+@pytest.mark.parametrize("suffix", ["making", "old"])
+def test_a_folder_of_somebody_else_is_not_removed(root: Path, run: Run, suffix: str) -> None:
+    """It has the name of what a killed run leaves."""
+    other = root / f".made.{suffix}" / "notes.txt"
+    other.parent.mkdir()
+    other.write_text("mine", encoding="utf-8")
+    done = run("package", "-o", "made")
+    assert done.exit_code == 2
+    assert f".made.{suffix} has notes.txt, which is not part of an image layout: it is not overwritten" in done.stderr
+    assert other.read_text(encoding="utf-8") == "mine"
+    assert not (root / "made").exists()
 
 
 DESCRIPTOR: JsonObject = {"mediaType": INDEX, "digest": digest_of(b"{}"), "size": 2}

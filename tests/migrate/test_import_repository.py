@@ -9,7 +9,10 @@ from click.testing import CliRunner
 
 from effort import THOROUGH
 from importcases import CLASSES, jobs_to_import
+from trainc.basics.jsonvalues import put
 from trainc.cli.root import trainc
+from trainc.documents.emit import emit
+from trainc.pipeline.runtimes import builtin_object
 
 
 def run(*arguments: str) -> str:
@@ -26,9 +29,9 @@ def test_a_repository_of_v1_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         jobs = sorted(jobs, key=lambda path: path.stat().st_size)[:10]
     assert len(jobs) >= 10
     for path in jobs:
-        put = tmp_path / "old" / path.name
-        put.parent.mkdir(exist_ok=True)
-        put.write_bytes(path.read_bytes())
+        copy = tmp_path / "old" / path.name
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_bytes(path.read_bytes())
     assert "wrote " in run("import", "--write", "old")
     assert len(list((tmp_path / "jobs").glob("*/*.yaml"))) >= len(jobs)
     with next((tmp_path / "runtimes").glob("*.yaml")).open("a", encoding="utf-8") as runtime:
@@ -61,6 +64,29 @@ def test_a_file_that_may_not_be_edited_stays(tmp_path: Path, monkeypatch: pytest
     assert f"jobs/a/two.yaml: {reason}" in result.output
     assert path.is_symlink() == (kind == "link")
     assert all("numProcPerNode: auto" in each.read_text() for each in (first, path))
+
+
+@pytest.mark.parametrize("folder", ["runtimes", "jobs/a", "policies"])
+def test_a_builtin_runtime_that_the_project_replaces_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("init", "--yes")
+    old = """
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: old, namespace: a}
+spec:
+  pytorchReplicaSpecs:
+    Worker: {template: {spec: {containers: [{name: pytorch, image: "example.com/img:1", command: [python, a.py]}]}}}
+"""
+    (tmp_path / "old.yaml").write_text(old, encoding="utf-8")
+    assert "0 new runtimes" in run("import", "old.yaml")
+    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    replica = ("spec", "template", "spec", "replicatedJobs", 0, "template", "metadata", "labels", "example.com/x")
+    runtime = emit(put(builtin_object("torch-distributed"), replica, "y"))
+    (tmp_path / folder / "own.yaml").write_text(runtime, encoding="utf-8")
+    assert "1 new runtime;" in run("import", "old.yaml")
 
 
 def test_nothing_at_all_is_no_success() -> None:

@@ -45,9 +45,11 @@ from kubernetes.client import ApiException
 
 from gitrepo import commit
 from trainc.checks.functions import Script, mistakes, quoted, read_script
+from trainc.documents.emit import emit
 from trainc.documents.load import load
 from trainc.inputs.source import Source
 from trainc.kube.quantity import from_json
+from trainc.pipeline.runtimes import builtin_object
 from trainc.sdk import (
     FindingsError,
     FindingsWarning,
@@ -853,6 +855,19 @@ def test_runtimes_come_from_the_repository(client: GitTrainerClient, root: Path)
         client.get_runtime("plain-distributed")
 
 
+def test_a_runtime_beside_the_job_decides_how_its_function_is_started(client: GitTrainerClient, root: Path) -> None:
+    """As in the JobSet that render writes; one of another namespace does not."""
+    (root / "jobs" / "team-b").mkdir(parents=True)
+    own = emit(builtin_object("deepspeed-distributed")).replace("deepspeed-distributed", "torch-distributed")
+    (root / "jobs" / "team-b" / "own.yaml").write_text(own, encoding="utf-8")
+    trainer = CustomTrainer(train_mnist)
+    assert written(client, name="mnist", trainer=trainer)["spec"]["trainer"]["command"][0] == "bash"
+    (root / "jobs" / "team-b" / "own.yaml").unlink()
+    (root / "jobs" / "team-a" / "own.yaml").write_text(own, encoding="utf-8")
+    command = written(client, name="mnist", trainer=trainer)["spec"]["trainer"]["command"]
+    assert (command[0], "torchrun" in command[-1]) == ("mpirun", False)
+
+
 def test_names_in_the_repository_are_escaped(client: GitTrainerClient, root: Path) -> None:
     client.train(name="mnist", trainer=CONTAINER)
     path = root / "jobs" / "team-a" / "mnist.yaml"
@@ -1004,6 +1019,18 @@ def test_the_file_of_a_cell_replaces_no_module(client: GitTrainerClient, tmp_pat
 
 
 NOT_RUN = ("pip install ", "git ")
+
+
+def test_the_file_of_a_function_has_a_name_that_bash_reads_as_it_is(client: GitTrainerClient, root: Path) -> None:
+    names: dict[str, Any] = {}
+    for sign in ('"', "$", "`", "\\", "\n"):
+        execute("def evaluate():\n    print('$5')\n", f"/notebooks/odd{sign}name.py", names)
+        with pytest.raises(
+            ValueError, match=rf"^the function is in the file .*: bash reads {re.escape(repr(sign))} in"
+        ):
+            client.train(name="evaluate", trainer=CustomTrainer(names["evaluate"]))
+    execute("def evaluate():\n    print('$5')\n", "/notebooks/it's 100%.py", names)
+    client.train(name="evaluate", trainer=CustomTrainer(names["evaluate"]))
 
 
 def test_the_page_does_what_it_shows(root: Path) -> None:

@@ -157,7 +157,7 @@ def _lacks_output(revision: Revision, environment: str) -> bool:
     if not committed or environment in committed:
         return not committed
     known = environment in as_object(revision.config.get("environments"))
-    return known and read_settings(revision.config, environment).argocd.hydrator is not UNSET
+    return known and read_settings(revision.config, environment).tool.hydrator is not UNSET
 
 
 @lru_cache(maxsize=2048)  # each environment once, though the bases of others have it, too

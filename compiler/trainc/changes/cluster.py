@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from typing import Final
 
 from msgspec.structs import replace
@@ -19,7 +18,7 @@ from trainc.gitops.argocd import DEFAULT
 from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS
 from trainc.gitops.environment import cluster_of
 from trainc.gitops.runtime_resources import FOLDER
-from trainc.inputs.settings import Settings
+from trainc.inputs.settings import Settings, is_among
 from trainc.upstream import RUN
 
 _NO_SYNC: Final = (Effect.REFUSED, Effect.HELD, Effect.COMMENTS, Effect.UNREADABLE)
@@ -28,9 +27,17 @@ IGNORED: Final = "argocd.argoproj.io/compare-options IgnoreExtraneous"
 """The option of an object whose removal alone does not make its application OutOfSync, so that no sync starts (Argo CD
 3.5 controller/state.go)."""
 
-_SAFEGUARDS: Final = frozenset(
-    (f"{SYNC_OPTIONS} Prune=false", f"{SYNC_OPTIONS} Delete=false", f"{FLUX_PREFIX}prune disabled")
-)
+_SAFEGUARDS: Final = {
+    "argocd": frozenset((f"{SYNC_OPTIONS} Prune=false", f"{SYNC_OPTIONS} Delete=false")),
+    "flux": frozenset((f"{FLUX_PREFIX}prune disabled",)),
+}
+"""The options of an object that protect it from deletion, by the tool that reads them."""
+
+_REPLACING: Final = {
+    "argocd": ("argocd.argoproj.io/", "Force=true"),
+    "flux": (f"{FLUX_PREFIX}force enabled", "force: enabled"),
+}
+"""How options begin with which a tool may create an object again, and an example."""
 
 _MERGED: Final = re.compile(r"spec\.replicatedJobs\[[^]]*\]\.template\.spec\.template\.(?:metadata|spec)\.(\w+)")
 _MERGED_LISTS: Final = ("schedulingGates", "tolerations")
@@ -62,14 +69,14 @@ def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
 
 def with_sentences(jobs: Collection[JobChange], applications: Applications) -> Iterator[JobChange]:
     """Yield the jobs with sentences about what the cluster does."""
-    settings_of, now, homes = applications.settings_of, applications.now, applications.homes
+    settings_of, homes = applications.settings_of, applications.homes
     given_up, removed = _given_up(jobs, applications), _removed_jobsets(jobs, settings_of)
-    by_argocd = [(homes[name], each) for name, each in now.items() if each.target == "argocd"]
-    sharing = {home[:length]: each for length in (1, 2) for home, each in by_argocd}
+    by_argocd = {name: each for name, each in applications.now.items() if each.target == "argocd"}
+    sharing = {homes[name][:length]: each for length in (1, 2) for name, each in by_argocd.items()}
     for job in jobs:
         (environment, namespace, _), own = job.directory, settings_of[job.directory]
         home, of_removed = homes[environment], applications.settings_of_removed(job.renamed_from or job.directory)
-        found = _sentences(job, own, of_removed, now.get(environment), sharing.get(home, sharing.get(home[:1])))
+        found = _sentences(job, own, of_removed, by_argocd.get(environment), sharing.get(home, sharing.get(home[:1])))
         if (job.application, namespace, job.name) in given_up:
             found = (TAKEN, *found)
         elif job.effect is Effect.CREATED and (origin := removed.get((cluster_of(own), namespace, job.name))):
@@ -110,10 +117,10 @@ def _sentences(
     """Return sentences about the reaction of the cluster to a change, the most important first.
 
     ``settings`` are those that decide about the job, ``of_removed`` those about what it was renamed from, and ``later``
-    those of its environment after the change, if it still exists. If not, ``sharing`` are those of one with its
+    those of its environment after the change, if Argo CD still has it. If not, ``sharing`` are those of one with its
     AppProject.
     """
-    found = [*_of_effect(job, settings, of_removed), *_of_objects(job)]
+    found = [*_of_effect(job, settings, of_removed), *_of_objects(job, settings)]
     if of_removed.target == "argocd":
         found += _of_argocd(job, of_removed, later, sharing)
     is_removed = job.effect is Effect.DELETED and job.last  # no sync removes an application
@@ -125,9 +132,8 @@ def _sentences(
 
 def _of_argocd(job: JobChange, was: Settings, later: Settings | None, sharing: Settings | None) -> Iterator[str]:
     """Yield sentences about what only Argo CD has: an order in which it applies its own objects, and its options."""
-    now = later or was
-    old, new = was.argocd.on_delete, now.argocd.on_delete
-    if now.target == "argocd" and old != new and job.last and _removes_jobset(job):
+    old, new = was.argocd.on_delete, (later or was).argocd.on_delete
+    if old != new and job.last and _removes_jobset(job):
         effect = "the JobSet stays, and a running job continues" if new == "keep" else "a running job is stopped"
         yield f"onDelete changes from {old} to {new} in the same commit: if Argo CD applies that first, {effect}."
     if (project := later or sharing) is not None:
@@ -160,7 +166,7 @@ def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
         return False
     if later.argocd.namespaces and home_of("", was)[1] == home_of("", later)[1]:
         home = (job.renamed_from or job.directory).namespace
-        is_allowed = any(fnmatchcase(home, pattern) for pattern in later.argocd.namespaces)
+        is_allowed = is_among(home, later.argocd.namespaces)
     else:
         is_allowed = not job.last_of_namespace
     return not is_allowed and _is_written(later)
@@ -168,15 +174,14 @@ def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
 
 def _is_written(settings: Settings) -> bool:
     """Return whether render writes the AppProject of an environment."""
-    return bool(settings.argocd.write) and settings.argocd.project != DEFAULT
+    return bool(settings.argocd.deployment_folder) and settings.argocd.project != DEFAULT
 
 
 def _may_leave_kinds(job: JobChange, was: Settings, later: Settings) -> bool:
     """Return whether the same commit makes the AppProject forget kinds of removed objects. It always allows JobSets."""
     is_removed = job.effect in (Effect.DELETED, Effect.RENAMED) and job.last
     is_kept = job.effect in _NO_SYNC or (is_removed and was.argocd.on_delete == "keep")
-    is_written = later.target == "argocd" and _is_written(later)
-    return not is_kept and is_written and any(kind != "JobSet" for kind in job.last_kinds)
+    return not is_kept and _is_written(later) and any(kind != "JobSet" for kind in job.last_kinds)
 
 
 def _removes_jobset(job: JobChange) -> bool:
@@ -191,7 +196,7 @@ def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iter
         case Effect.UPDATED:
             may_run = job.had_ttl and job.name and not _is_suspended(job)
             again = " If its TTL has deleted it, it is created again, and the job runs again."
-            yield _updated(job) + (again if may_run else "")
+            yield _updated(job, settings) + (again if may_run else "")
             yield from _of_existing_jobs(job)
         case Effect.RERUN:
             yield from _rerun(job, of_removed)
@@ -238,7 +243,7 @@ def amounts(usage: Usage) -> str:
     return f"{pods} with {gpus:,} GPU{'s' * (gpus != 1)}" if gpus else pods
 
 
-def _updated(job: JobChange) -> str:
+def _updated(job: JobChange, settings: Settings) -> str:
     suspended = next((change for change in job.properties if change.what == "suspended"), None)
     if not job.name and job.old_name:
         return f"JobSet {job.old_name} is pruned, which stops it if it is still running."
@@ -254,8 +259,10 @@ def _updated(job: JobChange) -> str:
         fields = {".".join(field.path.split(".")[:2]).split("[")[0] for change in jobsets for field in change.fields}
         pods = "it is suspended and has no pods" if _is_suspended(job) else "its pods keep running"
         added = frozenset[str]().union(*(_changed_options(change)[1] for change in jobsets))
-        if any(option.startswith("argocd.argoproj.io/") for option in added - _SAFEGUARDS):
-            pods = "its new annotations for Argo CD, such as Force=true, may delete it and create it again"
+        start, example = _REPLACING[settings.target]
+        if any(option.startswith(start) for option in added - _SAFEGUARDS[settings.target]):
+            of_tool = f"annotations for {settings.tool.title}, such as {example}"
+            pods = f"its new {of_tool}, may delete it and create it again"
         return f"JobSet {job.name} is updated in place ({', '.join(sorted(fields))}); {pods}."
     if job.directory.job == FOLDER:
         in_place = any(change.effect is Effect.UPDATED for change in job.objects)
@@ -359,14 +366,13 @@ def _keeps_jobset(job: JobChange) -> bool:
 
 def _refused(job: JobChange, settings: Settings) -> Iterator[str]:
     is_shared = job.directory.job == FOLDER
-    if settings.target == "flux":
-        yield f"Refused: Kustomization {job.application} fails until the change is reverted or the job is renamed."
-    else:
-        end = "" if is_shared else " or the job gets a new run number"
-        yield (
-            f"Refused: Argo CD shows application {job.application} as Unknown and stops syncing it until the change is"
-            f" reverted{end}."
-        )
+    start = (
+        f"Kustomization {job.application} fails"
+        if settings.target == "flux"
+        else f"Argo CD shows application {job.application} as Unknown and stops syncing it"
+    )
+    end = "" if is_shared else " or the job gets a new run number"
+    yield f"Refused: {start} until the change is reverted{end}."
     yield "Running pods are not affected."
     if not is_shared:
         yield NEW_RUN
@@ -380,14 +386,14 @@ _PROTECTION: Final = ("is no longer protected from deletion: it loses", "is now 
 """What happens to an object that loses an option that protects it, or gets one."""
 
 
-def _of_objects(job: JobChange) -> Iterator[str]:
+def _of_objects(job: JobChange, settings: Settings) -> Iterator[str]:
     """Yield sentences about the queue, Jobs that get another name, and ConfigMaps and claims."""
     is_updated = job.effect is Effect.UPDATED
     if is_updated and job.only_waiting:
         yield f"{IF_SUSPENDED}: if it is running, the sync is refused."
     for change in job.objects:
         for options, text in zip(_changed_options(change), _PROTECTION, strict=True):
-            if found := sorted(option.rpartition(" ")[2] for option in options & _SAFEGUARDS):
+            if found := sorted(option.rpartition(" ")[2] for option in options & _SAFEGUARDS[settings.target]):
                 yield f"{change.kind} {change.name} {text} {', '.join(found)}."
         if is_updated and change.kind != "JobSet" and change.effect is Effect.CREATED:
             yield f"{change.kind} {change.name} is created."

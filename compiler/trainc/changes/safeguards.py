@@ -22,6 +22,7 @@ from trainc.admission.policy.match import requirements
 from trainc.admission.rules import BUDGET
 from trainc.basics.differences import changes, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get
+from trainc.basics.starts import Starts
 from trainc.cel.codegen import LIMIT
 from trainc.cel.lalr import BROKEN, scan
 from trainc.changes.applications import placed
@@ -33,7 +34,6 @@ from trainc.findings.severities import IGNORE, KEY, locked, rank
 from trainc.findings.severities import read as read_levels
 from trainc.findings.suppression import WORD, Suppressions
 from trainc.gitops.argocd import DEFAULT, IN_CLUSTER, IN_CLUSTER_NAME
-from trainc.gitops.images import Starts
 from trainc.gitops.naming import MODE
 from trainc.inputs.imagelock import prefix_spelt_out
 from trainc.inputs.options import Revision

@@ -22,10 +22,22 @@ from trainc.cli.options import cache_option, crds_option, environment_option, fi
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Report, Reporter
 from trainc.findings import Finding, Silenced, has_errors, sort_key
-from trainc.project.read import Inputs, has_config, merge, read_config, read_given, read_lock, read_platform, read_stdin
+from trainc.project.read import (
+    Inputs,
+    has_config,
+    merge,
+    name_below,
+    read_beside,
+    read_config,
+    read_given,
+    read_lock,
+    read_platform,
+    read_stdin,
+)
 
 if TYPE_CHECKING:
     from trainc.inputs.options import Options
+    from trainc.pipeline.compile import Loaded
     from trainc.plugins.model import Object
 
 EPILOG = """\b
@@ -65,7 +77,8 @@ def command(
     FILE is a file, a folder with all its YAML and JSON files, or - for standard
     input. Findings go to standard error; after an error, or a finding that
     --fail-on names, no object is printed. In a project, a folder with a trainc.yaml,
-    and below it, runtimes/ and policies/ are used as well, except with --faithful.
+    and below it, runtimes/, policies/ and runtimes beside a FILE in jobs/ are used as
+    well, except with --faithful.
     """
     paths = tuple(dict.fromkeys(paths))  # standard input can be read only once
     if sys.stdout is None:  # the caller closed it
@@ -94,20 +107,23 @@ def command(
 class Read(msgspec.Struct, frozen=True, eq=False):
     """The inputs of a build.
 
-    ``named`` are the documents in FILEs, ``folders`` those of --crd-dir. ``config``, ``lock`` and ``platform`` come
-    from the repository, and are None and empty without it.
+    ``named`` are the documents in FILEs, ``folders`` those of --crd-dir. ``config``, ``lock``, ``platform`` and
+    ``beside``, the other files in the folders of FILEs in jobs/, come from the repository, and are None and empty
+    without it.
     """
 
     named: Inputs
     config: Inputs | None
     lock: Inputs
     platform: Inputs
+    beside: Inputs
     folders: tuple[tuple[str, Inputs], ...]
 
     @property
     def parts(self) -> tuple[Inputs, ...]:
         """All inputs, in a fixed order."""
-        return (self.named, self.config or Inputs(), self.lock, self.platform, *(part for _, part in self.folders))
+        own = (self.config or Inputs(), self.lock, self.platform, self.beside)
+        return (self.named, *own, *(part for _, part in self.folders))
 
 
 def _read_all(root: Path, folder: Path, paths: Iterable[str], crd_dirs: Iterable[str], home: Path | None) -> Read:
@@ -116,8 +132,9 @@ def _read_all(root: Path, folder: Path, paths: Iterable[str], crd_dirs: Iterable
     folders = tuple((name, read_given(root, folder, name)) for name in crd_dirs)
     config = Inputs() if home is None else read_config(home)
     if home is None or config == Inputs():
-        return Read(named, None, Inputs(), Inputs(), folders)
-    return Read(named, config, read_lock(home), read_platform(home), folders)
+        return Read(named, None, Inputs(), Inputs(), Inputs(), folders)
+    beside = read_beside(home, (name_below(home, folder, path) for path in paths if path != STDIN))
+    return Read(named, config, read_lock(home), read_platform(home), beside, folders)
 
 
 def _compile(
@@ -125,21 +142,36 @@ def _compile(
 ) -> tuple[tuple[Finding, ...], tuple[Silenced, ...], tuple[Object, ...]]:
     """Return the findings, those suppressed, and the objects. Raises BadParameter for an unknown environment."""
     from trainc.findings.settling import ReportRules
-    from trainc.pipeline.compile import load_all, run
+    from trainc.pipeline.compile import run
     from trainc.project.environments import crds_in, has_no_document, nothing, unused_everywhere, with_nothing
 
     options, findings = _options(read, faithful, environment)
     crds = crds_in(read.folders)
-    build = run(load_all(merge([read.named, read.platform]).sources), replace(options, crds=crds.sources))
+    loaded, platform = _loaded(read)
+    build = run(loaded, replace(options, crds=crds.sources))
     others_exist = len(as_object(options.config.get("environments"))) > 1  # which may use what this one does not
-    unused = () if others_exist else unused_everywhere([build.unused_findings], read.platform.sources)
+    unused = () if others_exist else unused_everywhere([build.unused_findings], platform.sources)
     rules = ReportRules.of_project(options.config)
-    others = rules.settle((*findings, *read.named.findings, *read.platform.findings, *crds.findings))
+    others = rules.settle((*findings, *read.named.findings, *platform.findings, *crds.findings))
     findings = tuple(sorted((*others, *build.findings, *unused), key=sort_key))
     if not has_errors(findings) and not build.jobs:
         what = "no document found" if has_no_document(read.named) else "no TrainJob found"
         findings = with_nothing(findings, (nothing(path, what) for path in paths))
     return findings, build.silenced, build.objects
+
+
+def _loaded(read: Read) -> tuple[Loaded, Inputs]:
+    """Load the documents, without jobs that are beside those named, and return what comes from the repository."""
+    from trainc.documents.classify import TRAINJOB
+    from trainc.pipeline.compile import load_all, with_neighbours
+    from trainc.project.environments import runtimes_among
+
+    beside = runtimes_among(read.beside)
+    platform = merge([beside, read.platform])
+    loaded = with_neighbours(load_all(merge([read.named, platform]).sources), (*beside.sources, *beside.neighbours))
+    others = {source.name for source in beside.sources}
+    kept = (one for one in loaded.documents if one.source.name not in others or one.data["kind"] != TRAINJOB)
+    return replace(loaded, documents=tuple(kept)), platform
 
 
 def _options(read: Read, faithful: bool, environment: str | None) -> tuple[Options, tuple[Finding, ...]]:

@@ -81,7 +81,7 @@ def _parameters(variables: Mapping[str, str]) -> dict[str, str]:
     found = {name: _text(name, value) for name, value in given if value is not None}
     try:
         items = json.loads(variables.get(ASSIGNED) or _NONE)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise click.UsageError(f"{ASSIGNED} is not JSON: {error}") from None
     assigned: dict[str, str] = {}
     for item in [] if items is None else items if isinstance(items, list) else [items]:

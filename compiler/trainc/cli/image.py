@@ -175,8 +175,11 @@ def build(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pat
     so the same files have the same digest on any machine and day.
     """
     target, folder = output or root / OUTPUT, _cache(root, cache)
+    written: dict[str, Path] = {}
 
     def build_one(inputs: Inputs) -> Iterable[Finding]:
+        if (other := written.setdefault(inputs.name, inputs.folder.resolve())) != inputs.folder.resolve():
+            raise BuildError(f"{target / inputs.name} is for {other}: build {inputs.folder} with another --output")
         built, findings = builder.build(inputs, folder, mirror)
         if built is not None:
             check_folder(root, target / inputs.name)

@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING
 import click
 
 from trainc.cli.command import Command, echo_yaml, standard_input
+from trainc.cli.completion import names_in
 from trainc.cli.options import findings_options, root_option
 from trainc.cli.paths import Existing, OutsideGit
 from trainc.cli.reporter import Reporter
+from trainc.documents.classify import RUNTIMES
 from trainc.documents.emit import visible
 from trainc.documents.load import load
 from trainc.findings import Finding, has_errors, report, sort_key
 from trainc.findings.display import counted
 from trainc.inputs.source import Document, Source
-from trainc.project.environments import has_no_document, nothing, with_nothing
+from trainc.project.environments import JOBS, has_no_document, nothing, runtimes_among, with_nothing
 from trainc.project.files import read_regular
 from trainc.project.fixing import write_sources
-from trainc.project.read import RUNTIMES, merge, name_below, read_given, read_stdin, read_tree
+from trainc.project.read import merge, name_below, read_given, read_platform, read_stdin, read_tree
 from trainc.project.write import create
 
 if TYPE_CHECKING:
@@ -83,10 +85,11 @@ def command(
     given = merge(read.values())
     if not has_errors(given.findings) and has_no_document(given):
         return reporter.report(with_nothing(given.findings, (nothing(path, "no document found") for path in names)))
-    own = read_tree(root, RUNTIMES)
+    own = read_platform(root)
+    taken = [name for one in runtimes_among(read_tree(root, JOBS)).sources for name in names_in(one, RUNTIMES)]
     inside = [path for path in names if output is None and path != STDIN and name_below(root, folder, path) is not None]
     in_place = {source.name for path in inside for source in read[path].sources}
-    imported = import_documents(given.sources, own.sources, namespace, in_place)
+    imported = import_documents(given.sources, own.sources, namespace, in_place, taken)
     findings = [*given.findings, *own.findings, *imported.findings]
     if not imported.files and not reporter.fails(findings):
         reporter.remark(NOTHING)

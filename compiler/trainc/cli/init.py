@@ -85,7 +85,8 @@ def command(
     root = Path(os.path.normpath(Path.cwd() / folder))
     existing = next(each for each in (root, *root.parents) if each.exists())
     _refuse(root, existing)
-    setup = _setup(root, existing, ci=ci, owner=owner, environments=environments or ("prod",), policies=policies)
+    environments = tuple(dict.fromkeys(environments)) or ("prod",)
+    setup = _setup(root, existing, ci=ci, owner=owner, environments=environments, policies=policies)
     files = init_files(setup)
     if printed is not None:
         chosen = next((file for file in files if file.name == printed), None)

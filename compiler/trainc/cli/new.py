@@ -22,7 +22,7 @@ from trainc.inputs.source import Source
 from trainc.kube.names import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
 from trainc.project.catalog import Catalog, read_catalog
 from trainc.project.environments import JOBS, check_file, load_config
-from trainc.project.read import RUNTIMES
+from trainc.project.read import RUNTIMES, is_input
 from trainc.project.scaffold import job_text, runtime_text
 from trainc.project.write import create
 
@@ -118,7 +118,9 @@ def runtime(*, base: str, root: Path, name: str) -> int:
 
 
 def _create(root: Path, file: str, text: str) -> None:
-    """Create a file. Raises UsageError if it exists."""
+    """Create a file. Raises UsageError if it exists, or has a name that trainc does not read."""
+    if not is_input(file):
+        raise click.UsageError(f"trainc does not read {file}: choose another name")
     if not create(root, file, text):
         raise click.UsageError(f"{file} already exists, and is not overwritten")
 

@@ -18,7 +18,7 @@ from trainc.images.layout import write_layout
 from trainc.images.package import package as package_files
 from trainc.pipeline.content import bytes_of
 from trainc.project.environments import JOBS, compile_for, load_config, nothing
-from trainc.project.read import merge, read_platform, read_tree
+from trainc.project.read import is_text, merge, read_platform, read_tree
 from trainc.project.write import OUT, check_folder
 
 EPILOG = """\b
@@ -102,4 +102,6 @@ def _annotation(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not (key and equals):
         raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="'--annotation'")
+    if not is_text(text):
+        raise click.BadParameter(f"{text!r} is not UTF-8", param_hint="'--annotation'")
     return key, value

@@ -177,7 +177,7 @@ def _without_output(base: Revision | None, config: Config) -> Iterator[Finding]:
     committed = {file.name.split("/")[1] for file in base.output}
     environments = as_object(base.config.get("environments"))
     for name in (each for each in config.environments if each in environments and each not in committed):
-        if not committed or read_settings(base.config, name).argocd.hydrator is not UNSET:
+        if not committed or read_settings(base.config, name).tool.hydrator is not UNSET:
             place = Document(Source(f"{base.name}:{OUT}/{name}", b""), {})
             message = "no objects are committed: neither refused changes of them nor jobs that run again are reported"
             yield report("TC018", place, (), message)

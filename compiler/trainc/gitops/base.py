@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from fnmatch import fnmatchcase
 from typing import Final
 
 from msgspec import UNSET, Struct
@@ -14,7 +13,7 @@ from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
 from trainc.findings.display import listed
 from trainc.inputs.options import Options
-from trainc.inputs.settings import Settings
+from trainc.inputs.settings import Settings, is_among
 from trainc.inputs.source import Document
 from trainc.plugins.base import manifest
 from trainc.plugins.model import Model, Object, Objects, Origin
@@ -141,7 +140,7 @@ _NAMED: Final = 20
 def not_allowed(document: Document, path: Path, namespace: str, options: Options) -> tuple[Finding, ...]:
     """Return an error for a namespace that argocd.namespaces does not name: Argo CD would refuse the objects there."""
     allowed = options.settings.tool.namespaces
-    if not allowed or any(fnmatchcase(namespace, pattern) for pattern in allowed):
+    if not allowed or is_among(namespace, allowed):
         return ()
     message = f"namespace {namespace} is not among argocd.namespaces of environment {options.environment}"
     return (report("TC612", document, path, message, found=namespace, expected=listed(allowed, _NAMED)),)

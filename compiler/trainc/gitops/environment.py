@@ -9,18 +9,19 @@ from trainc.admission.base_revision import Identity
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
 from trainc.basics.memo import keeping
 from trainc.basics.regex import lazy
+from trainc.basics.starts import Starts
 from trainc.documents.load import load
 from trainc.findings import Finding, Related, Severity, report
 from trainc.gitops.argocd import IN_CLUSTER, IN_CLUSTER_NAME
 from trainc.gitops.base import NOT_APPLIED, Pass, job_name_path, not_allowed, sync_obstacles
 from trainc.gitops.flux import kustomization_name
-from trainc.gitops.images import Starts, rewritten
+from trainc.gitops.images import rewritten
 from trainc.gitops.namespaces import names_in
 from trainc.gitops.naming import DeployedJob
 from trainc.gitops.patches import patch_position
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options
-from trainc.inputs.settings import Settings, fits, read_settings, settings_of_all
+from trainc.inputs.settings import Settings, read_settings, settings_of_all
 from trainc.inputs.source import Document
 from trainc.plugins.model import Findings, Model, Objects
 from trainc.plugins.origins import report_at
@@ -118,10 +119,10 @@ def unknown_names(
     homes = {str(get(job.data, "metadata", "namespace")) for job in jobs}
     runtimes = {str(get(job.data, "spec", "runtimeRef", "name")) for job in jobs}
     wrong: list[tuple[Path, str, str]] = []
+    names = ((str(get(job.data, "metadata", key)) for key in ("namespace", "name")) for job in jobs)
+    matching = {pattern for home, name in names for pattern in settings.patterns_of(home, name)}
     for index, pattern in enumerate(settings.jobs):
-        names = (as_object(job.data["metadata"]) for job in jobs)
-        plain = pattern.removeprefix("!")
-        if not any(fits(plain, str(one.get("namespace")), str(one.get("name"))) for one in names):
+        if pattern not in matching:
             wrong.append((("jobs", index), pattern, f"pattern {pattern!r} matches no TrainJob"))
     elsewhere = dict.fromkeys(name for name in settings.namespaces if name not in homes)
     sources = {document.source for document in (*jobs, *runtimes_in_use)} if elsewhere else ()

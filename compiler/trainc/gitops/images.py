@@ -12,6 +12,7 @@ from typing import Final
 from trainc.basics.differences import place_of
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
 from trainc.basics.memo import keeping
+from trainc.basics.starts import Starts
 from trainc.findings import Finding, report
 from trainc.gitops.base import Pass, option_origin
 from trainc.gitops.pods import Summary, images, with_images, with_pods
@@ -62,33 +63,6 @@ def _replaced_prefix(image: str, registries: Mapping[str, str]) -> str | None:
     """Return the longest prefix of an image among ``registries``, None if it has none of them."""
     found = _keys_of(registries).of(spelt_out(image))
     return min(found, key=lambda name: (-len(prefix_spelt_out(name)), name), default=None)
-
-
-class Starts:
-    """Names by the texts with which the names of images may start, so that those of an image are found at once."""
-
-    __slots__ = ("_names", "_sizes")
-
-    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        self._names: dict[str, list[str]] = {}
-        for start, name in pairs:
-            self._names.setdefault(start, []).append(name)
-        self._sizes = sorted({*map(len, self._names)})
-
-    def of(self, image: str, *, by_step: bool = True) -> Iterator[str]:
-        """Yield the names for each start of an image's full name, shortest start first.
-
-        ``by_step``: a start ends at a step of the path, or at the tag or digest. A registry with a port is another one
-        than that without.
-        """
-        path = image.index("/") if "/" in image else len(image)  # a colon before it begins a port
-        for size in self._sizes:
-            if size > len(image):
-                return
-            ends = ("", *"/:@") if size > path else ("", "/")
-            is_step = size > 0 and (image[size : size + 1] in ends or image[size - 1] == "/")
-            if is_step or not by_step:
-                yield from self._names.get(image[:size], ())
 
 
 _keys_of = keeping(lambda registries: Starts((prefix_spelt_out(key), key) for key in registries))

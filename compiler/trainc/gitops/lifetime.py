@@ -131,7 +131,8 @@ def _check_queue(model: Model, objs: Objects) -> Iterator[Finding]:
     if jobset is None or get(jobset.data, *_SUSPEND) is not True:
         return
     if get(jobset.data, "metadata", "labels", QUEUE_LABEL) is not None:
-        message = "suspend: true with a queue: Argo CD would stop the job whenever Kueue admits it"
+        tool = model.options.settings.tool.title
+        message = f"suspend: true with a queue: {tool} would stop the job whenever Kueue admits it"
         yield report_at("TC601", model, jobset, _SUSPEND, message, found="suspend: true")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from trainc.basics.memo import keeping
 from trainc.gitops.base import Pass
 from trainc.gitops.pods import pod_specs
 from trainc.plugins.model import Findings, Model, Objects
@@ -16,17 +17,20 @@ CODE: Final = "TC604"
 KIND: Final = "ServiceAccount"
 ACCOUNT: Final = f"v1/{KIND}"
 
+_listed: Final = keeping(frozenset)
+
 
 def check_objects(model: Model, objects: Objects) -> Findings:
     """Warn about service accounts that are not in the objects, the documents or trainc.yaml."""
-    existing = {"", DEFAULT, *model.options.settings.service_accounts}
-    existing |= {one.name for one in objects if one.kind == KIND}
+    listed = _listed(model.options.settings.service_accounts)
+    existing = {"", DEFAULT, *(one.name for one in objects if one.kind == KIND)}
     found = []
     for obj in objects:
         for path, spec in pod_specs(obj.data):
             field = "serviceAccountName" if spec.get("serviceAccountName") else "serviceAccount"  # its old name
             name = spec.get(field)
-            if isinstance(name, str) and name not in existing and model.in_cluster(ACCOUNT, name) is None:
+            is_known = name in existing or name in listed
+            if isinstance(name, str) and not is_known and model.in_cluster(ACCOUNT, name) is None:
                 message = f"service account {name!r} not found"
                 found.append(report_at(CODE, model, obj, (*path, field), message, found=name))
     return tuple(dict.fromkeys(found))

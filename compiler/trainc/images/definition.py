@@ -29,6 +29,9 @@ CODE: Final = "TC706"
 PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Debian's, which sshd gives to root as well."""
 
+WHITEOUT: Final = ".wh."
+"""The beginning of names in a layer that remove what lower layers have (image-spec v1.1, layer.md, Whiteouts)."""
+
 OWN_LABELS: Final = "org.opencontainers.image."
 PIP: Final = "python3-pip-whl"
 """The Debian package whose pip installs wheels, without a network."""
@@ -183,6 +186,9 @@ def _contradictions(definition: Definition, document: Document) -> Iterator[Find
         if needs_pip and PIP not in definition.packages:
             yield report(CODE, document, (key,), f"wheels need pip: add the package {PIP}")
     yield from _paths(definition, document)
+    for name in definition.environment:
+        if not name or "=" in name:
+            yield report(CODE, document, ("environment", name), "not the name of a variable", found=name)
     for label in definition.labels:
         if label.startswith(OWN_LABELS):
             message = f"trainc sets the labels {OWN_LABELS}* itself, from the other keys"
@@ -205,6 +211,9 @@ def _paths(definition: Definition, document: Document) -> Iterator[Finding]:
     for path, target in targets:
         if not target.startswith("/") or posixpath.normpath(target) != target or target == "/":
             yield report(CODE, document, path, "not a normalised absolute path", found=target)
+        elif any(step.startswith(WHITEOUT) for step in target.split("/")):
+            message = f"in a layer, a name that begins with {WHITEOUT} removes another file"
+            yield report(CODE, document, path, message, found=target)
         elif target in seen:
             yield report(CODE, document, path, f"duplicate path {target}")
         seen.add(target)

@@ -13,6 +13,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -98,6 +99,8 @@ def write_layout(documents: Documents, layers: Iterable[Path | bytes], folder: P
         _check_replaceable(folder)
     folder = folder.resolve()  # of a link, the folder that it leads to
     making, old = (folder.with_name(f".{folder.name}.{suffix}") for suffix in ("making", "old"))
+    for left in (making, old):
+        _check_parts(left)
     _settle(folder, making, old)  # what a killed run left
     try:
         _write(documents, layers, making)
@@ -111,14 +114,18 @@ def write_layout(documents: Documents, layers: Iterable[Path | bytes], folder: P
 def _check_replaceable(folder: Path) -> None:
     if any(folder.iterdir()) and not (folder / _VERSION).is_file():
         raise BuildError(f"{folder} is neither empty nor an image layout: it is not overwritten")
-    there = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    if foreign := sorted(name for name in there if not _PART.fullmatch(name)):
-        raise BuildError(f"{folder} has {foreign[0]}, which is not part of an image layout: it is not overwritten")
+    _check_parts(folder)
     with suppress(LayoutError):
         if (count := len(_manifests(folder))) > 1:
             raise BuildError(f"{folder} has {count} images: it is not overwritten")
     if Path.cwd().is_relative_to(folder.resolve()):
         raise BuildError(f"{folder} is the working directory: it is not replaced")
+
+
+def _check_parts(folder: Path) -> None:
+    there = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    if foreign := sorted(name for name in there if not _PART.fullmatch(name)):
+        raise BuildError(f"{folder} has {foreign[0]}, which is not part of an image layout: it is not overwritten")
 
 
 def _settle(folder: Path, making: Path, old: Path) -> None:
@@ -211,12 +218,12 @@ def read_layout(folder: Path, name: str | None = None) -> Mapping[str, str]:
 
     Without ``name`` every manifest must have its full name. Raises LayoutError.
     """
-    manifests = _manifests(folder)
+    blobs, manifests = _Blobs(folder), _manifests(folder)
     if name is not None:
-        return {name: _verified(folder, _chosen(manifests, name))}
+        return {name: blobs.verified(_chosen(manifests, name))}
     found: dict[str, str] = {}
     for manifest in manifests:
-        _add(found, _key(manifest), _verified(folder, manifest))
+        _add(found, _key(manifest), blobs.verified(manifest))
     return found
 
 
@@ -233,64 +240,84 @@ def verify_layout(folder: Path) -> tuple[Mapping[str, str], int]:
     size or digest, for layers that differ from the configuration's diff_ids, and for two manifests of one full name.
     """
     names: dict[str, str] = {}
-    seen: set[str] = set()
+    blobs = _Blobs(folder)
     for manifest in _manifests(folder):
-        digest = _verified(folder, manifest)
-        _verify_blobs(folder, digest, seen)
+        digest = blobs.verified(manifest)
+        blobs.verify_below(digest)
         try:
             _add(names, _key(manifest), digest)
         except _NamelessError:
             names[next(_references(manifest), digest)] = digest
-    return names, len(seen)
+    return names, len(blobs.measured)
 
 
-def _verify_blobs(folder: Path, digest: str, seen: set[str]) -> None:
-    """Verify all blobs that a manifest or an index refers to, each manifest once; its own digest was verified."""
-    waiting = [digest]
-    parents: set[str] = set()
-    while waiting:
-        digest = waiting.pop()
-        if digest in parents:  # indexes of indexes multiply
-            continue
-        parents.add(digest)
-        seen.add(digest)
-        document = _json(_blob(folder, digest))
-        manifests, layers, config = (get(document, key) for key in ("manifests", "layers", "config"))
-        if _are_objects(manifests) and layers is config is None:
-            waiting += [_verified(folder, manifest) for manifest in objects(manifests)]
-        elif manifests is not None or not isinstance(config, dict) or not _are_objects(layers):
-            raise LayoutError(f"{digest} is neither a manifest, with config and layers, nor an index, with manifests")
-        else:
-            for blob in (*objects(layers), config):
-                seen.add(_verified(folder, blob, "a manifest"))
-            diffs = get(_json(_blob(folder, str(config["digest"]))), "rootfs", "diff_ids")
-            plain = [each["digest"] for each in objects(layers) if str(each.get("mediaType")).endswith(".tar")]
-            if len(plain) == len(objects(layers)) and diffs != plain:
-                raise LayoutError(f"the diff_ids in the configuration of {digest} differ from its layers")
+class _Blobs:
+    """The blobs of a layout. Each is read once, however many descriptors refer to it.
+
+    ``measured`` has the digest and the size of each by the digest that names it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.measured: dict[str, tuple[str, int]] = {}
+        self.parents: set[str] = set()
+        self.diff_ids = cache(self._diff_ids)
+
+    def verified(self, blob: JsonObject, parent: str = "index.json") -> str:
+        """Return the digest of a descriptor after checking its blob; in index.json, also the type."""
+        digest, size, kind = (blob.get(key) for key in ("digest", "size", "mediaType"))
+        if not isinstance(digest, str) or DIGEST.fullmatch(digest) is None:
+            raise LayoutError(f"{parent} has {digest!r} instead of a sha256 digest")
+        if parent == "index.json" and kind not in MANIFESTS:
+            raise LayoutError(f"{digest} is not an image manifest: its media type is {kind!r}")
+        real, length = self._measured(digest)
+        if length != size:
+            raise LayoutError(f"{digest} has {length} bytes, and {parent} says {size}")
+        if real != digest:
+            raise LayoutError(f"the content of {digest} has another digest: {real}")
+        return digest
+
+    def verify_below(self, digest: str) -> None:
+        """Verify all blobs that a manifest or an index, which was verified, refers to."""
+        waiting = [digest]
+        while waiting:
+            digest = waiting.pop()
+            if digest in self.parents:  # indexes of indexes multiply
+                continue
+            self.parents.add(digest)
+            document = _json(self._path(digest))
+            manifests, layers, config = (get(document, key) for key in ("manifests", "layers", "config"))
+            if _are_objects(manifests) and layers is config is None:
+                waiting += [self.verified(manifest) for manifest in objects(manifests)]
+            elif manifests is not None or not isinstance(config, dict) or not _are_objects(layers):
+                message = "is neither a manifest, with config and layers, nor an index, with manifests"
+                raise LayoutError(f"{digest} {message}")
+            else:
+                for blob in (*objects(layers), config):
+                    self.verified(blob, "a manifest")
+                plain = [each["digest"] for each in objects(layers) if str(each.get("mediaType")).endswith(".tar")]
+                if len(plain) == len(objects(layers)) and self.diff_ids(str(config["digest"])) != plain:
+                    raise LayoutError(f"the diff_ids in the configuration of {digest} differ from its layers")
+
+    def _measured(self, digest: str) -> tuple[str, int]:
+        if (found := self.measured.get(digest)) is None:
+            try:
+                found = self.measured[digest] = file_digest(self._path(digest))
+            except IrregularFileError:
+                raise LayoutError(f"{digest} is not a regular file") from None
+            except OSError as error:
+                raise LayoutError(f"{digest} cannot be read: {error.strerror}") from None
+        return found
+
+    def _diff_ids(self, config: str) -> Json:
+        return get(_json(self._path(config)), "rootfs", "diff_ids")
+
+    def _path(self, digest: str) -> Path:
+        return self.folder / _BLOBS / "sha256" / digest.removeprefix("sha256:")
 
 
 def _are_objects(value: Json) -> bool:
     return isinstance(value, list) and len(objects(value)) == len(value)
-
-
-def _verified(folder: Path, blob: JsonObject, parent: str = "index.json") -> str:
-    """Return the digest of a descriptor after checking its blob; in index.json, also the type."""
-    digest, size, kind = (blob.get(key) for key in ("digest", "size", "mediaType"))
-    if not isinstance(digest, str) or DIGEST.fullmatch(digest) is None:
-        raise LayoutError(f"{parent} has {digest!r} instead of a sha256 digest")
-    if parent == "index.json" and kind not in MANIFESTS:
-        raise LayoutError(f"{digest} is not an image manifest: its media type is {kind!r}")
-    try:
-        real, length = file_digest(_blob(folder, digest))
-    except IrregularFileError:
-        raise LayoutError(f"{digest} is not a regular file") from None
-    except OSError as error:
-        raise LayoutError(f"{digest} cannot be read: {error.strerror}") from None
-    if length != size:
-        raise LayoutError(f"{digest} has {length} bytes, and {parent} says {size}")
-    if real != digest:
-        raise LayoutError(f"the content of {digest} has another digest: {real}")
-    return digest
 
 
 def file_digest(path: Path) -> tuple[str, int]:
@@ -298,10 +325,6 @@ def file_digest(path: Path) -> tuple[str, int]:
     with os.fdopen(open_regular(path), "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return f"sha256:{digest}", file.tell()
-
-
-def _blob(folder: Path, digest: str) -> Path:
-    return folder / _BLOBS / "sha256" / digest.removeprefix("sha256:")
 
 
 def _manifests(folder: Path) -> list[JsonObject]:

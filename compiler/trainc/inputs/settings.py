@@ -7,12 +7,16 @@ from these types, for editors.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field
 
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
+from trainc.basics.memo import keeping
+from trainc.basics.starts import Starts
 
 MAX_ENVIRONMENTS: Final = 256
 """The most environments. Each job is compiled for each of them."""
@@ -400,16 +404,34 @@ class Settings(Environment, frozen=True, rename="camel"):
 
     def takes(self, namespace: str, name: str) -> bool:
         """Return whether the environment includes a job, by its namespace below jobs/ and its name."""
-        wanted = [pattern for pattern in self.jobs if not pattern.startswith("!")]
-        unwanted = [pattern[1:] for pattern in self.jobs if pattern.startswith("!")]
-        named = not wanted or any(fits(pattern, namespace, name) for pattern in wanted)
-        return named and not any(fits(pattern, namespace, name) for pattern in unwanted)
+        excludes = {pattern.startswith("!") for pattern in self.patterns_of(namespace, name)}
+        return excludes == {False} or (not excludes and _only_excludes(self.jobs))
+
+    def patterns_of(self, namespace: str, name: str) -> Iterator[str]:
+        """Yield each pattern in ``jobs`` that matches a job, with the ! of one that excludes it."""
+        for pattern in _by_start(self.jobs).of(f"{namespace}/{name}/", by_step=False):
+            if _fits(pattern.removeprefix("!"), namespace, name):
+                yield pattern
 
 
-def fits(pattern: str, namespace: str, name: str) -> bool:
+def _fits(pattern: str, namespace: str, name: str) -> bool:
     """Match <namespace>/<name>; a pattern without / matches namespaces."""
     namespaces, slash, job = pattern.partition("/")
     return fnmatchcase(namespace, namespaces) and (not slash or fnmatchcase(name, job))
+
+
+def is_among(namespace: str, patterns: tuple[str, ...]) -> bool:
+    """Return whether a namespace matches one of some patterns."""
+    return any(fnmatchcase(namespace, each) for each in _by_start(patterns).of(f"{namespace}/", by_step=False))
+
+
+_only_excludes: Final = keeping(lambda patterns: all(each.startswith("!") for each in patterns))
+_by_start: Final = keeping(lambda patterns: Starts((_start(each.removeprefix("!")), each) for each in patterns))
+"""Patterns by the text with which all that they match begins: there may be one for each job, or namespace."""
+
+
+def _start(pattern: str) -> str:
+    return re.split(r"[*?[]", f"{pattern}/", maxsplit=1)[0]
 
 
 def in_repository(path: str, settings: Settings) -> str:

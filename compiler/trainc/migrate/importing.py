@@ -57,11 +57,13 @@ def import_documents(
     runtimes: Iterable[Source] = (),
     namespace: str = "default",
     own: Container[str] = (),
+    taken: Iterable[str] = (),
 ) -> Imported:
     """Import the documents of sources. Pure.
 
     ``runtimes`` are sources whose runtimes new jobs can use, and ``namespace`` is for jobs without one. TrainJobs and
-    runtimes are edited in place in sources whose names are in ``own``; from others they are copied.
+    runtimes are edited in place in sources whose names are in ``own``; from others they are copied. ``taken`` are the
+    names of further runtimes, which only some jobs can use, and which may replace built-in ones for them.
     """
     findings: list[Finding] = []
     documents: list[Document] = []
@@ -72,7 +74,7 @@ def import_documents(
         documents += loaded
         findings += found
     given = [document for source in runtimes for document in load(source)[0]]
-    known = Runtimes(given)
+    known = Runtimes(given, taken)
     all_runtimes = [document for document in (*documents, *given) if document.data["kind"] in RUNTIMES]
     pairs: list[tuple[Old, Converted]] = []
     for document in documents:

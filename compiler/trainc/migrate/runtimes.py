@@ -27,11 +27,14 @@ _Parts = frozenset[tuple[Path, str]]
 
 
 class Runtimes:
-    """The runtimes that jobs can use: those given, the built-in ones, and those that this run adds."""
+    """The runtimes that jobs can use: those given, the built-in ones, and those that this run adds.
 
-    def __init__(self, documents: Iterable[Document]) -> None:
+    The names ``taken`` are those of others, in place of built-in ones.
+    """
+
+    def __init__(self, documents: Iterable[Document], taken: Iterable[str] = ()) -> None:
         given = [document.data for document in documents if document.data["kind"] in RUNTIMES]
-        names = {_name(data) for data in given}
+        names = {*map(_name, given), *taken}
         built_in = [builtin_object(name) for name in builtin_names() if name not in names]
         self._by_shape: dict[str, list[tuple[str, _Parts]]] = {}
         self._shapes: dict[str, Json] = {}

@@ -1,8 +1,8 @@
 """Compiles jobs on MPI ranks, for fleets past one machine: ``mpiexec -n 8 trainc render --executor mpi``.
 
-Rank 0 reads and writes. The others get the texts of everything but the jobs once per environment, and then chunks of
-jobs when they are free (mpi4py.futures). They need no file system in common with rank 0, but the same trainc: otherwise
-out/, and the cache of rank 0, would have what another version compiles.
+Rank 0 reads and writes. The others get the texts of everything but the jobs once per environment, with those of files
+that have several jobs, and then chunks of jobs when they are free (mpi4py.futures). They need no file system in common
+with rank 0, but the same trainc: otherwise out/, and the cache of rank 0, would have what another version compiles.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import errno
 import os
 import platform
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -53,10 +54,15 @@ class Installed(NamedTuple):
         return cls(platform.node(), VERSION, whole.digest())
 
 
+Task: TypeAlias = tuple[Source | str, int]
+"""A job: its file, or the name of one that all ranks have, and the index of the document in it."""
+
+
 class Shipment(msgspec.Struct, frozen=True):
     """The sources from which a rank prepares an environment.
 
-    ``uses`` has the file of each job's runtime, and the job's namespace.
+    ``uses`` has the file of each job's runtime, and the job's namespace. ``files`` are those with several jobs, which
+    chunks name: a file that each of its chunks had again, and that was loaded for each job, would take quadratic time.
     """
 
     environment: str
@@ -66,14 +72,17 @@ class Shipment(msgspec.Struct, frozen=True):
     crds: tuple[Source, ...]
     sources: tuple[Source, ...]
     uses: tuple[tuple[str, str], ...]
+    files: tuple[Source, ...]
 
     @classmethod
-    def of(cls, context: Context) -> Shipment:
-        """Return the sources that the ranks of a run need."""
+    def of(cls, context: Context, jobs: Sequence[Document]) -> Shipment:
+        """Return the sources that the ranks need to compile jobs."""
         options = context.options
         config, lock = options.config_document, options.lock.document
         sources = {document.source.name: document.source for document in context.documents.others}
         uses = {(source.name, namespace) for source, namespace in context.uses}
+        counts = Counter(job.source.name for job in jobs)
+        files = {job.source.name: job.source for job in jobs if counts[job.source.name] > 1}
         return cls(
             options.environment,
             context.keep.value,
@@ -82,7 +91,14 @@ class Shipment(msgspec.Struct, frozen=True):
             options.crds,
             tuple(source for _, source in sorted(sources.items())),
             tuple(sorted(uses)),
+            tuple(files.values()),
         )
+
+    def tasks(self, jobs: Sequence[Document], workers: int) -> Iterator[list[Task]]:
+        """Yield the chunks of jobs."""
+        known = {source.name for source in self.files}
+        for begin, end in ranges(len(jobs), workers):
+            yield [(d.source.name if d.source.name in known else d.source, d.index) for d in jobs[begin:end]]
 
     def context(self) -> Context:
         """Return the same context for jobs as on rank 0."""
@@ -115,7 +131,7 @@ class Ranks:
             _shipments[:] = [shipment]
             with self._pool():
                 pass
-            _context.cache_clear()
+            _prepared.cache_clear()
         self._end()
 
     def close(self) -> None:
@@ -152,12 +168,12 @@ class Ranks:
         return execute
 
     def _shared(self, context: Context, documents: Sequence[Document]) -> Iterator[Job]:
-        others = Documents(context)
+        others, shipment = Documents(context), Shipment.of(context, documents)
         parts = ranges(len(documents), self.size - 1)
-        tasks = [[(d.source, d.index) for d in documents[begin:end]] for begin, end in parts]
-        self.world.bcast(Shipment.of(context), root=0)
+        self.world.bcast(shipment, root=0)
         with self._pool() as pool:
-            for (begin, end), answer in zip(parts, pool.map(chunk, tasks), strict=True):
+            tasks = pool.map(chunk, shipment.tasks(documents, self.size - 1))
+            for (begin, end), answer in zip(parts, tasks, strict=True):
                 if isinstance(answer, str):
                     raise lost("an MPI rank", answer)
                 yield from unpack(answer, documents[begin:end], others, context)
@@ -172,21 +188,33 @@ _shipments: list[Shipment] = []
 """The shipment of the current environment."""
 
 
+class Prepared:
+    """What a rank keeps of a shipment: the context, and the documents of the file whose jobs it compiles."""
+
+    def __init__(self, shipment: Shipment) -> None:
+        self.context = shipment.context()
+        self.others = Documents(self.context)
+        self.files = {source.name: source for source in shipment.files}
+        self.source: Source | None = None
+        self.documents: dict[int, Document] = {}
+
+    def document(self, file: Source | str, index: int) -> Document:
+        """Return a job."""
+        source = self.files[file] if isinstance(file, str) else file
+        if source is not self.source:
+            self.source, self.documents = source, {each.index: each for each in load(source)[0]}
+        return with_namespace(self.documents[index])[0]
+
+
 @cache
-def _context() -> tuple[Context, Documents]:
-    context = _shipments[-1].context()
-    return context, Documents(context)
+def _prepared() -> Prepared:
+    return Prepared(_shipments[-1])
 
 
-def chunk(task: Sequence[tuple[Source, int]]) -> bytes | str:
-    """Compile documents on a rank, each given by its source and index. Returns a text for an error."""
+def chunk(tasks: Sequence[Task]) -> bytes | str:
+    """Compile jobs on a rank. Returns a text for an error."""
     try:
-        context, others = _context()
-        return pack((compile_job(context, _document(source, index)) for source, index in task), others)
+        here = _prepared()
+        return pack((compile_job(here.context, here.document(*task)) for task in tasks), here.others)
     except Exception as error:  # noqa: BLE001 - rank 0 reports it
         return f"on {platform.node()}: {type(error).__name__}: {error}"
-
-
-def _document(source: Source, index: int) -> Document:
-    documents, _ = load(source)
-    return next(with_namespace(document)[0] for document in documents if document.index == index)

@@ -30,7 +30,7 @@ from trainc.gitops.images import lock_notes
 from trainc.gitops.naming import free_runs
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options, Revision
-from trainc.inputs.settings import read_settings, settings_of_all
+from trainc.inputs.settings import option_path, read_settings, settings_of_all
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import Build, Job, Loaded, Watch, load_all, run, with_neighbours
 from trainc.pipeline.content import Content
@@ -45,6 +45,7 @@ from trainc.project.read import (
     Inputs,
     has_config,
     merge,
+    read_beside,
     read_config,
     read_file,
     read_given,
@@ -126,7 +127,7 @@ def linked_folders(jobs: Path, config: Config) -> Iterator[Finding]:
     with suppress(OSError):  # which read_tree reports
         for folder in sorted(each.name for each in jobs.glob("[!.]*") if each.is_symlink() and each.is_dir()):
             message = f"{JOBS}/{folder} is a link, which Argo CD does not list: argocd.hydrator deploys no job of it"
-            where = existing(document.data, ("environments", names[0], "argocd", "hydrator"))
+            where = existing(document.data, option_path(document.data, names[0], "argocd", "hydrator"))
             hint = f"make {JOBS}/{folder} a folder, with links to files"
             yield report("TC013", document, where, message, severity=Severity.WARNING, hint=hint)
 
@@ -145,18 +146,21 @@ def read_others(root: Path, names: Iterable[str | None], config: Config) -> Inpu
     also those that cannot be read.
     """
     names = tuple(names)
-    files = {name for name in names if name is not None and name.startswith(f"{JOBS}/") and name.count("/") > 1}
-    parts = [read_tree(root, folder) for folder in sorted({name.rpartition("/")[0] for name in files})]
-    found = [source for part in parts for source in part.sources if source.name not in files]
-    unread = [each for part in parts for each in part.findings if has_errors((each,)) and each.file not in files]
-    beside: dict[bool, list[Source]] = {True: [], False: []}
-    for source in found:
-        beside[_may_have_runtime(source)].append(source)
+    beside = runtimes_among(read_beside(root, names))
     homes = {name.split("/")[1] for name in names if name is not None and name.startswith(f"{JOBS}/")}
     all_settings = [read_settings(config.data, name) for name in config.environments] if homes else []
     others = {other for settings in all_settings for home in homes for other in settings.sharing(home)} - homes
-    neighbours = [source for other in sorted(others) for source in read_tree(root, f"{JOBS}/{other}").sources]
-    return merge([Inputs(tuple(beside[True]), tuple(unread), (*beside[False], *neighbours)), read_platform(root)])
+    neighbours = tuple(source for other in sorted(others) for source in read_tree(root, f"{JOBS}/{other}").sources)
+    return merge([beside, Inputs(neighbours=neighbours), read_platform(root)])
+
+
+def runtimes_among(beside: Inputs) -> Inputs:
+    """Return the files beside those to compile that may have a runtime, and the others as neighbours."""
+    parts: dict[bool, list[Source]] = {True: [], False: []}
+    for source in beside.sources:
+        parts[_may_have_runtime(source)].append(source)
+    unread = tuple(each for each in beside.findings if has_errors((each,)))
+    return Inputs(tuple(parts[True]), unread, tuple(parts[False]))
 
 
 def _may_have_runtime(source: Source) -> bool:

@@ -214,6 +214,14 @@ def read_platform(root: Path) -> Inputs:
     return merge([read_tree(root, RUNTIMES), read_tree(root, POLICIES)])
 
 
+def read_beside(root: Path, names: Iterable[str | None]) -> Inputs:
+    """Read the other files in the folders of files below jobs/: their jobs may use a runtime there."""
+    files = {name for name in names if name is not None and name.startswith("jobs/") and name.count("/") > 1}
+    found = merge(read_tree(root, folder) for folder in sorted({name.rpartition("/")[0] for name in files}))
+    sources = tuple(source for source in found.sources if source.name not in files)
+    return Inputs(sources, tuple(each for each in found.findings if each.file not in files))
+
+
 def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None = None) -> Inputs:
     """Read jobs/, runtimes/ or policies/, or a folder or file below; nothing if it does not exist.
 

@@ -80,7 +80,8 @@ class GitBackend(KubernetesBackend):
         runtimes = self.repository.runtimes()
         if name not in runtimes:
             hint = suggest(name, runtimes) or f"there are {', '.join(sorted(runtimes))}"
-            message = f"runtime {name!r} not found in runtimes/ or among the built-in ones: {hint}"
+            where = f"runtimes/, {JOBS}/{self.namespace}/ or among the built-in ones"
+            message = f"runtime {name!r} not found in {where}: {hint}"
             raise RuntimeError(escape_text(message))
         return _runtime(runtimes[name])
 
@@ -374,10 +375,16 @@ def _normalize(data: dict[str, Any]) -> None:
 
 
 def _function(data: JsonObject, trainer: Trainer | None) -> tuple[Finding, ...]:
-    """Adapt the script of a CustomTrainer in a TrainJob, and return the findings on its function."""
+    """Adapt the script of a CustomTrainer in a TrainJob, and return the findings on its function.
+
+    Raises ValueError for a function whose file has a name that the script cannot write.
+    """
+    if not isinstance(trainer, types.CustomTrainer):
+        return ()
+    if wrong := functions.unfit_file(trainer.func):
+        raise ValueError(escape_text(wrong))
     command = as_list(get(data, *COMMAND))
-    script = read_script(str(command[-1])) if isinstance(trainer, types.CustomTrainer) else None
-    if script is None or not isinstance(trainer, types.CustomTrainer):
+    if (script := read_script(str(command[-1]))) is None:
         return ()
     script = functions.as_written(script, trainer.func)
     command[-1] = Block(functions.adapted(script, trainer.func).text)

@@ -32,6 +32,9 @@ NOTEBOOK = "<notebook>"
 _DECORATED = lazy(r"\s*@(?!(?:static|class)method\b)")
 """The source of a function with decorators whose names the pod does not have (TC061)."""
 
+_OF_BASH = ('"', "$", "`", "\\", "\n")
+"""The characters of the name of a file that bash does not take as they are, in double quotes."""
+
 _NUMBERS = frozenset((bool, complex, float, int))
 _LITERAL = _NUMBERS | {bytearray, bytes, range, str, type(None), type(...)}
 
@@ -56,6 +59,13 @@ def adapted(script: Script, function: Callable[..., Any]) -> Script:
     if _file(function) == NOTEBOOK:
         script = replace(script, file=str(PurePosixPath(script.file).with_name(f"{function.__name__}.notebook.py")))
     return quoted(script) if any(mistake.code == SHELL for mistake in mistakes(script)) else script
+
+
+def unfit_file(function: Callable[..., Any]) -> str | None:
+    """Return what is wrong with the name of a function's file, which bash reads in quotes; None if nothing is."""
+    name = Path(inspect.getfile(function)).name
+    signs = ", ".join(repr(sign) for sign in _OF_BASH if sign in name)
+    return f"the function is in the file {name!r}: bash reads {signs} in its name; rename the file" if signs else None
 
 
 @exclusive

@@ -17,9 +17,9 @@ from trainc.inputs.options import Options, Revision
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import load_all
 from trainc.pipeline.runtimes import Runtimes, admit_builtin, builtin_names
-from trainc.project.environments import JOBS, check_file, load_config
+from trainc.project.environments import JOBS, check_file, load_config, runtimes_among
 from trainc.project.files import read_regular, top_of
-from trainc.project.read import Inputs, read_platform, read_tree
+from trainc.project.read import Inputs, merge, read_platform, read_tree
 from trainc.project.revisions import RevisionError, branches_and_tags, read_revision
 from trainc.project.write import replace_file
 
@@ -82,7 +82,8 @@ class Repository:
         As for the SDK, a TrainingRuntime comes before a ClusterTrainingRuntime, and that before a built-in one.
         """
         built_in = {name: admitted.document.data for name in builtin_names() if (admitted := admit_builtin(name))}
-        documents, _ = classify(load_all(read_platform(self.root).sources).documents)
+        beside = runtimes_among(read_tree(self.root, f"{JOBS}/{self.namespace}"))
+        documents, _ = classify(load_all(merge([beside, read_platform(self.root)]).sources).documents)
         given = sorted(Runtimes.admit(documents.runtimes, Options()).given.items(), key=lambda entry: entry[0][1])
         own = {name: each.document.data for (_, home, name), each in given if home in ("", self.namespace)}
         return {**built_in, **own}
