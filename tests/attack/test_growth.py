@@ -32,15 +32,20 @@ from trainc import Options, compile
 from trainc.admission.base_revision import Base
 from trainc.admission.rules import Rule
 from trainc.basics.jsonvalues import Json, JsonObject, as_object
+from trainc.basics.jsonvalues import Path as FieldPath
 from trainc.cel.codegen import Program
 from trainc.cel.composition import compile_expression
 from trainc.cel.declarations import admission
 from trainc.changes import compare, formats, safeguards
 from trainc.checks.created_pods import created_objects
-from trainc.documents.load import load
+from trainc.documents.edit import Edit, apply
+from trainc.documents.load import comments, load
+from trainc.documents.rewrite import Rewrite
 from trainc.findings import suggest
+from trainc.findings.fixes import Action, Fix
 from trainc.findings.formats import FORMATS
 from trainc.findings.redaction import masked_lines, masked_object
+from trainc.findings.suppression import read as read_comments
 from trainc.gitops import service_accounts
 from trainc.gitops.base import not_allowed
 from trainc.gitops.environment import in_cluster
@@ -206,6 +211,22 @@ def test_a_pod_with_four_times_the_items_takes_about_four_times_the_work(kind: s
         return run.seconds
 
     assert is_linear(seconds, 2000)
+
+
+@pytest.mark.parametrize(
+    ("edit", "size"), [(lambda path: Fix(Action.RENAME, path, f"b{path[-1]}"), 4000), (Rewrite, 1000)]
+)
+def test_the_edits_of_many_fields_of_a_mapping(edit: Callable[[FieldPath], Fix | Rewrite], size: int) -> None:
+    """Each edit could look at all keys of the mapping, or at the layout of the whole document."""
+
+    def seconds(size: int) -> float:
+        source = Source("j.yaml", one("".join(f"  a{number}: {{b: c}}\n" for number in range(size))))
+        edits = [Edit(0, edit(("spec", f"a{number}"))) for number in range(size)]
+        start = time.process_time()
+        assert len(apply(source, edits)[1]) == size
+        return time.process_time() - start
+
+    assert is_linear(seconds, size)
 
 
 @pytest.mark.parametrize("more", ["", ", env: [{name: API_TOKEN, value: Zm9vYmFyYmF6}]"])
@@ -720,7 +741,6 @@ def test_the_import_of_four_times_the_input_takes_about_four_times_the_work(
 
 
 TEXTS: dict[str, tuple[int, Callable[[int], str]]] = {
-    "comments in one line of git": (1000, lambda n: one(f"  # trainc: ignore TC409 {'why' * 400}\u2028" * n + "\n")),
     "secrets that << merges": (
         2000,
         lambda n: one("  bogus: {<<: {" + numbered("keyNUMBER_token: abcdefgh" + " " * 500, n) + "}}\n"),
@@ -749,3 +769,16 @@ def test_texts_that_could_be_read_several_times(kind: str) -> None:
         return time.process_time() - begin
 
     assert is_linear(seconds, size)
+
+
+def test_comments_in_one_line_of_git() -> None:
+    """Each could copy what is before it in the line."""
+
+    def seconds(count: int) -> float:
+        source = Source("jobs/team/job.yaml", one("  # trainc: ignore TC409 why\u2028" * count + "\n"))
+        found = comments(source, "trainc:")
+        begin = time.process_time()
+        read_comments(source, lambda *_: found)
+        return time.process_time() - begin
+
+    assert is_linear(seconds, 8000)
