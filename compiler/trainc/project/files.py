@@ -117,9 +117,63 @@ def has_content(root: Path, name: str, content: Content) -> bool:
     return old is not None and (old == content if isinstance(content, bytes) else digest_of(old) == content.value)
 
 
+_LONGEST: Final = 4096
+"""The most characters of a path in Linux."""
+
+
+def _link(path: str) -> str | None:
+    try:
+        return os.readlink(path)
+    except OSError:  # not a link, or nothing at all
+        return None
+
+
+class RealPaths:
+    """Resolves symbolic links as os.path.realpath does, but each only once, and any number of them in a row.
+
+    Otherwise, many links that each lead to all others would take quadratic time. ``read`` returns the text of a link.
+    """
+
+    def __init__(self, read: Callable[[str], str | None] = _link) -> None:
+        self.read = read
+        self.links: dict[str, str] = {}
+
+    def of(self, path: str) -> str:
+        """Return an absolute path without links; one in a loop stays. A path that is too long leads to the root."""
+        reached, waiting = "", _steps(path)
+        while waiting:
+            step, link = waiting.pop()
+            if link:  # the steps of its text are done
+                self.links[link] = reached
+            elif step == "..":
+                reached = reached.rpartition("/")[0]
+            elif step not in ("", "."):
+                place = f"{reached}/{step}"
+                text = None if place in self.links or len(place) > _LONGEST else self.read(place)
+                if text is None:
+                    reached = "" if len(place) > _LONGEST else self.links.get(place, place)
+                    continue
+                self.links[place] = place  # until its text is resolved: that leads here again in a loop
+                waiting += [("", place), *_steps(text)]
+                reached = "" if text.startswith("/") else reached
+        return reached or "/"
+
+
+def _steps(path: str) -> list[tuple[str, str]]:
+    """Return the steps of a path, the first one last, each with the link that ends there: none."""
+    return [(step, "") for step in path.split("/")[::-1]]
+
+
+def real_path(path: str | Path, paths: RealPaths | None = None) -> str:
+    """Return a path of the machine with all links resolved; ``paths`` are those resolved before."""
+    if os.name != "posix":
+        return os.path.realpath(path)
+    return (paths or RealPaths()).of(os.path.join(os.getcwd(), path))
+
+
 def leads_out(root: str | Path, path: str | Path) -> bool:
     """Return whether a path, with all links resolved, is outside of a folder or in git's folder."""
-    return is_outside(os.path.realpath(root), os.path.realpath(path))
+    return is_outside(real_path(root), real_path(path))
 
 
 def is_outside(home: str, real: str) -> bool:

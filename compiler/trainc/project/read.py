@@ -29,11 +29,13 @@ from trainc.project.files import (
     MAX_TOTAL,
     FileTooLargeError,
     IrregularFileError,
+    RealPaths,
     is_outside,
     leads_out,
     may_be_sparse,
     open_regular,
     read_open,
+    real_path,
 )
 
 RUNTIMES = "runtimes"
@@ -55,6 +57,9 @@ _PLACES = {
     "runtimes": "runtimes/<file> or runtimes/<folder>/<file>",
     "policies": "policies/<file> or policies/<folder>/<file>",
 }
+
+MOST_IN_A_ROW = 40
+"""The most links on the way to one file in Linux."""
 
 MOST_LINKED = 1000
 """The most linked folders of one listing: links to folders of links multiply."""
@@ -137,8 +142,8 @@ def name_below(root: Path, folder: Path, path: str) -> str | None:
     """
     place = os.fspath(folder / path)
     above, last = (place, "") if os.path.isdir(place) else os.path.split(place)
-    real = os.path.join(os.path.realpath(above), last)  # the file itself may be a pipe
-    for way, top in ((place, root), (real, os.path.realpath(root))):
+    real = os.path.join(real_path(above), last)  # the file itself may be a pipe
+    for way, top in ((place, root), (real, real_path(root))):
         relative = os.path.relpath(way, top)
         if relative != os.pardir and not relative.startswith(os.pardir + os.sep):
             return Path(relative).as_posix()
@@ -472,7 +477,8 @@ class _Listing:
 
     def __init__(self, root: str | Path, home: Path | None, prefix: str = "", *, follow: bool = True) -> None:
         self.base = os.fspath(root)
-        self.home = None if home is None else os.path.realpath(home)
+        self.paths = RealPaths()
+        self.home = None if home is None else real_path(home, self.paths)
         self.prefix = prefix
         self.follow = follow
         self.names: list[str] = []
@@ -485,7 +491,7 @@ class _Listing:
 
     def below(self, name: str) -> tuple[list[str], list[Finding]]:
         """Return the names of the files below a folder, sorted, and findings."""
-        self.waiting.append(_Folder(name, os.path.realpath(self._path(name))))
+        self.waiting.append(_Folder(name, real_path(self._path(name), self.paths)))
         while self.waiting:
             folder = self.waiting.pop()
             if folder.way and self.linked > MOST_LINKED:
@@ -529,7 +535,7 @@ class _Listing:
         link, readable = f"{folder}/{entry.name}", entry.name.lower().endswith(SUFFIXES)
         if not is_text(entry.name) or not entry.is_symlink():
             return is_text(entry.name) and (readable or entry.is_dir())
-        outside = self.home is not None and is_outside(self.home, os.path.realpath(link))
+        outside = self.home is not None and is_outside(self.home, real_path(link, self.paths))
         return not outside and (os.path.isdir(link) or (readable and os.path.exists(link)))
 
     def _path(self, name: str) -> str:
@@ -540,7 +546,7 @@ class _Listing:
 
     def _link(self, folder: _Folder, name: str, link: str) -> None:
         """Add a linked file or folder, or the finding about it."""
-        shown, real = self._shown(name), os.path.realpath(link)
+        shown, real = self._shown(name), real_path(link, self.paths)
         readable = link.lower().endswith(SUFFIXES)
         if not self.follow or (self.home is not None and is_outside(self.home, real)):
             if readable or os.path.isdir(real):
@@ -582,13 +588,13 @@ class _Listing:
 
 
 def _loop_of(path: str) -> frozenset[str]:
-    """Return the links of the loop that a link is in, or leads to."""
+    """Return the links of the loop that a link is in, or leads to; of a very long one, or of a row, the first ones."""
     seen: list[str] = []
-    while path not in seen:
+    while path not in seen and len(seen) < MOST_IN_A_ROW:
         seen.append(path)
         try:
             target = os.readlink(path)
         except OSError:  # the loop is among the parent folders
             return frozenset(seen)
         path = os.path.normpath(os.path.join(os.path.dirname(path), target))
-    return frozenset(seen[seen.index(path) :])
+    return frozenset(seen[seen.index(path) :] if path in seen else seen)
