@@ -189,6 +189,17 @@ def top_of(folder: Path) -> Path | None:
     return next((each for each in (folder, *folder.parents) if (each / _GIT).exists()), None)
 
 
+def submodules(folder: Path) -> frozenset[str]:
+    """Return the real paths of the submodules that .gitmodules names, in the git repository that a folder is in."""
+    top = top_of(Path(real_path(folder)))
+    lines = (read_regular(top / ".gitmodules") or b"").splitlines() if top is not None else ()
+    settings = (
+        (key.rpartition(b"]")[2].strip().lower(), value) for key, _, value in (x.partition(b"=") for x in lines)
+    )
+    names = (os.fsdecode(value.strip().strip(b'"')).rstrip("/") for key, value in settings if key == b"path")
+    return frozenset(f"{top}/{name}" for name in names)
+
+
 def may_be_sparse(folder: Path) -> bool:
     """Return whether a folder is in a git repository that may be checked out only in part; not if it is unreadable."""
     top = top_of(Path(os.path.realpath(folder)))

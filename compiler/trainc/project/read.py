@@ -36,6 +36,7 @@ from trainc.project.files import (
     open_regular,
     read_open,
     real_path,
+    submodules,
 )
 
 RUNTIMES = "runtimes"
@@ -67,6 +68,7 @@ MOST_LINKED = 1000
 _OUTSIDE = "symbolic link that leads out of the project, not followed"
 _NOWHERE = "symbolic link in a circle or through a file: with it, Argo CD and Flux may read nothing of the repository"
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
+_EMPTY = "submodule that is not checked out: what was rendered from it would be removed, and its policies do not apply"
 _OVERRIDE = "with this file, Argo CD may read the folder by something else than its plugin, trainc cmp"
 _LOOP = "loop of symbolic links"
 
@@ -317,6 +319,11 @@ def is_input(name: str) -> bool:
     return placed and not hidden and name.lower().endswith(SUFFIXES)
 
 
+def _may_have_inputs(folder: str) -> bool:
+    """Return whether read_tree reads files of a folder, or of a folder in it."""
+    return any(is_input(f"{folder}/{name}.yaml") for name in ("x", "x/x"))
+
+
 def is_given(name: str, places: Iterable[str]) -> bool:
     """Return whether read_given reads a regular file of this name for one of ``places``, names from root."""
     if name.startswith(OUT) or name in (CONFIG, LOCK) or _is_test(name) or not name.lower().endswith(SUFFIXES):
@@ -479,6 +486,7 @@ class _Listing:
         self.base = os.fspath(root)
         self.paths = RealPaths()
         self.home = None if home is None else real_path(home, self.paths)
+        self.submodules = frozenset[str]() if home is None else submodules(home)
         self.prefix = prefix
         self.follow = follow
         self.names: list[str] = []
@@ -526,7 +534,12 @@ class _Listing:
         found = self.known.get(folder.real)
         if found is None:
             with os.scandir(self._path(folder.name)) as entries:
-                found = sorted((e for e in entries if not e.name.startswith(".")), key=lambda entry: entry.name)
+                listed = list(entries)
+            if not listed and folder.real in self.submodules and _may_have_inputs(self._shown(folder.name)):
+                hint = "check it out with git submodule update --init, or move its files into this repository"
+                document = Document(Source(self._shown(folder.name), b""), {})
+                self.findings.append(report("TC011", document, (), _EMPTY, hint=hint))
+            found = sorted((e for e in listed if not e.name.startswith(".")), key=lambda entry: entry.name)
             if folder.way:
                 self.known[folder.real] = [entry for entry in found if self._may_lead_to_inputs(entry, folder.real)]
         return found
