@@ -118,7 +118,7 @@ def has_content(root: Path, name: str, content: Content) -> bool:
 
 
 _LONGEST: Final = 4096
-"""The most characters of a path in Linux."""
+"""The most characters of a path, and of the text of a link, in Linux."""
 
 
 def _link(path: str) -> str | None:
@@ -126,6 +126,10 @@ def _link(path: str) -> str | None:
         return os.readlink(path)
     except OSError:  # not a link, or nothing at all
         return None
+
+
+_IN_A_ROW: Final = 40
+"""The most links on the way to one file in Linux."""
 
 
 class RealPaths:
@@ -140,28 +144,26 @@ class RealPaths:
 
     def of(self, path: str) -> str:
         """Return an absolute path without links; one in a loop stays. A path that is too long leads to the root."""
-        reached, waiting = "", _steps(path)
+        reached, waiting = "", [("", path)]  # links, each with the rest of its text
         while waiting:
-            step, link = waiting.pop()
-            if link:  # the steps of its text are done
+            link, rest = waiting.pop()
+            if not rest:
                 self.links[link] = reached
-            elif step == "..":
+                continue
+            step, _, rest = rest.partition("/")
+            waiting.append((link, rest))
+            if step == "..":
                 reached = reached.rpartition("/")[0]
             elif step not in ("", "."):
                 place = f"{reached}/{step}"
                 text = None if place in self.links or len(place) > _LONGEST else self.read(place)
-                if text is None:
+                if text is None or len(text) > _LONGEST:
                     reached = "" if len(place) > _LONGEST else self.links.get(place, place)
                     continue
                 self.links[place] = place  # until its text is resolved: that leads here again in a loop
-                waiting += [("", place), *_steps(text)]
+                waiting.append((place, text))
                 reached = "" if text.startswith("/") else reached
         return reached or "/"
-
-
-def _steps(path: str) -> list[tuple[str, str]]:
-    """Return the steps of a path, the first one last, each with the link that ends there: none."""
-    return [(step, "") for step in path.split("/")[::-1]]
 
 
 def real_path(path: str | Path, paths: RealPaths | None = None) -> str:
@@ -169,6 +171,19 @@ def real_path(path: str | Path, paths: RealPaths | None = None) -> str:
     if os.name != "posix":
         return os.path.realpath(path)
     return (paths or RealPaths()).of(os.path.join(os.getcwd(), path))
+
+
+def loop_of(path: str) -> frozenset[str]:
+    """Return the links of the loop that a link is in, or leads to; of a very long one, or of a row, the first ones."""
+    seen: list[str] = []
+    while path not in seen and len(seen) < _IN_A_ROW:
+        seen.append(path)
+        try:
+            target = os.readlink(path)
+        except OSError:  # the loop is among the parent folders
+            return frozenset(seen)
+        path = os.path.normpath(os.path.join(os.path.dirname(path), target))
+    return frozenset(seen[seen.index(path) :] if path in seen else seen)
 
 
 def leads_out(root: str | Path, path: str | Path) -> bool:

@@ -32,6 +32,7 @@ from trainc.project.files import (
     RealPaths,
     is_outside,
     leads_out,
+    loop_of,
     may_be_sparse,
     open_regular,
     read_open,
@@ -58,9 +59,6 @@ _PLACES = {
     "runtimes": "runtimes/<file> or runtimes/<folder>/<file>",
     "policies": "policies/<file> or policies/<folder>/<file>",
 }
-
-MOST_IN_A_ROW = 40
-"""The most links on the way to one file in Linux."""
 
 MOST_LINKED = 1000
 """The most linked folders of one listing: links to folders of links multiply."""
@@ -573,7 +571,7 @@ class _Listing:
             if not readable and "." in os.path.basename(link):
                 return
             if error.errno == errno.ELOOP:
-                self._loop(shown, _loop_of(link))
+                self._loop(shown, loop_of(link))
             else:
                 self.findings.append(_unreadable(shown, error))
             return
@@ -598,16 +596,3 @@ class _Listing:
         if links not in self.loops:
             self.loops.add(links)
             self.findings.append(_about("TC011", shown, _LOOP))
-
-
-def _loop_of(path: str) -> frozenset[str]:
-    """Return the links of the loop that a link is in, or leads to; of a very long one, or of a row, the first ones."""
-    seen: list[str] = []
-    while path not in seen and len(seen) < MOST_IN_A_ROW:
-        seen.append(path)
-        try:
-            target = os.readlink(path)
-        except OSError:  # the loop is among the parent folders
-            return frozenset(seen)
-        path = os.path.normpath(os.path.join(os.path.dirname(path), target))
-    return frozenset(seen[seen.index(path) :] if path in seen else seen)
