@@ -31,13 +31,17 @@ from trainc import Options, compile
 from trainc.admission.base_revision import Base
 from trainc.admission.rules import Rule
 from trainc.basics.jsonvalues import Json, JsonObject, as_object
+from trainc.basics.jsonvalues import Path as FieldPath
 from trainc.cel.codegen import Program
 from trainc.cel.composition import compile_expression
 from trainc.cel.declarations import admission
 from trainc.changes import compare, formats, safeguards
 from trainc.checks.created_pods import created_objects
+from trainc.documents.edit import Edit, apply
 from trainc.documents.load import load
+from trainc.documents.rewrite import Rewrite
 from trainc.findings import suggest
+from trainc.findings.fixes import Action, Fix
 from trainc.findings.redaction import masked_lines, masked_object
 from trainc.gitops import service_accounts
 from trainc.gitops.base import not_allowed
@@ -204,6 +208,22 @@ def test_a_pod_with_four_times_the_items_takes_about_four_times_the_work(kind: s
         return run.seconds
 
     assert is_linear(seconds, 2000)
+
+
+@pytest.mark.parametrize(
+    ("edit", "size"), [(lambda path: Fix(Action.RENAME, path, f"b{path[-1]}"), 4000), (Rewrite, 1000)]
+)
+def test_the_edits_of_many_fields_of_a_mapping(edit: Callable[[FieldPath], Fix | Rewrite], size: int) -> None:
+    """Each edit could look at all keys of the mapping, or at the layout of the whole document."""
+
+    def seconds(size: int) -> float:
+        source = Source("j.yaml", one("".join(f"  a{number}: {{b: c}}\n" for number in range(size))))
+        edits = [Edit(0, edit(("spec", f"a{number}"))) for number in range(size)]
+        start = time.process_time()
+        assert len(apply(source, edits)[1]) == size
+        return time.process_time() - start
+
+    assert is_linear(seconds, size)
 
 
 @pytest.mark.parametrize("more", ["", ", env: [{name: API_TOKEN, value: Zm9vYmFyYmF6}]"])

@@ -306,6 +306,53 @@ def test_a_job_whose_layout_cannot_be_edited_does_not_keep_others_from_it() -> N
     assert [(each.code, each.line) for each in result.findings if "layout" in each.message] == [("TC030", 9)]
 
 
+def test_the_last_line_of_a_text_is_no_comment_above_a_field() -> None:
+    version = "apiVersion: trainer.kubeflow.org/v1alpha1\n"
+    trainer = "  trainer:\n    args:\n    - |\n      echo\n      # in the text\n"
+    job = f"{version}kind: TrainJob\nmetadata: {{name: NAME}}\nspec:\n{trainer}"
+    result = import_documents([Source("a.yaml", f"{job}  # above\n  labels: {{a: b}}\n")], own=("a.yaml",))
+    assert result.files[0].text.startswith(f"{job}  # above\n  runtimePatches:\n")
+    other, item = (each.replace("\n", "\n  ")[:-2] for each in (job, f"{job.replace('NAME', 'a')}  labels: {{a: b}}\n"))
+    copied = files(f"apiVersion: v1\nkind: List\nitems:\n- {other}# above\n- {item}")["jobs/default/a.yaml"]
+    assert copied.startswith(f"# above\n{version}")
+    copied = files(f"apiVersion: v1\nkind: List\nitems:\n- {other}- {item}")["jobs/default/a.yaml"]
+    assert copied.startswith(version)
+
+
+@pytest.mark.parametrize("more", ["", "  suspend: false\n", "# end\n"])
+def test_a_text_that_keeps_its_blank_lines_is_edited(more: str) -> None:
+    version = "apiVersion: trainer.kubeflow.org/v1alpha1\n"
+    runtime = (
+        f"{version}kind: TrainingRuntime\nmetadata: {{name: r}}\nspec: {{mlPolicy: {{torch: {{numProcPerNode: 4}}}}}}\n"
+    )
+    job = f"{version}kind: TrainJob\nmetadata: {{name: a}}\nspec:\n  runtimeRef: {{name: r, kind: TrainingRuntime}}\n"
+    trainer = "  trainer:\n    args:\n    - |+ # kept\n      a\n\n"
+    data = "  datasetConfig:\n    storageUri: |+\n      hf://a/b\n\n"
+    text = files(f"{runtime}---\n{job}{data}{trainer}{more}")["jobs/default/a.yaml"]
+    moved = "  initializer:\n    dataset:\n      storageUri: |+\n        hf://a/b\n\n"
+    assert text == f"{job}{moved}{trainer}    numProcPerNode: 4\n{more}"
+
+
+def test_the_comments_of_replaced_fields_in_braces_are_kept() -> None:
+    data = "datasetConfig: # 1\n  { storageUri: hf://a/b }, # after"
+    model = "modelConfig: { # 2\n  # 3\n  input: {\n    storageUri: hf://c/d # moves\n  } # 4\n  }"
+    version = "apiVersion: trainer.kubeflow.org/v1alpha1\n"
+    job = f"{version}kind: TrainJob\nmetadata: {{name: a}}\nspec: {{{data}\n  {model}}}\n"
+    text = import_documents([Source("a.yaml", job)], own=("a.yaml",)).files[0].text
+    assert [text.count(f"# {each}\n") for each in ("1", "after", "2", "3", "moves", "4")] == [1] * 6
+
+
+@pytest.mark.parametrize("after", ["", "  suspend: false\n"])
+def test_a_trainer_that_is_an_alias_cannot_be_edited(after: str) -> None:
+    version = "apiVersion: trainer.kubeflow.org/v1alpha1\n"
+    runtime = "kind: TrainingRuntime\nmetadata: {name: r}\nspec: {mlPolicy: {torch: {numProcPerNode: 4}}}\n"
+    reference = "  runtimeRef: {name: r, kind: TrainingRuntime}\n"
+    job = f"kind: TrainJob\nmetadata: {{name: a}}\nshared: &t {{image: a}}\nspec:\n{reference}  trainer: *t\n{after}"
+    result = import_documents([Source("a.yaml", f"{version}{runtime}---\n{version}{job}")])
+    assert [file.path for file in result.files] == ["runtimes/r.yaml"]
+    assert [(each.code, each.line) for each in result.findings if "layout" in each.message] == [("TC030", 6)]
+
+
 @pytest.mark.parametrize("again", [1, 2])
 def test_an_edit_that_changes_another_item_of_a_list_is_not_made(again: int) -> None:
     job = "apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  metadata: {name: NAME}\n  spec:\n"

@@ -232,7 +232,7 @@ def _reworded(document: Document, fix: Fix) -> Span | None:
     if old[:1] in ("", "&", "!"):
         return None
     match fix.action:
-        case Action.RENAME if fix.value in (None, *as_object(get(document.data, *fix.path[:-1]))):
+        case Action.RENAME if fix.value is None or fix.value in as_object(get(document.data, *fix.path[:-1])):
             return None
         case Action.QUOTE:
             is_word = not token.style and not re.search(r'[\s"\\]', old)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import chain
 from typing import Any, Final, NamedTuple
@@ -93,7 +93,7 @@ def line_break(text: str, offset: int) -> str:
 
 
 class _NotFound(Exception):
-    """A path that leads to no field of the text."""
+    """A path that leads to no field, or to no mapping, of the text."""
 
 
 class _Writer:
@@ -103,7 +103,6 @@ class _Writer:
         self.document, self.edit = document, edit
         self.parent, self.root = self._field(edit.path[:-1]), self._field(())
         self.text, self.nodes = self.root.text, self.root.nodes
-        self.offset = 0 if self._has_flush_lists() else 2
         self.quoted = self.nodes[self.root.at + 1].style == '"'
         self.moved: list[tuple[int, int]] = []
 
@@ -111,6 +110,11 @@ class _Writer:
     def newline(self) -> str:
         """The line break of the document; flow style needs none, and there a line may be all of the text."""
         return line_break(self.text, self.root.value.begin)
+
+    @cached_property
+    def offset(self) -> int:
+        """The indentation of the items of a list, as in the rest of the document."""
+        return 0 if self._has_flush_lists() else 2
 
     def spans(self) -> Iterator[Span]:
         """Yield the parts of the text that are replaced."""
@@ -122,7 +126,7 @@ class _Writer:
         *others, field = fields
         if is_flow:
             yield from map(self._flow_removed, others)
-            yield self._flow_removed(field) if edit.key is None else self._flow_replaced(field)
+            yield self._flow_replaced(field, fields)
             return
         yield from (Span(*self._lines_of(each), "") for each in others)
         yield Span(*self._lines_of(field), self._replacement(field, fields))
@@ -143,7 +147,10 @@ class _Writer:
         return self.text.find("\n", offset) + 1 or len(self.text)
 
     def _last(self, node: Node) -> int:
-        """Return the end of the last line with content of a node."""
+        """Return the end of the last line with content of a node, such as of a blank line that a block scalar keeps."""
+        last = self.nodes[node.after - 1]
+        if last.style in ("|", ">") and "+" in self.text[last.begin : self._end(last.begin)].partition("#")[0]:
+            return last.end
         return self._end(node.begin + len(self.text[node.begin : node.end].rstrip()))
 
     def _column(self, node: Node) -> int:
@@ -154,12 +161,17 @@ class _Writer:
         assert field.key is not None
         begin = self._start(field.key.begin)
         indent = _indent(self.text[begin : field.key.end])
-        while begin:
-            line = self.text[self._start(begin - 1) : begin]
-            if not line.strip().startswith("#") or _indent(line) < indent:
-                break
-            begin -= len(line)
-        return begin, self._last(field.value)
+        return _with_comments_above(field, field.at - 1, begin, indent), self._last(field.value)
+
+    def _comments(self, parts: Iterable[tuple[int, int]], opening: str = "", closing: str = "") -> list[str]:
+        """Return the comments in parts of the text that do not move; with the brackets, a part can be read alone."""
+        found = (
+            begin + at - len(opening)
+            for begin, end in parts
+            for at, _ in yaml_comments(f"{opening}{self.text[begin:end]}{closing}", "")
+        )
+        own = (at for at in found if not any(first <= at < last for first, last in self.moved))
+        return [self.text[at : self._end(at)].rstrip("\r\n") for at in own]
 
     def _has_flush_lists(self) -> bool:
         """Return whether a block list of the document, outside of other lists, is not indented."""
@@ -181,11 +193,7 @@ class _Writer:
         if field.value.kind == "sequence" and not field.value.style:
             self.offset = self._column(field.value) - self._column(field.key)
         lines = [] if self.edit.key is None else self._block(f"{scalar_text(self.edit.key)}:", 0, self.edit.value)
-        comments: list[str] = []
-        for begin, end in map(self._lines_of, fields):
-            for at, _ in yaml_comments(self.text[begin:end], ""):
-                if not any(first <= begin + at < last for first, last in self.moved):
-                    comments.append(self.text[begin + at : self._end(begin + at)].rstrip("\r\n"))
+        comments = self._comments(map(self._lines_of, fields))
         return self._joined(self._column(field.key), [*comments, *lines])
 
     def _joined(self, column: int, lines: list[str]) -> str:
@@ -238,6 +246,7 @@ class _Writer:
     def _flow(self, value: Any) -> str:
         if isinstance(value, Moved):
             node = self._field(value.path).value
+            self.moved.append((node.begin, node.end))
             return self.text[node.begin : node.end]
         if isinstance(value, dict):
             fields = (f"{scalar_text(key, quoted=self.quoted)}: {self._flow(each)}" for key, each in value.items())
@@ -246,10 +255,19 @@ class _Writer:
             return "[" + ", ".join(map(self._flow, value)) + "]"
         return scalar_text(value, quoted=self.quoted)
 
-    def _flow_replaced(self, field: Field) -> Span:
+    def _flow_replaced(self, field: Field, fields: list[Field]) -> Span:
         assert field.key is not None
-        text = f"{scalar_text(self.edit.key, quoted=self.quoted)}: {self._flow(self.edit.value)}"
-        return Span(field.key.begin, field.value.end, text)
+        begin, end, text = field.key.begin, field.value.end, ""
+        if self.edit.key is None:
+            begin, end, _ = self._flow_removed(field)
+        else:
+            text = f"{scalar_text(self.edit.key, quoted=self.quoted)}: {self._flow(self.edit.value)}"
+        if comments := self._comments(((each.key.begin, each.value.end) for each in fields if each.key), "{", "}"):
+            lines = self._joined(self._column(field.key), comments)
+            text = (
+                f"{'' if self.text[begin - 1].isspace() else ' '}{lines.lstrip()}{' ' * self._column(field.key)}{text}"
+            )
+        return Span(begin, end, text)
 
     def _flow_removed(self, field: Field) -> Span:
         """Remove a field with the comma after it, or before it if it is the last one."""
@@ -262,6 +280,8 @@ class _Writer:
         return Span(start + len(before[:-1].rstrip()) if before.endswith(",") else begin, end, "")
 
     def _added(self, *, is_flow: bool) -> Span:
+        if self.parent.value.kind != "mapping":  # an alias, whose text is also that of another value
+            raise _NotFound
         parent, key = self.parent.value, scalar_text(self.edit.key, quoted=is_flow and self.quoted)
         if is_flow:
             end = parent.begin + len(self.text[parent.begin : parent.end - 1].rstrip())
@@ -298,9 +318,24 @@ def _text_of(root: Field) -> str:
     indent = node.begin - start
     end = node.begin + len(text[node.begin : node.end].rstrip())
     end = text.find("\n", end) + 1 or len(text)
-    while text[text.rfind("\n", 0, start - 1) + 1 : start].lstrip().startswith("#"):
-        start = text.rfind("\n", 0, start - 1) + 1
+    start = _with_comments_above(root, root.at, start)
     return "".join(_dedented(line, indent) for line in re.findall(r".*\n|.+", text[start:end]))
+
+
+def _with_comments_above(field: Field, at: int, start: int, indent: int = 0) -> int:
+    """Return where the comments begin that are directly above the line of the node at an index, or the line itself.
+
+    What looks like one may be the last line of the scalar before it.
+    """
+    text, before = field.text, field.nodes[at - 1]
+    first = 0 if before.kind in ("mapping", "sequence") else before.end
+    while start > first:
+        above = text.rfind("\n", 0, start - 1) + 1
+        line = text[above:start]
+        if above < first or not line.lstrip().startswith("#") or _indent(line) < indent:
+            break
+        start = above
+    return start
 
 
 def _indent(line: str) -> int:
