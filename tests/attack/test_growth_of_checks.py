@@ -16,7 +16,10 @@ from test_growth import is_linear
 from builders import runtime, trainjob
 from effort import some
 from trainc import Options, Source, compile
+from trainc.admission import companions
 from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.documents.load import load
+from trainc.findings import report
 
 IMAGE = "registry.example.com/a:1"
 
@@ -121,3 +124,18 @@ def test_the_wrong_types_in_a_patch_of_trainc_yaml() -> None:
         return seconds([role()], options=Options(config=config))
 
     assert is_linear(patched, 250)
+
+
+def test_the_findings_of_four_times_the_companions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each object has 100 findings, which are made once: only what becomes of them is measured."""
+    document = load(Source("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"))[0][0]
+    found = (report("TC108", document, (), ""),) * 100
+    monkeypatch.setattr(companions, "admit_object", lambda document, registry: (document, found))
+    monkeypatch.setattr(companions, "secrets_in_plain_text", lambda document: ())
+
+    def admitted(count: int) -> float:
+        start = time.process_time()
+        assert len(companions.admit_companions([document] * count, (), faithful=False).findings) == 100 * count
+        return time.process_time() - start
+
+    assert is_linear(admitted, 1500)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import warnings
 
 import pytest
@@ -562,6 +563,26 @@ def test_replicas_without_pods_get_none(kind: str, field: str, container: str, m
     old = f"apiVersion: kubeflow.org/v1\nkind: {kind}\nmetadata: {{name: a}}\nspec:\n  {field}:\n{roles}"
     assert messages(old).count("Worker has no pods and is left out") == 1
     assert "r/worker" not in "".join(files(old).values())
+    none = old.replace("replicas: 1", "replicas: 0")
+    assert not files(none) and f"{kind} has no replicas with a container" in messages(none)
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "2147483648", "\N{ARABIC-INDIC DIGIT THREE}"])
+def test_a_number_of_processes_that_no_operator_reads_is_refused(number: str) -> None:
+    old = JOB.format(name="a", more="").replace("spec:\n  pyt", f'spec:\n  nprocPerNode: "{number}"\n  pyt')
+    assert "nprocPerNode must be a number, auto, cpu or gpu" in messages(old)
+    elastic = old.replace("spec:\n  npr", "spec:\n  elasticPolicy: {maxReplicas: 2}\n  npr")
+    assert number in "".join(files(elastic).values())
+    job = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n"
+    trainer = f'  runtimeRef: {{name: torch-distributed}}\n  trainer: {{numProcPerNode: "{number}"}}\n'
+    assert any("is not a number, auto, cpu or gpu" in each for each in messages(job + trainer))
+
+
+def test_the_options_of_a_shell_are_read_in_linear_time() -> None:
+    old = JOB.format(name="a", more="").replace("torchrun, --nproc-per-node=1", f"sh, -{'c' * 200_000}!, run")
+    start = time.process_time()
+    assert files(old)
+    assert time.process_time() - start < 10
 
 
 def test_a_gang_of_several_jobs_of_one_kind_is_reported() -> None:

@@ -92,3 +92,15 @@ spec:
 def test_nothing_at_all_is_no_success() -> None:
     result = CliRunner().invoke(trainc, ["import", "-"], input="# a chart that is off\n", prog_name="trainc")
     assert (result.exit_code, "error[TC014]: no document found" in result.output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("kind: PyTorchJob\nspec: {a: b\n", "TC002"),
+        ("apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {generateName: a-}\n", "TC006"),
+    ],
+)
+def test_the_only_document_is_reported_if_it_cannot_be_read(text: str, code: str) -> None:
+    result = CliRunner().invoke(trainc, ["import", "-"], input=text, prog_name="trainc")
+    assert (result.exit_code, f"error[{code}]" in result.output, "TC014" in result.output) == (1, True, False)

@@ -87,7 +87,7 @@ def test_evictions_and_exit_codes_have_their_own_action(policies: str, expected:
             "a Job cannot restart the pod when it",
         ),
         ("{exitCode: 3, action: RestartJob}, {event: PodFailed, action: RestartPod}", "a Job cannot restart the pod"),
-        (", ".join(f"{{exitCode: {code}, action: RestartJob}}" for code in range(1, 257)), "255 exit codes at most"),
+        (", ".join(f"{{exitCode: {code}, action: RestartJob}}" for code in range(1, 256)), "254 exit codes at most"),
         ('{event: "*", action: RestartJob}', "also means that a task completes"),
     ],
 )

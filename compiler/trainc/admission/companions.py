@@ -54,20 +54,20 @@ def admit_companions(documents: Iterable[Document], crds: tuple[Source, ...], *,
     all findings are warnings, since the controller ignores these objects.
     """
     given = tuple(document for document in documents if document.data["kind"] not in _OWN)
-    loaded, findings = read_definitions(crds)
+    loaded, unreadable = read_definitions(crds)
     definitions = [(d, _definition(d)) for d in (*loaded, *given) if _is_definition(d)]
     registry, twice = _registry(definitions)
-    findings = (*findings, *twice)
+    findings = [*unreadable, *twice]
     for document, definition in definitions:
-        findings += tuple(_of_definition(document, definition))
+        findings += _of_definition(document, definition)
     stored: list[Document] = []
     for document in given:
         admitted, found = (document, ()) if _is_definition(document) else admit_object(document, registry)
         stored.append(admitted)
         findings += (*found, *secrets_in_plain_text(document))
     if faithful:
-        findings = tuple(replace(f, severity=Severity.WARNING) if f.severity is Severity.ERROR else f for f in findings)
-    return Companions(tuple(stored), registry, findings)
+        findings = [replace(f, severity=Severity.WARNING) if f.severity is Severity.ERROR else f for f in findings]
+    return Companions(tuple(stored), registry, tuple(findings))
 
 
 @lru_cache(maxsize=4)

@@ -27,7 +27,7 @@ _NAMES: Final = (("persistentVolumeClaim", "claimName"), ("secret", "secretName"
 _PROJECTED: Final = (("secret", "name"), ("configMap", "name"))
 _MEDIUMS: Final = ("", "Memory")
 _HUGE_PAGES: Final = "HugePages"
-_BY_CLUSTER: Final = lazy(r"\AJOB_COMPLETION_INDEX\Z|_(?:SERVICE|PORT)(?:_|\Z)")
+_BY_CLUSTER: Final = lazy(r"JOB_COMPLETION_INDEX|(?=.*_(?:SERVICE|PORT)(?:_|\Z)).*")
 """Variables that the Job controller adds, and those that the kubelet adds for Services of the namespace."""
 
 _ADDED_LAST: Final = "JOB_COMPLETION_INDEX"
@@ -134,7 +134,7 @@ def _expressions(container: JsonObject, path: Path) -> Iterator[Problem]:
     for index, mount in enumerate(objects(container.get("volumeMounts"))):
         for found in REFERENCE.finditer(str(mount.get("subPathExpr") or "")):
             name = found[2]
-            if name is not None and name not in known and not _BY_CLUSTER.search(name):
+            if name is not None and name not in known and not _BY_CLUSTER.fullmatch(name):
                 details = {"found": found[0], "hint": f"add the variable {name} to env of the container"}
                 yield VOLUME, (*path, "volumeMounts", index, "subPathExpr"), f"there is no variable {name!r}", details
 

@@ -108,9 +108,7 @@ SCHEMES: Final = {"dataset": ("hf", "s3", "cache"), "model": ("hf", "s3")}
 NEWEST: Final = (2, 3)
 """The version of the initializers with these schemes; newer ones may have more."""
 
-_IMAGE = lazy(
-    r"(?:.*/)?kubeflow/trainer/(dataset|model)-initializer(?::(?:v?([0-9]{1,9})\.([0-9]{1,9})(?![0-9]))?[^/]*)?"
-)
+_IMAGE = lazy(r"(?:.*/)?kubeflow/trainer/(dataset|model)-initializer(?::(?:v?([0-9]+)\.([0-9]+))?[^/]*)?")
 """The name and tag of an image, without its digest."""
 _SCHEME_OF = lazy(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.-]*):")
 
@@ -173,7 +171,7 @@ def _kind(model: Model, jobset: Object, path: Path, container: JsonObject) -> st
     if found is None:
         document, source = source_of(model, jobset, (*path, "image"))
         found = _IMAGE.fullmatch(str(get(document.data, *source)).partition("@")[0])
-    if found is None or (found[2] and (int(found[2]), int(found[3])) > NEWEST):
+    if found is None or (found[2] and (int(found[2][:9]), int(found[3][:9])) > NEWEST):
         return None
     return found[1]
 

@@ -83,14 +83,14 @@ def command(
     names = tuple(dict.fromkeys(paths))  # standard input can be read only once
     read = {path: read_stdin(standard_input()) if path == STDIN else read_given(root, folder, path) for path in names}
     given = merge(read.values())
-    if not has_errors(given.findings) and has_no_document(given):
-        return reporter.report(with_nothing(given.findings, (nothing(path, "no document found") for path in names)))
     own = read_platform(root)
     taken = [name for one in runtimes_among(read_tree(root, JOBS)).sources for name in names_in(one, RUNTIMES)]
     inside = [path for path in names if output is None and path != STDIN and name_below(root, folder, path) is not None]
     in_place = {source.name for path in inside for source in read[path].sources}
     imported = import_documents(given.sources, own.sources, namespace, in_place, taken)
     findings = [*given.findings, *own.findings, *imported.findings]
+    if not has_errors(findings) and has_no_document(given):
+        return reporter.report(with_nothing(findings, (nothing(path, "no document found") for path in names)))
     if not imported.files and not reporter.fails(findings):
         reporter.remark(NOTHING)
     if not write and output is None:

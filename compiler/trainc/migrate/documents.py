@@ -12,6 +12,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import YAMLError
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get
+from trainc.basics.regex import lazy
 from trainc.documents.load import load
 from trainc.documents.rewrite import Rewrite
 from trainc.findings import Finding, Severity, report
@@ -20,6 +21,13 @@ from trainc.migrate.trees import Comment, comments_of, containers, read_tree, tr
 
 NO_EQUAL, CHANGED = "TC030", "TC031"
 INT32_MAX: Final = 2**31 - 1
+_DIGITS = lazy("[0-9]{1,10}")
+
+
+def whole_number(value: Json) -> int | None:
+    """Return a number of 32 bits, which may be a text as the old operators allow; None for any other value."""
+    number = int(text) if _DIGITS.fullmatch(text := str(value)) else None
+    return number if number is not None and number <= INT32_MAX else None
 
 
 class Converted(msgspec.Struct, frozen=True, eq=False):

@@ -25,8 +25,8 @@ _RESTART, _RESTART_TASK, _RESTART_POD, _COMPLETE = "RestartJob", "RestartTask", 
 _ENDS: Final = ("AbortJob", "TerminateJob")
 _ANY: Final = "*"
 _KNOWN: Final = ("PodFailed", "TaskFailed", "PodEvicted", "TaskCompleted", _ANY)
-_MAX_EXIT_CODES: Final = 255
-"""The most exit codes in a rule of a podFailurePolicy."""
+_MAX_EXIT_CODES: Final = 254
+"""The most exit codes besides 0 in a rule of a podFailurePolicy."""
 
 
 class Lifecycle(msgspec.Struct):

@@ -11,7 +11,7 @@ from typing import Final
 from ruamel.yaml.comments import CommentedMap
 
 from trainc.basics.jsonvalues import Path, as_list
-from trainc.migrate.documents import Converted, Old
+from trainc.migrate.documents import Converted, Old, whole_number
 from trainc.migrate.gang import schedule_together
 from trainc.migrate.hosts import check_host
 from trainc.migrate.jobs import (
@@ -64,7 +64,7 @@ _HERE: Final = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
 """The start of a text within a script, and the line that ends it."""
 _SUBSTITUTION: Final = re.compile(r"\$\(|`")
 _SHELL: Final = re.compile(r"(?:.*/)?(?:ba|da|z)?sh")
-_RUNS_TEXT: Final = re.compile(r"-\w*c\w*")
+_RUNS_TEXT: Final = re.compile(r"-(?=\w*c)\w*")
 """The option with which a shell runs a text, alone or with others."""
 _OF_RANKS: Final = re.compile(r"(?<![A-Z_])(?:MASTER_ADDR|MASTER_PORT|WORLD_SIZE|RANK)\b")
 _PROCESSES: Final = re.compile(r"--nproc[-_]per[-_]node")
@@ -175,11 +175,11 @@ def _processes(old: Old, job: CommentedMap, replicas: Replicas) -> int:
     """Set numProcPerNode, and return the number by which the operator multiplies WORLD_SIZE."""
     path: Path = ("spec", "nprocPerNode")
     value = old.read(*path)
-    if str(value).isdecimal():
+    if (number := whole_number(value)) is not None:
         trainer = job["spec"]["trainer"]
-        trainer["numProcPerNode"] = int(str(value))
+        trainer["numProcPerNode"] = number
         old.moved(trainer, "numProcPerNode", *path)
-        return int(str(value))
+        return number
     if value not in (None, "auto", "cpu", "gpu"):
         old.refuse(path, "nprocPerNode must be a number, auto, cpu or gpu")
     has_gpu = "gpu" in str(old.get(*replicas.container, "resources")).lower()
@@ -253,7 +253,8 @@ def _addresses(master: Replicas, name: str) -> list[CommentedMap]:
 
 
 def _world_size(nodes: int, processes: str) -> int:
-    return nodes * (int(processes) if processes.isdecimal() else 1)
+    number = whole_number(processes)
+    return nodes * (1 if number is None else number)
 
 
 def _separate(

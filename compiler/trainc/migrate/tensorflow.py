@@ -45,15 +45,15 @@ _CONFIG, _INDEX = "TF_CONFIG", "TF_INDEX"
 def convert(old: Old) -> Converted | None:
     """Return a TrainJob whose pods get TF_CONFIG from the runtime, as Trainer has nothing for TensorFlow."""
     sets = replicas_of(old, _FIELD, _CONTAINER, "Never", *_TYPES)
-    if not sets:
+    alone = len(sets) == 1
+    started = sets if alone else with_pods(old, sets)
+    if not started:
         without_pods(old, _FIELD)
         return None
     job = new_job(old)
     policy = RunPolicy(old, job)
     total = sum(one.count for one in sets.values())
     dynamic = old.read("spec", "enableDynamicWorker") is True
-    alone = len(sets) == 1
-    started = sets if alone else with_pods(old, sets)
     names = {kind: "node" if alone else kind.lower() for kind in sets}
     listed = sum(one.count for kind, one in sets.items() if kind == "PS" or not dynamic)
     lists = total != 1 and can_list_hosts(old, ("spec", _FIELD), listed * len(sets))

@@ -13,7 +13,7 @@ from typing import Any, Final
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get, objects
 from trainc.documents.rewrite import Moved, Rewrite
 from trainc.kube.quantity import QuantityError
-from trainc.migrate.documents import Converted, Old
+from trainc.migrate.documents import Converted, Old, whole_number
 from trainc.migrate.pods import MANAGER
 from trainc.pipeline.runtimes import CLUSTER_WIDE, builtin_names, builtin_object
 from trainc.plugins.base import gpu_count, node_containers, quantities
@@ -259,9 +259,9 @@ def _number(old: Old, value: Json, resources: JsonObject) -> Json:
     if isinstance(value, int):
         return value
     path = _PROCESSES if old.get(*_PROCESSES) is not None else ("spec", "trainer")
-    if str(value).isdecimal():
+    if (number := whole_number(value)) is not None:
         old.note(path, f"numProcPerNode is a number, {value}: Trainer v2.0 and v2.1 refused the text")
-        return int(str(value))
+        return number
     gpus = _gpus(resources)
     if value == "cpu" and gpus:
         return _cpus(resources, "requests", "limits")
