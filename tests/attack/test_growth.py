@@ -16,6 +16,7 @@ import re
 import time
 import tracemalloc
 from collections.abc import Callable
+from itertools import count as count_up
 from itertools import product
 from json import dumps
 from pathlib import Path
@@ -38,11 +39,13 @@ from trainc.cel.declarations import admission
 from trainc.changes import compare, formats, safeguards
 from trainc.checks.created_pods import created_objects
 from trainc.documents.edit import Edit, apply
-from trainc.documents.load import load
+from trainc.documents.load import comments, load
 from trainc.documents.rewrite import Rewrite
 from trainc.findings import suggest
 from trainc.findings.fixes import Action, Fix
+from trainc.findings.formats import FORMATS
 from trainc.findings.redaction import masked_lines, masked_object
+from trainc.findings.suppression import read as read_comments
 from trainc.gitops import service_accounts
 from trainc.gitops.base import not_allowed
 from trainc.gitops.environment import in_cluster
@@ -735,3 +738,47 @@ def test_the_import_of_four_times_the_input_takes_about_four_times_the_work(
         return time.process_time() - start
 
     assert is_linear(seconds, size)
+
+
+TEXTS: dict[str, tuple[int, Callable[[int], str]]] = {
+    "secrets that << merges": (
+        2000,
+        lambda n: one("  bogus: {<<: {" + numbered("keyNUMBER_token: abcdefgh" + " " * 500, n) + "}}\n"),
+    ),
+    "quotes and colons before comments": (
+        15,
+        lambda n: one("  trainer: {args: [x" + "':b" * n + "]}\n" + "# a comment\n" * n * 5000),
+    ),
+    "brackets below a comment": (4000, lambda n: "# trainc: ignore TC409 why\na: " + "[" * n),
+    "brackets beside a wrong name": (4000, lambda n: JOB.replace("NAME", "12") + "\n---\na: " + "[" * n),
+    "brackets behind a list as a key": (4000, lambda n: "? [a]\n: b\na: " + "[" * n),
+    "directives": (10_000, lambda n: numbered("%TAG !aNUMBER! tag:x\n", n, "") + one()),
+}
+"""Texts of which a reader, or what looks at the text again, could read parts several times."""
+
+
+@pytest.mark.parametrize("kind", some(TEXTS, 4))
+def test_texts_that_could_be_read_several_times(kind: str) -> None:
+    size, text = TEXTS[kind]
+    numbers = count_up()
+
+    def seconds(count: int) -> float:
+        source = Source(f"jobs/team/job{next(numbers)}.yaml", text(count))  # not one that is known
+        begin = time.process_time()
+        FORMATS["text"](compile([source], Options()).findings[:64], False)
+        return time.process_time() - begin
+
+    assert is_linear(seconds, size)
+
+
+def test_comments_in_one_line_of_git() -> None:
+    """Each could copy what is before it in the line."""
+
+    def seconds(count: int) -> float:
+        source = Source("jobs/team/job.yaml", one("  # trainc: ignore TC409 why\u2028" * count + "\n"))
+        found = comments(source, "trainc:")
+        begin = time.process_time()
+        read_comments(source, lambda *_: found)
+        return time.process_time() - begin
+
+    assert is_linear(seconds, 8000)

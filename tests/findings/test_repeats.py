@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inputs import with_runtime
+from msgspec.structs import replace
 
 from trainc import Finding, Severity
 from trainc.findings import report
@@ -14,6 +15,7 @@ from trainc.findings.settling import JobFindings, collapse, without_count
 from trainc.inputs.source import Document, Source
 
 RT = Document(Source("runtimes/rt.yaml", "a: 1\n"), {"a": 1})
+EXPLAINED = (("TC108", Severity.WARNING), ("TC005", Severity.ERROR))
 
 
 def told(message: str, code: str = "TC457", document: Document = RT) -> Finding:
@@ -116,3 +118,10 @@ def test_a_change_that_the_jobset_does_not_allow_is_not_a_warning_as_well(code: 
     assert collapse([], [JobFindings("t/a", [advice, error]), JobFindings("t/b", [advice])]) == [error]
     milder = report(code, RT, ("a",), "the JobSet is refused", severity=Severity.WARNING)
     assert collapse([advice], [JobFindings("t/a", [milder])]) == [advice, milder]
+
+
+def test_a_warning_explains_no_ambiguous_scalar_that_is_an_error() -> None:
+    wrong, ambiguous = (report(code, RT, ("a",), "m", severity=severity) for code, severity in EXPLAINED)
+    assert collapse([wrong, ambiguous], []) == [wrong, ambiguous]
+    worse = replace(wrong, severity=Severity.ERROR)
+    assert collapse([worse, ambiguous], []) == [worse]

@@ -22,7 +22,7 @@ from trainc.basics.jsonvalues import Json, Path, as_object, copied, get, replace
 from trainc.basics.regex import lazy
 from trainc.documents.libyaml import Node
 from trainc.documents.load import load
-from trainc.documents.positions import BOM, Lines, field_of_path, value_of_path
+from trainc.documents.positions import BOM, field_of_path, lines_of, value_of_path
 from trainc.documents.rewrite import Rewrite, Span, changed, line_break, scalar_text, spans_of
 from trainc.findings.fixes import Action, Fix
 from trainc.findings.suppression import IGNORE, WORD
@@ -155,7 +155,7 @@ def _spans(source: Source, document: Document | None, edit: Edit) -> tuple[Span,
     if isinstance(edit.fix, Rewrite):
         return () if document is None else spans_of(document, edit.fix)
     if edit.mark is not None:
-        lines = Lines(source.decoded().removeprefix(BOM))
+        lines = lines_of(source)
         span = _COMMENTS[edit.fix.action](lines.text, lines.offset(edit.mark), edit.fix.value or "")
     else:
         span = None if document is None else _SPANS[edit.fix.action](document, edit.fix)
@@ -263,9 +263,8 @@ def _rename_comment(text: str, at: int, verb: str) -> Span | None:
 
 def _remove_ignore(text: str, at: int, code: str) -> Span | None:
     """Return the span of a code in a comment; of the whole comment, with its line, if it has no other code."""
-    start = text.rfind("\n", 0, at) + 1
-    comments = re.compile(rf"#[ \t]*+{WORD}[ \t]*+{IGNORE}(?:[ \t,]++{_IGNORED})++[^\r\n]*")
-    found = next((match for match in comments.finditer(text, start) if match.start() < at < match.end()), None)
+    comment = re.compile(rf"#[ \t]*+{WORD}[ \t]*+{IGNORE}(?:[ \t,]++{_IGNORED})++[^\r\n\x85\u2028\u2029]*")
+    found = comment.match(text, text.rfind("#", 0, at))
     if found is None or not text.startswith(code, at):
         return None
     begin, end = found.span()
@@ -274,10 +273,13 @@ def _remove_ignore(text: str, at: int, code: str) -> Span | None:
         return Span(at, after.end(), "")
     if before := re.compile(rf"(?<!\w){_IGNORED}([ \t,]++)\Z").search(text[begin:at]):
         return Span(begin + before.start(1), at + len(code), "")
-    if text[start:begin].strip():
-        return Span(start + len(text[start:begin].rstrip()), end, "")
-    line_end = text.find("\n", end)
-    return Span(start, len(text) if line_end < 0 else line_end + 1, "")
+    blanks = begin
+    while blanks and text[blanks - 1].isspace() and text[blanks - 1] != "\n":
+        blanks -= 1
+    if blanks and text[blanks - 1] != "\n":
+        return Span(blanks, end, "")
+    size = 2 if text.startswith("\r\n", end) else 1  # of the line break
+    return Span(blanks, min(end + size, len(text)), "")
 
 
 # The annotation with the run number, beside the other annotations or the name.

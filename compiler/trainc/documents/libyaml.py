@@ -28,7 +28,7 @@ from _ruamel_yaml import (  # type: ignore[import-not-found]  # no types
 from ruamel.yaml.error import YAMLError
 
 from trainc.basics.regex import lazy
-from trainc.documents.problems import CONVERTING, Problem, Refused
+from trainc.documents.problems import CONVERTING, MAX_DEPTH, TOO_DEEP, Problem, Refused
 from trainc.findings.display import invisible
 
 Read = Callable[[], Any]
@@ -40,6 +40,10 @@ ERRORS = YAMLError, UnicodeEncodeError
 
 _BOM = "\ufeff"
 _INNER_BOM = lazy(r"(?<=[\n\r\u0085\u2028\u2029])\ufeff|\A\ufeff")
+_TAG_DIRECTIVE = lazy(r"(?:\A|(?<=[\n\r\u0085\u2028\u2029]))%TAG[ \t]")
+_MOST_DIRECTIVES = 1000
+"""The most directives %TAG of a text: libyaml compares each with all before."""
+
 _BARE_TAG = lazy(r"(?:&\S+\s+)?!(?:\s|\Z)")
 
 _FLOW_COLON = "found unexpected ':'"
@@ -58,8 +62,10 @@ def open_events(text: str, masks: str = "") -> Read:
 
     ``masks`` are two characters that stand in text for a colon, and for a backslash before a single quote, which is
     omitted from a double-quoted scalar; no event shows them.
-    Raises Refused (TC002) for a byte order mark at the start of any line.
+    Raises Refused: TC002 for a byte order mark at the start of any line, TC012 for too many directives.
     """
+    if "%TAG" in text and sum(1 for _ in _TAG_DIRECTIVE.finditer(text)) > _MOST_DIRECTIVES:
+        raise Refused(Problem("TC012", (), f"more than {_MOST_DIRECTIVES} directives %TAG"), 0)
     if _BOM in text and (found := _INNER_BOM.search(text)):
         raise Refused(Problem("TC002", (), "a byte order mark inside the text"), found.start())
     read: Read = CParser(text).get_event
@@ -104,7 +110,7 @@ def with_masks(text: str, parse: Callable[[str, str], T]) -> T:
             escaped = problem == _ESCAPE and text[offset : offset + 2] == "\\'"
             if problem != _FLOW_COLON and not escaped:
                 raise syntax_error(error, text) from None
-        read += offset + 1000
+        read += offset + 1000 + len(text) // 64  # masks are looked for in all of it
         # Two characters of the private use area that the text does not contain.
         masks = masks or "".join(islice((char for char in map(chr, range(0xE000, 0xF8FF)) if char not in text), 2))
         if escaped:
@@ -155,6 +161,8 @@ def nodes(text: str, masks: str = "") -> Iterator[Node]:
         elif kind := _KINDS.get(event_type):
             count += 1
             is_parent = kind in ("mapping", "sequence")
+            if is_parent and len(parents) >= MAX_DEPTH:  # libyaml takes quadratic time for more
+                raise Refused(Problem("TC012", (), TOO_DEEP), event.start_mark.index)
             style = getattr(event, "style", None) or ""
             if is_parent and event.flow_style:
                 style = "{" if kind == "mapping" else "["

@@ -7,7 +7,8 @@ first. Each List is opened. No positions are computed until a finding needs one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -80,10 +81,11 @@ def load(source: Source) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
                 findings.append(report_fault(replace(problem, stage=stage, hint=hint), document))
             if not any(problem.fatal for problem in problems):
                 documents.append(document)
-    return tuple(documents), (*findings, *(_hidden_breaks(source) if documents else ()))
+    return tuple(documents), (*findings, *(_hidden_breaks(source, documents) if documents else ()))
 
 
-def _hidden_breaks(source: Source) -> Iterator[Finding]:
+def _hidden_breaks(source: Source, documents: Sequence[Document]) -> Iterator[Finding]:
+    """Yield findings on hidden line breaks; only a comment above all of the document they are in silences them."""
     raw = source.text
     if raw.isascii() and ("\r" not in raw if isinstance(raw, str) else b"\r" not in raw):
         return
@@ -92,9 +94,14 @@ def _hidden_breaks(source: Source) -> Iterator[Finding]:
         return
     lines = Lines(text)
     start = _json_units(text, lines)[1]  # JSON has no such line breaks
+    roots = [lines.offset(document.locate(())) for document in documents]
     for offset, problem in hidden_breaks(text[start:]):
-        marks: dict[Path, Mark] = {(): lines.mark(start + offset)}
-        yield report_fault(problem, Document(source, {}, 0, marks.copy))
+        at = start + offset
+        behind = bisect_right(roots, at)
+        begins_here = behind > 0 and roots[behind - 1] > text.rfind("\n---", 0, at)
+        nearest = documents[behind - 1 if begins_here else min(behind, len(roots) - 1)]
+        marks: dict[Path, Mark] = {(): lines.mark(at)}
+        yield report_fault(problem, Document(source, {}, nearest.index, marks.copy))
 
 
 def _objects(unit: _Unit) -> Iterator[tuple[Path, Json, list[Problem]]]:

@@ -159,11 +159,17 @@ def value_of_path(document: Document, path: Path) -> tuple[Lines, Node] | None:
 
 
 @lru_cache(maxsize=4)
+def lines_of(source: Source) -> Lines:
+    """Return the lines of a source, whose text has no byte order mark."""
+    return Lines(source.decoded().removeprefix(BOM))
+
+
+@lru_cache(maxsize=4)
 def _nodes(source: Source) -> tuple[Lines, list[Node]]:
     """Return the lines of a source, and its nodes in order as far as it can be read."""
     from trainc.documents.libyaml import nodes, with_masks
 
-    text = source.decoded().removeprefix(BOM)
+    lines = lines_of(source)
     found: list[Node] = []
 
     def parse(masked: str, masks: str) -> None:
@@ -171,8 +177,8 @@ def _nodes(source: Source) -> tuple[Lines, list[Node]]:
         found.extend(nodes(masked, masks))
 
     with suppress(Refused):
-        with_masks(text, parse)
-    return Lines(text), found
+        with_masks(lines.text, parse)
+    return lines, found
 
 
 # A string may have many findings, one after the other.

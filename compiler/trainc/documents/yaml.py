@@ -130,9 +130,14 @@ class _Reader:
 
     def drain(self) -> None:
         anchors: set[str | None] = set(self.anchors)
+        depth = 0
         while type(event := self.next()) is not DocumentEndEvent:
+            kind = type(event)
+            depth += (kind in (MappingStartEvent, SequenceStartEvent)) - (kind in (MappingEndEvent, SequenceEndEvent))
+            if depth > MAX_DEPTH:
+                self.refuse(event, "TC012", TOO_DEEP)
             anchor = getattr(event, "anchor", None)
-            if type(event) is not AliasEvent:
+            if kind is not AliasEvent:
                 anchors.add(anchor)
             elif anchor not in anchors:
                 self.unknown_anchor(event)

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache, partial
+from itertools import groupby
 from keyword import iskeyword
 from operator import itemgetter
 from typing import Final
@@ -458,16 +459,20 @@ def _regions(document: Document, after: Mark = _END) -> _Regions:
 
     ordered = sorted(((mark, path) for path, mark in document.marks().items() if path), key=itemgetter(0))
     regions = []
-    for mark, path in ordered:
-        if path in found:
+    for mark, group in groupby(ordered, key=itemgetter(0)):  # all that << merges has its mark
+        paths = [path for _, path in group if path in found]
+        if paths:
             behind = range(bisect_right(ordered, mark, key=itemgetter(0)), len(ordered))
-            later = (to for to, at in map(ordered.__getitem__, behind) if at[: len(path)] != path)
-            end = next(later, _END)
+            end = max(
+                next((to for to, at in map(ordered.__getitem__, behind) if at[: len(path)] != path), _END)
+                for path in paths
+            )
             end = min(end, after) if mark < after else end
-            part = text[offset(mark) : offset(end)]
+            values = [each for path in paths for each in found[path]]
             # A value that is not verbatim there is folded, or has escapes.
-            if any(each.whole for each in found[path]) or not _has_all(part, (each.text for each in found[path])):
-                regions.append((mark, end, isinstance(path[-1], str)))
+            is_hidden = any(each.whole for each in values)
+            if is_hidden or not _has_all(text[offset(mark) : offset(end)], (each.text for each in values)):
+                regions.append((mark, end, isinstance(paths[0][-1], str)))
     return tuple(regions)
 
 

@@ -193,14 +193,14 @@ def _explained(found: Iterable[Finding]) -> Callable[[Finding], bool]:
     """
     wrong, refused = set(), set()
     for each in found:
-        if each.code in _WRONG_TYPE:
+        if each.code in _WRONG_TYPE and each.severity is Severity.ERROR:
             wrong.add(_field(each))
         elif each.code in OF_CHANGES and each.severity is Severity.ERROR:
             refused.add(_field(each))
 
     def explained(finding: Finding) -> bool:
         if finding.code == _AMBIGUOUS:
-            return _field(finding) in wrong
+            return bool(finding.path) and _field(finding) in wrong
         return finding.code in OF_CHANGES and finding.severity is not Severity.ERROR and _field(finding) in refused
 
     return explained
@@ -211,7 +211,10 @@ def _field(finding: Finding) -> Hashable:
 
 
 def _position(finding: Finding) -> Hashable:
-    return finding.file, finding.document.index, finding.path, finding.code, finding.severity
+    document = finding.document
+    # A document without data stands for one place in a file, such as a comment: all of these have one path.
+    mark = None if document.data else document.locate(finding.path)
+    return finding.file, document.index, finding.path, mark, finding.code, finding.severity
 
 
 def _joined(groups: Iterable[_Group]) -> Iterable[_Group]:

@@ -55,10 +55,11 @@ def read(source: Source, comments: ReadComments) -> tuple[tuple[Ignore, ...], tu
         return (), ()
     ignores: list[Ignore] = []
     findings: list[Finding] = []
-    lines = source.decoded().split("\n")
-    below = _next_with_content(lines)
+    lines = source.decoded().removeprefix(_BOM).split("\n")
+    # A line may have many comments: some line breaks of YAML end no line here.
+    begins, below = [len(line) - len(line.lstrip()) for line in lines], _next_with_content(lines)
     for mark, text in comments(source, WORD):
-        line = lines[mark.line - 1].removeprefix(_BOM)
+        line = lines[mark.line - 1]
         codes, reason = _codes(text, line, mark.column)
         if (malformed := _malformed(_document(source, mark), text, codes, reason)) is not None:
             findings.append(malformed)
@@ -74,7 +75,7 @@ def read(source: Source, comments: ReadComments) -> tuple[tuple[Ignore, ...], tu
             else:
                 usable[code] = document
         if usable:
-            at_end = line[: mark.column - 1].strip() != ""
+            at_end = begins[mark.line - 1] < mark.column - 1
             covered = mark.line if at_end else below[mark.line - 1]
             ignores.append(Ignore(source, covered, usable, reason.strip()))
     return tuple(ignores), tuple(findings)
