@@ -29,12 +29,13 @@ def seconds_of(*sources: Source) -> float:
     return time.process_time() - start
 
 
-@pytest.mark.parametrize("first", [1, 40], ids=["short", "long"])
+@pytest.mark.parametrize("first", [0, 200], ids=["short", "long"])
 def test_many_owners_that_are_controllers(first: int) -> None:
     """The server's text about each further one shows all of them, and the name of the first again."""
 
     def seconds(size: int) -> float:
-        owners = f"{{apiVersion: v1, kind: A, name: {'a' * first * size}, uid: u, controller: true}}, " + numbered("{apiVersion: v1, kind: A, name: aNUMBER, uid: u, controller: true}", size)
+        owner = "{apiVersion: v1, kind: A, name: aNUMBER, uid: u, controller: true}"
+        owners = f"{owner.replace('NUMBER', 'a' * first * size)}, {numbered(owner, size)}"
         return seconds_of(Source("job.yaml", one().replace("name: one", f"name: one, ownerReferences: [{owners}]")))
 
     assert is_linear(seconds, 400)
