@@ -213,6 +213,24 @@ def test_what_a_sparse_checkout_leaves_out_is_an_error(
     assert run("render", "--check").exit_code == 0
 
 
+@pytest.mark.parametrize("folder", ["jobs/c", "policies/central"])
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_submodule_that_is_not_checked_out_is_an_error(base: Path, run: Run, folder: str, linked: bool) -> None:
+    place = "shared" if linked else folder
+    for name in (place, "jobs/a/code"):
+        (base / name).mkdir()
+    if linked:
+        (base / folder).symlink_to("../shared")
+    assert run("render").exit_code == run("render").exit_code == 0, "the cache knows the folders"
+    put(base, ".gitmodules", f'[submodule "code"]\n\tpath = jobs/a/code\n[submodule "x"]\n\tpath = "{place}"\n')
+    for command in (["render"], ["validate"], ["render", "--check"], ["render", "--no-cache"]):
+        found = run(*command)
+        assert (found.exit_code, found.stdout.count("TC011")) == (1, 1), found.output
+        assert f"{folder}:1:1: error[TC011]: submodule that is not checked out" in found.stdout
+    put(base, f"{place}/README.md", "")
+    assert [run(command).exit_code for command in ("render", "validate")] == [0, 0]
+
+
 def test_a_sparse_checkout_needs_git(base: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     subprocess.run(["git", "sparse-checkout", "set", "--no-cone", "/*"], cwd=base, check=True)
     with monkeypatch.context() as patched:

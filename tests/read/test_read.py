@@ -10,6 +10,7 @@ import pytest
 from trainc.findings import Severity
 from trainc.inputs.source import Source
 from trainc.project import read
+from trainc.project.files import RealPaths, real_path
 from trainc.project.read import Inputs, find_root, merge, name_below, read_config, read_given, read_stdin, read_tree
 
 
@@ -125,6 +126,48 @@ def test_a_loop_of_links_ends(tmp_path: Path) -> None:
     tree(tmp_path, "jobs/a/x.yaml")
     (tmp_path / "jobs/a/again").symlink_to(tmp_path / "jobs")
     assert names(read_tree(tmp_path, "jobs")) == ["jobs/a/x.yaml"]
+
+
+def test_many_links_in_a_row_are_an_error(tmp_path: Path) -> None:
+    tree(tmp_path, "jobs/a/x.yaml", "trainc.yaml")
+    row = [f"jobs/a/{number:04}.yaml" for number in range(1100)]
+    for link, target in zip(row, [*row[1:], "jobs/a/x.yaml"], strict=True):
+        (tmp_path / link).symlink_to(Path(target).name)
+    inputs = read_tree(tmp_path, "jobs")
+    last = row[-40:]  # of 41 links, Linux follows 40
+    assert names(inputs) == [*last, "jobs/a/x.yaml"]
+    assert problems(inputs) == [("TC011", name, "loop of symbolic links") for name in row[:-40]]
+    assert problems(read_tree(tmp_path, row[0])) == [("TC011", row[0], "loop of symbolic links")]
+
+
+def test_links_that_lead_to_all_others_are_each_read_once(tmp_path: Path) -> None:
+    tree(tmp_path, "jobs/a/x.yaml")
+    links = [f"{number}.yaml" for number in range(200)]
+    for number, name in enumerate(links):
+        (tmp_path / "jobs/a" / name).symlink_to("".join(f"{each}/../" for each in links[number + 1 :]) + "x.yaml")
+    read: list[str] = []
+
+    def read_link(path: str) -> str | None:
+        read.append(path)
+        return os.fspath(Path(path).readlink()) if Path(path).is_symlink() else None
+
+    paths = RealPaths(read_link)
+    assert {paths.of(f"{tmp_path}/jobs/a/{name}") for name in links} == {f"{tmp_path}/jobs/a/x.yaml"}
+    counted = [path for path in read if path.endswith(tuple(links))]
+    assert len(counted) == len(set(counted)) == len(links)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a/file", "a/link", "a/up/b", "loop", "loop/x", "a/loop/../file", "a/absolute/file", "a/missing/../file", "/", ""],
+)
+def test_a_real_path_is_that_of_python(path: str, tmp_path: Path) -> None:
+    tree(tmp_path, "a/file", "b/file")
+    links = {"a/link": "../b/file", "a/up": "..", "loop": "a/loop", "a/loop": "../loop", "a/absolute": f"{tmp_path}/b"}
+    for name, target in links.items():
+        (tmp_path / name).symlink_to(target)
+    place = f"{tmp_path}/{path}"
+    assert real_path(place) == os.path.realpath(place)
 
 
 def test_the_wrong_depth_below_jobs(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from trainc.cache.store import Store
 from trainc.pipeline.content import digest_of
-from trainc.project.files import parents, read_regular, top_of
+from trainc.project.files import parents, read_regular, submodules, top_of
 from trainc.project.read import CONFIG, LOCK, is_input, not_read
 from trainc.project.write import is_ours, is_temporary
 
@@ -76,7 +76,8 @@ def surroundings(root: Path) -> tuple[str, ...]:
     """Return what reports depend on besides files and folders: files that are not read, and the place in git."""
     home = root.resolve()
     top = top_of(home)
-    return ("" if top is None else ascii(os.fspath(home.relative_to(top))), *not_read(root))
+    place = "" if top is None else ascii(os.fspath(home.relative_to(top)))
+    return (place, *map(ascii, sorted(submodules(home))), *not_read(root))
 
 
 def load_last(root: Path, store: Store, manner: str | None = None, *, by_bytes: bool = False) -> Snapshot | None:

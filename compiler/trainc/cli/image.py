@@ -21,7 +21,7 @@ from trainc.images.definition import PACKAGES, WHEELS, BuildError, Inputs, read_
 from trainc.images.layout import LayoutError, read_layout, verify_layout, write_layout
 from trainc.inputs.imagelock import DIGEST, FILE, key_of
 from trainc.project.config import lock_text, parse_lock
-from trainc.project.files import leads_out, top_of
+from trainc.project.files import leads_out, real_path, top_of
 from trainc.project.read import name_below, read_lock
 from trainc.project.revisions import index_of
 from trainc.project.write import check_folder, replace_sources
@@ -249,7 +249,7 @@ def _cache(root: Path, given: Path | None) -> Path:
     A layer in the cache is not compared with the pins, so one that is committed would be what its author wrote.
     """
     folder = given or root / CACHE
-    real = Path(os.path.realpath(folder))
+    real = Path(real_path(folder))
     top = top_of(real)  # links and submodules may lead to another repository, or to a folder above the project
     tracked = index_of(top, os.path.relpath(real, top)) if top is not None and real.is_dir() else {}
     if tracked is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
@@ -18,6 +17,7 @@ from trainc.images.layout import write_layout
 from trainc.images.package import package as package_files
 from trainc.pipeline.content import bytes_of
 from trainc.project.environments import JOBS, compile_for, load_config, nothing
+from trainc.project.files import real_path
 from trainc.project.read import is_text, merge, read_platform, read_tree
 from trainc.project.write import OUT, check_folder
 
@@ -61,7 +61,7 @@ def command(
     on the files alone. NAME is its tag, or its full name. Nothing is pushed.
     """
     folder = output or root / OUTPUT
-    if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root / OUT)):
+    if Path(real_path(folder)).is_relative_to(real_path(root / OUT)):
         raise click.BadParameter(f"{folder} is below {OUT}/, which Argo CD reads", param_hint="'--output'")
     if wrong := reference_error(name if "/" in name or ":" in name else f"tag:{name}"):
         raise click.BadParameter(

@@ -32,9 +32,11 @@ class OutsideGit(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path. Fails in a .git folder."""
+        from trainc.project.files import real_path
+
         path = super().convert(value, param, ctx)
         text = os.fsdecode(path)
-        if text != "-" and in_git(os.path.realpath(text)):
+        if text != "-" and in_git(real_path(text)):
             self.fail(f"{text!r} is in a .git folder.", param, ctx)
         return path
 

@@ -19,6 +19,7 @@ from trainc.findings import has_errors
 from trainc.inputs.source import Source
 from trainc.pipeline.context import Keep
 from trainc.project.environments import JOBS, compile_for, load_config, with_empty
+from trainc.project.files import real_path
 from trainc.project.read import CONFIG, LOCK, merge, name_below, read_platform, read_policy_tests, read_tree
 from trainc.project.write import OUT, write_output
 from trainc.report.fleet import Rows, fleet, totals, without_objects
@@ -66,7 +67,7 @@ def command(
     there is nothing to read.
     """
     target = None if output == "-" else Path(output)
-    if target is not None and Path(os.path.realpath(target)).is_relative_to(os.path.realpath(root / OUT)):
+    if target is not None and Path(real_path(target)).is_relative_to(real_path(root / OUT)):
         raise click.BadParameter(f"{output!r} is inside of out/, which is applied to the cluster", param_hint="'-o'")
     config, findings = load_config(root)
     environments = choose(config, environment)

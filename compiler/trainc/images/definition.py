@@ -21,6 +21,7 @@ from trainc.inputs.imagelock import key_of
 from trainc.inputs.settings import form
 from trainc.inputs.source import Document, Mark, Source
 from trainc.project.config import convert, read_document
+from trainc.project.files import real_path
 from trainc.project.read import read_bytes
 
 FILE: Final = "image.yaml"
@@ -368,7 +369,7 @@ def read_image(folder: Path) -> tuple[Inputs | None, tuple[Finding, ...]]:
     contents: dict[str, bytes] = {}
     for each in definition.files:
         path = home / each.source
-        if not path.resolve().is_relative_to(home.parent):
+        if not Path(real_path(path)).is_relative_to(home.parent):
             raise BuildError(f"{path} is a link out of {home.parent}, which trainc does not follow")
         contents[each.source] = _bytes(path)
     return Inputs(folder, definition, document, pins, pinned_wheels, contents, packages, wheels), findings

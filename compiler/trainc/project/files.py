@@ -117,9 +117,78 @@ def has_content(root: Path, name: str, content: Content) -> bool:
     return old is not None and (old == content if isinstance(content, bytes) else digest_of(old) == content.value)
 
 
+_LONGEST: Final = 4096
+"""The most characters of a path, and of the text of a link, in Linux."""
+
+
+def _link(path: str) -> str | None:
+    try:
+        return os.readlink(path)
+    except OSError:  # not a link, or nothing at all
+        return None
+
+
+_IN_A_ROW: Final = 40
+"""The most links on the way to one file in Linux."""
+
+
+class RealPaths:
+    """Resolves symbolic links as os.path.realpath does, but each only once, and any number of them in a row.
+
+    Otherwise, many links that each lead to all others would take quadratic time. ``read`` returns the text of a link.
+    """
+
+    def __init__(self, read: Callable[[str], str | None] = _link) -> None:
+        self.read = read
+        self.links: dict[str, str] = {}
+
+    def of(self, path: str) -> str:
+        """Return an absolute path without links; one in a loop stays. A path that is too long leads to the root."""
+        reached, waiting = "", [("", path)]  # links, each with the rest of its text
+        while waiting:
+            link, rest = waiting.pop()
+            if not rest:
+                self.links[link] = reached
+                continue
+            step, _, rest = rest.partition("/")
+            waiting.append((link, rest))
+            if step == "..":
+                reached = reached.rpartition("/")[0]
+            elif step not in ("", "."):
+                place = f"{reached}/{step}"
+                text = None if place in self.links or len(place) > _LONGEST else self.read(place)
+                if text is None or len(text) > _LONGEST:
+                    reached = "" if len(place) > _LONGEST else self.links.get(place, place)
+                    continue
+                self.links[place] = place  # until its text is resolved: that leads here again in a loop
+                waiting.append((place, text))
+                reached = "" if text.startswith("/") else reached
+        return reached or "/"
+
+
+def real_path(path: str | Path, paths: RealPaths | None = None) -> str:
+    """Return a path of the machine with all links resolved; ``paths`` are those resolved before."""
+    if os.name != "posix":
+        return os.path.realpath(path)
+    return (paths or RealPaths()).of(os.path.join(os.getcwd(), path))
+
+
+def loop_of(path: str) -> frozenset[str]:
+    """Return the links of the loop that a link is in, or leads to; of a very long one, or of a row, the first ones."""
+    seen: list[str] = []
+    while path not in seen and len(seen) < _IN_A_ROW:
+        seen.append(path)
+        try:
+            target = os.readlink(path)
+        except OSError:  # the loop is among the parent folders
+            return frozenset(seen)
+        path = os.path.normpath(os.path.join(os.path.dirname(path), target))
+    return frozenset(seen[seen.index(path) :] if path in seen else seen)
+
+
 def leads_out(root: str | Path, path: str | Path) -> bool:
     """Return whether a path, with all links resolved, is outside of a folder or in git's folder."""
-    return is_outside(os.path.realpath(root), os.path.realpath(path))
+    return is_outside(real_path(root), real_path(path))
 
 
 def is_outside(home: str, real: str) -> bool:
@@ -133,6 +202,17 @@ def is_outside(home: str, real: str) -> bool:
 def top_of(folder: Path) -> Path | None:
     """Return the top of the git repository that a folder is in, or None."""
     return next((each for each in (folder, *folder.parents) if (each / _GIT).exists()), None)
+
+
+def submodules(folder: Path) -> frozenset[str]:
+    """Return the real paths of the submodules that .gitmodules names, in the git repository that a folder is in."""
+    top = top_of(Path(real_path(folder)))
+    lines = (read_regular(top / ".gitmodules") or b"").splitlines() if top is not None else ()
+    settings = (
+        (key.rpartition(b"]")[2].strip().lower(), value) for key, _, value in (x.partition(b"=") for x in lines)
+    )
+    names = (os.fsdecode(value.strip().strip(b'"')).rstrip("/") for key, value in settings if key == b"path")
+    return frozenset(f"{top}/{name}" for name in names)
 
 
 def may_be_sparse(folder: Path) -> bool:

@@ -30,7 +30,7 @@ from trainc.inputs.source import Document, Source
 from trainc.pipeline.jobresults import DocumentId, document_id
 from trainc.project.config import read_document
 from trainc.project.environments import Outcome
-from trainc.project.files import LIMIT, leads_out, open_regular, read_open
+from trainc.project.files import LIMIT, leads_out, open_regular, read_open, real_path
 from trainc.project.read import CONFIG, LOCK
 from trainc.project.write import CHANGED, replace_sources
 
@@ -229,7 +229,7 @@ def check_editable(root: Path, name: str) -> None:
     path = root / name
     if os.path.isabs(name) or leads_out(root, path):
         raise EditError(name, "outside of the project")
-    if os.path.realpath(path) != os.path.join(os.path.realpath(root), name):
+    if real_path(path) != os.path.join(real_path(root), name):
         raise EditError(name, "symbolic link, which trainc does not follow to write")
     if not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK):
         raise EditError(name, "read-only file")

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from trainc.project.files import MAX_FILES
+from trainc.project.files import MAX_FILES, RealPaths
 from trainc.project.read import MOST_LINKED, SUFFIXES
 
 LINK: Final = "120000"
 _FOLDER: Final = "040000"
-_MOST_STEPS: Final = 40
-"""The most links on the way to one file, as in Linux."""
 
 
 class TooManyLinksError(Exception):
@@ -52,7 +50,8 @@ class Tree:
         self.names = sorted(self.entries)
         self.texts = texts
         self.home = home
-        self.top = [step for step in top.split("/") if step]
+        self.top = "".join(f"/{step}" for step in top.split("/") if step)
+        self.paths = RealPaths(self._text)
 
     def behind(self, links: Iterable[Entry]) -> list[Entry]:
         """Return what links lead to, and the files in the folders that may be inputs, by the names of the links.
@@ -101,26 +100,15 @@ class Tree:
         return is_folder or (end is not None and entry.name.lower().endswith(SUFFIXES))
 
     def _resolve(self, path: str) -> str | None:
-        """Return a path without links; None if it leads out of the project, or too many links are on the way."""
-        waiting, reached, followed = [*self.top, *path.split("/")][::-1], list[str](), 0
-        while waiting:
-            step = waiting.pop()
-            if step == "..":
-                reached = reached[:-1]
-            elif step not in ("", "."):
-                reached.append(step)
-                entry = self.entries.get(self._below_top(reached))
-                if entry is None or entry.mode != LINK:
-                    continue
-                text, followed = os.fsdecode(self.texts[entry.content]), followed + 1
-                if followed > _MOST_STEPS:
-                    return None
-                reached = [] if text.startswith("/") else reached[:-1]
-                waiting += text.split("/")[::-1]
-        found = self._below_top(reached)
-        return found if found and f"{found}/".startswith(self.home) else None
+        """Return a path without links; None if it leads out of the project, or is in a loop."""
+        found = self._below_top(self.paths.of(f"{self.top}/{path}"))
+        entry = self.entries.get(found)
+        return found if entry is not None and entry.mode != LINK and f"{found}/".startswith(self.home) else None
 
-    def _below_top(self, steps: Sequence[str]) -> str:
+    def _text(self, place: str) -> str | None:
+        entry = self.entries.get(self._below_top(place))
+        return os.fsdecode(self.texts[entry.content]) if entry is not None and entry.mode == LINK else None
+
+    def _below_top(self, place: str) -> str:
         """Return the path in the repository of an absolute one; empty if it is not below the top."""
-        count = len(self.top)
-        return "/".join(steps[count:]) if steps[:count] == self.top else ""
+        return place[len(self.top) + 1 :] if place.startswith(f"{self.top}/") else ""

@@ -29,11 +29,15 @@ from trainc.project.files import (
     MAX_TOTAL,
     FileTooLargeError,
     IrregularFileError,
+    RealPaths,
     is_outside,
     leads_out,
+    loop_of,
     may_be_sparse,
     open_regular,
     read_open,
+    real_path,
+    submodules,
 )
 
 RUNTIMES = "runtimes"
@@ -62,6 +66,7 @@ MOST_LINKED = 1000
 _OUTSIDE = "symbolic link that leads out of the project, not followed"
 _NOWHERE = "symbolic link in a circle or through a file: with it, Argo CD and Flux may read nothing of the repository"
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
+_EMPTY = "submodule that is not checked out: what was rendered from it would be removed, and its policies do not apply"
 _OVERRIDE = "with this file, Argo CD may read the folder by something else than its plugin, trainc cmp"
 _LOOP = "loop of symbolic links"
 
@@ -137,8 +142,8 @@ def name_below(root: Path, folder: Path, path: str) -> str | None:
     """
     place = os.fspath(folder / path)
     above, last = (place, "") if os.path.isdir(place) else os.path.split(place)
-    real = os.path.join(os.path.realpath(above), last)  # the file itself may be a pipe
-    for way, top in ((place, root), (real, os.path.realpath(root))):
+    real = os.path.join(real_path(above), last)  # the file itself may be a pipe
+    for way, top in ((place, root), (real, real_path(root))):
         relative = os.path.relpath(way, top)
         if relative != os.pardir and not relative.startswith(os.pardir + os.sep):
             return Path(relative).as_posix()
@@ -312,6 +317,11 @@ def is_input(name: str) -> bool:
     return placed and not hidden and name.lower().endswith(SUFFIXES)
 
 
+def _may_have_inputs(folder: str) -> bool:
+    """Return whether read_tree reads files of a folder, or of a folder in it."""
+    return any(is_input(f"{folder}/{name}.yaml") for name in ("x", "x/x"))
+
+
 def is_given(name: str, places: Iterable[str]) -> bool:
     """Return whether read_given reads a regular file of this name for one of ``places``, names from root."""
     if name.startswith(OUT) or name in (CONFIG, LOCK) or _is_test(name) or not name.lower().endswith(SUFFIXES):
@@ -472,7 +482,9 @@ class _Listing:
 
     def __init__(self, root: str | Path, home: Path | None, prefix: str = "", *, follow: bool = True) -> None:
         self.base = os.fspath(root)
-        self.home = None if home is None else os.path.realpath(home)
+        self.paths = RealPaths()
+        self.home = None if home is None else real_path(home, self.paths)
+        self.submodules = frozenset[str]() if home is None else submodules(home)
         self.prefix = prefix
         self.follow = follow
         self.names: list[str] = []
@@ -485,7 +497,7 @@ class _Listing:
 
     def below(self, name: str) -> tuple[list[str], list[Finding]]:
         """Return the names of the files below a folder, sorted, and findings."""
-        self.waiting.append(_Folder(name, os.path.realpath(self._path(name))))
+        self.waiting.append(_Folder(name, real_path(self._path(name), self.paths)))
         while self.waiting:
             folder = self.waiting.pop()
             if folder.way and self.linked > MOST_LINKED:
@@ -520,7 +532,12 @@ class _Listing:
         found = self.known.get(folder.real)
         if found is None:
             with os.scandir(self._path(folder.name)) as entries:
-                found = sorted((e for e in entries if not e.name.startswith(".")), key=lambda entry: entry.name)
+                listed = list(entries)
+            if not listed and folder.real in self.submodules and _may_have_inputs(self._shown(folder.name)):
+                hint = "check it out with git submodule update --init, or move its files into this repository"
+                document = Document(Source(self._shown(folder.name), b""), {})
+                self.findings.append(report("TC011", document, (), _EMPTY, hint=hint))
+            found = sorted((e for e in listed if not e.name.startswith(".")), key=lambda entry: entry.name)
             if folder.way:
                 self.known[folder.real] = [entry for entry in found if self._may_lead_to_inputs(entry, folder.real)]
         return found
@@ -529,7 +546,7 @@ class _Listing:
         link, readable = f"{folder}/{entry.name}", entry.name.lower().endswith(SUFFIXES)
         if not is_text(entry.name) or not entry.is_symlink():
             return is_text(entry.name) and (readable or entry.is_dir())
-        outside = self.home is not None and is_outside(self.home, os.path.realpath(link))
+        outside = self.home is not None and is_outside(self.home, real_path(link, self.paths))
         return not outside and (os.path.isdir(link) or (readable and os.path.exists(link)))
 
     def _path(self, name: str) -> str:
@@ -540,7 +557,7 @@ class _Listing:
 
     def _link(self, folder: _Folder, name: str, link: str) -> None:
         """Add a linked file or folder, or the finding about it."""
-        shown, real = self._shown(name), os.path.realpath(link)
+        shown, real = self._shown(name), real_path(link, self.paths)
         readable = link.lower().endswith(SUFFIXES)
         if not self.follow or (self.home is not None and is_outside(self.home, real)):
             if readable or os.path.isdir(real):
@@ -554,7 +571,7 @@ class _Listing:
             if not readable and "." in os.path.basename(link):
                 return
             if error.errno == errno.ELOOP:
-                self._loop(shown, _loop_of(link))
+                self._loop(shown, loop_of(link))
             else:
                 self.findings.append(_unreadable(shown, error))
             return
@@ -579,16 +596,3 @@ class _Listing:
         if links not in self.loops:
             self.loops.add(links)
             self.findings.append(_about("TC011", shown, _LOOP))
-
-
-def _loop_of(path: str) -> frozenset[str]:
-    """Return the links of the loop that a link is in, or leads to."""
-    seen: list[str] = []
-    while path not in seen:
-        seen.append(path)
-        try:
-            target = os.readlink(path)
-        except OSError:  # the loop is among the parent folders
-            return frozenset(seen)
-        path = os.path.normpath(os.path.join(os.path.dirname(path), target))
-    return frozenset(seen[seen.index(path) :])
