@@ -16,8 +16,8 @@ from test_growth import is_linear
 from builders import crd
 from trainc import Options, Source, compile
 from trainc.admission import rules
-from trainc.basics.jsonvalues import JsonObject
-from trainc.schema import formats
+from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.schema import formats, wording
 from trainc.schema.wording import LIST_KEYS, LIST_TYPE
 
 EMBEDDED = "{type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}"
@@ -29,11 +29,13 @@ def seconds_of(*sources: Source) -> float:
     return time.process_time() - start
 
 
-def test_many_owners_that_are_controllers() -> None:
-    """The server's text about each further one shows all of them."""
+@pytest.mark.parametrize("first", [0, 200], ids=["short", "long"])
+def test_many_owners_that_are_controllers(first: int) -> None:
+    """The server's text about each further one shows all of them, and the name of the first again."""
 
     def seconds(size: int) -> float:
-        owners = numbered("{apiVersion: v1, kind: A, name: aNUMBER, uid: u, controller: true}", size)
+        owner = "{apiVersion: v1, kind: A, name: aNUMBER, uid: u, controller: true}"
+        owners = f"{owner.replace('NUMBER', 'a' * first * size)}, {numbered(owner, size)}"
         return seconds_of(Source("job.yaml", one().replace("name: one", f"name: one, ownerReferences: [{owners}]")))
 
     assert is_linear(seconds, 400)
@@ -49,7 +51,7 @@ def test_many_embedded_objects_whose_metadata_go_writes_otherwise() -> None:
     assert is_linear(seconds, 2000)
 
 
-def things(schema: JsonObject, item: JsonObject, count: int) -> tuple[Source, Source]:
+def things(schema: JsonObject, item: Json, count: int) -> tuple[Source, Source]:
     """Return a CRD with a list of such items, and an object that has so many."""
     fields = {"items": {"type": "array", "items": schema}}
     thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "items": [item] * count}
@@ -79,6 +81,7 @@ def test_items_times_many_parts_of_a_schema_are_limited(kind: str, monkeypatch: 
 
     monkeypatch.setattr(formats, "MOST_WORK", 2_000_000)
     assert codes(100, 200) == {"TC012"}
+    monkeypatch.setattr(wording, "CHARACTER", 0)
     assert "TC012" not in codes(7, 5000)  # few parts are work that grows with the object
 
 
@@ -98,3 +101,43 @@ def test_items_times_keys_of_a_list_are_limited(monkeypatch: pytest.MonkeyPatch)
     _, thing = things({}, {}, 200)
     schema = Source("crd.yaml", crd("Thing", f"properties: {dumps(fields)}"))
     assert {finding.code for finding in compile((schema, thing), Options()).findings} == {"TC012"}
+
+
+LONG = "k" * 1000
+TEXTS: dict[str, tuple[JsonObject, Json]] = {
+    "large mappings of an enum": ({**OPEN, "enum": [{"a": LONG}, {"b": LONG}]}, {}),
+    "a long text of an enum": ({"type": "string", "enum": [LONG]}, "a"),
+    "a long pattern": ({"type": "string", "pattern": f"^[{LONG}]$"}, "a"),
+}
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_items_times_texts_of_errors_are_limited(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error shows what its schema allows: one text of 50 KB for each of 10,000 items took a minute and gigabytes."""
+    monkeypatch.setattr(formats, "MOST_WORK", 2_000_000)
+    schema, item = TEXTS[kind]
+    assert {finding.code for finding in compile(things(schema, item, 400), Options()).findings} == {"TC012"}
+
+
+@pytest.mark.parametrize("item", ["a", {"a": 1}], ids=["wrong", "unknown"])
+def test_a_long_key_above_many_errors_is_limited(item: Json, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each error shows its path."""
+    monkeypatch.setattr(formats, "MOST_WORK", 2_000_000)
+    lists: JsonObject = {"type": "array", "items": {"type": "object", "properties": {}}}
+    sources = things({"type": "object", "additionalProperties": lists}, {LONG: [item] * 400}, 1)
+    assert {finding.code for finding in compile(sources, Options()).findings} == {"TC012"}
+
+
+def test_an_enum_of_many_numbers_is_written_once() -> None:
+    def seconds(size: int) -> float:
+        numbers: list[Json] = [number + 0.5 for number in range(500)]
+        return seconds_of(*things({"type": "number", "enum": numbers}, -1, size))
+
+    assert seconds(2000) < 2
+
+
+def test_items_times_long_messages_of_rules_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "MOST_WORK", 10_000)
+    schema: JsonObject = {**OPEN, "x-kubernetes-validations": [{"rule": "false", "message": LONG}]}
+    found = [each for each in compile(things(schema, {}, 400), Options()).findings if each.code == "TC201"]
+    assert len(found) < 200

@@ -133,7 +133,8 @@ def documents_of(revision: Revision) -> tuple[tuple[Document, ...], _Notes]:
     loaded, notes = _load(revision.name, revision.sources)
     sorted_out, findings = classify(loaded)  # by path, so before sources are renamed
     found = tuple(sorted_out.cluster.values())
-    notes += tuple(_broken(revision.name, (finding for finding in findings if finding.document not in found)))
+    used = frozenset(found)
+    notes += tuple(_broken(revision.name, (finding for finding in findings if finding.document not in used)))
     return tuple(_renamed(document, revision.name) for document in found), notes
 
 

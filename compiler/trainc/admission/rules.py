@@ -155,9 +155,14 @@ BUDGET = 10_000_000
 """The most that all rules of an object may cost together (apis/cel/config.go, RuntimeCELCostBudget)."""
 
 MOST_WORK = 1_000_000
-"""The most evaluations of rules for an object, two seconds at most: constants cost nothing. A failure counts as 20."""
+"""The most evaluations of rules for an object, two seconds at most: constants cost nothing. A failure counts as 20.
+
+So do 400 characters of its text, which may hold a long message, rule or key for each item.
+"""
 
 _FAILURE = 20
+_CHARACTERS = 20
+"""The characters of a failure's text that count as an evaluation."""
 
 MAX_MESSAGE = 5 * 1024
 """The most bytes of an evaluated message."""
@@ -299,7 +304,6 @@ class _Run(msgspec.Struct):
 
     def _add(self, target: _Target, text: str, *, reported: bool = False) -> None:
         """Add a failure; ``reported``: at the rule's fieldPath, with its reason."""
-        self.work += _FAILURE
         path, made = target.path, target.made
         name = dotted(path) or NO_FIELD
         reason = ""
@@ -314,6 +318,7 @@ class _Run(msgspec.Struct):
             error = f"Duplicate value: {kind}"
         about = common_selection(made.rule.checked.root, SELF) if made.rule is not None and not made.field_path else ()
         rule = str(target.rule.spec.get("rule", "")).strip()
+        self.work += _FAILURE + (len(name) + len(error)) // _CHARACTERS
         fault = BrokenRule("TC201", (*path, *about), text, f"{name}: {error}", rule=rule, transition=made.compares)
         self.found.append(fault)
 

@@ -27,7 +27,7 @@ from trainc.changes.model import (
     Usage,
 )
 from trainc.changes.safeguards import RESTARTING
-from trainc.changes.usage import COUNTS, PROCESSES
+from trainc.changes.usage import COUNTS, PROCESSES, SOURCE_FIELDS
 from trainc.documents.emit import emit
 from trainc.findings import Severity
 from trainc.findings.display import ELLIPSIS, escaped, listed, one_line
@@ -129,6 +129,7 @@ def properties_of(job: JobChange) -> list[str]:
 _IN_JOB: Final = re.compile(r"spec\.replicatedJobs\[([^\[\]]*)\]\.(.*)", re.DOTALL)
 _POD: Final = r"template\.spec\.template\.spec\."
 _CONTAINER: Final = rf"{_POD}(?:c|initC)ontainers\[[^\[\]]*\]"
+_SOURCE: Final = rf"(?:From(?:\.\w+(?:\.(?:{'|'.join(SOURCE_FIELDS)}))?)?)?"
 _DESCRIBED: Final = tuple(
     (re.compile(pattern, re.DOTALL), properties)
     for pattern, *properties in (
@@ -142,7 +143,7 @@ _DESCRIBED: Final = tuple(
         (rf"{_POD}priorityClassName", "priority class"),
         (_CONTAINER, "image"),
         (rf"{_CONTAINER}\.(command|args|image)(?:\[\d+\])?", r"\1"),
-        (rf"{_CONTAINER}\.env\[([^\[\]]*)\](?:\.value.*)?", r"env \1"),
+        (rf"{_CONTAINER}\.env\[([^\[\]]*)\](?:\.value{_SOURCE})?", r"env \1"),
         (rf"{_CONTAINER}\.env\[(?:{'|'.join(COUNTS)})\]\.value", "nodes"),
         (rf"{_CONTAINER}\.env\[(?:{'|'.join(PROCESSES)})\]\.value", "processes per node"),
         (rf"{_CONTAINER}\.resources\.requests(?:\.(.*)|\[\"(.*)\"\])?", r"\1\2", "cpu", "memory", "GPUs per node"),

@@ -314,11 +314,15 @@ def _of_container(where: str, container: JsonObject) -> Iterator[tuple[_Key, Jso
             yield (f"env {name}", where), _of_variable(variable)
 
 
+SOURCE_FIELDS: Final = ("name", "key", "fieldPath", "resource")
+"""Fields of the source of a variable that its property shows."""
+
+
 def _of_variable(variable: JsonObject) -> Json:
     """Return a variable's value, or its source."""
     source = as_object(variable.get("valueFrom"))
     for kind, reference in source.items():
         fields = as_object(reference)
-        parts = [str(fields[key]) for key in ("name", "key", "fieldPath", "resource") if key in fields]
+        parts = [str(fields[key]) for key in SOURCE_FIELDS if key in fields]
         return f"{kind} {'/'.join(parts)}"
     return variable.get("value", "")

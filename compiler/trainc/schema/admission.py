@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import msgspec
 
-from trainc.basics.jsonvalues import JsonObject, Path, as_object
+from trainc.basics.jsonvalues import JsonObject, Path, as_object, dotted
 from trainc.findings import suggest
 from trainc.kube.fielderror import NO_FIELD
 from trainc.kube.gotypes import fields
-from trainc.schema.formats import MOST_WORK, TooMuchWork
+from trainc.schema.formats import CHARACTER, MOST_WORK, TooMuchWork
 from trainc.schema.kinds import Resource
 from trainc.schema.metadata import (
     NAME_RULES,
@@ -38,7 +38,7 @@ _TOO_MUCH_WORK = Violation(
     (),
     "the schema of its CRD takes too much work",
     "",
-    expected=f"at most {MOST_WORK:,} characters times instructions of patterns; many alternatives count, too",
+    expected=f"at most {MOST_WORK:,} characters times instructions of patterns; alternatives and errors count, too",
     hint="make the texts and lists of the object shorter, or its schema simpler",
     blocking=True,
 )
@@ -74,10 +74,12 @@ def admit(resource: Resource, data: JsonObject, go: str = "") -> Admitted:
         failures = _walk_status(resource, named, mode)
         node = node_of(schema, mode, go, whole=True)
         stored = _without_status(resource, as_object(node.visit(_without_status(resource, named), failures)))
+        dropped += tuple(failure.path for failure in failures if failure.keyword == UNKNOWN)
+        for path in dropped:
+            failures.work.spend(CHARACTER * len(dotted(path)))
+        found = _violations(resource, stored, failures)
     except TooMuchWork:
         return Admitted(data, violations=(_TOO_MUCH_WORK,))
-    dropped += tuple(failure.path for failure in failures if failure.keyword == UNKNOWN)
-    found = _violations(resource, stored, failures)
     if resource.native and any(violation.decode for violation in found):
         stored = data
     return Admitted(stored, dropped, found)

@@ -276,13 +276,16 @@ TRIAL: Final = 200
 KEY: Final = 25
 """The work of a key of an item in a list of type map."""
 
+CHARACTER: Final = 10
+"""The work of a character in the text of an error, which may hold much of the schema, or a long key, for each item."""
+
 
 class TooMuchWork(Exception):
     """The schema of an object takes more than MOST_WORK."""
 
 
 class Work:
-    """The work of the patterns, and of many parts of a schema, for an object that is being admitted."""
+    """The work of patterns, of many parts of a schema and of texts of errors, for an object that is being admitted."""
 
     __slots__ = ("spent",)
 

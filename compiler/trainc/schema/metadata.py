@@ -197,7 +197,7 @@ def _keyed(path: Path, key: str, message: str, upstream: str, value: Any) -> Vio
 
 
 _WHOLE: Final = 4
-"""The most errors on further controllers whose texts show all owners, as the server's do."""
+"""The most errors on further controllers with the server's texts, which show all owners and the first controller."""
 
 
 def _owner_violations(owners: Any, path: Path) -> Iterator[Violation]:
@@ -226,8 +226,8 @@ def _owner_violations(owners: Any, path: Path) -> Iterator[Violation]:
                     f" {controller} and {current}"
                 )
                 further += 1
-                every = every or f"[{','.join(map(_struct, owners))}]: "
-                upstream = f"{text}: Invalid value: {every if further <= _WHOLE else ''}{detail}"
+                every = every or f"[{','.join(map(_struct, owners))}]"
+                upstream = f"{text}: Invalid value: {every}: {detail}" if further <= _WHOLE else ""
                 yield _violation(here, "is a second controller", upstream, owner)
             controller = controller or current
 

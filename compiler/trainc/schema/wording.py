@@ -7,7 +7,7 @@ pkg/apiserver/validation (which makes field errors of them).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -18,8 +18,8 @@ from trainc.findings import suggest
 from trainc.findings.reporting import Fault
 from trainc.kube.fielderror import NO_FIELD, go_value, quote
 from trainc.kube.gojson import go_json
-from trainc.schema.formats import Work
-from trainc.schema.structural import Structural
+from trainc.schema.formats import CHARACTER, Work
+from trainc.schema.structural import Structural, compiled
 
 UNKNOWN: Final = "unknown"
 NUMBER: Final = "number"
@@ -113,15 +113,17 @@ ARTICLES = {
 }
 
 
-def violations(schema: Structural, failures: Iterable[Failure]) -> tuple[Violation, ...]:
-    """Return the violations for the failures of a walk over a value, each text once."""
+def violations(schema: Structural, failures: Failures) -> tuple[Violation, ...]:
+    """Return the violations for the failures of a walk over a value, each text once. Raises TooMuchWork."""
     found: dict[str, Violation] = {}
     for failure in failures:
         if failure.keyword != UNKNOWN:
             violation = (
                 _list_type(failure, schema) if failure.keyword == LIST_TYPE else _WORDS[failure.keyword](failure)
             )
-            found.setdefault(violation.upstream or "", violation)
+            text = violation.upstream or ""
+            failures.work.spend(CHARACTER * (len(violation.message) + len(text)))
+            found.setdefault(text, violation)
     if all(violation.secondary for violation in found.values()):
         return tuple(msgspec.structs.replace(violation, secondary=False) for violation in found.values())
     return tuple(found.values())
@@ -224,10 +226,15 @@ def _required(failure: Failure) -> Violation:
 
 
 def _enum(failure: Failure) -> Violation:
-    allowed = [value if isinstance(value, str) else go_json(value) for value in _keyword(failure)[:_TRIED]]
-    listed = _listed(allowed)
+    allowed, listed = compiled(_allowed, _schema(failure))
     upstream = f"{_field(failure.path)}: Unsupported value: {go_value(failure.value)}: supported values: {listed}"
     return not_allowed(failure.path, failure.value, allowed, upstream)
+
+
+def _allowed(schema: Structural) -> tuple[list[str], str]:
+    """Return the texts of an enum, and those of them that the server's text lists."""
+    allowed = [value if isinstance(value, str) else go_json(value) for value in schema.keywords["enum"][:_TRIED]]
+    return allowed, _listed(allowed)
 
 
 def not_allowed(path: Path, value: Any, allowed: list[str], upstream: str | None) -> Violation:
