@@ -393,7 +393,7 @@ def _comprehension(writer: Writer, node: Comprehension) -> Steps:
 def _loop(writer: Writer, node: Comprehension, iterated: str) -> Iterator[None]:
     """Write a loop."""
     names = [name for name in (node.iter_var, node.iter_var2) if name]
-    variables = {name: writer.variable() for name in names}
+    variables = {name: writer.variable(free=name == node.iter_var2) for name in names}
     header = f"for {', '.join(each.text for each in variables.values())} in {iterated}:"
     with writer.block(header), writer.scoped(variables):
         writer.put(f"w += {_weight(node)}")

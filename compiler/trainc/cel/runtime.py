@@ -253,7 +253,10 @@ def elements(value: Value) -> Iterable[Value]:
 
 
 def pairs(value: Value) -> list[tuple[Value, Value]]:
-    """Return the values of two loop variables. Raises EvalError unless value is a list or map, with values."""
+    """Return the values of two loop variables; the second may be an EvalError, which fails where it is read.
+
+    Raises EvalError unless value is a list or map.
+    """
     if is_list(value):
         return list(enumerate(value))
     if isinstance(value, Container):
@@ -265,9 +268,7 @@ def pairs(value: Value) -> list[tuple[Value, Value]]:
 
 def _entry(mapping: Container, key: Value) -> Value:
     found = mapping.get(key, MISSING)
-    if found is MISSING:  # null in a schema's object
-        raise EvalError(f"no such key: {shown(key)}")
-    return found
+    return EvalError(f"no such key: {shown(key)}") if found is MISSING else found  # null in a schema's object
 
 
 def pay(result: Value, meter: Meter) -> None:

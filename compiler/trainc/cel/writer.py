@@ -45,8 +45,8 @@ Steps: TypeAlias = Generator[Any, Term, Term]
 class Variable(Struct, eq=False):
     """A variable of the expression or of a macro.
 
-    ``free``: it is an input. ``bind``: the function that evaluates it at its first use. ``kind``: it is a list, a map
-    or a count that a loop builds.
+    ``free``: it is an input, or one of the second values of a loop, and may be a failure. ``bind``: the function that
+    evaluates it at its first use. ``kind``: it is a list, a map or a count that a loop builds.
     """
 
     text: str
