@@ -26,7 +26,7 @@ from trainc.cel.composition import compile_expression
 from trainc.cel.declarations import admission
 from trainc.cel.values import EvalError
 from trainc.checks import functions
-from trainc.documents import problems
+from trainc.documents import libyaml, problems
 from trainc.findings import settling
 from trainc.images import definition
 from trainc.images.build import BuildError
@@ -128,6 +128,10 @@ LIMITS = {
         problems.MAX_DEPTH, lambda n: text(one(f"  a: {'[' * (n - 2)}1{']' * (n - 2)}\n"))
     ),
     "characters repeated by aliases in a document": Limit(problems.MAX_ALIASED, aliases),
+    "directives `%TAG` in a file": Limit(
+        libyaml._MOST_DIRECTIVES,
+        lambda n: text("".join(f"%TAG !a{number}! tag:a,{number}:\n" for number in range(n)) + f"---\n{one()}"),
+    ),
     "digits of a quantity": Limit(quantity._MAX_SHIFT, requests, "TC109"),
     "bytes of the values of a ConfigMap": Limit(
         native._LIMIT,
