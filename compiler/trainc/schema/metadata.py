@@ -197,7 +197,10 @@ def _keyed(path: Path, key: str, message: str, upstream: str, value: Any) -> Vio
 
 
 _WHOLE: Final = 4
-"""The most errors on further controllers with the server's texts, which show all owners and the first controller."""
+"""The most errors on further controllers with the server's texts, which show all owners and the first controller.
+
+Others name only the further one: their texts would grow with the square of the owners.
+"""
 
 
 def _owner_violations(owners: Any, path: Path) -> Iterator[Violation]:
@@ -221,13 +224,11 @@ def _owner_violations(owners: Any, path: Path) -> Iterator[Violation]:
         if owner.get("controller"):
             current = f"{owner['kind']}/{owner['name']}"
             if controller:
-                detail = (
-                    'Only one reference can have Controller set to true. Found "true" in references for'
-                    f" {controller} and {current}"
-                )
+                detail = 'Only one reference can have Controller set to true. Found "true" in references for'
                 further += 1
                 every = every or f"[{','.join(map(_struct, owners))}]"
-                upstream = f"{text}: Invalid value: {every}: {detail}" if further <= _WHOLE else ""
+                known = f"{every}: {detail} {controller} and {current}" if further <= _WHOLE else f"{detail} {current}"
+                upstream = f"{text}: Invalid value: {known}"
                 yield _violation(here, "is a second controller", upstream, owner)
             controller = controller or current
 
