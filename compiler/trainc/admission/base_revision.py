@@ -68,8 +68,8 @@ class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
         names = tuple(environments)
         settings = {document.source.name: _renamed(document, revision.name) for document in revision.settings}
         of_kind = cache(lambda kind: tuple(_emitted(revision, name, kind) for name in names))
-        lacks_output = names != () and _lacks_output(revision, names[0])
-        unrendered = lacks_output and any(kind == TRAINJOB for _, kind, *_ in inputs)
+        has_jobs = any(kind == TRAINJOB for _, kind, *_ in inputs)
+        unrendered = has_jobs and names != () and lacks_output(revision, names[0])
 
         def file(name: str) -> Packed | None:  # few runs need all names
             return _by_name(revision).get(name)
@@ -152,7 +152,7 @@ def _by_name(revision: Revision) -> Mapping[str, Packed]:
     return {file.name: file for file in revision.output}
 
 
-def _lacks_output(revision: Revision, environment: str) -> bool:
+def lacks_output(revision: Revision, environment: str) -> bool:
     """Return whether no objects are committed, or a hydrator writes those of the environment to a branch."""
     committed = _by_environment(revision)
     if not committed or environment in committed:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from msgspec import UNSET
 
 from trainc.basics.jsonvalues import as_object
 from trainc.cache.run import RunCache, with_cache
@@ -27,7 +26,6 @@ from trainc.cli.reporter import Reporter
 from trainc.findings import Finding, has_errors, report
 from trainc.gitops.flux import is_used, refuses
 from trainc.inputs.options import Revision
-from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.context import Keep
 from trainc.project.config import FILE, Config
@@ -174,10 +172,11 @@ def _without_output(base: Revision | None, config: Config) -> Iterator[Finding]:
     """
     if base is None or not any(source.name.startswith(f"{JOBS}/") for source in base.sources):
         return
-    committed = {file.name.split("/")[1] for file in base.output}
+    from trainc.admission.base_revision import lacks_output
+
     environments = as_object(base.config.get("environments"))
-    for name in (each for each in config.environments if each in environments and each not in committed):
-        if not committed or read_settings(base.config, name).tool.hydrator is not UNSET:
+    for name in (each for each in config.environments if each in environments):
+        if lacks_output(base, name):
             place = Document(Source(f"{base.name}:{OUT}/{name}", b""), {})
             message = "no objects are committed: neither refused changes of them nor jobs that run again are reported"
             yield report("TC018", place, (), message)
