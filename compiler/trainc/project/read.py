@@ -13,6 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -484,7 +485,7 @@ class _Listing:
         self.base = os.fspath(root)
         self.paths = RealPaths()
         self.home = None if home is None else real_path(home, self.paths)
-        self.submodules = frozenset[str]() if home is None else submodules(home)
+        self.submodules = cache(lambda: frozenset[str]() if home is None else submodules(home))
         self.prefix = prefix
         self.follow = follow
         self.names: list[str] = []
@@ -533,7 +534,7 @@ class _Listing:
         if found is None:
             with os.scandir(self._path(folder.name)) as entries:
                 listed = list(entries)
-            if not listed and folder.real in self.submodules and _may_have_inputs(self._shown(folder.name)):
+            if not listed and folder.real in self.submodules() and _may_have_inputs(self._shown(folder.name)):
                 hint = "check it out with git submodule update --init, or move its files into this repository"
                 document = Document(Source(self._shown(folder.name), b""), {})
                 self.findings.append(report("TC011", document, (), _EMPTY, hint=hint))
