@@ -178,7 +178,8 @@ def build(*, root: Path, images: tuple[str, ...], mirror: str | None, cache: Pat
     written: dict[str, Path] = {}
 
     def build_one(inputs: Inputs) -> Iterable[Finding]:
-        if (other := written.setdefault(inputs.name, inputs.folder.resolve())) != inputs.folder.resolve():
+        home = inputs.folder.resolve()
+        if (other := written.setdefault(inputs.name, home)) != home:
             raise BuildError(f"{target / inputs.name} is for {other}: build {inputs.folder} with another --output")
         built, findings = builder.build(inputs, folder, mirror)
         if built is not None:

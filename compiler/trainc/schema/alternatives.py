@@ -49,7 +49,6 @@ def _check(
     schema: Structural, keyword: str, subs: tuple[Structural, ...], find: FailuresOf, fits: FitsIn | None
 ) -> Visit:
     trials = len(subs) + sum(compiled(_trials_below, sub) for sub in subs)
-
     are_many = trials > FEW
 
     def check(value: Any, failures: Failures) -> Any:
