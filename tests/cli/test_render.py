@@ -140,6 +140,21 @@ def test_a_file_alone_gets_a_runtime_beside_it_that_is_hard_to_find(repository: 
     assert written(repository) == whole
 
 
+@pytest.mark.parametrize("name", ["one", r'"o\x6ee"'], ids=["plain", "escaped"])
+def test_a_file_alone_does_not_replace_a_job_of_another_file(repository: Path, run: Run, name: str) -> None:
+    run("render")
+    whole = written(repository)
+    put(repository, "jobs/a/two.yaml", job("one").replace("name: one", f"name: {name}") + "  suspend: true\n")
+    for command in ("render", "validate", "fix", "build"):
+        for path in ("jobs/a/one.yaml", "jobs/a/two.yaml"):
+            done = run(command, path)
+            assert done.exit_code == 1
+            assert done.output.startswith("jobs/a/two.yaml:3:"), (command, path)
+            assert "error[TC009]: duplicate TrainJob a/one\n" in done.output
+    assert written(repository) == whole
+    assert run("render", "jobs/b").exit_code == 0
+
+
 def _fails_for_own(run: Run) -> None:
     for command in ("render", "validate", "fix"):
         done = run(command, "jobs/a/one.yaml")

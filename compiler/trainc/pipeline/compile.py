@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from msgspec import Struct
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import as_object, copied, get
 from trainc.basics.memo import exclusive
-from trainc.documents.classify import JOBS, TRAINJOB, classify, superseded, with_namespace
+from trainc.documents.classify import JOBS, TRAINJOB, classify, identity, superseded, with_namespace
 from trainc.documents.load import load
 from trainc.findings import Finding, Silenced, has_errors, report, sort_key
 from trainc.findings.settling import JobFindings
@@ -88,6 +89,8 @@ class Loaded(Struct, frozen=True):
 
 
 RUNTIMES = "runtimes/"
+_WORD = re.compile(r"[\w.-]+")
+"""What may be a name in a text without escapes."""
 _EMPTY = "no document in this file: render removes what it generated from it"
 
 
@@ -110,14 +113,25 @@ def load_all(sources: Iterable[Source], watch: Watch = iter) -> Loaded:
 
 
 def with_neighbours(loaded: Loaded, sources: Iterable[Source]) -> Loaded:
-    """Return what was loaded, with the TrainJobs of other files as neighbours, which are loaded once if needed."""
+    """Return what was loaded, with the TrainJobs of other files as neighbours, which are loaded once if needed.
+
+    One that is also among the loaded documents joins them as a duplicate: the output of both has the same place.
+    """
+
+    def jobs_of(sources: Iterable[Source]) -> Iterator[Document]:
+        documents = (document for source in sources for document in load(source)[0])
+        return (with_namespace(each)[0] for each in documents if each.data["kind"] == TRAINJOB)
 
     @cache
     def neighbours() -> tuple[Document, ...]:
-        documents = (document for source in sources for document in load(source)[0])
-        return tuple(with_namespace(each)[0] for each in documents if each.data["kind"] == TRAINJOB)
+        return tuple(jobs_of(sources))
 
-    return replace(loaded, neighbours=neighbours)
+    sources = tuple(sources)
+    keys = {identity(with_namespace(each)[0]) for each in loaded.documents if each.data["kind"] == TRAINJOB}
+    names = {name for _, _, name in keys}
+    like = (each for each in sources if "\\" in each.decoded() or not names.isdisjoint(_WORD.findall(each.decoded())))
+    duplicates = [document for document in jobs_of(like) if identity(document) in keys]
+    return replace(loaded, documents=(*loaded.documents, *duplicates), neighbours=neighbours)
 
 
 def compile(sources: Iterable[Source], options: Options | None = None) -> Build:  # noqa: A001 - the public name
