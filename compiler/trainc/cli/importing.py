@@ -77,6 +77,8 @@ def command(
     file is overwritten, except that TrainJobs and runtimes of Trainer v2.0 to v2.2
     in the project are edited in place.
     """
+    if write and output is not None:
+        raise click.UsageError("--write and -o cannot be combined")
     from trainc.migrate.importing import import_documents
 
     folder = Path.cwd()
