@@ -95,6 +95,8 @@ class Run:
 
     def __init__(self, options: argparse.Namespace, folder: Path) -> None:
         self.options, self.folder = options, folder
+        if options.base and not (options.base / ".venv/bin/trainc").exists():
+            raise BenchError(f"--base {options.base}: .venv/bin/trainc not found; run make setup there")
         self.effort = Effort(options.runs, options.seconds)
         self.binaries = peers.present(options.tools)
         available = {} if options.peers == "none" else contest.available(self.binaries)
