@@ -253,7 +253,7 @@ def elements(value: Value) -> Iterable[Value]:
 
 
 def pairs(value: Value) -> list[tuple[Value, Value]]:
-    """Return the values of two loop variables; the second may be an EvalError, which fails where it is read.
+    """Return the values of two loop variables; the second may be a failure, which counts where it is read.
 
     Raises EvalError unless value is a list or map.
     """
@@ -267,7 +267,10 @@ def pairs(value: Value) -> list[tuple[Value, Value]]:
 
 
 def _entry(mapping: Container, key: Value) -> Value:
-    found = mapping.get(key, MISSING)
+    try:
+        found = mapping.get(key, MISSING)
+    except Undecided as error:
+        return again(error)
     return EvalError(f"no such key: {shown(key)}") if found is MISSING else found  # null in a schema's object
 
 

@@ -39,16 +39,23 @@ def hiding(name: str, data: Json, paths: tuple[Path, ...]) -> Value:
     if not isinstance(data, dict):
         return data
     hidden = frozenset(str(path[0]) for path in paths if len(path) == 1)
-    shown = data.items() if not hidden else [(key, value) for key, value in data.items() if key not in hidden]
-    known = {key: hiding(f"{name}.{key}", value, tuple(below.get(key, ()))) for key, value in shown}
-    return Partial(name, known, hidden) if hidden else known
+    known: dict[str, Value] = {
+        key: _unknown(f"{name}.{key}") if key in hidden else hiding(f"{name}.{key}", value, tuple(below.get(key, ())))
+        for key, value in data.items()
+    }
+    return Partial(name, known, hidden - data.keys()) if hidden else known
+
+
+def _unknown(name: str) -> Undecided:
+    return Undecided(f"{name}: not known offline")
 
 
 class Partial(Container):
-    """A map with unknown fields: reading one of them, or the whole map, makes an expression undecided.
+    """A map with unknown fields: reading one of them makes an expression undecided.
 
-    ``hidden`` names the unknown fields, or is None if any other field may exist. All others are absent. ``name`` is the
-    name of the map in the reason.
+    ``hidden`` names the fields that may exist, or is None if any other field may. All others are absent. If there are
+    hidden fields, reading the keys makes an expression undecided, too. A value in ``known`` is an Undecided if only the
+    field's value is unknown. ``name`` is the name of the map in the reason.
     """
 
     __slots__ = ("_hidden", "_known", "_name")
@@ -68,18 +75,18 @@ class Partial(Container):
                 raise Undecided(found.reason)
             return found
         if self._hidden is None or key in self._hidden:
-            raise Undecided(f"{self._name}.{key}: not known offline")
+            raise _unknown(f"{self._name}.{key}")
         return default
 
     def __len__(self) -> int:
-        raise self._undecided()
+        return len(self._keys())
 
     def size(self) -> int:
         """Return the size for run-time cost: the number of known fields."""
         return len(self._known)
 
     def __iter__(self) -> Iterator[Value]:
-        raise self._undecided()
+        return iter(self._keys())
 
     def equals(self, other: Value, meter: Meter | None = None) -> bool:
         """Return True for the same object. Raises Undecided for any other map."""
@@ -88,6 +95,11 @@ class Partial(Container):
         if is_map(other):
             raise self._undecided()
         return False
+
+    def _keys(self) -> list[str]:
+        if self._hidden is None or self._hidden:
+            raise self._undecided()
+        return [*self._known]
 
     def _undecided(self) -> Undecided:
         return Undecided(f"{self._name}: not completely known offline")
