@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import yaml
 from argocd_environments import OPTIONS, REPOSITORY, tree
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject, get
 from trainc.documents.emit import emit
@@ -74,6 +76,31 @@ def test_what_keeps_finished_jobs_finished() -> None:
     assert get(policy, "syncOptions") == ["ServerSideApply=true"]
     assert get(policy, "retry", "refresh") is True
     assert get(policy, "retry", "limit") == 5
+
+
+@pytest.mark.parametrize("folder", ["", "teams/ml"])
+@pytest.mark.parametrize("name", ["reader", "l\u00e4ufer", 'a"b', "a\tb"])
+def test_a_changed_role_refreshes_the_application_of_its_namespace(tmp_path: Path, folder: str, name: str) -> None:
+    """As Argo CD looks for changed files: ChangedFiles in util/git/client.go, AppFilesHaveChanged in util/app/path."""
+    found = tree("namespaces")
+    inside = replace(found, settings=replace(found.settings, folder=folder))
+    key = "argocd.argoproj.io/manifest-generate-paths"
+    needed = get(applicationset(inside), "spec", "template", "metadata", "annotations", key)
+    file = tmp_path / folder / "out" / "prod" / "team-a" / "0-shared" / f"role-{name}.yaml"
+    file.parent.mkdir(parents=True)
+
+    def git(*command: str) -> str:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+        done = subprocess.run(["git", *identity, *command], cwd=tmp_path, capture_output=True, check=True)
+        return done.stdout.decode()
+
+    git("init", "--quiet")
+    for content in ("one", "two"):
+        file.write_text(content, encoding="utf-8")
+        git("add", ".")
+        git("commit", "--quiet", "--message", content)
+    (changed,) = git("diff", "--name-only", "HEAD~..HEAD").splitlines()
+    assert any(f"/{changed}".startswith(f"{path}/") for path in str(needed).split(";"))
 
 
 def test_not_automated_says_nothing_of_pruning() -> None:

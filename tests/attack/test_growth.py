@@ -384,6 +384,19 @@ def test_a_namespace_and_a_service_account_for_each_job() -> None:
     assert is_linear(seconds, 1000)
 
 
+def test_the_folders_that_share_the_namespaces_of_many() -> None:
+    """As with `render jobs/*` in an environment that renames each namespace."""
+
+    def seconds(size: int) -> float:
+        homes = [f"team-{number}" for number in range(size)]
+        settings = Settings(namespaces={home: f"prod-{home}" for home in homes})
+        start = time.process_time()
+        assert all(settings.sharing(home) == {f"prod-{home}"} for home in homes)
+        return time.process_time() - start
+
+    assert is_linear(seconds, 2000)
+
+
 def test_registries_that_map_to_one() -> None:
     """For each of them, all others could be tried on an image that may come from it."""
 

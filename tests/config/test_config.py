@@ -34,3 +34,9 @@ def test_the_file_of_this_repository() -> None:
     config, findings = check((ROOT / "trainc.yaml").read_bytes())
     assert findings == []
     assert config.environments == ("prod",)
+
+
+def test_only_argo_cd_needs_the_url() -> None:
+    url = "argocd: {repoURL: 'https://git.example.com/x.git', write: deploy/prod}"
+    environments = f"environments: {{edge: {{target: flux}}, prod: {{{url}}}}}\n"
+    assert check(environments + "defaults: {argocd: {write: deploy/argocd}}\n")[1] == []

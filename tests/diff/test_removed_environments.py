@@ -140,6 +140,33 @@ def test_a_job_that_runs_again_in_another_application(old: dict[str, Any], new: 
     assert ("for a moment both exist" in " ".join(job.cluster)) is not sentence.startswith("With")
 
 
+FLUX = {"target": "flux", "flux": {"namespace": "argocd", "write": "flux"}}
+CREATED_AGAIN = "JobSet train are deleted, which stops the job if it is still running. train is created and starts 1"
+IN_PLACE = "JobSet train is updated in place (metadata.annotations); its pods keep running."
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ({}, {}, IN_PLACE),
+        ({}, {"argocd": {"per": "namespace"}}, f"The application and {CREATED_AGAIN} pod."),
+        ({}, FLUX, f"The application and {CREATED_AGAIN} pod."),
+        (FLUX, {}, f"The Kustomization and {CREATED_AGAIN} pod."),
+        ({"target": "flux"}, {}, IN_PLACE),
+        ({"argocd": {"onDelete": "keep"}}, FLUX, IN_PLACE),
+    ],
+)
+def test_a_jobset_that_another_application_applies(old: dict[str, Any], new: dict[str, Any], sentence: str) -> None:
+    was, now = (options_of({"old": options}) for options in (old, new))
+    if old == FLUX:  # without this, the Kustomizations stay
+        now["other"] = was["old"]
+    changed = b'"annotations": {"a": "b"}, "name": "train"'
+    after = {name: data.replace(b'"name": "train"', changed) for name, data in tree("old").items()}
+    (job,) = compare(tree("old"), after, now, earlier=was).jobs
+    assert job.effect.value == "updated"
+    assert job.cluster[0] == sentence
+
+
 @pytest.mark.parametrize("hydrated", [False, True])
 def test_a_folder_that_is_mapped_to_another_namespace(hydrated: bool) -> None:
     """A hydrator has one Application per folder of jobs/, which remains and prunes, also with onDelete: keep."""

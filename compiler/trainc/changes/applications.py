@@ -28,9 +28,12 @@ def application(directory: Directory, settings: Settings) -> str:
     return ".".join(directory[:2] if settings.argocd.per_namespace else directory)
 
 
-def placed(directory: Directory, settings: Settings) -> tuple[str, str]:
-    """Return the namespace and name of the Application or Kustomization that a directory of out/ belongs to."""
-    return settings.tool.namespace, application(directory, settings)
+Placed = tuple[str, str, str]
+
+
+def placed(directory: Directory, settings: Settings) -> Placed:
+    """Return tool, namespace and name of the Application or Kustomization that a directory of out/ belongs to."""
+    return settings.target, settings.tool.namespace, application(directory, settings)
 
 
 Home = tuple[tuple[str, str], tuple[str, str]]
@@ -52,7 +55,7 @@ class Applications(Struct, frozen=True):
 
     settings_of: Mapping[Directory, Settings]
     replaced: Mapping[Directory, Settings]
-    remaining: Collection[tuple[str, str]]
+    remaining: Collection[Placed]
     now: Mapping[str, Settings]
     homes: Mapping[str, Home]
 

@@ -194,10 +194,7 @@ def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iter
         case Effect.CREATED:
             yield f"JobSet {job.name} is created{_start(job)}." if job.name else "The objects are created."
         case Effect.UPDATED:
-            may_run = job.had_ttl and job.name and not _is_suspended(job)
-            again = " If its TTL has deleted it, it is created again, and the job runs again."
-            yield _updated(job, settings) + (again if may_run else "")
-            yield from _of_existing_jobs(job)
+            yield from _of_update(job, settings, of_removed)
         case Effect.RERUN:
             yield from _rerun(job, of_removed)
         case Effect.RENAMED:
@@ -223,6 +220,17 @@ def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iter
                 yield "If the JobSet was deleted from the cluster, it is created again, and the job runs again."
         case Effect.UNREADABLE:
             yield "The files cannot be compared: the findings say why. 'trainc render' writes them again."
+
+
+def _of_update(job: JobChange, settings: Settings, of_removed: Settings) -> Iterator[str]:
+    is_kept = of_removed.tool.on_delete == "keep" or (of_removed.target == "flux" and not of_removed.flux.write)
+    if job.last and job.name and job.old_name and not is_kept:  # its application is replaced by another one
+        yield f"{_removed(job, of_removed)} {job.name} is created{_start(job)}."
+        return
+    may_run = job.had_ttl and job.name and not _is_suspended(job)
+    again = " If its TTL has deleted it, it is created again, and the job runs again."
+    yield _updated(job, settings) + (again if may_run else "")
+    yield from _of_existing_jobs(job)
 
 
 def _start(job: JobChange) -> str:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get, paths, put, replaced
-from trainc.basics.memo import keeping
 from trainc.gitops.base import Pass, option_origin
 from trainc.gitops.pods import with_pods
+from trainc.inputs.settings import renamed_to
 from trainc.plugins.model import Model, Objects, Origin
 
 _AFFINITIES: Final = ("podAffinity", "podAntiAffinity")
@@ -106,17 +106,8 @@ def renamed_subject(name: str, renames: Mapping[str, str]) -> str:
 
 def _cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin: the entry for the namespace in trainc.yaml."""
-    names = _by_target(model.options.settings.namespaces).get(str(get(root, *path)), ())
+    names = renamed_to(model.options.settings.namespaces).get(str(get(root, *path)), ())
     return option_origin(model.options, "namespaces", *(names if len(names) == 1 else ()))
 
-
-def _inverse(renames: Mapping[str, str]) -> Mapping[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for old, new in renames.items():
-        found.setdefault(new, []).append(old)
-    return found
-
-
-_by_target: Final = keeping(_inverse)
 
 PASS: Final = Pass("namespaces", _renamed, _cause)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct, field
@@ -66,14 +65,6 @@ class Options(Struct, frozen=True, dict=True):
     def settings(self) -> Settings:
         """The options of the environment."""
         return Settings() if self.faithful else read_settings(self.config, self.environment)
-
-    @cached_property
-    def homes(self) -> Mapping[str, Sequence[str]]:
-        """The namespaces that the environment renames to each namespace."""
-        found: dict[str, list[str]] = {}
-        for home, namespace in self.settings.namespaces.items():
-            found.setdefault(namespace, []).append(home)
-        return found
 
     @cached_property
     def chosen(self) -> tuple[str, ...]:

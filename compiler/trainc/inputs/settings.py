@@ -8,7 +8,7 @@ from these types, for editors.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -396,11 +396,14 @@ class Settings(Environment, frozen=True, rename="camel"):
         """The options of the tool that applies out/, by ``target``: ArgoCD and Flux answer the same questions."""
         return self.flux if self.target == "flux" else self.argocd
 
+    def homes(self, namespace: str) -> tuple[str, ...]:
+        """Return the folders of jobs/ that have a namespace in the cluster, if they exist."""
+        own = () if namespace in self.namespaces else (namespace,)
+        return (*renamed_to(self.namespaces).get(namespace, ()), *own)
+
     def sharing(self, home: str) -> set[str]:
         """Return the other folders of jobs/ that have the namespace of a folder in the cluster, if they exist."""
-        namespace = self.namespaces.get(home, home)
-        homes = {each for each, target in self.namespaces.items() if target == namespace}
-        return homes.union(() if namespace in self.namespaces else (namespace,)) - {home}
+        return {*self.homes(self.namespaces.get(home, home))} - {home}
 
     def takes(self, namespace: str, name: str) -> bool:
         """Return whether the environment includes a job, by its namespace below jobs/ and its name."""
@@ -412,6 +415,17 @@ class Settings(Environment, frozen=True, rename="camel"):
         for pattern in _by_start(self.jobs).of(f"{namespace}/{name}/", by_step=False):
             if _fits(pattern.removeprefix("!"), namespace, name):
                 yield pattern
+
+
+def _inverse(namespaces: Mapping[str, str]) -> Mapping[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for home, namespace in namespaces.items():
+        found.setdefault(namespace, []).append(home)
+    return found
+
+
+renamed_to: Final = keeping(_inverse)
+"""The namespaces that an environment renames to each namespace."""
 
 
 def _fits(pattern: str, namespace: str, name: str) -> bool:

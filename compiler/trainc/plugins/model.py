@@ -274,8 +274,7 @@ class Model(Struct, frozen=True):
 
         ``kind`` is ``apiVersion/kind``. Documents have their namespace before an environment renames it.
         """
-        homes = [*self.options.homes.get(self.namespace, ())]
-        homes += [] if self.namespace in self.options.settings.namespaces else [self.namespace]
+        homes = self.options.settings.homes(self.namespace)
         return next((found for home in homes if (found := self.cluster.get((kind, home, name))) is not None), None)
 
     @property

@@ -131,7 +131,8 @@ def _rules(document: Document) -> Iterator[Finding]:
             yield report(CODE, document, (UNMANAGED, index), message, found=file, expected="out/prod/README.md")
     written = [finding for name in names for finding in _folders(document, name)]
     for name in names:
-        if get(options_of(data, name), "argocd", "write") is not None:
+        options = options_of(data, name)
+        if options.get("target") != "flux" and get(options, "argocd", "write") is not None:
             written += _without_repository(document, data, name)
     yield from {finding.path: finding for finding in written}.values()
     yield from _without_effect(document)
