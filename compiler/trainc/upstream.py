@@ -70,6 +70,8 @@ NODE: Final = "node"
 LAUNCHER: Final = "launcher"
 
 TRAINER_PORT: Final = 29500
+STORAGE_URI: Final = "STORAGE_URI"
+"""The variable of an initializer with the address of the dataset or model."""
 JOB_COMPLETION_INDEX: Final = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc import Build, Options, Source, compile
-from trainc.basics.jsonvalues import Json, get
+from trainc.basics.jsonvalues import Json, as_list, get
 from trainc.upstream import ANCESTOR_LABEL, FIXES, TRAINER
 
 ROOT = Path(__file__).parents[2]
@@ -377,6 +377,29 @@ def test_where_the_data_set_is(uri: str, settings: list[str]) -> None:
     command = get(pod, "containers", 0, "command")
     assert isinstance(command, list)
     found = [word for word in command if str(word).startswith("dataset")]
+    assert found == (["dataset=torchtune.datasets.instruct_dataset", *settings] if settings else [])
+    assert ("TC464" in {f.code for f in made.findings}) is not bool(settings)
+
+
+@pytest.mark.parametrize(
+    ("uri", "settings"),
+    [
+        ("value: hf://org/repo/en", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset/en"]),
+        ("value: cache://schema/table", []),
+        ("valueFrom: {secretKeyRef: {name: data, key: uri}}", []),
+    ],
+)
+@pytest.mark.parametrize("replaced", ["{", "{storageUri: s3://corpus/a.json, "])
+def test_a_variable_replaces_the_uri_of_the_data_set(uri: str, settings: list[str], replaced: str) -> None:
+    text = example("torchtune-dataset-args").partition("    dataset:")[0]
+    text += f"    dataset: {replaced}env: [{{name: STORAGE_URI, {uri}}}]}}\n"
+    text += "  trainer:\n    command: [tune, run]\n"
+    made = built(text, "torchtune-dataset-args")
+    (jobset,) = [one.data for one in made.objects if one.kind == "JobSet"]
+    command = get(
+        jobset, "spec", "replicatedJobs", 1, "template", "spec", "template", "spec", "containers", 0, "command"
+    )
+    found = [word for word in as_list(command) if str(word).startswith("dataset")]
     assert found == (["dataset=torchtune.datasets.instruct_dataset", *settings] if settings else [])
     assert ("TC464" in {f.code for f in made.findings}) is not bool(settings)
 

@@ -108,15 +108,16 @@ def test_a_fix_starts_no_second_launcher() -> None:
         (("mpi-num-nodes", "launcher-counts-as-node"), False),
     ],
 )
-def test_one_node_of_a_runtime_becomes_two(fixes: tuple[str, ...], warns: bool) -> None:
+@pytest.mark.parametrize("count", ["numNodes: 1, ", ""])  # 1 is the default
+def test_one_node_of_a_runtime_becomes_two(count: str, fixes: tuple[str, ...], warns: bool) -> None:
     jobs = (role(), role("launcher", trainer=True))
-    nodes = runtime(*jobs, policy="{numNodes: 1, mpi: {runLauncherAsNode: true}}")
+    nodes = runtime(*jobs, policy=f"{{{count}mpi: {{runLauncherAsNode: true}}}}")
     made = compile([Source("a.yaml", f"{nodes}---\n{trainjob()}")], Options(fixes=fixes))
     found = [finding for finding in made.findings if finding.code == "TC452"]
     assert len(found) == warns
     assert get(the(made, "JobSet"), "spec", "replicatedJobs", 0, "template", "spec", "parallelism") == int(warns)
     for finding in found:
-        assert finding.path == ("spec", "mlPolicy", "numNodes")
+        assert finding.path == (("spec", "mlPolicy", "numNodes") if count else ("spec", "mlPolicy"))
         assert ("enable fix 'mpi-num-nodes'" in str(finding.hint)) == ("launcher-counts-as-node" in fixes)
 
 

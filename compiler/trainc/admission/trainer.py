@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from trainc.basics.jsonvalues import Json, Path, as_list, dotted, existing, get, objects
-from trainc.findings import Finding, report
+from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document
 from trainc.kube.fielderror import invalid
 from trainc.kube.gotypes import typed
@@ -28,15 +30,15 @@ CONTAINERS = {TRAINER: NODE, MODEL_INITIALIZER: MODEL_INITIALIZER, DATASET_INITI
 
 
 def validate_runtime(runtime: Document) -> Iterator[Finding]:
-    """Yield the errors and warnings of the webhook; none if its label disables it (I3)."""
-    if get(runtime.data, "metadata", "labels", VALIDATION_LABEL) == "disabled":
-        return
-    if is_deprecated(runtime):
+    """Yield the errors and warnings of the webhook; if a label disables it (I3), warnings of what it would refuse."""
+    disabled = get(runtime.data, "metadata", "labels", VALIDATION_LABEL) == "disabled"
+    if is_deprecated(runtime) and not disabled:
         message = _deprecated(runtime)
         yield report("TC303", runtime, ("metadata", "labels", SUPPORT_LABEL), message, upstream=message)
     jobs = get(runtime.data, "spec", "template", "spec", "replicatedJobs")
     for index, job in enumerate(as_list(jobs)):
-        yield from _validate_job(runtime, index, job)
+        for found in _validate_job(runtime, index, job):
+            yield replace(found, severity=Severity.WARNING, stage=None, upstream=None) if disabled else found
 
 
 def is_deprecated(runtime: Document) -> bool:

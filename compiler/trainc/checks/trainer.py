@@ -14,7 +14,14 @@ from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
-from trainc.upstream import ANCESTOR_LABEL, DATASET_INITIALIZER, MODEL_INITIALIZER, TRAINER, TRAINER_VERSION
+from trainc.upstream import (
+    ANCESTOR_LABEL,
+    DATASET_INITIALIZER,
+    MODEL_INITIALIZER,
+    STORAGE_URI,
+    TRAINER,
+    TRAINER_VERSION,
+)
 
 MISSPELT: Final = "TC823"
 MISSING: Final = "TC824"
@@ -103,7 +110,6 @@ def _missing_label(model: Model) -> Finding:
 
 
 ADDRESS: Final = "TC820"
-VARIABLE: Final = "STORAGE_URI"
 SCHEMES: Final = {"dataset": ("hf", "s3", "cache"), "model": ("hf", "s3")}
 NEWEST: Final = (2, 3)
 """The version of the initializers with these schemes; newer ones may have more."""
@@ -124,7 +130,7 @@ def _container(model: Model, jobset: Object, path: Path, container: JsonObject) 
     if container.get("command") or container.get("args"):
         return
     variables = objects(container.get("env"))
-    index = next((i for i in reversed(range(len(variables))) if variables[i].get("name") == VARIABLE), None)
+    index = next((i for i in reversed(range(len(variables))) if variables[i].get("name") == STORAGE_URI), None)
     if index is None:
         kind = _kind(model, jobset, path, container)
         if kind and not container.get("envFrom") and not _has_misspelt(model):  # a job with a misspelt label gets none
@@ -156,8 +162,8 @@ def _container(model: Model, jobset: Object, path: Path, container: JsonObject) 
 
 
 def _missing_variable(model: Model, jobset: Object, path: Path, kind: str) -> Finding:
-    message = f"the {kind} initializer gets no {VARIABLE}, without which it fails"
-    hint = f"set spec.initializer.{kind}.storageUri in the TrainJob, or {VARIABLE} in the runtime"
+    message = f"the {kind} initializer gets no {STORAGE_URI}, without which it fails"
+    hint = f"set spec.initializer.{kind}.storageUri in the TrainJob, or {STORAGE_URI} in the runtime"
     document, source = source_of(model, jobset, (*path, "name"))
     return report(ADDRESS, document, source[:-1] or source, message, severity=Severity.WARNING, hint=hint)
 

@@ -32,6 +32,7 @@ from trainc.upstream import (
     JOBSET_API,
     MODEL_INITIALIZER,
     NODE,
+    STORAGE_URI,
     TRAINER,
     TRAINER_PORT,
 )
@@ -320,7 +321,7 @@ def _with_job_fields(model: Model, pod_set: PodSet, container: JsonObject) -> Js
     if name == pod_set.ancestor and isinstance(initializer, dict):
         variables = environment(as_list(initializer.get("env")))
         if isinstance(uri := initializer.get("storageUri"), str):
-            variables = (literal("STORAGE_URI", uri), *variables)
+            variables = (literal(STORAGE_URI, uri), *variables)
         if isinstance(secret := initializer.get("secretRef"), dict):
             reference: Json = {"secretRef": {"name": secret.get("name") or ""}}
             out["envFrom"] = [*objects(out.get("envFrom")), reference]

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainc.basics.jsonvalues import Json, Path, as_list, dotted, existing, get
+from trainc.basics.jsonvalues import Json, Path, as_list, as_object, dotted, existing, get, objects
 from trainc.findings import Finding
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.gojson import trim_space
 from trainc.kube.gotypes import typed
 from trainc.plugins.base import ancestor, gpu_count, known_bug, node_containers, node_resources, refused
 from trainc.plugins.model import Model
-from trainc.upstream import TRAINER, TRAINER_PORT
+from trainc.upstream import STORAGE_URI, TRAINER, TRAINER_PORT
 
 ENTRYPOINT = ["tune", "run"]
 LLAMA_1B, LLAMA_3B, LLAMA_70B, QWEN = "llama3_2/1B", "llama3_2/3B", "llama3_3/70B", "qwen2_5/1.5B"
@@ -32,7 +32,7 @@ FORMATS = {"parquet": "parquet", "json": "json", "jsonl": "json", "csv": "csv"}
 
 _RUNTIME: Path = ("spec", "runtimeRef", "name")
 _NODES: Path = ("spec", "trainer", "numNodes")
-_URI: Path = ("spec", "initializer", "dataset", "storageUri")
+_DATASET: Path = ("spec", "initializer", "dataset")
 
 
 def is_entrypoint(model: Model) -> bool:
@@ -132,8 +132,20 @@ def _runtime_dataset(model: Model) -> dict[str, str]:
 
 def uses_runtimes_dataset(model: Model) -> bool:
     """Return whether the job uses the dataset of the runtime: the TrainJob has none."""
-    uri = get(model.job.data, *_URI)
-    return not uri and not _has_dataset_arguments(model) and bool(_runtime_dataset(model))
+    return _uri(model) is None and not _has_dataset_arguments(model) and bool(_runtime_dataset(model))
+
+
+def _uri(model: Model) -> str | None:
+    """Return the URI of the TrainJob's dataset, "" if it comes from elsewhere; None if the TrainJob has no dataset.
+
+    A variable STORAGE_URI of the initializer replaces storageUri.
+    """
+    dataset = as_object(get(model.job.data, *_DATASET))
+    for variable in objects(dataset.get("env")):
+        if variable.get("name") == STORAGE_URI:
+            return str(variable.get("value") or "")
+    uri = dataset.get("storageUri")
+    return uri if isinstance(uri, str) and uri else None
 
 
 def _has_dataset_arguments(model: Model) -> bool:
@@ -146,8 +158,8 @@ def _dataset_path(model: Model) -> str | None:
     Source: Trainer v2.3.0 pkg/initializers/dataset. From s3 it downloads the objects below a prefix, or a file with its
     name; from hf the whole repository, with the rest of the URI as a path in it. A cached dataset is not downloaded.
     """
-    uri = get(model.job.data, *_URI)
-    if not isinstance(uri, str) or not uri or uri.startswith("cache://") or _has_dataset_arguments(model):
+    uri = _uri(model)
+    if not uri or uri.startswith("cache://") or _has_dataset_arguments(model):
         return None
     scheme, _, rest = uri.partition("://")
     path = rest.partition("#")[0].partition("?")[0].partition("/")[2]  # what urlparse calls the path
@@ -198,18 +210,20 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _check_dataset(model: Model) -> Iterator[Finding]:
-    uri = get(model.job.data, *_URI)
     if uses_runtimes_dataset(model) and not model.fixed(FIX):
         lost = ", ".join(_runtime_dataset(model))
         message = f"Trainer drops the runtime's {lost}, so torchtune trains on its default dataset"
         yield known_bug(FIX, model.job, ("spec", "trainer", "command"), message)
-    if not isinstance(uri, str) or not uri or _has_dataset_arguments(model):
+    uri = _uri(model)
+    if uri is None or _has_dataset_arguments(model):
         return
-    cached = _dataset_path(model) is None
-    if cached or not model.fixed(FIX):
+    known = _dataset_path(model) is not None
+    if not known or not model.fixed(FIX):
         message = "torchtune gets no argument for this dataset and trains on its default one"
-        remedy = "a dataset in the cache (cache://) has no path: use one that torchtune can read" if cached else None
-        yield known_bug(FIX, model.job, _URI, f"{message}: set dataset.* in spec.trainer.args", remedy)
+        cached = "a dataset in the cache (cache://) has no path: use one that torchtune can read"
+        remedy = None if known else cached if uri else f"{STORAGE_URI} comes from elsewhere, so its path is not known"
+        path = existing(model.job.data, (*_DATASET, "storageUri"))
+        yield known_bug(FIX, model.job, path, f"{message}: set dataset.* in spec.trainer.args", remedy)
 
 
 def _refuse(model: Model, path: Path, value: Json, detail: str, *texts: str) -> Finding:

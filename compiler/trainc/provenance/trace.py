@@ -21,7 +21,7 @@ from trainc.plugins.join import join, patched, propagated
 from trainc.plugins.model import Model, Object, Objects, Origin
 from trainc.plugins.origins import nearest
 from trainc.schema import admit, resource
-from trainc.upstream import ANCESTOR_LABEL, JOBSET_API, VOLCANO_QUEUE
+from trainc.upstream import ANCESTOR_LABEL, JOBSET_API, STORAGE_URI, VOLCANO_QUEUE
 
 POLICIES = {plugin.name: plugin.policy for plugin in PLUGINS}
 """The policy in the runtime's spec that enables each plugin."""
@@ -327,7 +327,7 @@ def _variable(model: Model, section: Path, name: Json, inside: Path) -> Origin |
     for index, variable in enumerate(as_list(get(model.job.data, *section, "env"))):
         if get(variable, "name") == name:
             return Origin("input", model.job, existing(model.job.data, (*section, "env", index, *inside)))
-    if name == "STORAGE_URI" and get(model.job.data, *section, "storageUri") is not None:
+    if name == STORAGE_URI and get(model.job.data, *section, "storageUri") is not None:
         return Origin("input", model.job, (*section, "storageUri"))
     if name == _PET_PROCESSES and inside == ("value",) and get(model.job.data, *_PROCESSES) is not None:
         return Origin("input", model.job, _PROCESSES)

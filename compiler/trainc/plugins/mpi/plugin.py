@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, existing, get, objects
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
 from trainc.kube.fielderror import invalid
@@ -74,11 +74,11 @@ def nodes(model: Model) -> int | None:
 
 
 def runtime_nodes(model: Model) -> int | None:
-    """Return the number of nodes in mlPolicy.numNodes, at least 1 (M3); None if job node keeps its own number.
+    """Return the number of nodes in mlPolicy.numNodes, 1 by default (M3); None if job node keeps its own number.
 
     Since 1 is also Trainer's default, a parallelism of job node takes precedence over it.
     """
-    count, node = model.policies.get("numNodes"), model.replicated_job(NODE)
+    count, node = model.policies.get("numNodes", 1), model.replicated_job(NODE)
     if not isinstance(count, int) or not counts_launchers(model):
         return None
     if count == 1 and get(node, "template", "spec", "parallelism") is not None:
@@ -229,8 +229,8 @@ def _one_node(model: Model) -> Iterator[Finding]:
         return
     message = "with runLauncherAsNode one node becomes two hosts: the launcher and one worker"
     remedy = "enable fix 'mpi-num-nodes', too, or set spec.trainer.numNodes" if model.fixed(fix) else None
-    place = (model.job, "trainer") if by_job else (model.runtime, "mlPolicy")
-    yield known_bug(fix, place[0], ("spec", place[1], "numNodes"), message, remedy)
+    document, field = (model.job, "trainer") if by_job else (model.runtime, "mlPolicy")
+    yield known_bug(fix, document, existing(document.data, ("spec", field, "numNodes")), message, remedy)
 
 
 def counts_launchers(model: Model) -> bool:
