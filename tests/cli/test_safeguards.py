@@ -243,7 +243,7 @@ def test_a_submodule_counts_by_the_nearest_repository(base: Path, run: Run, is_a
     else:
         subprocess.run(["git", "init", "-q", top], check=True)
     path = (base / "policies/central").relative_to(top)
-    put(top, ".gitmodules", f'[submodule "central"]\n\tpath = {path}\n')
+    put(top, ".gitmodules", f'[submodule "central"]\n\tpath = {path} # ours\n')
     for command in (["render"], ["validate"], ["render", "--check"], ["render", "--no-cache"]):
         found = run(*command)
         assert (found.exit_code, found.stdout.count("TC011")) == (1, 1), found.output

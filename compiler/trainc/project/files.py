@@ -26,6 +26,7 @@ from typing import Final
 from msgspec import UNSET, Struct
 
 from trainc.basics.jsonvalues import Json, as_list, as_object
+from trainc.basics.regex import lazy
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document, Source
@@ -35,6 +36,8 @@ _GIT = ".git"
 """Git's folder counts as outside: its configuration may have tokens."""
 
 _MODULES = ".gitmodules"
+_MODULE = lazy(r"""(?im)^(?:.*\])?[ \t]*+path[ \t]*+=[ \t]*+(?:"([^"\n]*)"|([^"#;\n]*+))""")
+"""The path of a submodule in .gitmodules, in quotes or without, and perhaps before a comment."""
 
 LIMIT: Final = 16 * 1024 * 1024
 """The most bytes of one file, and of standard input. An API server refuses requests above 3 MiB."""
@@ -214,12 +217,9 @@ def is_submodule(real: str) -> bool:
     """
     names = (_GIT, _MODULES)
     top = next((each for each in Path(real).parents if any((each / name).exists() for name in names)), None)
-    lines = (read_regular(top / _MODULES) or b"").splitlines() if top is not None else ()
-    settings = (
-        (key.rpartition(b"]")[2].strip().lower(), value) for key, _, value in (x.partition(b"=") for x in lines)
-    )
-    paths = (os.fsdecode(value.strip().strip(b'"')).rstrip("/") for key, value in settings if key == b"path")
-    return any(os.path.join(str(top), path) == real for path in paths)
+    text = os.fsdecode(read_regular(top / _MODULES) or b"") if top is not None else ""
+    paths = (quoted or plain.strip() for quoted, plain in _MODULE.findall(text))
+    return any(os.path.join(str(top), path.rstrip("/")) == real for path in paths)
 
 
 def may_be_sparse(folder: Path) -> bool:
