@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -229,6 +230,66 @@ def test_a_submodule_that_is_not_checked_out_is_an_error(base: Path, run: Run, f
         assert f"{folder}:1:1: error[TC011]: submodule that is not checked out" in found.stdout
     put(base, f"{place}/README.md", "")
     assert [run(command).exit_code for command in ("render", "validate")] == [0, 0]
+
+
+@pytest.mark.parametrize("is_archive", [False, True])
+def test_a_submodule_counts_by_the_nearest_repository(base: Path, run: Run, is_archive: bool) -> None:
+    """With ``git submodule update`` alone, policies/ is checked out, and not the submodule in it."""
+    (base / "policies/central").mkdir()
+    assert run("render").exit_code == run("render").exit_code == 0, "the cache knows the folders"
+    top = base if is_archive else base / "policies"
+    if is_archive:
+        shutil.rmtree(base / ".git")
+    else:
+        subprocess.run(["git", "init", "-q", top], check=True)
+    path = (base / "policies/central").relative_to(top)
+    put(top, ".gitmodules", f'[submodule "central"]\n\tpath = {path} # ours\n')
+    for command in (["render"], ["validate"], ["render", "--check"], ["render", "--no-cache"]):
+        found = run(*command)
+        assert (found.exit_code, found.stdout.count("TC011")) == (1, 1), found.output
+        assert "policies/central:1:1: error[TC011]: submodule that is not checked out" in found.stdout
+
+
+def test_what_a_sparse_checkout_leaves_out_behind_a_link_is_an_error(base: Path, run: Run) -> None:
+    put(base, "policies/x.yaml", "# none yet\n")
+    (base / "shared").mkdir()
+    (base / "policies").rename(base / "shared/policies")
+    (base / "policies").symlink_to("shared/policies")
+    for name in ("jobs/c/four.yaml", "runtimes/v1.2/more.yaml"):
+        put(base, f"shared/{name}", "# none yet\n")
+        (base / name).parent.symlink_to(f"../shared/{name.rpartition('/')[0]}")
+    commit(base)
+    assert run("validate").exit_code == 0
+    for left_out, name in (
+        (f"shared/{FILE}", FILE),
+        ("shared/jobs/c/four.yaml", "jobs/c/four.yaml"),
+        ("shared/runtimes/", "runtimes/v1.2/more.yaml"),
+    ):
+        patterns = ("/*", f"!/{left_out}")
+        subprocess.run(["git", "sparse-checkout", "set", "--no-cone", *patterns], cwd=base, check=True)
+        for command in (["render"], ["render", "--check"], ["render", "--no-cache"], ["validate"]):
+            found = run(*command)
+            assert found.exit_code == 1
+            folder = name.partition("/")[0]
+            assert f"{folder}:1:1: error[TC011]: not in this sparse checkout: {name}" in found.stdout
+
+
+def test_a_link_to_a_project_below_the_top_of_a_repository(
+    base: Path, run: Run, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    shutil.rmtree(base / ".git")
+    put(base, "trainc.yaml", "environments: {prod: {}}\nfolder: repository\n")
+    (base / "jobs/a/notes").symlink_to("/nowhere")
+    (base / "out/prod/a/other").mkdir()
+    put(base.parent, ".gitmodules", '[submodule "other"]\n\tpath = repository/out/prod/a/other\n')
+    commit(base.parent)
+    link = tmp_path_factory.mktemp("elsewhere") / "link"
+    link.symlink_to(base)
+    for root in (base, link):
+        found = run("validate", "--base", "HEAD", "--root", str(root))
+        assert found.exit_code == 1
+        assert "jobs/a/notes:1:1: error[TC011]: symbolic link that leads out of the project" in found.stdout
+        assert "out/prod/a/other:1:1: error[TC903]" in found.stdout
 
 
 def test_a_sparse_checkout_needs_git(base: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

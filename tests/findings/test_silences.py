@@ -34,6 +34,14 @@ def test_lines_and_marks_of_other_editors(newline: str, mark: str) -> None:
     assert compile([Source("jobs/team/a.yaml", text.encode())]).findings == ()
 
 
+@pytest.mark.parametrize("indicator", ["|", "|-", ">+", "|2", "&a |", "!!str >-", "&a !!str\t|"])
+def test_beside_the_indicator_of_a_text(indicator: str) -> None:
+    comment = "# trainc: ignore TC411 only an example"
+    text = f"a:\n  b: {indicator} {comment}\n    password=x {comment}\n    {comment}\n  c: 1 {comment}\n"
+    (first, second), findings = read(Source("a.yaml", text), comments)
+    assert ((first.line, second.line), findings) == ((2, 5), ())
+
+
 def test_an_unknown_field_of_a_runtime_silenced_leaves_the_other_checks() -> None:
     text = RUNTIME.replace("spec:\n  mlPolicy", "spec:\n  # trainc: ignore TC101 later\n  extra: 1\n  mlPolicy", 1)
     assert all(job.objects for job in with_runtime(2, text).jobs)

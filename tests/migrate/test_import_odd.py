@@ -343,6 +343,14 @@ def test_the_comments_of_replaced_fields_in_braces_are_kept() -> None:
     assert [text.count(f"# {each}\n") for each in ("1", "after", "2", "3", "moves", "4")] == [1] * 6
 
 
+def test_the_comment_beside_the_indicator_of_a_replaced_text_is_kept() -> None:
+    spec = "spec:\n  runtimeRef: {name: torch-distributed}\n  trainer:\n    numProcPerNode: %s\n      auto\n"
+    head = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\n"
+    result = import_documents([Source("a.yaml", head + spec % ">- # one for each GPU")], own=("a.yaml",))
+    assert "# one for each GPU\n" in result.files[0].text
+    assert "auto" not in result.files[0].text
+
+
 @pytest.mark.parametrize("after", ["", "  suspend: false\n"])
 def test_a_trainer_that_is_an_alias_cannot_be_edited(after: str) -> None:
     version = "apiVersion: trainer.kubeflow.org/v1alpha1\n"

@@ -122,6 +122,17 @@ def test_links_are_followed_within_the_repository(tmp_path: Path) -> None:
     assert problems(read_tree(root, "jobs/c/z.yaml")) == [("TC011", "jobs/c", outside)]
 
 
+def test_a_broken_link_that_may_be_a_folder_of_inputs_is_reported(tmp_path: Path) -> None:
+    """A link with a dot in its name may as well be a file that no run reads."""
+    tree(tmp_path, "policies/x.yaml", "jobs/a/x.yaml")
+    for name in ("policies/v1.2", "jobs/a/notes.txt"):
+        (tmp_path / name).symlink_to("nowhere")
+    assert names(found := read_tree(tmp_path, "policies")) == ["policies/x.yaml"]
+    assert problems(found) == [("TC011", "policies/v1.2", "cannot be read: No such file or directory")]
+    assert found.findings[0].severity is Severity.WARNING
+    assert not problems(read_tree(tmp_path, "jobs"))
+
+
 def test_a_loop_of_links_ends(tmp_path: Path) -> None:
     tree(tmp_path, "jobs/a/x.yaml")
     (tmp_path / "jobs/a/again").symlink_to(tmp_path / "jobs")

@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from trainc.cache.store import Store
 from trainc.pipeline.content import digest_of
-from trainc.project.files import parents, read_regular, submodules, top_of
-from trainc.project.read import CONFIG, LOCK, is_input, not_read
+from trainc.project.files import parents, read_regular, top_of
+from trainc.project.read import CONFIG, LOCK, is_input, may_have_inputs, not_read
 from trainc.project.write import is_ours, is_temporary
 
 INPUTS: Final = ("jobs", "runtimes", "policies")
@@ -77,7 +77,7 @@ def surroundings(root: Path) -> tuple[str, ...]:
     home = root.resolve()
     top = top_of(home)
     place = "" if top is None else ascii(os.fspath(home.relative_to(top)))
-    return (place, *map(ascii, sorted(submodules(home))), *not_read(root))
+    return (place, *not_read(root))
 
 
 def load_last(root: Path, store: Store, manner: str | None = None, *, by_bytes: bool = False) -> Snapshot | None:
@@ -205,7 +205,7 @@ def _files_in(base: str, top: str, folders: dict[str, Stamp | None]) -> Iterator
         folders[folder] = settled(found, start)
         with os.scandir(base + folder) as entries:
             listed = list(entries)
-        if not listed and top not in INPUTS:
+        if not listed and (top not in INPUTS or may_have_inputs(folder)):
             raise _Unseen  # it may be a submodule that is not checked out
         for entry in listed:
             name = f"{folder}/{entry.name}"

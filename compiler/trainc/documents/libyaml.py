@@ -342,11 +342,20 @@ _HASH = lazy(r"(?<!\S)#")
 """The begin of a comment, unless it is inside a scalar or another comment."""
 
 _REST = lazy("[^\n\r\u0085\u2028\u2029]*")
+_BLOCK_HEADER = lazy("(?:[&!]\\S*\\s+)*+[|>][-+0-9]*+[ \t]")
+"""The beginning of a block scalar, behind which a comment may be, with its anchor and tag."""
 
 
 def may_have_comment(text: str, word: str) -> bool:
     """Return whether any comment could begin with word: no other text has to be parsed."""
     return word in text and re.search(rf"#\s*{re.escape(word)}", text) is not None
+
+
+def _content_of(scalar: Node, text: str) -> tuple[int, int]:
+    """Return the part of a text in which a scalar has no comment."""
+    header = _BLOCK_HEADER.match(text, scalar.begin) if scalar.style in ("|", ">") else None
+    rest = _REST.match(text, header.end()) if header else None
+    return rest.end() if rest else scalar.begin, scalar.end
 
 
 def yaml_comments(text: str, word: str) -> list[tuple[int, str]]:
@@ -358,7 +367,7 @@ def yaml_comments(text: str, word: str) -> list[tuple[int, str]]:
         return []
     try:
         found_scalars = with_masks(
-            text, lambda masked, masks: [(each.begin, each.end) for each in scalars(masked, masks)]
+            text, lambda masked, masks: [_content_of(each, masked) for each in scalars(masked, masks)]
         )
     except Refused:
         return []

@@ -26,6 +26,7 @@ from typing import Final
 from msgspec import UNSET, Struct
 
 from trainc.basics.jsonvalues import Json, as_list, as_object
+from trainc.basics.regex import lazy
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document, Source
@@ -33,6 +34,10 @@ from trainc.pipeline.content import HEADER, Content, digest_of
 
 _GIT = ".git"
 """Git's folder counts as outside: its configuration may have tokens."""
+
+_MODULES = ".gitmodules"
+_MODULE = lazy(r"""(?im)^(?:.*\])?[ \t]*+path[ \t]*+=[ \t]*+(?:"([^"\n]*)"|([^"#;\n]*+))""")
+"""The path of a submodule in .gitmodules, in quotes or without, and perhaps before a comment."""
 
 LIMIT: Final = 16 * 1024 * 1024
 """The most bytes of one file, and of standard input. An API server refuses requests above 3 MiB."""
@@ -200,24 +205,26 @@ def is_outside(home: str, real: str) -> bool:
 
 
 def top_of(folder: Path) -> Path | None:
-    """Return the top of the git repository that a folder is in, or None."""
-    return next((each for each in (folder, *folder.parents) if (each / _GIT).exists()), None)
+    """Return the real path of the top of the git repository that a folder is in, or None."""
+    real = Path(real_path(folder))
+    return next((each for each in (real, *real.parents) if (each / _GIT).exists()), None)
 
 
-def submodules(folder: Path) -> frozenset[str]:
-    """Return the real paths of the submodules that .gitmodules names, in the git repository that a folder is in."""
-    top = top_of(Path(real_path(folder)))
-    lines = (read_regular(top / ".gitmodules") or b"").splitlines() if top is not None else ()
-    settings = (
-        (key.rpartition(b"]")[2].strip().lower(), value) for key, _, value in (x.partition(b"=") for x in lines)
-    )
-    names = (os.fsdecode(value.strip().strip(b'"')).rstrip("/") for key, value in settings if key == b"path")
-    return frozenset(f"{top}/{name}" for name in names)
+def is_submodule(real: str) -> bool:
+    """Return whether .gitmodules of the repository around a folder, given by its real path, names it as a submodule.
+
+    That repository may be a submodule itself. An archive has no .git: there, the nearest .gitmodules counts.
+    """
+    names = (_GIT, _MODULES)
+    top = next((each for each in Path(real).parents if any((each / name).exists() for name in names)), None)
+    text = os.fsdecode(read_regular(top / _MODULES) or b"") if top is not None else ""
+    paths = (quoted or plain.strip() for quoted, plain in _MODULE.findall(text))
+    return any(os.path.join(str(top), path.rstrip("/")) == real for path in paths)
 
 
 def may_be_sparse(folder: Path) -> bool:
     """Return whether a folder is in a git repository that may be checked out only in part; not if it is unreadable."""
-    top = top_of(Path(os.path.realpath(folder)))
+    top = top_of(folder)
     if top is None:
         return False
     home = top / _GIT

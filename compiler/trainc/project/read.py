@@ -13,7 +13,6 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,13 +31,13 @@ from trainc.project.files import (
     IrregularFileError,
     RealPaths,
     is_outside,
+    is_submodule,
     leads_out,
     loop_of,
     may_be_sparse,
     open_regular,
     read_open,
     real_path,
-    submodules,
 )
 
 RUNTIMES = "runtimes"
@@ -68,6 +67,7 @@ _OUTSIDE = "symbolic link that leads out of the project, not followed"
 _NOWHERE = "symbolic link in a circle or through a file: with it, Argo CD and Flux may read nothing of the repository"
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
 _EMPTY = "submodule that is not checked out: what was rendered from it would be removed, and its policies do not apply"
+_CHECK_OUT = "check it out with git submodule update --init --recursive, or move its files into this repository"
 _OVERRIDE = "with this file, Argo CD may read the folder by something else than its plugin, trainc cmp"
 _LOOP = "loop of symbolic links"
 
@@ -90,10 +90,8 @@ def merge(parts: Iterable[Inputs]) -> Inputs:
     neighbours: list[Source] = []
     for part in parts:
         neighbours += part.neighbours
-        for source in part.sources:
-            sources[source.name] = source
-        for finding in part.findings:
-            findings[finding.file, finding.message] = finding
+        sources.update((source.name, source) for source in part.sources)
+        findings.update(((finding.file, finding.message), finding) for finding in part.findings)
     return Inputs(tuple(sources[name] for name in sorted(sources)), tuple(findings.values()), tuple(neighbours))
 
 
@@ -191,17 +189,21 @@ def not_read(root: Path) -> tuple[str, ...]:
     return tuple(f"{finding.file}: {finding.message}" for finding in (*wrong, *missing))
 
 
-def _left_out(root: Path, name: str) -> Iterator[Finding]:
+def _left_out(root: Path, name: str, links: Iterable[tuple[str, str]] = ()) -> Iterator[Finding]:
     """Yield a finding if a sparse checkout leaves out inputs: what was rendered from them would be removed.
 
-    If git cannot tell, the finding is about trainc.yaml, which every command reads.
+    ``links`` are names at or below ``name``, with their real paths. If git cannot tell, the finding is about
+    trainc.yaml, which every command reads.
     """
     if not may_be_sparse(root):
         return
     from trainc.project.revisions import RevisionError, left_out
 
+    places, home = {name: {name}}, real_path(root)
+    for link, real in links:
+        places.setdefault(os.path.relpath(real, home), set()).add(link)
     try:
-        found = left_out(root, name)
+        found = left_out(root, places)
     except RevisionError as error:
         if name == CONFIG:
             message = f"git cannot tell what this sparse checkout leaves out: {error.message}"
@@ -241,16 +243,16 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
     for step in ("/".join(steps[: end + 1]) for end in range(len(steps))):
         if (wrong := _wrong_link(root, step)) is not None:
             return wrong
+    listing = _Listing(root, root)
     if leads_to_folder(path):
-        names, findings = _Listing(root, root).below(name)
+        names, findings = listing.below(name)
     else:
         names, findings = ([name], []) if _exists(path) else ([], [])
         if names and (steps[-1].startswith(".") or not name.lower().endswith(SUFFIXES)):
             message = f"neither a folder nor a file ending in {', '.join(SUFFIXES)}"
             names, findings = [], [_about("TC011", name, message)]
     names = [found for found in names if not _is_test(found)]
-    top, base = steps[0], os.fspath(root)
-    depths = [depth - 1 for depth in _DEPTHS[top]]
+    depths = [depth - 1 for depth in _DEPTHS[steps[0]]]
 
     def read_placed(path: str, found: str) -> Inputs:
         document = Document(Source(found, b""), {})
@@ -259,11 +261,11 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
             return Inputs((), (report("TC011", document, (), message, found=found, hint=hint),))
         if found.count("/") in depths:
             return read(path, found)
-        message = "file at the wrong depth"
-        return Inputs((), (report("TC011", document, (), message, found=found, expected=_PLACES[top]),))
+        message, expected = "file at the wrong depth", _PLACES[steps[0]]
+        return Inputs((), (report("TC011", document, (), message, found=found, expected=expected),))
 
-    findings += _left_out(root, name)
-    return merge([Inputs((), tuple(findings)), *_read_all(base, "", names, read_placed)])
+    findings += _left_out(root, name, listing.links)
+    return merge([Inputs((), tuple(findings)), *_read_all(os.fspath(root), "", names, read_placed)])
 
 
 def _read_all(base: str, prefix: str, names: Iterable[str], read: Callable[[str, str], Inputs]) -> Iterator[Inputs]:
@@ -318,7 +320,7 @@ def is_input(name: str) -> bool:
     return placed and not hidden and name.lower().endswith(SUFFIXES)
 
 
-def _may_have_inputs(folder: str) -> bool:
+def may_have_inputs(folder: str) -> bool:
     """Return whether read_tree reads files of a folder, or of a folder in it."""
     return any(is_input(f"{folder}/{name}.yaml") for name in ("x", "x/x"))
 
@@ -411,8 +413,8 @@ def _about(code: str, name: str, message: str, severity: Severity | None = None)
     return report(code, Document(Source(name, b""), {}), (), message, severity=severity)
 
 
-def _unreadable(name: str, error: OSError) -> Finding:
-    return _about("TC011", name, _LOOP if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}")
+def _unreadable(name: str, error: OSError, severity: Severity | None = None) -> Finding:
+    return _about("TC011", name, _LOOP if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}", severity)
 
 
 def is_text(name: str) -> bool:
@@ -485,7 +487,6 @@ class _Listing:
         self.base = os.fspath(root)
         self.paths = RealPaths()
         self.home = None if home is None else real_path(home, self.paths)
-        self.submodules = cache(lambda: frozenset[str]() if home is None else submodules(home))
         self.prefix = prefix
         self.follow = follow
         self.names: list[str] = []
@@ -493,12 +494,14 @@ class _Listing:
         self.waiting: list[_Folder] = []
         self.loops: set[frozenset[str]] = set()
         self.linked = 0
+        self.links: list[tuple[str, str]] = []  # the links that were followed, with their real paths
         self.folders = 0
         self.known: dict[str, list[os.DirEntry[str]]] = {}
 
     def below(self, name: str) -> tuple[list[str], list[Finding]]:
         """Return the names of the files below a folder, sorted, and findings."""
         self.waiting.append(_Folder(name, real_path(self._path(name), self.paths)))
+        self.links.append((self._shown(name), self.waiting[0].real))  # perhaps behind one
         while self.waiting:
             folder = self.waiting.pop()
             if folder.way and self.linked > MOST_LINKED:
@@ -534,10 +537,9 @@ class _Listing:
         if found is None:
             with os.scandir(self._path(folder.name)) as entries:
                 listed = list(entries)
-            if not listed and folder.real in self.submodules() and _may_have_inputs(self._shown(folder.name)):
-                hint = "check it out with git submodule update --init, or move its files into this repository"
-                document = Document(Source(self._shown(folder.name), b""), {})
-                self.findings.append(report("TC011", document, (), _EMPTY, hint=hint))
+            shown = self._shown(folder.name)
+            if not listed and self.home is not None and may_have_inputs(shown) and is_submodule(folder.real):
+                self.findings += _unusable(shown, _EMPTY, _CHECK_OUT).findings
             found = sorted((e for e in listed if not e.name.startswith(".")), key=lambda entry: entry.name)
             if folder.way:
                 self.known[folder.real] = [entry for entry in found if self._may_lead_to_inputs(entry, folder.real)]
@@ -562,19 +564,18 @@ class _Listing:
         readable = link.lower().endswith(SUFFIXES)
         if not self.follow or (self.home is not None and is_outside(self.home, real)):
             if readable or os.path.isdir(real):
-                message = "symbolic link, not followed"
-                outside = not_followed(shown).findings[0]
-                self.findings.append(outside if self.follow else _about("TC011", shown, message, Severity.WARNING))
+                skipped = _about("TC011", shown, "symbolic link, not followed", Severity.WARNING)
+                self.findings += not_followed(shown).findings if self.follow else [skipped]
             return
+        self.links.append((shown, real))
         try:
             is_folder = stat.S_ISDIR(os.stat(link).st_mode)
         except OSError as error:
-            if not readable and "." in os.path.basename(link):
-                return
-            if error.errno == errno.ELOOP:
+            is_other = not readable and "." in os.path.basename(link)  # perhaps to a file that no run reads
+            if error.errno == errno.ELOOP and not is_other:
                 self._loop(shown, loop_of(link))
-            else:
-                self.findings.append(_unreadable(shown, error))
+            elif not is_other or may_have_inputs(shown):
+                self.findings.append(_unreadable(shown, error, Severity.WARNING if is_other else None))
             return
         if is_folder:
             self._linked_folder(_Folder(name, real, (*folder.way, (folder.real, link))))

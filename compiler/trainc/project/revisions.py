@@ -25,7 +25,7 @@ from trainc.findings.display import is_printable
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Packed, Source
 from trainc.project.config import parse, read_document
-from trainc.project.files import LIMIT, MAX_TOTAL, OWNED, Blob, Kind, top_of
+from trainc.project.files import LIMIT, MAX_TOTAL, OWNED, Blob, Kind, parents, real_path, top_of
 from trainc.project.links import LINK, Entry, TooManyLinksError, Tree
 from trainc.project.read import CONFIG, LOCK, OUT, SUFFIXES, is_given, is_input
 
@@ -91,12 +91,13 @@ def read_inputs(root: Path, revision: str) -> tuple[tuple[Source, ...], tuple[So
     Raises RevisionError.
     """
 
-    def is_read(name: str) -> bool:
-        return name in SETTINGS or is_input(name)
-
     entries = _entries(root, revision, *FOLDERS[:-1], *SETTINGS)
-    sources = _sources(root, entries, lambda name: is_read(name) or name.startswith("policies/"))
-    return tuple(s for s in sources if is_read(s.name)), tuple(s for s in sources if not is_read(s.name))
+    sources = _sources(root, entries, lambda name: _is_read(name) or name.startswith("policies/"))
+    return tuple(s for s in sources if _is_read(s.name)), tuple(s for s in sources if not _is_read(s.name))
+
+
+def _is_read(name: str) -> bool:
+    return name in SETTINGS or is_input(name)
 
 
 def read_output(root: Path, revision: str, read: Callable[[Blob], bytes]) -> tuple[dict[str, Blob], dict[str, Kind]]:
@@ -175,22 +176,24 @@ def unnamed_submodules(root: Path, index: Mapping[str, Kind]) -> Iterator[str]:
     yield from (name for name, kind in index.items() if kind is Kind.OTHER and prefix + name not in named)
 
 
-def left_out(root: Path, name: str) -> list[str]:
-    """Return the inputs and settings at or below a name that a sparse checkout leaves out, sorted by their names.
+def left_out(root: Path, places: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the inputs and settings at or below some places that a sparse checkout leaves out, sorted by their names.
 
-    Links, which may lead to inputs, and submodules count, too. Raises RevisionError if git cannot be asked.
+    ``places`` are real paths, with the names by which trainc reads them. Links, which may lead to inputs, and
+    submodules count, too. Raises RevisionError if git cannot be asked.
     """
     prefix = _prefix(root)
-    listing = _git(root, "ls-files", "-t", "--stage", "-z", "--", prefix + name)
-    found = []
+    paths = [prefix + place for place in places] if len(places) == 1 else [prefix or "."]
+    listing = _git(root, "ls-files", "-t", "--stage", "-z", "--", *paths)
+    found = set[str]()
     for line in filter(None, listing.split(b"\0")):
         head, _, path = line.partition(b"\t")
         tag, mode, *_ = head.decode("ascii").split()
         file = os.fsdecode(path)[len(prefix) :]
-        is_wanted = _KINDS.get(mode) is not Kind.FILE or file in SETTINGS or is_input(file)
-        if tag == "S" and is_wanted and not os.path.lexists(root / file):
-            found.append(file)
-    return found
+        if tag == "S" and not os.path.lexists(root / file):
+            names = [name + file[len(place) :] for place in (*parents(file), file) for name in places.get(place, ())]
+            found.update(name for name in names if _KINDS.get(mode) is not Kind.FILE or _is_read(name))
+    return sorted(found)
 
 
 def remote_and_branch(root: Path) -> tuple[str, str]:
@@ -221,7 +224,7 @@ def _entries(root: Path, revision: str, *paths: str) -> list[Entry]:
     if links:
         whole = _listing(root, commit)
         texts = _contents(root, [entry for entry in whole if entry.mode == LINK])
-        tree = Tree(whole, texts, prefix, os.path.realpath(_top(root)))
+        tree = Tree(whole, texts, prefix, str(_top(root)))
         listed = [entry for entry in listed if entry.name not in links]
         try:
             for place in places:
@@ -389,13 +392,13 @@ def _git(root: Path, *args: str) -> bytes:
 
 
 def _top(root: Path) -> Path:
-    """Return the folder in which git runs."""
-    return top_of(Path(os.path.realpath(root))) or root
+    """Return the real path of the folder in which git runs."""
+    return top_of(root) or Path(real_path(root))
 
 
 def _prefix(root: Path) -> str:
     """Return the path of the project root in the repository, with a final slash; empty at the top."""
-    name = os.path.relpath(os.path.realpath(root), os.path.realpath(_top(root)))
+    name = os.path.relpath(real_path(root), _top(root))
     return "" if name == os.curdir else f"{name}/"
 
 
@@ -408,7 +411,7 @@ def _run(root: Path, args: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
 
 def _environment(root: Path) -> dict[str, str]:
     """Return the environment of git. Where the project is in a repository, no variable leads to another one."""
-    ignored = _PATTERNS if top_of(Path(os.path.realpath(root))) is None else (*_PATTERNS, *_PLACE)
+    ignored = _PATTERNS if top_of(root) is None else (*_PATTERNS, *_PLACE)
     return {**{name: value for name, value in os.environ.items() if name not in ignored}, **_ENVIRONMENT}
 
 

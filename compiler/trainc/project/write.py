@@ -39,6 +39,7 @@ from trainc.project.files import (
     parents,
     read_regular,
     read_start,
+    top_of,
     unmanaged,
 )
 from trainc.project.read import name_below
@@ -296,8 +297,7 @@ def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
             there[name] = kind = _kind(entry)
             if kind is Kind.FOLDER:
                 waiting.append(name)
-    repository = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
-    if empty and not (repository / ".gitmodules").exists():
+    if empty and not ((top_of(root) or root) / ".gitmodules").exists():
         from trainc.project.revisions import index_of
 
         index = index_of(root, OUT)
