@@ -32,7 +32,9 @@ from trainc.project.files import (
     IrregularFileError,
     RealPaths,
     is_outside,
+    is_path_of_folder,
     leads_out,
+    leads_to_folder,
     loop_of,
     may_be_sparse,
     open_regular,
@@ -68,6 +70,7 @@ _OUTSIDE = "symbolic link that leads out of the project, not followed"
 _NOWHERE = "symbolic link in a circle or through a file: with it, Argo CD and Flux may read nothing of the repository"
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
 _EMPTY = "submodule that is not checked out: what was rendered from it would be removed, and its policies do not apply"
+_AS_FILE = "path of a folder, as git writes a link without symbolic links: what was rendered from it would be removed"
 _OVERRIDE = "with this file, Argo CD may read the folder by something else than its plugin, trainc cmp"
 _LOOP = "loop of symbolic links"
 
@@ -124,14 +127,6 @@ def _exists(path: Path) -> bool:
     """Return whether a path exists and is not a folder; a broken link exists, and is an error when read."""
     try:
         return not stat.S_ISDIR(os.lstat(path).st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-
-
-def leads_to_folder(path: Path) -> bool:
-    """Return whether a path leads to a folder. Raises OSError if that is unknown, unlike Path.is_dir of Python 3.14."""
-    try:
-        return stat.S_ISDIR(os.stat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError):
         return False
 
@@ -407,8 +402,8 @@ def _too_large(name: str) -> Inputs:
     return Inputs((), (_about("TC012", name, f"larger than {LIMIT >> 20} MiB"),))
 
 
-def _about(code: str, name: str, message: str, severity: Severity | None = None) -> Finding:
-    return report(code, Document(Source(name, b""), {}), (), message, severity=severity)
+def _about(code: str, name: str, message: str, severity: Severity | None = None, hint: str | None = None) -> Finding:
+    return report(code, Document(Source(name, b""), {}), (), message, severity=severity, hint=hint)
 
 
 def _unreadable(name: str, error: OSError) -> Finding:
@@ -522,6 +517,9 @@ class _Listing:
                 elif "".join(sorted(os.path.splitext(name.lower())[1].strip())) in _LETTERS:
                     message = f"not read: the name does not end in {', '.join(SUFFIXES)}"
                     self.findings.append(_about("TC011", self._shown(name), message, Severity.WARNING))
+                elif _may_have_inputs(self._shown(name)) and is_path_of_folder(entry.path):
+                    hint = "check it out with links (git config core.symlinks true), or end the file with a line break"
+                    self.findings.append(_about("TC011", self._shown(name), _AS_FILE, hint=hint))
             self.folders += 1
             if max(len(self.names), self.folders) > MAX_FILES:  # folders behind links multiply, too
                 self.findings.append(_about("TC012", self._shown(folder.name), f"more than {MAX_FILES:,} files"))
@@ -536,8 +534,7 @@ class _Listing:
                 listed = list(entries)
             if not listed and folder.real in self.submodules() and _may_have_inputs(self._shown(folder.name)):
                 hint = "check it out with git submodule update --init, or move its files into this repository"
-                document = Document(Source(self._shown(folder.name), b""), {})
-                self.findings.append(report("TC011", document, (), _EMPTY, hint=hint))
+                self.findings.append(_about("TC011", self._shown(folder.name), _EMPTY, hint=hint))
             found = sorted((e for e in listed if not e.name.startswith(".")), key=lambda entry: entry.name)
             if folder.way:
                 self.known[folder.real] = [entry for entry in found if self._may_lead_to_inputs(entry, folder.real)]
