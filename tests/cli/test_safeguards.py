@@ -292,6 +292,26 @@ def test_a_link_to_a_project_below_the_top_of_a_repository(
         assert "out/prod/a/other:1:1: error[TC903]" in found.stdout
 
 
+@pytest.mark.parametrize("folder", ["jobs/c", "policies/central", "runtimes/shared.v2"])
+def test_a_link_to_a_folder_that_git_checked_out_as_a_file_is_an_error(base: Path, run: Run, folder: str) -> None:
+    """As on a drive of Windows in WSL: before, render removed what was rendered from the folder."""
+    put(base, "shared/two.yaml", job("two") if folder.startswith("jobs/") else "# nothing yet\n")
+    (base / folder).parent.mkdir(exist_ok=True)
+    (base / folder).symlink_to("../shared")
+    assert run("render").exit_code == 0
+    commit(base)
+    subprocess.run(["git", "config", "core.symlinks", "false"], cwd=base, check=True)
+    (base / folder).unlink()
+    subprocess.run(["git", "checkout", "--", folder], cwd=base, check=True)
+    for command in (["render"], ["validate"], ["render", "--check"], ["render", "--no-cache"], ["validate", "."]):
+        found = run(*command)
+        assert (found.exit_code, found.stdout.count("TC011")) == (1, 1), found.output
+        assert f"{folder}:1:1: error[TC011]: path of a folder, as git writes a link" in found.stdout
+    for text in ("../shared\n", "../nowhere", "", "see ../shared"):
+        put(base, folder, text)
+        assert run("validate").exit_code == 0
+
+
 def test_a_sparse_checkout_needs_git(base: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     subprocess.run(["git", "sparse-checkout", "set", "--no-cone", "/*"], cwd=base, check=True)
     with monkeypatch.context() as patched:

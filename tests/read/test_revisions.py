@@ -306,6 +306,14 @@ def test_no_repository(tmp_path: Path) -> None:
     assert hint == "run trainc where the repository is checked out"
 
 
+def test_a_repository_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(tmp_path, "init", "-q")
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    message, hint = refusal(tmp_path, "HEAD")
+    assert message.startswith("no git repository here: detected dubious ownership in repository at")
+    assert hint == "if you trust its owner: git config --global --add safe.directory FOLDER"
+
+
 def test_a_bare_repository(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--bare", "bare")
     assert refusal(tmp_path / "bare", "main")[0].startswith("no git repository here")

@@ -133,6 +133,26 @@ def _link(path: str) -> str | None:
         return None
 
 
+def leads_to_folder(path: Path) -> bool:
+    """Return whether a path leads to a folder. Raises OSError if that is unknown, unlike Path.is_dir of Python 3.14."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def is_path_of_folder(path: str) -> bool:
+    """Return whether a regular file has the path of a folder and nothing else.
+
+    So git writes a link where core.symlinks is false, as on drives of Windows in WSL.
+    """
+    try:
+        text = os.fsdecode(read_start(path, _LONGEST))
+    except OSError:
+        return False
+    return text != "" and os.path.isdir(os.path.join(os.path.dirname(path), text))
+
+
 _IN_A_ROW: Final = 40
 """The most links on the way to one file in Linux."""
 

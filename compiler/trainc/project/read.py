@@ -31,8 +31,10 @@ from trainc.project.files import (
     IrregularFileError,
     RealPaths,
     is_outside,
+    is_path_of_folder,
     is_submodule,
     leads_out,
+    leads_to_folder,
     loop_of,
     may_be_sparse,
     open_regular,
@@ -68,6 +70,8 @@ _NOWHERE = "symbolic link in a circle or through a file: with it, Argo CD and Fl
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"
 _EMPTY = "submodule that is not checked out: what was rendered from it would be removed, and its policies do not apply"
 _CHECK_OUT = "check it out with git submodule update --init --recursive, or move its files into this repository"
+_AS_FILE = "path of a folder, as git writes a link without symbolic links: what was rendered from it would be removed"
+_WITH_LINKS = "check it out with links (git config core.symlinks true), or end the file with a line break"
 _OVERRIDE = "with this file, Argo CD may read the folder by something else than its plugin, trainc cmp"
 _LOOP = "loop of symbolic links"
 
@@ -122,14 +126,6 @@ def _exists(path: Path) -> bool:
     """Return whether a path exists and is not a folder; a broken link exists, and is an error when read."""
     try:
         return not stat.S_ISDIR(os.lstat(path).st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-
-
-def leads_to_folder(path: Path) -> bool:
-    """Return whether a path leads to a folder. Raises OSError if that is unknown, unlike Path.is_dir of Python 3.14."""
-    try:
-        return stat.S_ISDIR(os.stat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError):
         return False
 
@@ -525,6 +521,8 @@ class _Listing:
                 elif "".join(sorted(os.path.splitext(name.lower())[1].strip())) in _LETTERS:
                     message = f"not read: the name does not end in {', '.join(SUFFIXES)}"
                     self.findings.append(_about("TC011", self._shown(name), message, Severity.WARNING))
+                elif may_have_inputs(self._shown(name)) and is_path_of_folder(entry.path):
+                    self.findings += _unusable(self._shown(name), _AS_FILE, _WITH_LINKS).findings
             self.folders += 1
             if max(len(self.names), self.folders) > MAX_FILES:  # folders behind links multiply, too
                 self.findings.append(_about("TC012", self._shown(folder.name), f"more than {MAX_FILES:,} files"))

@@ -361,8 +361,11 @@ def commit_of(root: Path, revision: str) -> str:
     if not revision or revision.startswith(("-", "^")) or not is_printable(revision):
         raise RevisionError(f"{revision!r} is not a revision")
     if _run(root, ("rev-parse", "--is-inside-work-tree")).stdout.strip() != b"true":
-        problem = _error(_run(root, ("rev-parse", "--show-toplevel")).stderr)
+        errors = _run(root, ("rev-parse", "--show-toplevel")).stderr
+        problem = _error(errors)
         hint = "run trainc where the repository is checked out"
+        if b"safe.directory" in errors:  # as in a container with the checkout of another user
+            hint = "if you trust its owner: git config --global --add safe.directory FOLDER"
         raise RevisionError(f"no git repository here: {problem}" if problem else "no git repository here", hint)
     found = _run(root, ("-c", "core.warnAmbiguousRefs=true", "rev-parse", "--verify", f"{revision}^{{commit}}"))
     commit = found.stdout.decode("ascii").strip()
