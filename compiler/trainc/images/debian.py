@@ -34,7 +34,7 @@ def stanzas(text: str) -> Iterator[Stanza]:
     """Yield the stanzas of a control file: comments are lines that begin with #."""
     fields: dict[str, str] = {}
     last = ""
-    for line in text.splitlines():
+    for line in text.split("\n"):  # str.splitlines would also end a line at a form feed, which licences have
         if line.startswith("#"):
             continue
         if not line.strip():

@@ -246,6 +246,11 @@ class Pin(Struct, frozen=True):
     sha256: str
 
 
+def package_name(requirement: str) -> str:
+    """Return the name in a requirement in one spelling, as Python's packages are compared (PEP 503)."""
+    return re.sub("[-_.]+", "-", re.split("[^A-Za-z0-9._+-]", requirement.strip(), maxsplit=1)[0]).lower()
+
+
 def parse_pins(source: Source, file: str) -> tuple[tuple[Pin, ...], tuple[Finding, ...]]:
     """Return the pins of a packages.lock or wheels.lock in its order, none after an error (TC707), and findings."""
     document = _document(source)
