@@ -292,9 +292,9 @@ def missing(source: Source, pins: Sequence[Pin], offered: Mapping[str, Mapping[s
             message = f"{pin.name} {pin.version} is not available"
             expected = ", ".join(sorted(versions)) or "no version"
             findings.append(report(GONE, document, (pin.name,), message, found=pin.version, expected=expected))
-        elif versions[pin.version] not in ("", pin.sha256):
+        elif versions[pin.version] != pin.sha256:
             message = f"{pin.name} {pin.version} differs from the pinned one"
-            found = versions[pin.version]
+            found = versions[pin.version] or "no SHA-256"
             findings.append(report(GONE, document, (pin.name,), message, found=found, expected=pin.sha256))
     return tuple(findings)
 
