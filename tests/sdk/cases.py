@@ -538,6 +538,9 @@ def code_of(body: str) -> Script:
         ("size: Size = 1\n    class A:\n        def method(self) -> None:\n            self.size: Size = 1", []),
         ("text = ''\n    return text" + ".strip()" * 200, []),
         ("text = " + " + ".join(["''"] * 900), []),
+        ("def top(k):\n        return k + other", ["other"]),
+        ("last = 1\n    def top(k):\n        nonlocal last\n        last = k\n        return last", []),
+        ("class top:\n        size = 1\n        text = size", []),
     ],
 )
 def test_names_that_python_would_not_find_are_found(body: str, names: list[str]) -> None:
