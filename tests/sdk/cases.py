@@ -16,6 +16,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +45,7 @@ from kubeflow.trainer.backends.kubernetes.backend import KubernetesBackend
 from kubernetes.client import ApiException
 
 from gitrepo import commit
+from trainc.basics.memo import exclusive
 from trainc.checks.functions import Script, mistakes, quoted, read_script
 from trainc.documents.emit import emit
 from trainc.documents.load import load
@@ -58,6 +60,7 @@ from trainc.sdk import (
     NeedsClusterError,
     SecretEnv,
 )
+from trainc.sdk.repository import Repository
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "docs" / "notebooks" / "first-job.ipynb"
@@ -646,6 +649,27 @@ def test_warnings_are_python_warnings(client: GitTrainerClient) -> None:
     with pytest.warns(FindingsWarning, match=r"jobs/team-a/latest\.yaml:11:5: warning\[TC412\]: ") as caught:
         client.train(trainer=CustomTrainerContainer("registry.example.com/vision/mnist"), name="latest")
     assert [one.filename for one in caught] == [__file__]
+
+
+def test_no_warning_is_lost_while_another_thread_ignores_some(
+    client: GitTrainerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ignores = threading.Event()
+
+    @exclusive
+    def look_at_another_function() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ignores.set()
+            time.sleep(0.2)
+
+    def write(*_: object) -> None:
+        threading.Thread(target=look_at_another_function).start()
+        assert ignores.wait(10)
+
+    monkeypatch.setattr(Repository, "write", write)
+    with pytest.warns(FindingsWarning):
+        client.train(trainer=CustomTrainerContainer("registry.example.com/vision/mnist"), name="latest")
 
 
 # Names and files.
