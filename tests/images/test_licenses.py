@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from email import message_from_string
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from imagecase import COPYRIGHT, DEFINITION
 from trainc.images.debian import NOTHING, license_of, spdx
 from trainc.images.definition import Pin, parse_definition
 from trainc.images.layers import Facts
-from trainc.images.sbom import software
+from trainc.images.sbom import software, wheel_license
 from trainc.inputs.source import Source
 
 FORMAT = "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n"
@@ -83,6 +85,13 @@ def test_the_licence_of_a_wheel_is_found_by_any_spelling_of_its_name(pinned: str
     facts = Facts("", wheels={"ruamel_yaml-1": "Metadata-Version: 2.1\nName: ruamel.yaml\nLicense: MIT\n"})
     (wheel,) = software(facts, (), (Pin(pinned, "1", "a" * 64),), definition)
     assert wheel.license == "MIT"
+
+
+def test_a_wheel_that_states_no_licence_may_have_a_classifier() -> None:
+    metadata = "Name: x\nLicense: UNKNOWN\n"
+    assert wheel_license(message_from_string(metadata)) == (NOTHING, {})
+    metadata += "Classifier: License :: OSI Approved :: MIT License\n"
+    assert wheel_license(message_from_string(metadata)) == ("MIT", {})
 
 
 def test_a_file_that_is_not_machine_readable() -> None:

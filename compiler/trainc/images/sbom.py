@@ -17,6 +17,9 @@ from trainc.images.definition import Definition, Pin, package_name
 from trainc.images.layers import Facts
 from trainc.images.layout import canonical
 
+_UNSTATED: Final = "UNKNOWN"
+"""What older releases of setuptools write for a licence that a project does not state."""
+
 _CLASSIFIER: Final = "License :: OSI Approved :: "
 _CLASSIFIERS: Final = {
     "BSD License": "BSD-3-Clause",
@@ -91,7 +94,7 @@ def wheel_license(metadata: Message) -> tuple[str, Mapping[str, str]]:
     if stated := metadata["License-Expression"]:
         return str(stated), {}
     stated = " ".join(str(metadata["License"] or "").split())
-    if stated and len(stated) < 80:
+    if stated != _UNSTATED and 0 < len(stated) < 80:
         known = spdx(stated)
         name = stated if stated.startswith("LicenseRef-") else reference("wheel", stated)
         return (known, {}) if known else (name, {name: stated})
