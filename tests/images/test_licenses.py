@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from email import message_from_string
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from imagecase import COPYRIGHT
+from imagecase import COPYRIGHT, DEFINITION
 
 from trainc.images.debian import NOTHING, license_of, spdx
+from trainc.images.definition import Pin, parse_definition
+from trainc.images.layers import Facts
+from trainc.images.sbom import software, wheel_license
+from trainc.inputs.source import Source
 
 FORMAT = "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n"
 
@@ -65,6 +71,27 @@ def test_texts_of_what_spdx_has_no_name_for() -> None:
     found, texts = license_of(COPYRIGHT, "bash")
     assert found == "(GPL-3.0-or-later OR MIT) AND LicenseRef-bash-odd"
     assert texts == {"LicenseRef-bash-odd": "Do as you like.\n\nBut well."}
+
+
+def test_a_text_may_have_form_feeds() -> None:
+    _, texts = license_of(COPYRIGHT.replace("But", "But\f"), "bash")
+    assert texts == {"LicenseRef-bash-odd": "Do as you like.\n\nBut\f well."}
+
+
+@pytest.mark.parametrize("pinned", ["ruamel-yaml", "ruamel_yaml", "Ruamel.YAML"])
+def test_the_licence_of_a_wheel_is_found_by_any_spelling_of_its_name(pinned: str) -> None:
+    definition, _, _ = parse_definition(Source("images/small/image.yaml", DEFINITION.encode()))
+    assert definition is not None
+    facts = Facts("", wheels={"ruamel_yaml-1": "Metadata-Version: 2.1\nName: ruamel.yaml\nLicense: MIT\n"})
+    (wheel,) = software(facts, (), (Pin(pinned, "1", "a" * 64),), definition)
+    assert wheel.license == "MIT"
+
+
+def test_a_wheel_that_states_no_licence_may_have_a_classifier() -> None:
+    metadata = "Name: x\nLicense: UNKNOWN\n"
+    assert wheel_license(message_from_string(metadata)) == (NOTHING, {})
+    metadata += "Classifier: License :: OSI Approved :: MIT License\n"
+    assert wheel_license(message_from_string(metadata)) == ("MIT", {})
 
 
 def test_a_file_that_is_not_machine_readable() -> None:

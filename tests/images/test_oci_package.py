@@ -138,6 +138,14 @@ def test_a_link_in_the_place_of_a_layout_is_followed(root: Path, run: Run) -> No
     assert (root / "made/oci-layout").is_file()
 
 
+def test_a_link_to_itself_in_the_place_of_a_layout_is_an_error(root: Path, run: Run) -> None:
+    (root / "loop").symlink_to("loop")
+    result = run("package", "-o", "loop")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "TC902" not in result.stderr
+    assert sorted(each.name for each in root.glob("*loop*")) == ["loop"]
+
+
 def test_an_environment_without_jobs_and_several_environments(root: Path, run: Run) -> None:
     (root / "trainc.yaml").write_text("environments: {prod: {}, test: {jobs: [other/*]}}\n", encoding="utf-8")
     result = run("package")

@@ -159,6 +159,8 @@ def test_an_upper_layer_has_the_folders_that_the_system_lacks() -> None:
 def test_an_upper_layer_replaces_no_link() -> None:
     with pytest.raises(ValueError, match=r"/bin/x is below the symbolic link /bin: use /usr/bin instead"):
         upper_layer([Entry("bin/x")], Facts("", links={"bin": "usr/bin"}), EPOCH)
+    with pytest.raises(ValueError, match=r"/bin would replace what has this name in the image"):
+        upper_layer([Entry("bin", folder=True)], Facts("", links={"bin": "usr/bin"}), EPOCH)
 
 
 @pytest.mark.parametrize(

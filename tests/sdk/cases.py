@@ -16,6 +16,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +45,7 @@ from kubeflow.trainer.backends.kubernetes.backend import KubernetesBackend
 from kubernetes.client import ApiException
 
 from gitrepo import commit
+from trainc.basics.memo import exclusive
 from trainc.checks.functions import Script, mistakes, quoted, read_script
 from trainc.documents.emit import emit
 from trainc.documents.load import load
@@ -58,6 +60,7 @@ from trainc.sdk import (
     NeedsClusterError,
     SecretEnv,
 )
+from trainc.sdk.repository import Repository
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "docs" / "notebooks" / "first-job.ipynb"
@@ -538,6 +541,9 @@ def code_of(body: str) -> Script:
         ("size: Size = 1\n    class A:\n        def method(self) -> None:\n            self.size: Size = 1", []),
         ("text = ''\n    return text" + ".strip()" * 200, []),
         ("text = " + " + ".join(["''"] * 900), []),
+        ("def top(k):\n        return k + other", ["other"]),
+        ("last = 1\n    def top(k):\n        nonlocal last\n        last = k\n        return last", []),
+        ("class top:\n        size = 1\n        text = size", []),
     ],
 )
 def test_names_that_python_would_not_find_are_found(body: str, names: list[str]) -> None:
@@ -643,6 +649,27 @@ def test_warnings_are_python_warnings(client: GitTrainerClient) -> None:
     with pytest.warns(FindingsWarning, match=r"jobs/team-a/latest\.yaml:11:5: warning\[TC412\]: ") as caught:
         client.train(trainer=CustomTrainerContainer("registry.example.com/vision/mnist"), name="latest")
     assert [one.filename for one in caught] == [__file__]
+
+
+def test_no_warning_is_lost_while_another_thread_ignores_some(
+    client: GitTrainerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ignores = threading.Event()
+
+    @exclusive
+    def look_at_another_function() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ignores.set()
+            time.sleep(0.2)
+
+    def write(*_: object) -> None:
+        threading.Thread(target=look_at_another_function).start()
+        assert ignores.wait(10)
+
+    monkeypatch.setattr(Repository, "write", write)
+    with pytest.warns(FindingsWarning):
+        client.train(trainer=CustomTrainerContainer("registry.example.com/vision/mnist"), name="latest")
 
 
 # Names and files.

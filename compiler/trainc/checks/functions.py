@@ -262,6 +262,7 @@ def _unbound(code: str) -> set[str]:
             binds = symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
             if binds and (table is top or symbol.is_declared_global()):
                 bound.add(symbol.get_name())
-            if symbol.is_referenced() and (table is top or symbol.is_global()):
+            # Python 3.11 also calls each local name of a function or class that is called "top" global.
+            if symbol.is_referenced() and (table is top or (symbol.is_global() and not symbol.is_local())):
                 read.add(symbol.get_name())
     return read - bound

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +21,7 @@ from trainc.images.definition import (
     Inputs,
     Pin,
     changes,
+    package_name,
     pins_text,
     read_image,
 )
@@ -90,15 +90,10 @@ def _unpinned(inputs: Inputs) -> Iterator[Finding]:
         ("packages", definition.packages, inputs.packages, PACKAGES),
         ("wheels", definition.wheels, inputs.wheels, WHEELS),
     ):
-        names = {_plain(pin.name) for pin in pins}
+        names = {package_name(pin.name) for pin in pins}
         for index, name in enumerate(required):
-            if _plain(name) not in names:
+            if package_name(name) not in names:
                 yield report(MALFORMED, inputs.document, (key, index), f"{name} is not pinned in {file}")
-
-
-def _plain(requirement: str) -> str:
-    """Return the name in a requirement in one spelling, as Python's packages are compared (PEP 503)."""
-    return re.sub("[-_.]+", "-", re.split("[^A-Za-z0-9._+-]", requirement.strip(), maxsplit=1)[0]).lower()
 
 
 def _unneeded(inputs: Inputs, facts: layer_cache.Facts) -> Iterator[str]:
@@ -107,15 +102,15 @@ def _unneeded(inputs: Inputs, facts: layer_cache.Facts) -> Iterator[str]:
     for text in facts.wheels.values():
         head = [line.partition(": ") for line in text.partition("\n\n")[0].splitlines()]
         name = next((value for key, _, value in head if key == "Name"), "")
-        requires[_plain(name)] = [_plain(value) for key, _, value in head if key == "Requires-Dist"]
+        requires[package_name(name)] = [package_name(value) for key, _, value in head if key == "Requires-Dist"]
     own = [inputs.wheels[-1].name] if inputs.definition.project else []  # the wheel of the project
-    waiting, needed = [_plain(each) for each in (*inputs.definition.wheels, *own)], set[str]()
+    waiting, needed = [package_name(each) for each in (*inputs.definition.wheels, *own)], set[str]()
     while waiting:
         if (name := waiting.pop()) not in needed:
             needed.add(name)
             waiting += requires.get(name, [])
     for pin in inputs.wheels:
-        if _plain(pin.name) not in needed:
+        if package_name(pin.name) not in needed:
             yield f"{pin.name} {pin.version}: pinned, not required"
 
 

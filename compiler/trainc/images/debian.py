@@ -32,24 +32,21 @@ class Installed(Struct, frozen=True):
 
 def stanzas(text: str) -> Iterator[Stanza]:
     """Yield the stanzas of a control file: comments are lines that begin with #."""
-    fields: dict[str, str] = {}
-    last = ""
-    for line in text.splitlines():
+    fields: dict[str, list[str]] = {}
+    last: list[str] = []  # the lines of the last field; none of what precedes the first is kept
+    # str.splitlines would also end a line at a form feed, which licences have
+    for line in (*text.split("\n"), ""):
         if line.startswith("#"):
             continue
         if not line.strip():
             if fields:
-                yield fields
-            fields, last = {}, ""
+                yield {key: "\n".join(lines) for key, lines in fields.items()}
+            fields, last = {}, []
         elif line[0] in " \t":
-            if last:
-                fields[last] += f"\n{line[1:].rstrip()}"
+            last.append(line[1:].rstrip())
         else:
             key, _, value = line.partition(":")
-            last = key.strip().lower()
-            fields[last] = value.strip()
-    if fields:
-        yield fields
+            last = fields[key.strip().lower()] = [value.strip()]
 
 
 def installed(status: str) -> tuple[Installed, ...]:

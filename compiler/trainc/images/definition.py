@@ -246,6 +246,11 @@ class Pin(Struct, frozen=True):
     sha256: str
 
 
+def package_name(requirement: str) -> str:
+    """Return the name in a requirement in one spelling, as Python's packages are compared (PEP 503)."""
+    return re.sub("[-_.]+", "-", re.split("[^A-Za-z0-9._+-]", requirement.strip(), maxsplit=1)[0]).lower()
+
+
 def parse_pins(source: Source, file: str) -> tuple[tuple[Pin, ...], tuple[Finding, ...]]:
     """Return the pins of a packages.lock or wheels.lock in its order, none after an error (TC707), and findings."""
     document = _document(source)
@@ -287,9 +292,9 @@ def missing(source: Source, pins: Sequence[Pin], offered: Mapping[str, Mapping[s
             message = f"{pin.name} {pin.version} is not available"
             expected = ", ".join(sorted(versions)) or "no version"
             findings.append(report(GONE, document, (pin.name,), message, found=pin.version, expected=expected))
-        elif versions[pin.version] not in ("", pin.sha256):
+        elif versions[pin.version] != pin.sha256:
             message = f"{pin.name} {pin.version} differs from the pinned one"
-            found = versions[pin.version]
+            found = versions[pin.version] or "no SHA-256"
             findings.append(report(GONE, document, (pin.name,), message, found=found, expected=pin.sha256))
     return tuple(findings)
 

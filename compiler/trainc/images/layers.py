@@ -12,7 +12,7 @@ import re
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path, PurePosixPath
@@ -122,11 +122,13 @@ def upper_layer(entries: Iterable[Entry], facts: Facts, epoch: int) -> bytes:
     """Return the tar of a layer above a system: the entries, and folders that the system lacks.
 
     Raises ValueError for an entry below a symbolic link, which the layer would replace, or below another entry that is
-    no folder, and for one that would replace another entry, or a file that would replace a folder of the system.
+    no folder, and for one that would replace another entry, a file that would replace a folder of the system, or a
+    folder that would replace a link, such as /bin.
     """
     by_name: dict[str, Entry] = {}
     for each in entries:
-        if each.name in by_name or (each.name in facts.directories and not (each.folder or each.link)):
+        in_the_way: Collection[str] = facts.links if each.folder else () if each.link else facts.directories
+        if each.name in by_name or each.name in in_the_way:
             raise ValueError(f"/{each.name} would replace what has this name in the image")
         by_name[each.name] = each
     folders: set[str] = set()

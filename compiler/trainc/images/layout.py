@@ -22,7 +22,7 @@ from msgspec import Struct
 from trainc.basics.jsonvalues import Json, JsonObject, get, objects
 from trainc.images.definition import PATH, BuildError, Definition
 from trainc.inputs.imagelock import DIGEST, key_of
-from trainc.project.files import IrregularFileError, open_regular
+from trainc.project.files import IrregularFileError, open_regular, real_path
 from trainc.project.read import read_bytes
 
 MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
@@ -97,7 +97,7 @@ def write_layout(documents: Documents, layers: Iterable[Path | bytes], folder: P
     """
     if folder.exists():
         _check_replaceable(folder)
-    folder = folder.resolve()  # of a link, the folder that it leads to
+    folder = Path(real_path(folder))  # of a link, the folder that it leads to
     making, old = (folder.with_name(f".{folder.name}.{suffix}") for suffix in ("making", "old"))
     for left in (making, old):
         _check_parts(left)

@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 from zipfile import ZipFile, ZipInfo
@@ -257,7 +257,18 @@ def fetch(pins: Sequence[Pin], suite: str, architecture: str, cache: Path, targe
         shutil.copy(wheel, target)
 
 
-_NOT_BUILT: Final = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
+def _not_copied(project: Path) -> Callable[[str, list[str]], set[str]]:
+    """Return what ``shutil.copytree`` leaves out of a project: hidden files, and what builds leave in it.
+
+    Below its top, ``build`` and ``dist`` may be packages. Backends read .gitignore, and leave out what it matches.
+    """
+    everywhere = shutil.ignore_patterns(".*", "*.egg-info", "__pycache__")
+
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        at_top = {"build", "dist"} if Path(folder) == project else set[str]()
+        return everywhere(folder, names) - {".gitignore"} | at_top
+
+    return ignored
 
 
 def build_wheel(project: Path, epoch: int, cache: Path, scratch: Path) -> tuple[Pin, Path]:
@@ -268,7 +279,7 @@ def build_wheel(project: Path, epoch: int, cache: Path, scratch: Path) -> tuple[
     times and modes. Raises BuildError.
     """
     copy, folder = scratch / "project", scratch / "built"
-    shutil.copytree(project, copy, ignore=_NOT_BUILT, copy_function=shutil.copyfile, symlinks=True)
+    shutil.copytree(project, copy, ignore=_not_copied(project), copy_function=shutil.copyfile, symlinks=True)
     pip = [sys.executable, "-P", "-m", "pip", "--quiet", "--disable-pip-version-check", "wheel"]
     options = ["--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", str(folder)]
     run([*pip, *options, str(copy)], environment={"SOURCE_DATE_EPOCH": str(epoch)})

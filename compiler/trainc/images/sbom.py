@@ -13,9 +13,12 @@ from msgspec import Struct, field
 
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.images.debian import NOTHING, installed, license_of, reference, spdx
-from trainc.images.definition import Definition, Pin
+from trainc.images.definition import Definition, Pin, package_name
 from trainc.images.layers import Facts
 from trainc.images.layout import canonical
+
+_UNSTATED: Final = "UNKNOWN"
+"""What older releases of setuptools write for a licence that a project does not state."""
 
 _CLASSIFIER: Final = "License :: OSI Approved :: "
 _CLASSIFIERS: Final = {
@@ -66,9 +69,9 @@ def software(
         digest = hashes.get(each.name, "")
         found.append(Software(each.name, each.version, purl, digest, expression, each.source, texts))
     headers = (HeaderParser().parsestr(text) for text in facts.wheels.values())
-    known = {str(one["Name"]).replace("_", "-").lower(): one for one in headers}
+    known = {package_name(str(one["Name"])): one for one in headers}
     for pin in sorted(wheels, key=lambda one: one.name):
-        expression, texts = wheel_license(known.get(pin.name, Message()))
+        expression, texts = wheel_license(known.get(package_name(pin.name), Message()))
         purl = f"pkg:pypi/{pin.name}@{pin.version}"
         found.append(Software(pin.name, pin.version, purl, pin.sha256, expression, "", texts))
     return tuple(found)
@@ -91,7 +94,7 @@ def wheel_license(metadata: Message) -> tuple[str, Mapping[str, str]]:
     if stated := metadata["License-Expression"]:
         return str(stated), {}
     stated = " ".join(str(metadata["License"] or "").split())
-    if stated and len(stated) < 80:
+    if stated != _UNSTATED and 0 < len(stated) < 80:
         known = spdx(stated)
         name = stated if stated.startswith("LicenseRef-") else reference("wheel", stated)
         return (known, {}) if known else (name, {name: stated})

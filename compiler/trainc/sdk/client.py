@@ -30,6 +30,7 @@ from kubeflow_trainer_api import models
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import JsonObject, as_list, get, put
+from trainc.basics.memo import exclusive
 from trainc.checks.functions import COMMAND, NAMES, SHELL, SYNTAX, TOO_LONG, read_script
 from trainc.documents.emit import Block, emit
 from trainc.findings import Finding, Severity, suggest
@@ -122,7 +123,7 @@ class GitBackend(KubernetesBackend):
             raise FindingsError(name, errors)
         self.repository.write(source)
         if findings:
-            warnings.warn(escape_text(f"\n{render(findings)}"), FindingsWarning, stacklevel=3)
+            _warn(escape_text(f"\n{render(findings)}"))
         return name
 
     def _existing(self, name: str, file: str, overwrite: bool) -> Stored | None:
@@ -290,6 +291,12 @@ class GitTrainerClient(TrainerClient):
         does; FileExistsError for a file that is not overwritten. Warns with FindingsWarning.
         """
         return self.backend.train(runtime, initializer, trainer, options, name=name, replace=replace)
+
+
+@exclusive
+def _warn(text: str) -> None:
+    """Warn the caller of ``GitTrainerClient.train``, while no other thread ignores warnings about its function."""
+    warnings.warn(text, FindingsWarning, stacklevel=5)
 
 
 def _numbered(data: JsonObject, previous: Stored | None) -> JsonObject:

@@ -1,0 +1,38 @@
+"""The Python project of an image: which of its files a build backend sees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from folders import put, tree
+from trainc.images import rootfs
+from trainc.images.rootfs import build_wheel
+
+FILES = frozenset((".gitignore", "pyproject.toml", "small/__init__.py", "small/build/a.py", "small/dist/b.py"))
+"""Packages may be called ``build`` and ``dist``, and backends leave out of a wheel what .gitignore matches."""
+
+LEFT = ("build/lib/old.py", "dist/small-0.whl", "small.egg-info/PKG-INFO", "small/__pycache__/b.pyc", ".venv/a.py")
+"""What builds leave in a project, and hidden files."""
+
+
+def test_a_backend_sees_the_project_without_what_builds_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*FILES, *LEFT):
+        put(tmp_path / "project", name, "")
+    seen: set[str] = set()
+
+    def wheel(command: Sequence[str], **_: object) -> str:
+        seen.update(tree(Path(command[-1])))
+        folder = Path(command[command.index("--wheel-dir") + 1])
+        folder.mkdir()
+        with ZipFile(folder / "small-1.0-py3-none-any.whl", "w") as archive:
+            archive.writestr("small/__init__.py", "")
+        return ""
+
+    monkeypatch.setattr(rootfs, "run", wheel)
+    (tmp_path / "scratch").mkdir()
+    pin, _ = build_wheel(tmp_path / "project", 0, tmp_path / "cache", tmp_path / "scratch")
+    assert (pin.name, pin.version, seen) == ("small", "1.0", FILES)
