@@ -10,6 +10,7 @@ import pytest
 from trainc.admission.policy.creation import accepts_expressions
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.cel import codegen, composition, questions, work
+from trainc.cel.library.strings import string_format
 from trainc.cel.maps import equal
 from trainc.cel.questions import QuestionError, read_question
 from trainc.schema import parse
@@ -217,5 +218,26 @@ def test_long_texts_are_not_kept() -> None:
         for number in range(20):
             assert outcome("s.matches('^b')", s=f"{number}" + "a" * 1_000_000)["value"] is False
         assert tracemalloc.get_traced_memory()[0] < 5_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.usefixtures("small")
+def test_wide_clauses_do_not_fill_the_memory() -> None:
+    template, args = "%.65535e" * 200, [1.0] * 200
+    tracemalloc.start()
+    try:
+        found = outcome("s.format(args) != ''", s=template, args=args)
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+    assert (found["error"], found["stage"]) == (work.MESSAGE, "eval")
+
+
+def test_decimals_that_no_double_has_are_not_computed() -> None:
+    tracemalloc.start()
+    try:
+        assert string_format("%.32767f", [0.1], work.fresh()).startswith("0.1000000000000000055511151231257827")
+        assert tracemalloc.get_traced_memory()[1] < 10_000
     finally:
         tracemalloc.stop()
