@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
 from typing import Any
 
@@ -241,3 +242,15 @@ def test_decimals_that_no_double_has_are_not_computed() -> None:
         assert tracemalloc.get_traced_memory()[1] < 10_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("expression", ["isCIDR('2001:db8::/32')", "[cidr('::/0')].all(c, c == c.masked().masked())"])
+def test_the_address_of_a_network_is_parsed_once(expression: str) -> None:
+    read: list[str] = []
+    question = read_question({"env": "dyn", "expr": expression})
+    sys.setprofile(lambda frame, event, _: read.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        assert answer(question)["value"] is True
+    finally:
+        sys.setprofile(None)
+    assert read.count("_ip_int_from_string") == 1
