@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tracemalloc
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from trainc.admission.policy.creation import accepts_expressions
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.cel import codegen, composition, questions, work
+from trainc.cel.declarations import admission
 from trainc.cel.library.strings import string_format
 from trainc.cel.maps import equal
 from trainc.cel.questions import QuestionError, read_question
@@ -225,7 +227,8 @@ def test_long_texts_are_not_kept() -> None:
 
 @pytest.mark.usefixtures("small")
 def test_wide_clauses_do_not_fill_the_memory() -> None:
-    template, args = "%.65535e" * 200, [1.0] * 200
+    template = "%.65535e" * 200
+    args: Json = [1.0] * 200
     tracemalloc.start()
     try:
         found = outcome("s.format(args) != ''", s=template, args=args)
@@ -254,3 +257,24 @@ def test_the_address_of_a_network_is_parsed_once(expression: str) -> None:
     finally:
         sys.setprofile(None)
     assert read.count("_ip_int_from_string") == 1
+
+
+def test_the_order_of_variables_is_found_once() -> None:
+    class Counted(dict[str, Any]):
+        iterations = 0
+
+        def __iter__(self) -> Iterator[str]:
+            Counted.iterations += 1
+            return super().__iter__()
+
+    rows = [
+        *((f"a{index}", "1") for index in range(20)),
+        ("c0", " + ".join(f"variables.a{index}" for index in range(20))),
+    ]
+    rows += ((f"c{index + 1}", f"variables.c{index}") for index in range(composition.NESTED - 1))
+    compiled = composition.compose(rows, params=False)
+    environment = admission(variables=composition.variable_types(compiled))
+    program = composition.compile_expression(f"variables.{rows[-1][0]}", environment)
+    assert isinstance(program, codegen.Program)
+    assert program.run(composition.Variables(Counted(compiled), {}).names)[0] == 20
+    assert Counted.iterations == 1
