@@ -107,20 +107,20 @@ def test_substrings(text: str, start: int, end: int) -> None:
 
 @given(INTS)
 def test_format_of_integers_can_be_read(number: int) -> None:
-    decimal, binary, octal, small, large = string_format("%d %b %o %x %X", [number] * 5).split(" ")
+    decimal, binary, octal, small, large = string_format("%d %b %o %x %X", [number] * 5, fresh()).split(" ")
     assert {int(decimal), int(binary, 2), int(octal, 8), int(small, 16), int(large, 16)} == {number}
 
 
 @given(st.floats(-1e15, 1e15), st.integers(0, 20))
 def test_format_of_doubles_can_be_read(number: float, precision: int) -> None:
-    text = string_format(f"%.{precision}f", [number])
+    text = string_format(f"%.{precision}f", [number], fresh())
     assert len(text.partition(".")[2]) == precision
     assert abs(Fraction(text.replace(",", "")) - Fraction(number)) * 2 <= Fraction(1, 10**precision)
 
 
 @given(st.recursive(st.none() | st.booleans() | INTS | st.floats() | TEXTS, lambda inner: st.lists(inner, max_size=3)))
 def test_format_knows_every_plain_value(value: Value) -> None:
-    assert string_format("%s%%", [value]).endswith("%")
+    assert string_format("%s%%", [value], fresh()).endswith("%")
 
 
 NUMBERS = st.from_regex(r"[+-]?[0-9]{1,18}(\.[0-9]{1,9})?([numkMGTPE]|[KMGTP]i)?", fullmatch=True)

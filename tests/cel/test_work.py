@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +12,8 @@ import pytest
 from trainc.admission.policy.creation import accepts_expressions
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.cel import codegen, composition, questions, work
+from trainc.cel.declarations import admission
+from trainc.cel.library.strings import string_format
 from trainc.cel.maps import equal
 from trainc.cel.questions import QuestionError, read_question
 from trainc.schema import parse
@@ -219,3 +223,58 @@ def test_long_texts_are_not_kept() -> None:
         assert tracemalloc.get_traced_memory()[0] < 5_000_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.usefixtures("small")
+def test_wide_clauses_do_not_fill_the_memory() -> None:
+    template = "%.65535e" * 200
+    args: Json = [1.0] * 200
+    tracemalloc.start()
+    try:
+        found = outcome("s.format(args) != ''", s=template, args=args)
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+    assert (found["error"], found["stage"]) == (work.MESSAGE, "eval")
+
+
+def test_decimals_that_no_double_has_are_not_computed() -> None:
+    tracemalloc.start()
+    try:
+        assert string_format("%.32767f", [0.1], work.fresh()).startswith("0.1000000000000000055511151231257827")
+        assert tracemalloc.get_traced_memory()[1] < 10_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("expression", ["isCIDR('2001:db8::/32')", "[cidr('::/0')].all(c, c == c.masked().masked())"])
+def test_the_address_of_a_network_is_parsed_once(expression: str) -> None:
+    read: list[str] = []
+    question = read_question({"env": "dyn", "expr": expression})
+    sys.setprofile(lambda frame, event, _: read.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        assert answer(question)["value"] is True
+    finally:
+        sys.setprofile(None)
+    assert read.count("_ip_int_from_string") == 1
+
+
+def test_the_order_of_variables_is_found_once() -> None:
+    class Counted(dict[str, Any]):
+        iterations = 0
+
+        def __iter__(self) -> Iterator[str]:
+            Counted.iterations += 1
+            return super().__iter__()
+
+    rows = [
+        *((f"a{index}", "1") for index in range(20)),
+        ("c0", " + ".join(f"variables.a{index}" for index in range(20))),
+    ]
+    rows += ((f"c{index + 1}", f"variables.c{index}") for index in range(composition.NESTED - 1))
+    compiled = composition.compose(rows, params=False)
+    environment = admission(variables=composition.variable_types(compiled))
+    program = composition.compile_expression(f"variables.{rows[-1][0]}", environment)
+    assert isinstance(program, codegen.Program)
+    assert program.run(composition.Variables(Counted(compiled), {}).names)[0] == 20
+    assert Counted.iterations == 1

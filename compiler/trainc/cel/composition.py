@@ -121,13 +121,14 @@ class Variables(Container):
     expressions, with this value as ``variables``.
     """
 
-    __slots__ = ("_made", "_nested", "_values", "charged", "cost", "names")
+    __slots__ = ("_made", "_nested", "_order", "_values", "charged", "cost", "names")
 
     has_size = False
 
     def __init__(self, variables: Mapping[str, Program | Problem], names: Mapping[str, Value]) -> None:
         self._made = variables
         self._values: dict[str, Value] = {}
+        self._order: dict[str, int] = {}
         self.names = LazyNames(names)
         self.names["variables"] = self
         self.cost = self.charged = self._nested = 0
@@ -170,17 +171,18 @@ class Variables(Container):
             return EvalError(f'composited variable "{name}" fails to evaluate: {value.message}')
         return value
 
-    def _used(self, name: str) -> Iterator[str]:
-        """Yield the variables that a variable uses, also through others, and that have no value yet, in their order."""
+    def _used(self, name: str) -> list[str]:
+        """Return the variables without a value that a variable uses, also through others, in their order."""
+        self._order = self._order or {each: at for at, each in enumerate(self._made)}
         found, waiting = {name}, [name]
         while waiting:
             made = self._made[waiting.pop()]
             paths = selections(made.checked.root, "variables") if isinstance(made, Program) else ()
-            used = {str(path[0]) for path in paths if path}
-            more = (used & self._made.keys()) - self._values.keys() - found
-            found |= more
+            used = {str(path[0]) for path in paths if path} - found
+            more = [each for each in used if each in self._made and each not in self._values]
+            found.update(more)
             waiting += more
-        return (each for each in self._made if each in found and each != name)
+        return sorted(found - {name}, key=self._order.__getitem__)
 
     def native(self) -> Value:
         """Raise EvalError: the server does not convert it."""

@@ -56,20 +56,29 @@ class Address(Opaque, frozen=True, eq=False):
         return self.number
 
 
-class Network(Address, frozen=True, eq=False):
-    """An address with the length of its network prefix; other bits may be set. Its text is ``10.0.0.0/8``."""
+class Network(Opaque, frozen=True, eq=False):
+    """An address with the length of its network prefix; other bits may be set."""
 
     type = opaque("net.CIDR")
-    number: ipaddress.IPv4Interface | ipaddress.IPv6Interface
+    number: Number
+    length: int
+
+    def text(self) -> str:
+        """Return the canonical form, ``10.0.0.0/8``."""
+        return f"{self.number}/{self.length}"
 
     def size(self) -> int:
         """Return the number of bytes of the prefix."""
         return -(-self.length // 8)
 
+    def form(self) -> tuple[Number, int]:
+        """Return the number and the length."""
+        return self.number, self.length
+
     @property
-    def length(self) -> int:
-        """The length of the prefix."""
-        return self.number.network.prefixlen
+    def rest(self) -> int:
+        """The number of bits after the prefix."""
+        return self.number.max_prefixlen - self.length
 
 
 def read_number(text: str) -> Number:
@@ -115,7 +124,7 @@ def parse_cidr(text: str) -> Network:
         raise EvalError(f"{_NOT_A_CIDR * 2}netip.ParsePrefix({quote_cut(text)}): {error}") from None
     if getattr(number, "ipv4_mapped", None) is not None:
         raise EvalError(f"{_NOT_A_CIDR}IPv4-mapped IPv6 address {quote_cut(text)} is not allowed")
-    return Network(ipaddress.ip_interface((str(number), int(length))))
+    return Network(number, int(length))
 
 
 def _is_link_local_multicast(address: Address) -> bool:
@@ -133,12 +142,17 @@ def _is_global_unicast(address: Address) -> bool:
 
 def contains_ip(network: Network, address: Address) -> bool:
     """Return whether an address is in a network."""
-    return address.number in network.number.network
+    return _contains(network, address.number)
 
 
 def contains_cidr(network: Network, other: Network) -> bool:
     """Return whether a network contains another."""
-    return network.length <= other.length and other.number.ip in network.number.network
+    return network.length <= other.length and _contains(network, other.number)
+
+
+def _contains(network: Network, number: Number) -> bool:
+    same = network.number.version == number.version
+    return same and int(network.number) >> network.rest == int(number) >> network.rest
 
 
 def _contains_ip_text(network: Network, text: str) -> bool:
@@ -151,7 +165,8 @@ def _contains_ip_text(network: Network, text: str) -> bool:
 
 def masked(network: Network) -> Network:
     """Return the network with the bits after the prefix cleared."""
-    return Network(ipaddress.ip_interface(network.number.network.with_prefixlen))
+    number, rest = network.number, network.rest
+    return Network(number.__class__(int(number) >> rest << rest), network.length)
 
 
 # URLs
@@ -414,7 +429,7 @@ FUNCTIONS: Final = (
     _text(
         "ip",
         ("string_to_ip", "(string) net.IP", parse_ip),
-        ("cidr_ip", ".(net.CIDR) net.IP", lambda network: Address(network.number.ip), 1),
+        ("cidr_ip", ".(net.CIDR) net.IP", lambda network: Address(network.number), 1),
     ),
     _text("isIP", ("is_ip", "(string) bool", reads(parse_ip))),
     function(

@@ -57,6 +57,10 @@ def pattern(text: str) -> Any:
     if any(escape.group() == "\\C" for escape in _ESCAPES.finditer(text)):
         # Matches a single byte; Go does not support it.
         raise EvalError("error parsing regexp: invalid escape sequence: `\\C`")
+    for name in map(from_utf8, () if text.isascii() else sorted(compiled.groupindex, key=compiled.groupindex.get)):
+        if not name.isascii():  # RE2 allows letters of all languages
+            opening = next(each for each in (f"(?P<{name}>", f"(?<{name}>") if each in text)
+            raise EvalError(f"error parsing regexp: invalid named capture: `{cut(opening)}`")
     return compiled
 
 

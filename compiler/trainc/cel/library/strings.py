@@ -119,17 +119,21 @@ _SPECIAL: Final = ("NaN", "Infinity", "-Infinity")
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _DEFAULT_PRECISION = 6
+_MOST_DECIMALS = 1074
+"""The most decimals of a double; all further ones are zeros."""
+_FORMATTED = 16
+"""The number of bytes written for clauses per unit of work: a precision may ask for many."""
 _CLAUSE, _DURING = "could not parse formatting clause: ", "error during formatting: "
 
 
-def string_format(template: str, args: Sequence[Value]) -> str:
+def string_format(template: str, args: Sequence[Value], meter: Meter) -> str:
     """Format args with a template; surplus args are ignored. Raises EvalError."""
     values = list(args)
     parts: list[bytes] = []
     for used, (before, letter, precision) in enumerate(clauses(utf8(template), len(values))):
-        written = _filled(letter, values[used], precision) if letter else ""
-        parts += (before, utf8(written))
-        check_size(len(before) + len(parts[-1]))
+        written = utf8(_filled(letter, values[used], precision) if letter else "")
+        spend(meter, len(written) // _FORMATTED)
+        parts += (before, written)
     return from_utf8(b"".join(parts))
 
 
@@ -254,7 +258,7 @@ def _fixed(value: Value, precision: int) -> str:
         return _infinite(double)
     # x/text keeps the least number of decimals as uint8 and the greatest as int16, where a negative one is no limit.
     least, most = precision % 2**8, (precision + 2**15) % 2**16 - 2**15
-    text = f"{double:,.{most}f}" if most >= 0 else f"{decimal(repr(double)):,f}"
+    text = f"{double:,.{min(most, _MOST_DECIMALS)}f}" if most >= 0 else f"{decimal(repr(double)):,f}"
     whole, _, decimals = text.partition(".")
     decimals = decimals.rstrip("0").ljust(least, "0")
     return f"{whole}.{decimals}" if decimals else whole
@@ -416,5 +420,10 @@ FUNCTIONS: Final = (
         ("strings_quote", "(string) string", lambda text: f'"{text.translate(_QUOTED)}"', cost.first),
         work=_written,
     ),
-    function("format", ("string_format", ".(string, list(dyn)) string", string_format, cost.first), work=_written),
+    function(
+        "format",
+        ("string_format", ".(string, list(dyn)) string", string_format, cost.first),
+        work=_written,
+        metered=True,
+    ),
 )
