@@ -42,11 +42,15 @@ LEAST = 0.1
 
 
 class Run(NamedTuple):
-    """The user CPU seconds of a command, its exit status (-1: a traceback), and the codes of its findings."""
+    """The user CPU seconds of a command, its exit status (-1: a traceback), and the codes of its findings.
+
+    ``memory``: the most MiB that the command has added to those of the process; 0 where the system is not Linux.
+    """
 
     seconds: float
     status: int
     codes: tuple[str, ...]
+    memory: int
 
 
 def made(kind: str, size: int) -> Input:
@@ -80,8 +84,8 @@ def measure(given: Input, seconds: int = SECONDS) -> Run:
         with os.fdopen(reading, "rb") as pipe:
             answer = pipe.read()
         _, _, usage = os.wait4(child, 0)
-    status, codes = json.loads(answer or b'[-1, ["killed"]]')
-    return Run(usage.ru_utime, status, tuple(codes))
+    status, codes, memory = json.loads(answer or b'[-1, ["killed"], 0]')
+    return Run(usage.ru_utime, status, tuple(codes), memory)
 
 
 def _answer(given: Input, folder: str, seconds: int, writing: int) -> None:
@@ -90,13 +94,25 @@ def _answer(given: Input, folder: str, seconds: int, writing: int) -> None:
         os.chdir(folder)
         gc.freeze()  # otherwise each collection would go over the objects of the parent
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        before = _most_memory(reset=True)
         result = CliRunner().invoke(trainc, given.command, input=given.text.encode(), prog_name="trainc")
+        memory = _most_memory() - before
         failed = result.exception is not None and not isinstance(result.exception, SystemExit)
         found = set(re.findall(r"(?:error|warning|note)\[(TC\d{3})\]", result.output))  # quoted lines may name others
         codes = [repr(result.exception)[:200]] if failed else sorted(found)
-        os.write(writing, json.dumps([-1 if failed else result.exit_code, codes[:20]]).encode())
+        os.write(writing, json.dumps([-1 if failed else result.exit_code, codes[:20], memory]).encode())
     finally:
         os._exit(0)
+
+
+def _most_memory(*, reset: bool = False) -> int:
+    """Return the most MiB that the process has had in memory, with ``reset`` from now on."""
+    if not Path("/proc/self/clear_refs").exists():
+        return 0
+    if reset:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # VmHWM becomes VmRSS
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(re.search(r"VmHWM:\s*(\d+)", status)[1]) // 1024  # type: ignore[index]
 
 
 def doubled(path: Path, most: float, kinds: tuple[str, ...]) -> Iterator[dict[str, Any]]:

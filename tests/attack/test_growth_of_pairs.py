@@ -13,7 +13,7 @@ from json import dumps
 from pathlib import Path
 
 import pytest
-from growing_texts import CONTAINER, Input, filled, listed, numbered, one, plain_roles, trained
+from growing_texts import CONTAINER, JOB, Input, filled, listed, numbered, one, plain_roles, several, trained
 from growth import measure, warm_up
 from test_growth import is_linear
 
@@ -513,3 +513,42 @@ def test_claims_that_a_removed_jobset_may_have_had() -> None:
         return time.process_time() - start
 
     assert is_linear(seconds, 200)
+
+
+LONG = "m" * 300_000
+TRAINJOBS = "trainer.kubeflow.org/trainjobs"
+
+
+def long_message(bindings: int) -> str:
+    policy = unbound_policy("p", f"[{{expression: 'false', message: {LONG}}}]", resource=TRAINJOBS)
+    return policy + numbered(f"---\n{binding('bNUMBER', 'p')}", bindings, "")
+
+
+def named_test(size: int) -> Files:
+    """Return a test of a long name, which each of its errors names."""
+    job = one().replace("{name: one}", "{name: one, namespace: a}").replace("\n", "\n    ")
+    test = f"tests:\n- name: {LONG}\n  expect: {{{numbered('pNUMBER: pass', size)}}}\n  object:\n    {job}\n"
+    return {"policies/tests/t.yaml": test}
+
+
+REPEATED: dict[str, tuple[str, Callable[[int], Files]]] = {
+    "message of a policy and jobs": (
+        "validate --jobs=1",
+        lambda n: {"policies/p.yaml": long_message(1), "jobs/a/all.yaml": several(JOB, n)},
+    ),
+    "message of a policy and bindings": (
+        "validate --jobs=1",
+        lambda n: {"policies/p.yaml": long_message(n), "jobs/a/one.yaml": one()},
+    ),
+    "name of a test and errors": ("policy test", named_test),
+}
+
+
+@pytest.mark.parametrize("kind", some(REPEATED, 1))
+def test_a_long_text_that_each_error_names(kind: str) -> None:
+    """Each could keep a copy of the text, or search it for secrets."""
+    command, files = REPEATED[kind]
+    warm_up()
+    run = measure(Input({**CONFIG, **files(300)}, tuple(command.split())))
+    assert run.status == 1, run
+    assert run.memory < 50, run

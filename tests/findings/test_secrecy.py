@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import string
 
 import pytest
 from hypothesis import assume, given
@@ -14,7 +15,7 @@ from trainc.documents.load import load
 from trainc.findings import Related, report
 from trainc.findings.display import VALUE_WIDTH
 from trainc.findings.formats import FORMATS
-from trainc.findings.redaction import MASK, Redactor, index, masked_line, masked_lines, redact
+from trainc.findings.redaction import MASK, TEXT_WIDTH, Redactor, index, masked_line, masked_lines, redact
 from trainc.findings.secrets import Hidden, hidden, is_secret, looks_secret
 from trainc.inputs.source import Document, Mark
 from trainc.project.fixing import diff_text
@@ -433,6 +434,28 @@ def test_columns_behind_a_mask_stay_right() -> None:
 def test_values_are_cut_in_every_format() -> None:
     finding = report("TC102", document("apiVersion: v1\nkind: X\nmetadata: {name: x}\n"), (), "m", found="f" * 500)
     assert finding.found == "f" * (VALUE_WIDTH - 3) + "..."
+
+
+LETTERS = "".join(random.Random(1).choices(string.ascii_letters + string.digits, k=12_000))
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        f"eyJhbGciOiJIUzI1NiJ9.eyJ{LETTERS}.{LETTERS[:43]}",
+        f"-----BEGIN RSA PRIVATE KEY-----\n{LETTERS}\n-----END RSA PRIVATE KEY-----\n",
+        f"Bearer {LETTERS}",
+        f"ghp_{LETTERS[:36]}",
+        LETTERS[:20],
+    ],
+    ids=["JWT", "private key", "bearer", "token", "known"],
+)
+def test_a_secret_at_the_end_of_a_long_text_that_is_cut(secret: str) -> None:
+    given_document = document(f"apiVersion: v1\nkind: X\nmetadata: {{name: x}}\nspec: {{token: {LETTERS[:20]}}}\n")
+    for start in range(TEXT_WIDTH - 150, TEXT_WIDTH + 1):
+        finding = report("TC102", given_document, ("metadata",), "x " * (start // 2) + secret, hint=secret)
+        assert LETTERS[:4] not in f"{finding.message}{finding.hint}"
+        assert len(finding.message) <= TEXT_WIDTH
 
 
 @given(st.text(min_size=4, max_size=40), st.text(max_size=20), st.text(max_size=20))

@@ -18,7 +18,17 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, map
 from trainc.basics.memo import keeping
 from trainc.basics.regex import lazy
 from trainc.findings.display import ELLIPSIS
-from trainc.findings.secrets import Hidden, by_path, hidden, is_secret, is_secret_key, looks_secret, secrets, shaped
+from trainc.findings.secrets import (
+    Hidden,
+    by_path,
+    hidden,
+    is_secret,
+    is_secret_key,
+    looks_secret,
+    may_hold,
+    secrets,
+    shaped,
+)
 from trainc.inputs.source import Document, Mark, Source
 
 MASK = "***"
@@ -32,6 +42,9 @@ LEAST = 4
 
 _HEAD = 12
 """The number of first characters that identify a value, since messages truncate long ones."""
+
+_UNSEEN = 100
+"""More first characters than identify a secret, by its value or by its shape."""
 
 _LONG = 40
 """The longest occurrence within which another one is searched for."""
@@ -47,6 +60,9 @@ Span = tuple[int, int]
 
 NEAR = 2000
 """The code points searched on each side of a mark: more than are shown, and than most secrets have."""
+
+TEXT_WIDTH = 2 * NEAR
+"""The most code points of a text that a finding has: a long text may be in many findings."""
 
 _BELOW = 20
 """The lines below a mark of which a message may quote a part."""
@@ -211,6 +227,13 @@ def _without(text: str, documents: tuple[Document, ...], exact: bool) -> str:
     return _NUMBER.sub(MASK, text) if exact else text
 
 
+def _beginning(text: str) -> str:
+    """Return the beginning of a long text, without a word that may be a secret whose shape cannot be seen."""
+    head = text[:TEXT_WIDTH]
+    last = head.rpartition(" ")[2]
+    return head.removesuffix(last) if may_hold(last.lower()) else head
+
+
 def _words_of(text: str, word: str) -> Iterator[Span]:
     """Yield the spans of a word in a text, where neither letters nor digits touch it."""
     for at in _all_of(word, text):
@@ -249,6 +272,10 @@ class Redactor:
         """
         if text is None:
             return text
+        if len(text) > TEXT_WIDTH and not self.quotable:
+            # The last characters may be the first of a secret, too few to find it by.
+            shown = self.text(_beginning(text)) or ""
+            return (shown if shown.endswith(MASK) else shown[:-_UNSEEN]) + ELLIPSIS
         if self.exact and text in _MASKS:
             return MASK
         own = [*occurrences(text, self.own)] if self.own else []

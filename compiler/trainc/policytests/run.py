@@ -33,6 +33,7 @@ from trainc.documents.positions import Marks, divide
 from trainc.findings import Finding, Severity, has_errors, report, suggest
 from trainc.findings.formats import Case as JunitCase
 from trainc.findings.formats import junit
+from trainc.findings.redaction import TEXT_WIDTH
 from trainc.findings.reporting import report_fault
 from trainc.findings.settling import collapse
 from trainc.inputs.source import Document, Source
@@ -123,7 +124,7 @@ def _result(case: Case, platform: Platform) -> tuple[Result, tuple[Decision, ...
             _INVALID,
             case.document,
             (*case.path, "expect", name),
-            f"test {case.name!r}: policy {name!r} not found",
+            f"{case.label}: policy {name!r} not found",
             hint=suggest(name, known),
         )
         for name in case.expect
@@ -133,8 +134,11 @@ def _result(case: Case, platform: Platform) -> tuple[Result, tuple[Decision, ...
         return Result(case, findings), ()
     decisions = platform.decisions_on(admitted)
     found: list[Finding] = []
+    by_policy: dict[str, list[Decision]] = {}
+    for decision in decisions:
+        by_policy.setdefault(identity(decision.policy)[2], []).append(decision)
     for policy, expected in case.expect.items():
-        found += _compared(case, policy, expected, [d for d in decisions if identity(d.policy)[2] == policy])
+        found += _compared(case, policy, expected, by_policy.get(policy, []))
     return Result(case, tuple(found)), decisions
 
 
@@ -148,7 +152,7 @@ def stored_case(case: Case, registry: Registry) -> tuple[Case, tuple[Finding, ..
     def stored(document: Document | None, *, is_given: bool = False) -> Document | None:
         made, findings = _stored(document, registry, is_given) if document is not None else (None, ())
         for finding in (finding for finding in findings if finding.severity is Severity.ERROR):
-            message = f"test {case.name!r}: a cluster would reject this object: {finding.message}"
+            message = f"{case.label}: a cluster would reject this object: {finding.message}"
             position = finding.document, finding.path
             found.append(report(_INVALID, *position, message, found=finding.found, hint=finding.hint))
         return made
@@ -192,12 +196,12 @@ def _compared(case: Case, policy: str, expected: tuple[Failure, ...], decisions:
     listed = {(failure.outcome, failure.message, failure.action) for failure in expected}
     missing = [index for index, each in enumerate(expected) if (each.outcome, each.message, each.action) not in given]
     for index in missing:
-        message = f"test {case.name!r}: policy {policy!r} does not give the expected result"
+        message = f"{case.label}: policy {policy!r} does not give the expected result"
         wanted = f"{expected[index].action or expected[index].outcome}: {expected[index].message}"
         yield report(_FAILED, case.document, (*position, index), message, found=shown, expected=wanted)
     beyond = [_shown(decision) for decision in said if listed.isdisjoint(_matching(decision))]
     for text in () if missing else dict.fromkeys(beyond):
-        message = f"test {case.name!r}: policy {policy!r} gives an unexpected result"
+        message = f"{case.label}: policy {policy!r} gives an unexpected result"
         wanted = "only the listed results" if expected else PASS
         yield report(_FAILED, case.document, position, message, found=text, expected=wanted)
 
@@ -286,6 +290,11 @@ class Case(Struct, frozen=True, eq=False):
     old: Document | None
     given: tuple[Document, ...] = ()
     expect: Mapping[str, tuple[Failure, ...]] = msgspec.field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The test, as each of its findings names it."""
+        return f"test {self.name[:TEXT_WIDTH]!r}"
 
 
 def read(source: Source) -> tuple[tuple[Case, ...], tuple[Finding, ...]]:

@@ -53,7 +53,7 @@ from trainc.cel.values import EvalError, Undecided, Value
 from trainc.cel.work import MESSAGE, PER_COST
 from trainc.documents.classify import Key, identity
 from trainc.findings import Finding, has_errors
-from trainc.findings.redaction import MASK, masked_object
+from trainc.findings.redaction import MASK, TEXT_WIDTH, masked_object
 from trainc.inputs.source import Document
 from trainc.kube.gojson import go_json, trim_space
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
@@ -287,19 +287,20 @@ def _upstream(request: Request, policy: Stored, binding: Stored | None, action: 
         return ""
     if verdict.outcome == ANNOTATION:
         return f"{policy.name}/{verdict.key}: {verdict.message}"
+    message = verdict.message[:TEXT_WIDTH]  # a finding shows no more, and each binding has a text
     bound = f" with binding '{binding.name}'" if binding is not None else ""
     if action == WARN:
-        return f"Validation failed for ValidatingAdmissionPolicy '{policy.name}'{bound}: {verdict.message}"
+        return f"Validation failed for ValidatingAdmissionPolicy '{policy.name}'{bound}: {message}"
     if action == AUDIT and binding is not None:
         failure: JsonObject = {
-            "message": verdict.message,
+            "message": message,
             "policy": binding.policy_name,
             "binding": binding.name,
             "expressionIndex": verdict.ordinal,
             "validationActions": [*binding.actions],
         }
         return f"{_FAILURE_KEY}: {go_json([failure], struct=True)}"
-    denial = f"ValidatingAdmissionPolicy '{policy.name}'{bound} denied request: {verdict.message}"
+    denial = f"ValidatingAdmissionPolicy '{policy.name}'{bound} denied request: {message}"
     return f"{request.label} is forbidden: {denial}"
 
 
