@@ -168,6 +168,16 @@ def test_what_the_run_did_not_see(root: Path, change: str) -> None:
     assert complete(root, new, (FOREIGN,)) is None
 
 
+def test_an_empty_folder_of_inputs(root: Path) -> None:
+    (root / "policies/central").mkdir(parents=True)
+    before = complete(root, incomplete(root), (FOREIGN,))
+    assert before is not None
+    assert renewed(root, before, by_bytes=False) is not None
+    put(root, ".gitmodules", '[submodule "central"]\n\tpath = policies/central\n')
+    assert renewed(root, before, by_bytes=False) is None
+    assert complete(root, incomplete(root), (FOREIGN,)) is None
+
+
 def test_what_is_written_elsewhere(root: Path) -> None:
     put(root, "deploy/argocd/prod/x.yaml")
     put(root, "deploy/other.yaml")

@@ -233,13 +233,14 @@ def test_a_submodule_that_is_not_checked_out_is_an_error(base: Path, run: Run, f
 
 
 @pytest.mark.parametrize("is_archive", [False, True])
-def test_a_submodule_counts_by_the_nearest_repository(base: Path, run: Run, is_archive: bool) -> None:
+def test_a_submodule_that_any_gitmodules_above_it_names(base: Path, run: Run, is_archive: bool) -> None:
     """With ``git submodule update`` alone, policies/ is checked out, and not the submodule in it."""
     (base / "policies/central").mkdir()
     assert run("render").exit_code == run("render").exit_code == 0, "the cache knows the folders"
     top = base if is_archive else base / "policies"
     if is_archive:
         shutil.rmtree(base / ".git")
+        put(base, "policies/.gitmodules", "# left from another repository\n")
     else:
         subprocess.run(["git", "init", "-q", top], check=True)
     path = (base / "policies/central").relative_to(top)
@@ -272,6 +273,15 @@ def test_what_a_sparse_checkout_leaves_out_behind_a_link_is_an_error(base: Path,
             assert found.exit_code == 1
             folder = name.partition("/")[0]
             assert f"{folder}:1:1: error[TC011]: not in this sparse checkout: {name}" in found.stdout
+
+
+def test_a_file_behind_many_links_is_left_out_once(base: Path, run: Run) -> None:
+    put(base, "shared/x.yaml", "# none yet\n")
+    for name in ("policies/a", "policies/b.txt", "policies/c", "policies/d.yaml"):
+        (base / name).symlink_to("../shared")
+    commit(base)
+    subprocess.run(["git", "sparse-checkout", "set", "--no-cone", "/*", "!/shared"], cwd=base, check=True)
+    assert "policies:1:1: error[TC011]: not in this sparse checkout: policies/a/x.yaml\n" in run("validate").stdout
 
 
 def test_a_link_to_a_project_below_the_top_of_a_repository(

@@ -385,6 +385,9 @@ def test_where_the_data_set_is(uri: str, settings: list[str]) -> None:
     ("uri", "settings"),
     [
         ("value: hf://org/repo/en", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset/en"]),
+        ("value: hf://$(ORG)/repo/en", ["dataset.source=parquet", "dataset.data_dir=/workspace/dataset/en"]),
+        ("value: hf://org/repo/$(LANGUAGE)", []),
+        ("value: $(BUCKET)/en", []),
         ("value: cache://schema/table", []),
         ("valueFrom: {secretKeyRef: {name: data, key: uri}}", []),
     ],

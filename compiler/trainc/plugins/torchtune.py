@@ -12,6 +12,7 @@ from trainc.findings import Finding
 from trainc.kube.fielderror import invalid, quote
 from trainc.kube.gojson import trim_space
 from trainc.kube.gotypes import typed
+from trainc.kube.pods import REFERENCE
 from trainc.plugins.base import ancestor, gpu_count, known_bug, node_containers, node_resources, refused
 from trainc.plugins.model import Model
 from trainc.upstream import STORAGE_URI, TRAINER, TRAINER_PORT
@@ -153,7 +154,7 @@ def _has_dataset_arguments(model: Model) -> bool:
 
 
 def _dataset_path(model: Model) -> str | None:
-    """Return the path of the training data in the dataset's folder, "" for all of it; None if nothing is downloaded.
+    """Return the path of the training data in the dataset's folder, "" for all of it; None if there is no such path.
 
     Source: Trainer v2.3.0 pkg/initializers/dataset. From s3 it downloads the objects below a prefix, or a file with its
     name; from hf the whole repository, with the rest of the URI as a path in it. A cached dataset is not downloaded.
@@ -161,12 +162,13 @@ def _dataset_path(model: Model) -> str | None:
     uri = _uri(model)
     if not uri or uri.startswith("cache://") or _has_dataset_arguments(model):
         return None
-    scheme, _, rest = uri.partition("://")
+    scheme, has_scheme, rest = uri.partition("://")
     path = rest.partition("#")[0].partition("?")[0].partition("/")[2]  # what urlparse calls the path
-    if scheme.lower() == "hf":
-        return path.partition("/")[2].strip("/")
-    name = path.rpartition("/")[2]
-    return name if name.rpartition(".")[2].lower() in FORMATS and "." in name else ""
+    is_hub = scheme.lower() == "hf"
+    path = path.partition("/")[2].strip("/") if is_hub else path.rpartition("/")[2]
+    if REFERENCE.search(path if has_scheme else uri):  # the kubelet replaces it
+        return None
+    return path if is_hub or (path.rpartition(".")[2].lower() in FORMATS and "." in path) else ""
 
 
 def check(model: Model) -> Iterator[Finding]:
@@ -221,7 +223,8 @@ def _check_dataset(model: Model) -> Iterator[Finding]:
     if not known or not model.fixed(FIX):
         message = "torchtune gets no argument for this dataset and trains on its default one"
         cached = "a dataset in the cache (cache://) has no path: use one that torchtune can read"
-        remedy = None if known else cached if uri else f"{STORAGE_URI} comes from elsewhere, so its path is not known"
+        unknown = "its address comes from elsewhere, such as a Secret or another variable, so its path is not known"
+        remedy = None if known else cached if uri.startswith("cache://") else unknown
         path = existing(model.job.data, (*_DATASET, "storageUri"))
         yield known_bug(FIX, model.job, path, f"{message}: set dataset.* in spec.trainer.args", remedy)
 

@@ -230,16 +230,19 @@ def top_of(folder: Path) -> Path | None:
     return next((each for each in (real, *real.parents) if (each / _GIT).exists()), None)
 
 
-def is_submodule(real: str) -> bool:
-    """Return whether .gitmodules of the repository around a folder, given by its real path, names it as a submodule.
-
-    That repository may be a submodule itself. An archive has no .git: there, the nearest .gitmodules counts.
-    """
-    names = (_GIT, _MODULES)
-    top = next((each for each in Path(real).parents if any((each / name).exists() for name in names)), None)
-    text = os.fsdecode(read_regular(top / _MODULES) or b"") if top is not None else ""
+def submodules(folder: str) -> frozenset[str]:
+    """Return the real paths of the submodules that .gitmodules in a folder, given by its real path, names."""
+    text = os.fsdecode(read_regular(f"{folder}/{_MODULES}") or b"")
     paths = (quoted or plain.strip() for quoted, plain in _MODULE.findall(text))
-    return any(os.path.join(str(top), path.rstrip("/")) == real for path in paths)
+    return frozenset(os.path.join(folder, path.rstrip("/")) for path in paths)
+
+
+def is_submodule(real: str, named: Callable[[str], frozenset[str]] = submodules) -> bool:
+    """Return whether a .gitmodules above a folder, given by its real path, names it.
+
+    That may be one of the repository, or of a submodule around the folder. ``named`` returns what each names.
+    """
+    return any(real in named(os.fspath(above)) for above in Path(real).parents)
 
 
 def may_be_sparse(folder: Path) -> bool:

@@ -13,6 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -40,6 +41,7 @@ from trainc.project.files import (
     open_regular,
     read_open,
     real_path,
+    submodules,
 )
 
 RUNTIMES = "runtimes"
@@ -195,11 +197,8 @@ def _left_out(root: Path, name: str, links: Iterable[tuple[str, str]] = ()) -> I
         return
     from trainc.project.revisions import RevisionError, left_out
 
-    places, home = {name: {name}}, real_path(root)
-    for link, real in links:
-        places.setdefault(os.path.relpath(real, home), set()).add(link)
     try:
-        found = left_out(root, places)
+        found = left_out(root, name, links)
     except RevisionError as error:
         if name == CONFIG:
             message = f"git cannot tell what this sparse checkout leaves out: {error.message}"
@@ -490,6 +489,7 @@ class _Listing:
         self.waiting: list[_Folder] = []
         self.loops: set[frozenset[str]] = set()
         self.linked = 0
+        self.submodules = cache(submodules)
         self.links: list[tuple[str, str]] = []  # the links that were followed, with their real paths
         self.folders = 0
         self.known: dict[str, list[os.DirEntry[str]]] = {}
@@ -536,7 +536,7 @@ class _Listing:
             with os.scandir(self._path(folder.name)) as entries:
                 listed = list(entries)
             shown = self._shown(folder.name)
-            if not listed and self.home is not None and may_have_inputs(shown) and is_submodule(folder.real):
+            if not listed and self.home and may_have_inputs(shown) and is_submodule(folder.real, self.submodules):
                 self.findings += _unusable(shown, _EMPTY, _CHECK_OUT).findings
             found = sorted((e for e in listed if not e.name.startswith(".")), key=lambda entry: entry.name)
             if folder.way:

@@ -15,6 +15,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import current_thread, main_thread
@@ -176,24 +177,40 @@ def unnamed_submodules(root: Path, index: Mapping[str, Kind]) -> Iterator[str]:
     yield from (name for name, kind in index.items() if kind is Kind.OTHER and prefix + name not in named)
 
 
-def left_out(root: Path, places: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return the inputs and settings at or below some places that a sparse checkout leaves out, sorted by their names.
+def left_out(root: Path, name: str, links: Iterable[tuple[str, str]] = ()) -> list[str]:
+    """Return the inputs and settings at or below a name that a sparse checkout leaves out, sorted by their names.
 
-    ``places`` are real paths, with the names by which trainc reads them. Links, which may lead to inputs, and
-    submodules count, too. Raises RevisionError if git cannot be asked.
+    ``links`` are names at or below it, with their real paths: a file behind several links has one of their names.
+    Links, which may lead to inputs, and submodules count, too. Raises RevisionError if git cannot be asked.
     """
-    prefix = _prefix(root)
+    prefix, places = _prefix(root), _places(root, name, links)
     paths = [prefix + place for place in places] if len(places) == 1 else [prefix or "."]
     listing = _git(root, "ls-files", "-t", "--stage", "-z", "--", *paths)
-    found = set[str]()
+    found = list[str]()
     for line in filter(None, listing.split(b"\0")):
         head, _, path = line.partition(b"\t")
         tag, mode, *_ = head.decode("ascii").split()
         file = os.fsdecode(path)[len(prefix) :]
         if tag == "S" and not os.path.lexists(root / file):
-            names = [name + file[len(place) :] for place in (*parents(file), file) for name in places.get(place, ())]
-            found.update(name for name in names if _KINDS.get(mode) is not Kind.FILE or _is_read(name))
+            names = (name + file[len(place) :] for place in (*parents(file), file) for name in places.get(place, ()))
+            wanted = (name for name in names if _KINDS.get(mode) is not Kind.FILE or _is_read(name))
+            found += islice(wanted, 1)
     return sorted(found)
+
+
+def _places(root: Path, name: str, links: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the paths from root to which links lead, with the names of the links; ``name`` is one of both.
+
+    Many links may lead to one place: of those for which the same files are read, one is enough.
+    """
+    home, alike = real_path(root), dict[tuple[str, ...], str]()
+    for link, real in ((name, os.path.join(home, name)), *links):
+        read = (end for end in ("", "/x.yaml", "/x/x.yaml") if is_input(link + end))
+        alike.setdefault((os.path.relpath(real, home), *read), link)
+    places: dict[str, list[str]] = {}
+    for (place, *_), link in alike.items():
+        places.setdefault(place, []).append(link)
+    return places
 
 
 def remote_and_branch(root: Path) -> tuple[str, str]:
