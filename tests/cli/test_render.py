@@ -140,7 +140,7 @@ def test_a_file_alone_gets_a_runtime_beside_it_that_is_hard_to_find(repository: 
     assert written(repository) == whole
 
 
-@pytest.mark.parametrize("name", ["one", r'"o\x6ee"'], ids=["plain", "escaped"])
+@pytest.mark.parametrize("name", ["one", r'"o\x6ee"', '"o\\\n ne"'], ids=["plain", "escaped", "continued"])
 def test_a_file_alone_does_not_replace_a_job_of_another_file(repository: Path, run: Run, name: str) -> None:
     run("render")
     whole = written(repository)
@@ -153,6 +153,29 @@ def test_a_file_alone_does_not_replace_a_job_of_another_file(repository: Path, r
             assert "error[TC009]: duplicate TrainJob a/one\n" in done.output
     assert written(repository) == whole
     assert run("render", "jobs/b").exit_code == 0
+
+
+def test_a_file_that_is_taken_from_the_cache_does_not_hide_a_job_of_another_file(repository: Path, run: Run) -> None:
+    put(repository, "jobs/c/one.yaml", job("one"))
+    run("render")
+    put(repository, "jobs/c/two.yaml", job("one"))
+    for _ in range(2):
+        done = run("render", "jobs/c/one.yaml")
+        assert done.exit_code == 1
+        assert "duplicate TrainJob c/one\n" in done.output
+
+
+def test_a_job_beside_a_runtime_is_one_of_those_that_are_not_named(repository: Path, run: Run) -> None:
+    """Others may have its name; if it has the name of the job to build, that is a duplicate."""
+    own = RUNTIME.replace("name: plain", "name: own")
+    put(repository, "jobs/a/own.yaml", f"{own}---\n{job('beside')}")
+    put(repository, "jobs/a/two.yaml", job("beside"))
+    done = run("build", "jobs/a/one.yaml")
+    assert done.exit_code == 0
+    assert "beside" not in done.stdout
+    put(repository, "jobs/a/two.yaml", job("two"))
+    put(repository, "jobs/a/own.yaml", f"{own}---\n{job('one')}")
+    assert "duplicate TrainJob a/one\n" in run("build", "jobs/a/one.yaml").output
 
 
 def _fails_for_own(run: Run) -> None:

@@ -167,6 +167,14 @@ def test_a_jobset_that_another_application_applies(old: dict[str, Any], new: dic
     assert job.cluster[0] == sentence
 
 
+def test_a_file_with_new_comments_that_another_application_applies() -> None:
+    was, now = options_of({"old": {}}), options_of({"old": {"argocd": {"per": "namespace"}}})
+    after = {name: data + b"# new\n" for name, data in tree("old").items()}
+    (job,) = compare(tree("old"), after, now, earlier=was).jobs
+    assert job.effect.value == "comments"
+    assert job.cluster == (f"The application and {CREATED_AGAIN} pod.",)
+
+
 @pytest.mark.parametrize("hydrated", [False, True])
 def test_a_folder_that_is_mapped_to_another_namespace(hydrated: bool) -> None:
     """A hydrator has one Application per folder of jobs/, which remains and prunes, also with onDelete: keep."""

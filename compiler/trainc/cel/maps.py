@@ -95,6 +95,11 @@ def find(mapping: Value, key: Value) -> Value:
     return mapping.get(key, MISSING)
 
 
+def has(mapping: Value, key: Value) -> bool:
+    """Return whether a map has a key, also if its value is unknown. Raises what ``find`` raises."""
+    return mapping.has(key) if isinstance(mapping, Container) else find(mapping, key) is not MISSING
+
+
 def _find_keyed(entries: Entries, key: Value) -> Value:
     if not entries:
         return MISSING

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from trainc.cel.cost import actual_size
 from trainc.cel.gotext import shown
-from trainc.cel.maps import equal, find, is_list, is_map, items, key_form, keys
+from trainc.cel.maps import equal, find, has, is_list, is_map, items, key_form, keys
 from trainc.cel.types import type_name
 from trainc.cel.values import (
     INT_MAX,
@@ -37,8 +37,8 @@ ABSORBED: Final = (EvalError, Undecided)
 
 FAILURES: Final = (*ABSORBED, Panic, RecursionError)
 
-LOOK_UP: Final = (KeyError, TypeError, AttributeError, EvalError)
-"""Raised by Python for a selection from a value that is not a dict or lacks the key."""
+LOOK_UP: Final = (KeyError, TypeError, AttributeError, EvalError, Undecided)
+"""Raised for a selection from a value that is not a dict, lacks the key, or has an unknown value there."""
 
 TOO_DEEP: Final = "the expression or its values are nested too deeply"
 
@@ -231,6 +231,8 @@ def step(meter: Meter, value: Value, key: Value, optional: bool, test: bool = Fa
     if value is MISSING:
         return MISSING
     meter[COST] += 1
+    if test and not optional and is_map(value):
+        return has(value, key)
     found = value.get(key, MISSING) if value.__class__ is dict and key.__class__ is str else look_up(value, key)
     if test and not optional:
         return found is not MISSING

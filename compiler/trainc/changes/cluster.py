@@ -193,7 +193,7 @@ def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iter
     match job.effect:
         case Effect.CREATED:
             yield f"JobSet {job.name} is created{_start(job)}." if job.name else "The objects are created."
-        case Effect.UPDATED:
+        case Effect.UPDATED | Effect.COMMENTS:
             yield from _of_update(job, settings, of_removed)
         case Effect.RERUN:
             yield from _rerun(job, of_removed)
@@ -214,10 +214,6 @@ def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iter
             yield f"Held back: Argo CD stops syncing application {job.application} because of another job in it."
         case Effect.KEPT:
             yield "The objects stay in the cluster because of their annotations."
-        case Effect.COMMENTS:
-            yield "No object changes, only comments in files."
-            if job.directory.job != FOLDER and settings.target == "argocd" and settings.argocd.automated:
-                yield "If the JobSet was deleted from the cluster, it is created again, and the job runs again."
         case Effect.UNREADABLE:
             yield "The files cannot be compared: the findings say why. 'trainc render' writes them again."
 
@@ -226,11 +222,15 @@ def _of_update(job: JobChange, settings: Settings, of_removed: Settings) -> Iter
     is_kept = of_removed.tool.on_delete == "keep" or (of_removed.target == "flux" and not of_removed.flux.write)
     if job.last and job.name and job.old_name and not is_kept:  # its application is replaced by another one
         yield f"{_removed(job, of_removed)} {job.name} is created{_start(job)}."
-        return
-    may_run = job.had_ttl and job.name and not _is_suspended(job)
-    again = " If its TTL has deleted it, it is created again, and the job runs again."
-    yield _updated(job, settings) + (again if may_run else "")
-    yield from _of_existing_jobs(job)
+    elif job.effect is Effect.COMMENTS:
+        yield "No object changes, only comments in files."
+        if job.directory.job != FOLDER and settings.target == "argocd" and settings.argocd.automated:
+            yield "If the JobSet was deleted from the cluster, it is created again, and the job runs again."
+    else:
+        may_run = job.had_ttl and job.name and not _is_suspended(job)
+        again = " If its TTL has deleted it, it is created again, and the job runs again."
+        yield _updated(job, settings) + (again if may_run else "")
+        yield from _of_existing_jobs(job)
 
 
 def _start(job: JobChange) -> str:

@@ -168,10 +168,11 @@ def _loaded(read: Read) -> tuple[Loaded, Inputs]:
 
     beside = runtimes_among(read.beside)
     platform = merge([beside, read.platform])
-    loaded = with_neighbours(load_all(merge([read.named, platform]).sources), (*beside.sources, *beside.neighbours))
+    loaded = load_all(merge([read.named, platform]).sources)
     others = {source.name for source in beside.sources}
     kept = (one for one in loaded.documents if one.source.name not in others or one.data["kind"] != TRAINJOB)
-    return replace(loaded, documents=tuple(kept)), platform
+    loaded = replace(loaded, documents=tuple(kept))
+    return with_neighbours(loaded, (*beside.sources, *beside.neighbours)), platform
 
 
 def _options(read: Read, faithful: bool, environment: str | None) -> tuple[Options, tuple[Finding, ...]]:

@@ -28,6 +28,8 @@ from trainc.schema.wording import QUOTE_IT, show_unquoted
 
 _SEPARATOR = re.compile(r"^---([^\n]*)(?:\n|\Z)", re.M)
 _BLANKS = re.compile(r"[^\S\n]*")
+_ESCAPE = re.compile(r"\\[xuU\s]")
+"""An escape for a letter, or for a line break without effect."""
 _PEEKED = 4096
 """The bytes at the start of a text in which kubectl and Argo CD look for the ``{`` of JSON."""
 
@@ -46,6 +48,11 @@ class _Unit(msgspec.Struct, frozen=True, eq=False):
 
 _EMPTY = _Unit(None, [], dict)
 """A document without content."""
+
+
+def may_hide_words(source: Source) -> bool:
+    """Return whether the documents may have words that a search in the text does not find."""
+    return _ESCAPE.search(source.decoded()) is not None
 
 
 def load(source: Source) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:

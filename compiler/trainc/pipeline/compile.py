@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
+from string import ascii_letters, digits
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from trainc.basics.jsonvalues import as_object, copied, get
 from trainc.basics.memo import exclusive
 from trainc.documents.classify import JOBS, TRAINJOB, classify, identity, superseded, with_namespace
-from trainc.documents.load import load
+from trainc.documents.load import load, may_hide_words
 from trainc.findings import Finding, Silenced, has_errors, report, sort_key
 from trainc.findings.settling import JobFindings
 from trainc.gitops.base import JOBSET
@@ -89,8 +89,8 @@ class Loaded(Struct, frozen=True):
 
 
 RUNTIMES = "runtimes/"
-_WORD = re.compile(r"[\w.-]+")
-"""What may be a name in a text without escapes."""
+_BETWEEN_NAMES = bytes(byte if byte in f"-.{digits}{ascii_letters}".encode() else ord(" ") for byte in range(256))
+"""A table for bytes.translate: what no name can have becomes a blank."""
 _EMPTY = "no document in this file: render removes what it generated from it"
 
 
@@ -126,10 +126,13 @@ def with_neighbours(loaded: Loaded, sources: Iterable[Source]) -> Loaded:
     def neighbours() -> tuple[Document, ...]:
         return tuple(jobs_of(sources))
 
+    def may_have(source: Source, names: Set[bytes]) -> bool:
+        return not names.isdisjoint(source.encoded().translate(_BETWEEN_NAMES).split()) or may_hide_words(source)
+
     sources = tuple(sources)
     keys = {identity(with_namespace(each)[0]) for each in loaded.documents if each.data["kind"] == TRAINJOB}
-    names = {name for _, _, name in keys}
-    like = (each for each in sources if "\\" in each.decoded() or not names.isdisjoint(_WORD.findall(each.decoded())))
+    names = {name.encode() for _, _, name in keys}
+    like = (source for source in sources if may_have(source, names))
     duplicates = [document for document in jobs_of(like) if identity(document) in keys]
     return replace(loaded, documents=(*loaded.documents, *duplicates), neighbours=neighbours)
 

@@ -15,7 +15,7 @@ from trainc.admission.base_revision import documents_of
 from trainc.admission.companions import read_definitions
 from trainc.basics.jsonvalues import existing
 from trainc.documents.classify import RUNTIMES, TRAINJOB
-from trainc.documents.load import load
+from trainc.documents.load import load, may_hide_words
 from trainc.findings import Finding, Severity, Silenced, has_errors, report, sort_key
 from trainc.findings.fixes import new_run, with_new_run
 from trainc.findings.settling import JobFindings, ReportRules, collapse
@@ -166,7 +166,7 @@ def runtimes_among(beside: Inputs) -> Inputs:
 def _may_have_runtime(source: Source) -> bool:
     """Return whether a file has a runtime, or names its kind and cannot be read: the job may need it."""
     is_named = RUNTIMES[0] in source.decoded()
-    documents, findings = load(source) if is_named or "\\" in source.decoded() else ((), ())  # an escape hides a word
+    documents, findings = load(source) if is_named or may_hide_words(source) else ((), ())
     return any(one.data.get("kind") in RUNTIMES for one in documents) or (is_named and has_errors(findings))
 
 
@@ -199,7 +199,7 @@ def compile_for(
     if has_errors(of_config):
         return Outcome(jobs={}, files={}, findings=tuple(sorted(found, key=sort_key)), made={}, rules=rules)
     cache = cache or Uncached()
-    loaded = cache.with_stubs(with_neighbours(load_all(inputs.sources, watch), inputs.neighbours))
+    loaded = with_neighbours(cache.with_stubs(load_all(inputs.sources, watch)), inputs.neighbours)
     builds: dict[str, tuple[Options, Build]] = {}
     for name in environments:
         judge = standard.revision if standard is not None else None

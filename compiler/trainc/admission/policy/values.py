@@ -51,7 +51,7 @@ def _unknown(name: str) -> Undecided:
 
 
 class Partial(Container):
-    """A map with unknown fields: reading one of them makes an expression undecided.
+    """A map with unknown fields: reading the value of one of them makes an expression undecided.
 
     ``hidden`` names the fields that may exist, or is None if any other field may. All others are absent. If there are
     hidden fields, reading the keys makes an expression undecided, too. A value in ``known`` is an Undecided if only the
@@ -77,6 +77,10 @@ class Partial(Container):
         if self._hidden is None or key in self._hidden:
             raise _unknown(f"{self._name}.{key}")
         return default
+
+    def has(self, key: Value) -> bool:
+        """Return whether there is a field. Raises Undecided if it may exist."""
+        return (isinstance(key, str) and key in self._known) or super().has(key)
 
     def __len__(self) -> int:
         return len(self._keys())
