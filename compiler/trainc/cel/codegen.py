@@ -247,8 +247,9 @@ def _variable(writer: Writer, node: Node, name: str, qualifiers: tuple[_Qualifie
     keys = [writer.constant(key) for key, _ in path]
     found, selected = writer.name(), text + "".join(f"[{key}]" for key in keys[: len(keys) - test])
     usual = f"{selected}.get({keys[-1]}, MISSING) is not MISSING" if test else selected
+    unusual = "TEST" if test else "LOOK_UP"
     writer.put(f"try: {found} = {usual}")
-    writer.put(f"except LOOK_UP: {found} = select(f, {text}, {start}, {writer.constant(path)}, {test})")
+    writer.put(f"except {unusual}: {found} = select(f, {text}, {start}, {writer.constant(path)}, {test})")
     if len(fields) == len(qualifiers):
         return Term(found, bool if test else None)
     return (yield from _qualified(writer, found, qualifiers[len(fields) :], start, variable=text))

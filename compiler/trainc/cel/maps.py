@@ -95,6 +95,13 @@ def find(mapping: Value, key: Value) -> Value:
     return mapping.get(key, MISSING)
 
 
+def has_key(mapping: Value, key: Value) -> bool:
+    """Return whether a map has a key, also one whose value is unknown. Raises like find."""
+    if mapping.__class__ is dict:
+        return key.__class__ is str and key in mapping
+    return mapping.has(key) if isinstance(mapping, Container) else find(mapping, key) is not MISSING
+
+
 def _find_keyed(entries: Entries, key: Value) -> Value:
     if not entries:
         return MISSING

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from trainc.cel.cost import actual_size
 from trainc.cel.gotext import shown
-from trainc.cel.maps import equal, find, is_list, is_map, items, key_form, keys
+from trainc.cel.maps import equal, find, has_key, is_list, is_map, items, key_form, keys
 from trainc.cel.types import type_name
 from trainc.cel.values import (
     INT_MAX,
@@ -39,6 +39,9 @@ FAILURES: Final = (*ABSORBED, Panic, RecursionError)
 
 LOOK_UP: Final = (KeyError, TypeError, AttributeError, EvalError)
 """Raised by Python for a selection from a value that is not a dict or lacks the key."""
+
+TEST: Final = (*LOOK_UP, Undecided)
+"""Raised for a presence test, for which an unknown value does not matter."""
 
 TOO_DEEP: Final = "the expression or its values are nested too deeply"
 
@@ -231,7 +234,12 @@ def step(meter: Meter, value: Value, key: Value, optional: bool, test: bool = Fa
     if value is MISSING:
         return MISSING
     meter[COST] += 1
-    found = value.get(key, MISSING) if value.__class__ is dict and key.__class__ is str else look_up(value, key)
+    try:
+        found = value.get(key, MISSING) if value.__class__ is dict and key.__class__ is str else look_up(value, key)
+    except Undecided:
+        if test and not optional:
+            return has_key(value, key)
+        raise
     if test and not optional:
         return found is not MISSING
     if found is MISSING:

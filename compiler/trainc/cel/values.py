@@ -173,6 +173,10 @@ class Container:
         """Return the field, entry or element, or default if there is none."""
         raise EvalError(NO_OVERLOAD)
 
+    def has(self, key: Value) -> bool:
+        """Return whether a map or an object has a field or entry."""
+        return self.get(key, MISSING) is not MISSING
+
     def __getitem__(self, key: Value) -> Value:
         """Return the field, entry or element. Raises KeyError."""
         found = self.get(key, MISSING)

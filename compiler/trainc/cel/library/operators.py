@@ -15,10 +15,9 @@ from trainc.cel import cost
 from trainc.cel.functions import Function, function
 from trainc.cel.gotext import shown
 from trainc.cel.library.conversions import INT_OVERFLOW, checked_int, in_range, int_to_uint
-from trainc.cel.maps import find, is_list, is_map, length, part_equal, same
+from trainc.cel.maps import has_key, is_list, is_map, length, part_equal, same
 from trainc.cel.values import (
     INT_MIN,
-    MISSING,
     NO_OVERLOAD,
     NONE,
     Container,
@@ -223,7 +222,7 @@ def contains(element: Value, container: Value, meter: Meter) -> bool:
     if isinstance(container, Container) and not container.has_size:
         raise EvalError(NO_OVERLOAD)
     if is_map(container):
-        return find(container, element) is not MISSING
+        return has_key(container, element)
     if isinstance(container, Container):
         return _in_container(element, container, meter)
     raise EvalError(NO_OVERLOAD)
