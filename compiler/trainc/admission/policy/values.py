@@ -16,7 +16,7 @@ from trainc.admission.policy.documents import Request
 from trainc.admission.policy.match import NAME_LABEL, Cluster, GroupVersionName, Match, own
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get
 from trainc.cel.composition import LazyNames
-from trainc.cel.maps import is_map
+from trainc.cel.maps import equal, is_map
 from trainc.cel.values import Container, EvalError, Undecided, Value
 from trainc.cel.work import Meter
 from trainc.inputs.source import Document
@@ -93,12 +93,12 @@ class Partial(Container):
         return iter(self._keys())
 
     def equals(self, other: Value, meter: Meter | None = None) -> bool:
-        """Return True for the same object. Raises Undecided for any other map."""
+        """Compare as ``other == self``, which reads this map. Raises Undecided for two partial maps."""
         if other is self:
             return True
-        if is_map(other):
+        if isinstance(other, Partial):
             raise self._undecided()
-        return False
+        return is_map(other) and equal(other, self, meter)
 
     def _keys(self) -> list[str]:
         if self._hidden is None or self._hidden:
