@@ -73,9 +73,12 @@ def test_texts_of_what_spdx_has_no_name_for() -> None:
     assert texts == {"LicenseRef-bash-odd": "Do as you like.\n\nBut well."}
 
 
-def test_a_text_may_have_form_feeds() -> None:
-    _, texts = license_of(COPYRIGHT.replace("But", "But\f"), "bash")
-    assert texts == {"LicenseRef-bash-odd": "Do as you like.\n\nBut\f well."}
+@pytest.mark.parametrize(
+    ("before", "found"), [("But\f", "But\f"), ("\f\n But", "\nBut"), ("One\n\f\n But", "One\n\nBut")]
+)
+def test_a_text_may_have_form_feeds(before: str, found: str) -> None:
+    _, texts = license_of(COPYRIGHT.replace("But", before), "bash")
+    assert texts == {"LicenseRef-bash-odd": f"Do as you like.\n\n{found} well."}
 
 
 @pytest.mark.parametrize("pinned", ["ruamel-yaml", "ruamel_yaml", "Ruamel.YAML"])

@@ -27,3 +27,11 @@ class _Lazy:
         found = getattr(re.compile(*self._given), name)
         setattr(self, name, found)
         return found
+
+
+_ESCAPES = lazy(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
+
+
+def has_any_byte(pattern: str) -> bool:
+    """Return whether a pattern has ``\\C``, any byte, which RE2 supports and Go does not."""
+    return any(escape.group() == "\\C" for escape in _ESCAPES.finditer(pattern))

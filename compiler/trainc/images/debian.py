@@ -34,15 +34,15 @@ def stanzas(text: str) -> Iterator[Stanza]:
     """Yield the stanzas of a control file: comments are lines that begin with #."""
     fields: dict[str, list[str]] = {}
     last: list[str] = []  # the lines of the last field; none of what precedes the first is kept
-    # str.splitlines would also end a line at a form feed, which licences have
+    # Licences have form feeds, which neither end a line, as in str.splitlines, nor make it blank.
     for line in (*text.split("\n"), ""):
         if line.startswith("#"):
             continue
-        if not line.strip():
+        if not line.strip(" \t\r"):
             if fields:
                 yield {key: "\n".join(lines) for key, lines in fields.items()}
             fields, last = {}, []
-        elif line[0] in " \t":
+        elif line[0].isspace():
             last.append(line[1:].rstrip())
         else:
             key, _, value = line.partition(":")

@@ -17,7 +17,7 @@ from datetime import date
 from functools import cache
 from typing import Any, Final
 
-from trainc.basics.regex import lazy
+from trainc.basics.regex import has_any_byte, lazy
 from trainc.data import load_json
 
 _DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
@@ -258,8 +258,6 @@ def format_check(form: str) -> Callable[[str], bool] | None:
 
 
 _MEMORY: Final = 64 << 20
-_ANY_BYTE = lazy(r"(?:[^\\]|\\[^CQ])*?(\\C)", re.S)
-"""``\\C``, which RE2 supports and Go does not; not searched after ``\\Q``."""
 
 MOST_WORK: Final = 500_000_000
 """Instructions of patterns times the characters that they look at, in an object: a few seconds at most."""
@@ -327,9 +325,12 @@ def _compiled(pattern: str) -> Any:
     options.max_mem = _MEMORY
     options.never_capture = True
     try:
-        return None if _ANY_BYTE.match(pattern) else re2.compile(pattern, options)
+        compiled = re2.compile(pattern, options)
     except re2.error:
         return None
+    # RE2 allows letters of all languages in names of groups, Go does not.
+    refused = has_any_byte(pattern) or not all(map(str.isascii, compiled.groupindex))
+    return None if refused else compiled
 
 
 @cache

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final
 
-from trainc.basics.regex import lazy
+from trainc.basics.regex import has_any_byte
 from trainc.cel import cost
 from trainc.cel.functions import Run, function
 from trainc.cel.gotext import cut, from_utf8, utf8
@@ -23,7 +23,6 @@ from trainc.data import load_json
 _MAX_MEMORY = 8 << 20
 """The memory limit of a pattern in RE2, in bytes."""
 
-_ESCAPES = lazy(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 _MATCH = 10
 """The work of finding each match."""
 
@@ -54,8 +53,7 @@ def pattern(text: str) -> Any:
         compiled = re2.compile(utf8(text), options)
     except re2.error as error:
         raise EvalError(_go_message(error.args[0], text)) from None
-    if any(escape.group() == "\\C" for escape in _ESCAPES.finditer(text)):
-        # Matches a single byte; Go does not support it.
+    if has_any_byte(text):
         raise EvalError("error parsing regexp: invalid escape sequence: `\\C`")
     for name in map(from_utf8, () if text.isascii() else sorted(compiled.groupindex, key=compiled.groupindex.get)):
         if not name.isascii():  # RE2 allows letters of all languages
