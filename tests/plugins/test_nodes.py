@@ -186,3 +186,14 @@ def test_variables_of_jax_are_reserved_with_the_fix(name: str) -> None:
     sources = [Source("a.yaml", f"{runtime(policy='{jax: {}}')}---\n{job}")]
     made = compile(sources, Options(fixes=("jax-reserved-env",)))
     assert [each.found for each in made.findings if each.code == "TC401"] == [name]
+
+
+@pytest.mark.parametrize("suspended", [(False, False), (True, False), (False, True)])
+def test_only_a_jobset_that_runs_is_not_generated_again(suspended: tuple[bool, bool]) -> None:
+    of_job, of_jobset = (f"suspend: {str(each).lower()}" for each in suspended)
+    job = trainjob().replace("spec:\n", f"spec:\n  {of_job}\n", 1)
+    existing = f"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {{name: job}}\nspec: {{{of_jobset}}}\n"
+    sources = [Source("a.yaml", f"{runtime(role(trainer=True))}---\n{job}---\n{existing}")]
+    made = compile(sources, Options(faithful=True))
+    assert [each.code for each in made.findings if each.code == "TC313"] == ["TC313"] * (not any(suspended))
+    assert [each.kind for each in made.objects] == ["JobSet"] * any(suspended)

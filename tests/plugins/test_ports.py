@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trainc.basics.jsonvalues import JsonObject
@@ -27,6 +27,7 @@ def same(one: JsonObject, two: JsonObject, by_number: bool) -> bool:
 
 @pytest.mark.parametrize("by_number", [True, False])
 @given(old=PORTS, new=PORTS)
+@example(old=[{"containerPort": 1, "name": "a"}, {"containerPort": 1, "name": "b"}], new=[{"containerPort": 1}])
 def test_a_new_port_replaces_the_first_that_is_the_same(
     by_number: bool, old: list[JsonObject], new: list[JsonObject]
 ) -> None:
