@@ -443,7 +443,7 @@ LETTERS = "".join(random.Random(1).choices(string.ascii_letters + string.digits,
     "secret",
     [
         f"eyJhbGciOiJIUzI1NiJ9.eyJ{LETTERS}.{LETTERS[:43]}",
-        f"-----BEGIN RSA PRIVATE KEY-----\n{LETTERS}\n-----END RSA PRIVATE KEY-----\n",
+        "\n".join((f"{'-' * 5}BEGIN RSA PRIVATE KEY{'-' * 5}", LETTERS, f"{'-' * 5}END RSA PRIVATE KEY{'-' * 5}", "")),
         f"Bearer {LETTERS}",
         f"ghp_{LETTERS[:36]}",
         LETTERS[:20],

@@ -58,7 +58,7 @@ NEAR = 2000
 """The code points searched on each side of a mark: more than are shown, and than most secrets have."""
 
 TEXT_WIDTH = 2 * NEAR
-"""The most code points of a text that a finding has: a long text may be in many findings."""
+"""The most code points of a text of trainc that a finding has: a long text may be in many findings."""
 
 _BELOW = 20
 """The lines below a mark of which a message may quote a part."""
@@ -244,14 +244,15 @@ class Redactor:
             self.quotable, self.own = _quotable(document.source, mark.line, (mark.column - 1) // NEAR)
         self.short = [word for word in own_words if len(word) < LEAST]
 
-    def text(self, text: str | None) -> str | None:
+    def text(self, text: str | None, *, whole: bool = False) -> str | None:
         """Return a text without secrets; at a secret also without long numbers, which may be its value in YAML.
 
-        What is only to be hidden in this finding is rarely there, so most findings share the texts that they quote.
+        A long text is cut unless ``whole``. What is only to be hidden in this finding is rarely there, so most findings
+        share the texts that they quote.
         """
         if text is None:
             return text
-        if len(text) > TEXT_WIDTH and not self.quotable:
+        if len(text) > TEXT_WIDTH and not (whole or self.quotable):
             # The last characters may be the first of a secret, too few to find it by.
             shown = self.text(_beginning(text)) or ""
             return (shown if shown.endswith(MASK) else shown[:-_UNSEEN]) + ELLIPSIS

@@ -67,7 +67,7 @@ def report(
         shown.text(hint if hint is not None else entry.hint),
         tuple(replace(other, message=shown.text(other.message) or "") for other in related),
         stage,
-        shown.text(upstream),
+        shown.text(upstream, whole=True),
     )
 
 

@@ -270,9 +270,7 @@ def _number(old: Old, value: Json, resources: JsonObject) -> Json:
         old.refuse(path, "numProcPerNode: gpu starts one process per GPU, but no GPU is requested", hint)
         return value
     if value not in ("auto", "cpu", "gpu"):
-        old.refuse(
-            path, f"numProcPerNode: {value} is not a number, auto, cpu or gpu", "write a number, or remove the field"
-        )
+        old.refuse(path, "numProcPerNode must be a number, auto, cpu or gpu", "write a number, or remove the field")
         return value
     return None
 

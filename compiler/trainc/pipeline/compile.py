@@ -129,8 +129,10 @@ def with_neighbours(loaded: Loaded, sources: Iterable[Source]) -> Loaded:
     def may_have(source: Source, names: Set[bytes]) -> bool:
         return not names.isdisjoint(source.encoded().translate(_BETWEEN_NAMES).split()) or may_hide_words(source)
 
-    sources = tuple(sources)
-    keys = {identity(with_namespace(each)[0]) for each in loaded.documents if each.data["kind"] == TRAINJOB}
+    jobs = [each for each in loaded.documents if each.data["kind"] == TRAINJOB]
+    own = {each.source.name for each in jobs}
+    sources = tuple(source for source in sources if source.name not in own)
+    keys = {identity(with_namespace(each)[0]) for each in jobs}
     names = {name.encode() for _, _, name in keys}
     like = (source for source in sources if may_have(source, names))
     duplicates = [document for document in jobs_of(like) if identity(document) in keys]
