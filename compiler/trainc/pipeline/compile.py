@@ -117,6 +117,9 @@ def with_neighbours(loaded: Loaded, sources: Iterable[Source]) -> Loaded:
 
     One that is also among the loaded documents joins them as a duplicate: the output of both has the same place.
     """
+    sources = tuple(sources)
+    if not sources:  # as in a run of all jobs
+        return loaded
 
     def jobs_of(sources: Iterable[Source]) -> Iterator[Document]:
         documents = (document for source in sources for document in load(source)[0])
@@ -124,17 +127,17 @@ def with_neighbours(loaded: Loaded, sources: Iterable[Source]) -> Loaded:
 
     @cache
     def neighbours() -> tuple[Document, ...]:
-        return tuple(jobs_of(sources))
+        return tuple(jobs_of(others))
 
     def may_have(source: Source, names: Set[bytes]) -> bool:
         return not names.isdisjoint(source.encoded().translate(_BETWEEN_NAMES).split()) or may_hide_words(source)
 
     jobs = [each for each in loaded.documents if each.data["kind"] == TRAINJOB]
     own = {each.source.name for each in jobs}
-    sources = tuple(source for source in sources if source.name not in own)
+    others = tuple(source for source in sources if source.name not in own)
     keys = {identity(with_namespace(each)[0]) for each in jobs}
     names = {name.encode() for _, _, name in keys}
-    like = (source for source in sources if may_have(source, names))
+    like = (source for source in others if may_have(source, names))
     duplicates = [document for document in jobs_of(like) if identity(document) in keys]
     return replace(loaded, documents=(*loaded.documents, *duplicates), neighbours=neighbours)
 
