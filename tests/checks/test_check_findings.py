@@ -190,6 +190,50 @@ def test_what_can_never_run_is_an_error_and_under_faithful_a_warning(code: str) 
     assert len(faithful.objects) == 1
 
 
+CPUS = "resources: {%s: {cpu: %s}}"
+AFFINITY = "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [%s]}}\n"
+TERM = "{topologyKey: rack, %s: [%s], labelSelector: {matchExpressions: [{key: %s, operator: Exists}]}}"
+SPREAD = (
+    "topologySpreadConstraints: [{maxSkew: 1, topologyKey: rack, whenUnsatisfiable: DoNotSchedule,"
+    " matchLabelKeys: [%s], labelSelector: {matchLabels: {%s: b}}}]\n"
+)
+JOB_KEY, INDEX = "jobset.sigs.k8s.io/job-key", "batch.kubernetes.io/job-completion-index"
+TWICE = "exists in both matchLabelKeys and labelSelector"
+LARGE_PAGES = "resources: {limits: {memory: 1Gi, hugepages-2Mi: %s}}"
+ONLY_IN_PODS = [
+    (CPUS % ("limits", 1), CPUS % ("requests", 1), ""),
+    (
+        CPUS % ("limits", 1),
+        CPUS % ("requests", 2),
+        "resources.requests.cpu: must be less than or equal to cpu limit of 1",
+    ),
+    (CPUS % ("requests", 2), CPUS % ("limits", 2), ""),
+    (
+        CPUS % ("requests", 1),
+        CPUS % ("limits", 2),
+        "resources.requests.cpu: must be greater than or equal to aggregate",
+    ),
+    (LARGE_PAGES % "4Mi", LARGE_PAGES % "4Mi", ""),
+    (LARGE_PAGES % "2Mi", LARGE_PAGES % "4Mi", "resources.limits.hugepages-2Mi: must be greater than or equal to"),
+    (AFFINITY % TERM % ("matchLabelKeys", "other", "other"), "", ""),
+    (AFFINITY % TERM % ("mismatchLabelKeys", "own", "own"), "", ""),
+    (AFFINITY % TERM % ("matchLabelKeys", "own", "other"), "", ""),
+    (AFFINITY % TERM % ("matchLabelKeys", "own", "own"), "", TWICE),
+    (AFFINITY % TERM % ("matchLabelKeys", JOB_KEY, JOB_KEY), "", TWICE),
+    (SPREAD % ("own", "own"), "", TWICE),
+    (SPREAD % (INDEX, INDEX), "", TWICE),
+    (SPREAD % ("other", "other"), "", ""),
+]
+
+
+@pytest.mark.parametrize(("pod", "container", "message"), ONLY_IN_PODS)
+def test_what_the_server_adds_to_pods_is_checked(pod: str, container: str, message: str) -> None:
+    """The server accepts the template, and refuses its pods."""
+    found = ours(made(job("{numNodes: 2}"), runtime(pod, container, labels="own: a")))
+    texts = [each.message for each in found if each.code in ("TC807", "TC808")]
+    assert any(message in text for text in texts) if message else not texts
+
+
 def test_whatever_a_template_says_is_told_in_its_file() -> None:
     told = 0
     specs = some(single_specs(), 4)

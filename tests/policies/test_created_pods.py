@@ -14,7 +14,6 @@ from trainc.checks.created_pods import (
     created_objects,
     created_service,
     ephemeral_claims,
-    only_in_clusters,
 )
 from trainc.kube.pods import default_pod
 
@@ -138,17 +137,28 @@ def test_live() -> None:
     assert childgoldens.answers([CASES[0][0]]) == [CASES[0][1]]
 
 
+_PAGES = {"hugepages-2Mi": "2Mi"}
+
+
 @pytest.mark.parametrize(
-    "own, unknown",
+    "own, completed",
     [
-        (None, []),
-        ({"limits": {"cpu": "1"}}, [("requests",), ("limits", "hugepages-2Mi")]),
-        ({"limits": {"hugepages-2Mi": "4Mi"}}, [("requests",)]),
-        ({"requests": {"cpu": "1"}}, [("requests",), ("limits",)]),
+        (None, None),
+        ({"limits": {}}, {"limits": {}}),
+        ({"limits": {"cpu": "4"}}, {"limits": {"cpu": "4", **_PAGES}, "requests": {"cpu": "1", **_PAGES}}),
+        (
+            {"limits": {"memory": "1Gi"}},
+            {"limits": {"memory": "1Gi", **_PAGES}, "requests": {"cpu": "1", "memory": "1Gi", **_PAGES}},
+        ),
+        (
+            {"limits": {"hugepages-2Mi": "4Mi"}},
+            {"limits": {"hugepages-2Mi": "4Mi"}, "requests": {"cpu": "1", "hugepages-2Mi": "4Mi"}},
+        ),
+        ({"requests": {"cpu": "2"}}, {"limits": _PAGES, "requests": {"cpu": "2", **_PAGES}}),
+        ({"requests": _PAGES}, {"requests": _PAGES}),
     ],
 )
-def test_containers_add_to_the_resources_of_a_pod(own: Any, unknown: list[Path]) -> None:
+def test_containers_add_to_the_resources_of_a_pod(own: Any, completed: Any) -> None:
     """Kubernetes 1.34 pkg/apis/core/v1/defaults.go: defaultPodRequests and defaultHugePagePodLimits."""
-    container = {"name": "c", "resources": {"limits": {"cpu": "1", "hugepages-2Mi": "2Mi"}}}
-    found = only_in_clusters({"spec": {"containers": [container], "resources": own}})
-    assert [path[2:] for path in found if path[:2] == ("spec", "resources")] == unknown
+    container = {"name": "c", "resources": {"limits": {"cpu": "1", **_PAGES}}}
+    assert default_pod({"containers": [container], "resources": own})["resources"] == completed

@@ -13,6 +13,7 @@ from trainc.basics.regex import lazy
 from trainc.findings import Finding, Severity, report
 from trainc.findings.reporting import secrets_in_plain_text
 from trainc.findings.secrets import Hidden
+from trainc.gitops.pods import replicated_pods
 from trainc.inputs.source import Document
 from trainc.kube.pods import IMAGE, gated_fields
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
@@ -83,8 +84,10 @@ def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:
         found, hint = str(path[-1]), "remove it, unless your cluster supports it"
         message = f"Kubernetes 1.34 drops {found} {reason}"
         yield report_at("TC101", model, jobset, path, message, severity=Severity.WARNING, found=found, hint=hint)
+    for name, path, pod in replicated_pods(jobset.data):
+        yield from _memory(model, jobset, path, pod, f"the pod of job {name!r}")
     for path, _, container in containers(jobset.data):
-        yield from _memory(model, jobset, path, container)
+        yield from _memory(model, jobset, path, container, f"container {container.get('name')!r}")
         yield from _root(model, jobset, path, container)
         yield from _command(model, jobset, path, container)
 
@@ -130,10 +133,10 @@ def _shell(line: list[tuple[Path, str]]) -> Iterator[tuple[Path, str, str]]:
         yield more[0][0], f"runs only {_short(text)!r}: the words after it are parameters, which it does not use", hint
 
 
-def _memory(model: Model, jobset: Object, path: Path, container: JsonObject) -> Iterator[Finding]:
+def _memory(model: Model, jobset: Object, path: Path, owner: JsonObject, shown: str) -> Iterator[Finding]:
     """Yield a warning for a limit below 1 MiB, or a request in fractions of bytes."""
     for kind in ("limits", "requests"):
-        amount = get(container, "resources", kind, "memory")
+        amount = get(owner, "resources", kind, "memory")
         size = _quantity(amount)
         if size is None or size.sign() <= 0 or not size < _MEBIBYTE:
             continue
@@ -142,7 +145,7 @@ def _memory(model: Model, jobset: Object, path: Path, container: JsonObject) -> 
         document, source = source_of(model, jobset, (*path, "resources", kind, "memory"))
         written = get(document.data, *source)
         found = str(amount if isinstance(written, dict | list) or written is None else written)
-        message = f"container {container.get('name')!r} has a memory {kind[:-1]} of {found}: {_in_bytes(found)}"
+        message = f"{shown} has a memory {kind[:-1]} of {found}: {_in_bytes(found)}"
         hint = (
             f"write {found[:-1]}Mi for mebibytes" if found.endswith("m") else "write it with a suffix, such as Mi or Gi"
         )

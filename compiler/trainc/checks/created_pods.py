@@ -29,7 +29,7 @@ _UID: Final = f"{JOBSET_LABELS}jobset-uid"
 EXCLUSIVE: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 BY_SELECTOR: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 _NODES_OF_JOB: Final = "alpha.jobset.sigs.k8s.io/namespaced-job"
-_INDEX: Final = "batch.kubernetes.io/job-completion-index"
+INDEX: Final = "batch.kubernetes.io/job-completion-index"
 CONTROLLER_UID: Final = "batch.kubernetes.io/controller-uid"
 CONTROLLERS: Final = ("controller-uid", CONTROLLER_UID)
 JOB_NAMES: Final = ("job-name", "batch.kubernetes.io/job-name")
@@ -185,19 +185,7 @@ def only_in_clusters(pod: JsonObject) -> tuple[Path, ...]:
     """
     missing = [field for field in ("priorityClassName", "imagePullSecrets") if not get(pod, "spec", field)]
     fields = ("priority", "preemptionPolicy", *missing)
-    return (("status",), ("metadata", "generation"), *(("spec", field) for field in fields), *_added_resources(pod))
-
-
-def _added_resources(pod: JsonObject) -> Iterator[Path]:
-    """Yield the paths of the pod's own resources, if it has any, that may come from those of its containers."""
-    if (own := get(pod, "spec", "resources")) is None:
-        return
-    yield ("spec", "resources", "requests")
-    containers = (each for kind in ("initContainers", "containers") for each in objects(get(pod, "spec", kind)))
-    names = {name for each in containers for name in as_object(get(each, "resources", "limits"))}
-    limits = as_object(get(own, "limits"))
-    for name in sorted(name for name in names if name.startswith("hugepages-") and name not in limits):
-        yield ("spec", "resources", "limits", *([name] if limits else []))
+    return (("status",), ("metadata", "generation"), *(("spec", field) for field in fields))
 
 
 def first_job(jobset: str, replicated: JsonObject) -> str:
@@ -337,10 +325,10 @@ def _pod(job: JsonObject) -> JsonObject:
         prefix = f"{name}-0-"
         if len(prefix) > 58:  # the limit before the random suffix
             prefix = f"{prefix[:55]}-0-"
-        annotations: JsonObject = {_INDEX: "0"}
+        annotations: JsonObject = {INDEX: "0"}
         if get(job, "spec", "backoffLimitPerIndex") is not None:
-            annotations = {"batch.kubernetes.io/job-index-failure-count": "0", _INDEX: "0"}
-        metadata["labels"] = {**as_object(metadata.get("labels")), _INDEX: "0"}
+            annotations = {"batch.kubernetes.io/job-index-failure-count": "0", INDEX: "0"}
+        metadata["labels"] = {**as_object(metadata.get("labels")), INDEX: "0"}
         metadata["annotations"] = {**as_object(metadata.get("annotations")), **annotations}
         spec = {**spec, "hostname": f"{name}-0"}
         for kind in ("initContainers", "containers"):
@@ -357,7 +345,7 @@ def _with_index(container: JsonObject) -> JsonObject:
     name, env = "JOB_COMPLETION_INDEX", objects(container.get("env"))
     if any(variable.get("name") == name for variable in env):
         return container
-    source: JsonObject = {"apiVersion": "v1", "fieldPath": f"metadata.labels['{_INDEX}']"}
+    source: JsonObject = {"apiVersion": "v1", "fieldPath": f"metadata.labels['{INDEX}']"}
     return {**container, "env": [*env, {"name": name, "valueFrom": {"fieldRef": source}}]}
 
 

@@ -35,6 +35,7 @@ from trainc.checks.created_pods import (
     BY_SELECTOR,
     CONTROLLERS,
     EXCLUSIVE,
+    INDEX,
     JOB_NAMES,
     JOBSET_LABELS,
     added_annotations,
@@ -46,7 +47,7 @@ from trainc.checks.pod_containers import too_long
 from trainc.checks.pod_environment import validate_env
 from trainc.checks.pod_resources import NOT_FOR_CONTAINERS, NOT_QUALIFIED
 from trainc.checks.pod_volumes import TWO_SOURCES
-from trainc.checks.pods import pod_annotations, validate_pod, validate_pod_template
+from trainc.checks.pods import label_keys_in_selectors, pod_annotations, validate_pod, validate_pod_template
 from trainc.findings import Finding, Related
 from trainc.findings.reporting import Fault, report_fault
 from trainc.kube.fielderror import quote
@@ -430,6 +431,8 @@ def _check_job(
     added = (*_faults_of_added_labels(name, job), *_faults_of_added_annotations(owner, replicated, name, job))
     for fault in (*added, *_faults_of_selector(name, job)):
         yield _finding(model, owner, fault, root, f"{shown} cannot be created: {_field(job, fault.path)}")
+    for fault in _faults_of_label_keys(name, job, of_jobset=bool(replicated)):
+        yield _finding(model, owner, fault, root, f"{shown} cannot create pods: {_field(job, fault.path)}")
     if is_sound(job):
         return
     faults = dict.fromkeys(faults_of(job))
@@ -462,6 +465,19 @@ def _faults_of_added_annotations(jobset: Object, replicated: str, name: str, job
         if size > TOTAL_ANNOTATION_SIZE_LIMIT // 8 and not faults_in(annotation_map, own.value):
             added = added_annotations(jobset.data, replicated, name)
             annotation_map(replace(own, value={**own.object(), **added}).named(dotted(path)))
+    return root.faults
+
+
+def _faults_of_label_keys(name: str, job: JsonObject, *, of_jobset: bool) -> list[Fault]:
+    """Return the errors of matchLabelKeys, which the server compares with all labels of a pod."""
+    root = Field(job, (), "", "TC808")
+    spec = root.child(*POD).named("spec")
+    if not {"affinity", "topologySpreadConstraints"}.isdisjoint(spec.object()):
+        labels = {*root.object(*POD[:-1], "metadata", "labels"), *controller_labels(name)}
+        if get(job, "spec", "completionMode") == "Indexed":
+            labels.add(INDEX)
+        added = JOBSET_LABELS if of_jobset else ()
+        label_keys_in_selectors(spec, lambda key: key in labels or key.startswith(added))
     return root.faults
 
 

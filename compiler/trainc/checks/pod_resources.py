@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 from trainc.admission.fields import NOT_NEGATIVE, Field, dns_label, qualified_name
-from trainc.basics.jsonvalues import Json, JsonObject, as_object
+from trainc.basics.jsonvalues import Json, as_object
 from trainc.findings.display import listed
 from trainc.kube.names import is_qualified_name
-from trainc.kube.pods import pod_requests
+from trainc.kube.pods import of_containers
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
 
 QUOTA_PREFIX = "requests."
@@ -122,11 +122,14 @@ def validate_pod_resources(field: Field, spec: Field) -> None:
     requests, limits = field.child("requests"), field.child("limits")
     validate_resources(field, limits, requests, _pod_resource_name)
     least, most = _quantities(requests.value), _quantities(limits.value)
-    containers: JsonObject = {kind: spec.child(kind).value for kind in ("containers", "initContainers")}
-    for name, amount in pod_requests(containers).items():
+    for name, amount in sorted(of_containers(spec.value, "requests").items()):
         if name in least and amount.compare(least[name]) > 0:
             detail = f"must be greater than or equal to aggregate container requests of {amount.canonical()}"
             requests.key(name).invalid(detail, least[name].canonical())
+    for name, amount in sorted(of_containers(spec.value, "limits").items()):
+        if name.startswith(HUGE_PAGES) and name in most and amount.compare(most[name]) > 0:
+            detail = f"must be greater than or equal to aggregate container limits of {amount.canonical()}"
+            limits.key(name).invalid(detail, most[name].canonical())
     for index, container in enumerate(spec.items("containers")):
         for name, amount in _quantities(container.child("resources", "limits").value).items():
             if name in most and amount.compare(most[name]) > 0:

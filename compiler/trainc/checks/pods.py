@@ -8,6 +8,10 @@ whose drivers have been removed. tests/oracle/pods compares the results with Kub
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from msgspec.structs import replace
 
 from trainc.admission.fields import (
     MAX_ID,
@@ -15,6 +19,7 @@ from trainc.admission.fields import (
     annotation_map,
     dns_label,
     dns_subdomain,
+    faults_in,
     internal,
     label_map,
     label_selector,
@@ -40,7 +45,7 @@ from trainc.checks.pod_resources import (
 from trainc.checks.pod_volumes import validate_volumes
 from trainc.kube.fielderror import quote
 from trainc.kube.names import is_dns1123_subdomain_with_underscores, is_kube_finalizer
-from trainc.kube.pods import APP_ARMOR, APP_ARMOR_LOCAL
+from trainc.kube.pods import APP_ARMOR, APP_ARMOR_LOCAL, with_requests
 
 METADATA, CONTAINERS, VOLUMES, RESOURCES = "TC804", "TC805", "TC806", "TC807"
 SCHEDULING, SECURITY, SPEC = "TC808", "TC809", "TC810"
@@ -95,6 +100,7 @@ def validate_pod(template: Field) -> None:
     Their fields have names in the server's errors that begin with metadata or spec.
     """
     spec = template.child("spec").named("spec")
+    _requests(spec)
     validate_started_containers(spec)
     _finalizers(template.coded(METADATA).child("metadata", "finalizers").named("metadata.finalizers"))
     _admission(spec)
@@ -144,6 +150,21 @@ def _admission(spec: Field) -> None:
         text = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
         hint = "remove it: a runtimeClassName brings the overhead of its class"
         given["overhead"].refused(text, "must not be set without runtimeClassName", hint)
+
+
+_FROM_CONTAINERS: Final = "the server adds up the requests of the containers, which default to their limits"
+
+
+def _requests(spec: Field) -> None:
+    """Check the pod's own resources with the requests that the server adds, unless they are wrong without these."""
+    if spec.object("resources") and not faults_in(_own_resources, spec.value):
+        for fault in faults_in(_own_resources, with_requests(spec.object())):
+            path = (*spec.path, *fault.path[1:])
+            spec.faults.append(replace(fault, code=RESOURCES, path=path, hint=_FROM_CONTAINERS))
+
+
+def _own_resources(spec: Field) -> None:
+    validate_pod_resources(spec.child("resources"), spec)
 
 
 _NAMES = {
@@ -273,11 +294,8 @@ def _scheduling(spec: Field) -> None:
     for toleration in spec.items("tolerations"):
         _toleration(toleration)
     _node_affinity(spec.child("affinity", "nodeAffinity"))
-    for kind in ("podAffinity", "podAntiAffinity"):
-        affinity = spec.child("affinity", kind)
-        preferred = [each.child("podAffinityTerm") for each in affinity.items(PREFERRED)]
-        for term in (*affinity.items(REQUIRED), *preferred):
-            _pod_affinity_term(term)
+    for term in _pod_affinity_terms(spec):
+        _pod_affinity_term(term)
     for kind in ("nodeAffinity", "podAffinity", "podAntiAffinity"):
         for weight in (each.child("weight") for each in spec.items("affinity", kind, PREFERRED)):
             if not 1 <= (number := weight.number() or 0) <= 100:
@@ -340,6 +358,13 @@ def _node_selector_term(term: Field, *, any_value: bool = False) -> None:
                 dns_subdomain(value)
 
 
+def _pod_affinity_terms(spec: Field) -> Iterator[Field]:
+    for kind in ("podAffinity", "podAntiAffinity"):
+        affinity = spec.child("affinity", kind)
+        yield from affinity.items(REQUIRED)
+        yield from (each.child("podAffinityTerm") for each in affinity.items(PREFERRED))
+
+
 def _pod_affinity_term(term: Field) -> None:
     label_selector(term.child("labelSelector"))
     label_selector(term.child("namespaceSelector"))
@@ -355,6 +380,29 @@ def _pod_affinity_term(term: Field) -> None:
     if not topology.text():
         topology.required("can not be empty")
     qualified_name(topology)
+
+
+def label_keys_in_selectors(spec: Field, has_label: Callable[[str], bool]) -> None:
+    """Check that no key of matchLabelKeys is in the selector of its term, too.
+
+    The server adds the keys of labels that a pod has to the selector before it validates the pod.
+    """
+    for term in (*_pod_affinity_terms(spec), *spec.items("topologySpreadConstraints")):
+        _key_in_selector(term, has_label)
+
+
+def _key_in_selector(term: Field, has_label: Callable[[str], bool]) -> None:
+    keys = {key.text(): index for index, key in enumerate(term.items("matchLabelKeys"))}
+    if not keys or not term.has("labelSelector"):
+        return
+    selecting = [each.text("key") for each in term.items("labelSelector", "matchExpressions")]
+    selecting += (key.text() for key in term.items("matchLabelKeys") if has_label(key.text()))
+    found = {*term.object("labelSelector", "matchLabels")}
+    for key in selecting:
+        if key in keys and key in found:
+            item = term.child("matchLabelKeys", keys[key]).named(f"{term.name}[{keys[key]}]")
+            item.invalid("exists in both matchLabelKeys and labelSelector", hint="remove the key from labelSelector")
+        found.add(key)
 
 
 def _label_keys(term: Field, kind: str) -> None:

@@ -9,7 +9,7 @@ support are omitted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
@@ -174,15 +174,57 @@ def default_pod(spec: JsonObject) -> JsonObject:
     """Return the spec of a pod from a template with defaults, with the defaults that only pods get."""
     filled: JsonObject = {"enableServiceLinks": True, "serviceAccountName": "default", **spec}
     filled.setdefault("serviceAccount", filled["serviceAccountName"])
-    for field in _CONTAINERS:
-        if field in filled:
-            on_host = filled.get("hostNetwork") is True
-            filled[field] = [_pod_container(container, on_host) for container in objects(filled[field])]
+    if filled.get("hostNetwork") is True:
+        for field in (field for field in _CONTAINERS if field in filled):
+            filled[field] = [_with_host_ports(container) for container in objects(filled[field])]
     existing = objects(filled.get("tolerations"))
     missing = (taint for taint in _TAINTS if not any(_tolerates(each, taint) for each in existing))
     rule: JsonObject = {"operator": "Exists", "effect": _NO_EXECUTE, "tolerationSeconds": 300}
     filled["tolerations"] = [*existing, *({"key": taint, **rule} for taint in missing)]
-    return filled
+    return with_requests(filled)
+
+
+def with_requests(spec: JsonObject) -> JsonObject:
+    """Return the spec of a pod with the requests that only pods get: those of its containers, and its own.
+
+    Source: SetDefaults_Pod in pkg/apis/core/v1/defaults.go. Raises QuantityError.
+    """
+    lists = {field: spec[field] for field in _CONTAINERS if field in spec}
+    return _with_own_resources({**spec, **{field: [*map(_requesting, objects(lists[field]))] for field in lists}})
+
+
+def _requesting(container: JsonObject) -> JsonObject:
+    """Return a container whose requests default to its limits."""
+    resources = as_object(container.get("resources"))
+    if not (limits := as_object(resources.get("limits"))):
+        return container
+    return {**container, "resources": {**resources, "requests": {**limits, **as_object(resources.get("requests"))}}}
+
+
+def _with_own_resources(spec: JsonObject) -> JsonObject:
+    """Return the spec of a pod whose own resources, if there are any, are complete.
+
+    Limits of huge pages, and with limits also requests, are those of the containers. Other requests are the limits.
+    """
+    own = as_object(spec.get("resources"))
+    limits, requests = as_object(own.get("limits")), as_object(own.get("requests"))
+    if not limits and not requests:
+        return spec
+    pages = _texts(of_containers(spec, "limits"), lambda name: name.startswith(_HUGE_PAGES) and name not in requests)
+    if limits := {**pages, **limits}:
+        used = _texts(of_containers(spec, "requests"), _POD_LEVEL.__contains__)
+        requests = {**{name: limit for name, limit in limits.items() if _is_pod_level(name)}, **used, **requests}
+    lists = (("limits", limits), ("requests", requests))
+    return {**spec, "resources": {**own, **{key: amounts for key, amounts in lists if amounts}}}
+
+
+def _is_pod_level(name: str) -> bool:
+    """Return whether a pod, and not only its containers, may request a resource."""
+    return name in _POD_LEVEL or name.startswith(_HUGE_PAGES)
+
+
+def _texts(amounts: ResourceList, is_wanted: Callable[[str], bool]) -> JsonObject:
+    return {name: amount.canonical() for name, amount in amounts.items() if is_wanted(name)}
 
 
 APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
@@ -357,15 +399,12 @@ def _within(data: JsonObject, field: str, defaults: JsonObject) -> JsonObject:
     return {**data, field: {**defaults, **given}}
 
 
-def _pod_container(container: JsonObject, on_host: bool) -> JsonObject:
-    """Return a container of a pod: requests default to limits, and on the host's network host ports to ports."""
-    filled = {**container}
-    resources = as_object(container.get("resources"))
-    if limits := as_object(resources.get("limits")):
-        filled["resources"] = {**resources, "requests": {**limits, **as_object(resources.get("requests"))}}
-    if on_host and "ports" in container:
-        filled["ports"] = [{"hostPort": port.get("containerPort"), **port} for port in objects(container["ports"])]
-    return filled
+def _with_host_ports(container: JsonObject) -> JsonObject:
+    """Return a container in the host's network, whose host ports default to its ports."""
+    if "ports" not in container:
+        return container
+    ports = objects(container["ports"])
+    return {**container, "ports": [{"hostPort": port.get("containerPort"), **port} for port in ports]}
 
 
 def _tolerates(toleration: JsonObject, taint: str) -> bool:
@@ -375,32 +414,40 @@ def _tolerates(toleration: JsonObject, taint: str) -> bool:
 def pod_requests(pod_spec: Json) -> ResourceList:
     """Return the requests of a PodSpec by resource, names sorted; limits do not count.
 
-    The requests of containers and sidecars (init containers that restart always) are added up. An init container runs
-    at the same time as the sidecars that started before it, and the largest such sum counts. Pod-level requests for
-    cpu, memory and huge pages replace the sum; the overhead is added last.
+    Pod-level requests for cpu, memory and huge pages replace those of the containers; the overhead is added last.
 
     Raises QuantityError for an invalid request.
     """
-    total: ResourceList = {}
-    for container in as_list(get(pod_spec, "containers")):
-        _add(total, _resources(get(container, "resources", "requests")))
-    sidecars: ResourceList = {}
-    peak: ResourceList = {}
-    for container in as_list(get(pod_spec, "initContainers")):
-        requests = _resources(get(container, "resources", "requests"))
-        if get(container, "restartPolicy") == "Always":
-            _add(total, requests)
-            _add(sidecars, requests)
-            _raise(peak, sidecars)
-        else:
-            _add(requests, sidecars)
-            _raise(peak, requests)
-    _raise(total, peak)
+    total = of_containers(pod_spec, "requests")
     for name, quantity in _resources(get(pod_spec, "resources", "requests")).items():
-        if name in _POD_LEVEL or name.startswith(_HUGE_PAGES):
+        if _is_pod_level(name):
             total[name] = quantity
     _add(total, _resources(get(pod_spec, "overhead")))
     return {name: total[name] for name in sorted(total)}
+
+
+def of_containers(pod_spec: Json, kind: str) -> ResourceList:
+    """Return the requests or the limits of the containers of a PodSpec by resource.
+
+    Those of containers and sidecars (init containers that restart always) are added up. An init container runs at the
+    same time as the sidecars that started before it, and the largest such sum counts. Raises QuantityError.
+    """
+    total: ResourceList = {}
+    for container in as_list(get(pod_spec, "containers")):
+        _add(total, _resources(get(container, "resources", kind)))
+    sidecars: ResourceList = {}
+    peak: ResourceList = {}
+    for container in as_list(get(pod_spec, "initContainers")):
+        amounts = _resources(get(container, "resources", kind))
+        if get(container, "restartPolicy") == "Always":
+            _add(total, amounts)
+            _add(sidecars, amounts)
+            _raise(peak, sidecars)
+        else:
+            _add(amounts, sidecars)
+            _raise(peak, amounts)
+    _raise(total, peak)
+    return total
 
 
 def _resources(value: Json) -> ResourceList:
