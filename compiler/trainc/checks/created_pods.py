@@ -60,13 +60,14 @@ _POD_UNKNOWN: Final[tuple[Path, ...]] = (
 class CreatedObject(msgspec.Struct, frozen=True, eq=False):
     """An object that a controller creates. ``template`` is the path of its template in the JobSet.
 
-    ``unknown`` are the paths of values that only a cluster knows. ``resumed``: it has what it had before a change, too.
+    ``unknown`` are the paths of values that only a cluster knows. ``hint`` is for findings on an object that
+    differs from a new one because JobSet resumes it.
     """
 
     data: JsonObject
     template: Path
     unknown: tuple[Path, ...]
-    resumed: bool = False
+    hint: str | None = None
 
 
 def resumed(jobset: JsonObject, before: JsonObject) -> JsonObject:
@@ -93,14 +94,26 @@ def _resumed(job: JsonObject, before: JsonObject) -> JsonObject:
     return job
 
 
-def created_objects(jobset: JsonObject) -> Iterator[CreatedObject]:
-    """Yield the first Job and the first pod of every replicated job that has one."""
+def names_own_metadata(jobset: JsonObject) -> bool:
+    """Return whether a pod template may have labels, annotations or node selectors that JobSet sets itself."""
+    templates = [get(job, *POD_TEMPLATE) for job in objects(get(jobset, "spec", "replicatedJobs"))]
+    values = (get(template, *path) for template in templates for path in WHILE_SUSPENDED)
+    return any(JOBSET_LABELS in key for value in values if isinstance(value, dict) for key in value)
+
+
+def created_objects(jobset: JsonObject, *, resumed: bool = False) -> Iterator[CreatedObject]:
+    """Yield the first Job and the first pod of every replicated job that has one.
+
+    When JobSet creates a Job, its own labels, annotations and node selectors replace those of the pod template. With
+    ``resumed`` it is the other way round, as when it resumes the Job.
+    """
     counts = _counts(jobset)
     for index, replicated in enumerate(objects(get(jobset, "spec", "replicatedJobs"))):
         if replicated.get("replicas", 1) == 0:
             continue
         template: Path = ("spec", "replicatedJobs", index, "template")
         job = _job(jobset, replicated, counts[replicated.get("name")])
+        job = _replaced(job, replicated) if resumed else job
         yield CreatedObject(job, template, _JOB_UNKNOWN)
         yield from created_pod(job, template, _METADATA)
 
@@ -215,6 +228,14 @@ def _job(jobset: JsonObject, replicated: JsonObject, counts: JsonObject) -> Json
     metadata = {"name": name, "namespace": namespace, **metadata}
     metadata["ownerReferences"] = [_owner(JOBSET_API, "JobSet", jobset_name)]
     return default_job({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})
+
+
+def _replaced(job: JsonObject, replicated: JsonObject) -> JsonObject:
+    """Return a Job with the labels, annotations and node selectors of its pod template in place of JobSet's own."""
+    for path in WHILE_SUSPENDED:
+        if isinstance(own := get(replicated, *POD_TEMPLATE, *path), dict):
+            job = put(job, (*_TEMPLATE, *path), {**as_object(get(job, *_TEMPLATE, *path)), **own})
+    return job
 
 
 def _with_metadata(metadata: JsonObject, labels: JsonObject, annotations: JsonObject) -> JsonObject:

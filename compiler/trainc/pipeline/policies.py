@@ -46,6 +46,7 @@ _RESUMED_HINT: Final = (
     "JobSet only adds to the pods of a suspended JobSet when it resumes: they keep what they had before the change,"
     " unless the job has a new run number"
 )
+_REPLACED_HINT: Final = "remove it from the pod template: it replaces JobSet's own when the JobSet resumes"
 _SCOPE_HINT: Final = "pass their CRD with --crd-dir"
 _NO_PARAMS: Final = "no params found"
 """A part of the server's message that adding params resolves."""
@@ -225,9 +226,9 @@ class Policies(Struct, frozen=True, eq=False):
             for child in _children(obj.data, old) if self.pods else ():
                 request = create_request(child.data, self.registry, child.unknown)
                 decided = self._requested(request, partial(_locate, model, obj, child.template))
-                if child.resumed:
-                    old_only = (each for each in decided if (each.message, each.path) not in of_new)
-                    found += (replace(each, hint=each.hint or _RESUMED_HINT) for each in old_only)
+                if child.hint is not None:
+                    resumed_only = (each for each in decided if (each.message, each.path) not in of_new)
+                    found += (replace(each, hint=each.hint or child.hint) for each in resumed_only)
                 else:
                     of_new.update((each.message, each.path) for each in decided)
                     found += decided
@@ -327,9 +328,11 @@ def _children(data: JsonObject, old: JsonObject | Finding | None) -> Iterator[Cr
     if data["kind"] == "JobSet":
         made += created_pods.created_objects(data)
         sent += (*created_pods.created_claims(data), *created_pods.created_service(data))
-        if isinstance(old, dict) and (kept := created_pods.resumed(data, old)) is not data:
-            pairs = zip(created_pods.created_objects(kept), made, strict=True)
-            resumed += (replace(child, resumed=True) for child, new in pairs if child.data != new.data)
+        kept = created_pods.resumed(data, old) if isinstance(old, dict) else data
+        if kept is not data or created_pods.names_own_metadata(data):
+            hint = _REPLACED_HINT if kept is data else _RESUMED_HINT
+            pairs = zip(created_pods.created_objects(kept, resumed=True), made, strict=True)
+            resumed += (replace(child, hint=hint) for child, new in pairs if child.data != new.data)
     elif data["kind"] == "Job":
         made += created_pods.created_pod(server_form(data).data)
     yield from (*made, *resumed)
