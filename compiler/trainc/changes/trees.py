@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from trainc.admission.base_revision import Identity, identify
 from trainc.changes.model import Directory
 from trainc.documents.emit import visible
 from trainc.documents.load import load
@@ -46,6 +47,26 @@ def owned(files: Tree) -> dict[str, bytes]:
     return {name: data for name, data in found if is_own(data)}
 
 
+def both_sides(before: Tree, after: Tree) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Return the bytes of a directory's files on both sides, of those that are trainc's on at least one.
+
+    A cluster knows an object by its kind and name: it applies a file without trainc's header, too, and an old file
+    whose object is in a new one has the name of that.
+    """
+    old, new = ({name: bytes_of(content) for name, content in side.items()} for side in (before, after))
+    gone, added = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
+    places = {found: name for name in added if (found := _identity(name, new[name]))} if gone else {}
+    moved = {name: places.pop(found) for name in gone if places and (found := _identity(name, old[name])) in places}
+    old = {moved.get(name, name): data for name, data in old.items()}
+    ours = {name for side in (old, new) for name, data in side.items() if is_own(data)}
+    return {name: old[name] for name in old if name in ours}, {name: new[name] for name in new if name in ours}
+
+
+def _identity(name: str, data: bytes) -> Identity | None:
+    document, _ = read(name, data, old=True)
+    return None if document is None else identify(document.data)
+
+
 def kind_of(file: str) -> str:
     """Return the kind of the object in a file of out/, in lower case, by the name of the file."""
     return re.split("[-.]", file, maxsplit=1)[0]
@@ -57,22 +78,23 @@ def is_jobset(file: str) -> bool:
 
 
 def read(name: str, data: bytes, *, old: bool) -> tuple[Document | None, tuple[Finding, ...]]:
-    """Return the object of a file, or None and findings: errors, or notes if the file is ``old``."""
+    """Return the object of a file, or None and findings: errors, or notes if the file is ``old`` or not trainc's."""
     documents, findings = load(Source(name, data))
     errors = tuple(finding for finding in findings if finding.severity is Severity.ERROR)
     if not errors and len(documents) == 1:
         return documents[0], ()
-    if errors and not old:
+    is_noted = old or not is_own(data)
+    if errors and not is_noted:
         return None, errors
     document = errors[0].document if errors else Document(Source(name, b""), {})
     message = errors[0].message if errors else f"{len(documents)} objects found, and trainc writes one per file"
-    return None, (unreadable(document, message, old=old),)
+    return None, (unreadable(document, message, old=old, is_noted=is_noted),)
 
 
-def unreadable(document: Document, message: str, *, old: bool) -> Finding:
+def unreadable(document: Document, message: str, *, old: bool, is_noted: bool = False) -> Finding:
     """Return the finding of a file that is not compared; a note if it is the old one, which cannot be fixed."""
     side = " before the change" if old else ""
-    severity = Severity.NOTE if old else None
+    severity = Severity.NOTE if old or is_noted else None
     return report(UNREADABLE, document, (), f"not compared{side}: {message}", severity=severity)
 
 
