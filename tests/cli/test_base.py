@@ -41,6 +41,22 @@ def test_a_file_of_the_base_that_lost_its_header(repository: Path, run: Run) -> 
     assert (result.exit_code, "error[TC204]: the JobSet is refused" in result.stdout) == (1, True)
 
 
+def test_of_two_files_of_one_object_in_the_base_the_last_counts(repository: Path, run: Run) -> None:
+    """As for Argo CD."""
+    changed = job("one").replace("trainer: {}", "trainer: {numNodes: 4}")
+    file = repository / "out/prod/a/one/jobset-one.yaml"
+    texts = []
+    for text in (changed, job("one")):
+        put(repository, "jobs/a/one.yaml", text)
+        assert run("render").exit_code == 0
+        texts.append(file.read_text())
+    put(repository, "out/prod/a/one/jobset-one-old.yaml", texts[0])
+    commit(repository)
+    put(repository, "jobs/a/one.yaml", changed)
+    assert run("render").exit_code == 0
+    assert "error[TC204]: the JobSet is refused" in run("validate", "--base", "HEAD").stdout
+
+
 @pytest.mark.parametrize("option", ["--base", "--policies-from"])
 def test_a_revision_without_a_project(repository: Path, run: Run, option: str) -> None:
     text = job("one", runtime="torch-distributed")

@@ -763,11 +763,22 @@ def test_foreign_files_are_not_compared() -> None:
     assert not compare(foreign, more, foreign_to=lambda _: ()).jobs
 
 
-@pytest.mark.parametrize("header", [True, False])
-def test_an_object_whose_file_has_another_name_is_the_same_object(header: bool) -> None:
+def test_an_object_whose_file_has_another_name_is_the_same_object() -> None:
     """As with a file of out/ that somebody moved, or PodGroups of two API groups, whose files get the group."""
     before, after = (jobset("train", {"image": image}) for image in ("a:1", "a:2"))
     moved = {name.replace("jobset-train", "main"): data for name, data in before.items()}
-    [job] = compare(moved if header else without_header(moved), after).jobs
+    [job] = compare(moved, after).jobs
     assert (job.effect, [each.effect for each in job.objects]) == (Effect.REFUSED, [Effect.REFUSED])
     assert job.before == job.after
+
+
+@pytest.mark.parametrize("copy", ["jobset-train-old", "jobset-train_LOCAL_12"])
+def test_a_copy_of_a_file_is_the_same_object(copy: str) -> None:
+    """Argo CD applies the last one."""
+    train, other = (jobset("train", {"image": image}) for image in ("a:1", "a:2"))
+    both = {**train, **{name.replace("jobset-train", copy): data for name, data in other.items()}}
+    is_last = copy > "jobset-train."
+    for before, after in ((both, train), (train, both)):
+        difference = compare(before, after)
+        assert not difference.findings
+        assert [each.effect for job in difference.jobs for each in job.objects] == ([Effect.REFUSED] if is_last else [])

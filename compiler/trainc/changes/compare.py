@@ -33,6 +33,7 @@ from trainc.changes.trees import (
     Files,
     Tree,
     both_sides,
+    by_object,
     bytes_of,
     directories,
     is_jobset,
@@ -97,10 +98,11 @@ def compare(
         before_files, after_files = both_sides(was, now) if was != now else (owned(now),) * 2
         if not before_files and not after_files:
             continue
+        ours.update(f"out/{directory}/{file}" for file, data in after_files.items() if is_own(data))
+        before_files, after_files = by_object(before_files, after_files)
         demand = demand_of(after_files)
         both = demand if before_files == after_files else demand_of(before_files), demand
         demands.append((directory, *both))
-        ours.update(f"out/{directory}/{file}" for file, data in after_files.items() if is_own(data))
         if before_files != after_files:
             name, keeps = applications.name(directory), applications.keeping(directory)
             job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
@@ -142,7 +144,7 @@ def _is_refused(directory: Directory, old: _Directories, new: _Directories) -> b
     before, after = old.get(directory, {}), new.get(directory, {})
     if before == after:
         return False
-    job, _ = _compare_directory(directory, *both_sides(before, after), "", (Demand(), Demand()), keeps=())
+    job, _ = _compare_directory(directory, *by_object(*both_sides(before, after)), "", (Demand(), Demand()), keeps=())
     return job.effect is Effect.REFUSED
 
 

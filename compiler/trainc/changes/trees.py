@@ -50,21 +50,29 @@ def owned(files: Tree) -> dict[str, bytes]:
 def both_sides(before: Tree, after: Tree) -> tuple[dict[str, bytes], dict[str, bytes]]:
     """Return the bytes of a directory's files on both sides, of those that are trainc's on at least one.
 
-    A cluster knows an object by its kind and name: it applies a file without trainc's header, too, and an old file
-    whose object is in a new one has the name of that.
+    A cluster applies a file without trainc's header, too.
     """
     old, new = ({name: bytes_of(content) for name, content in side.items()} for side in (before, after))
-    gone, added = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
-    places = {found: name for name in added if (found := _identity(name, new[name]))} if gone else {}
-    moved = {name: places.pop(found) for name in gone if places and (found := _identity(name, old[name])) in places}
-    old = {moved.get(name, name): data for name, data in old.items()}
     ours = {name for side in (old, new) for name, data in side.items() if is_own(data)}
     return {name: old[name] for name in old if name in ours}, {name: new[name] for name in new if name in ours}
 
 
-def _identity(name: str, data: bytes) -> Identity | None:
-    document, _ = read(name, data, old=True)
-    return None if document is None else identify(document.data)
+def by_object(before: dict[str, bytes], after: dict[str, bytes]) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Return the files of a directory with one file per object, whose name is that of the new one.
+
+    A cluster knows an object by its kind and name, not by its file. Of several files of one object, Argo CD applies the
+    last (DeduplicateTargetObjects in controller/state.go).
+    """
+    if not before or not after or before.keys() == after.keys():
+        return before, after
+    old, new = map(_names, (before, after))
+    return {new.get(key, name): before[name] for key, name in old.items()}, {name: after[name] for name in new.values()}
+
+
+def _names(files: Files) -> dict[Identity | str, str]:
+    """Return the last file of each object, by what identifies it, or by its name if it cannot be read."""
+    found = ((name, read(name, data, old=True)[0]) for name, data in sorted(files.items()))
+    return {name if document is None else identify(document.data): name for name, document in found}
 
 
 def kind_of(file: str) -> str:
