@@ -25,6 +25,38 @@ def test_sarif_names_files_of_a_revision(repository: Path, run: Run) -> None:
     assert names == ["HEAD:jobs/a/one.yaml", "HEAD:out/prod/a/one/jobset-one.yaml"]
 
 
+def test_a_file_of_the_base_that_lost_its_header(repository: Path, run: Run) -> None:
+    """As after a correction of out/ by hand: a cluster has the object. What is no object at all is not compared."""
+    assert run("render").exit_code == 0
+    file = repository / "out/prod/a/one/jobset-one.yaml"
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[2:]))
+    for name, text in {"jobset-a": "a: b\n", "configmap-b": "- a\n", "jobset-c": "{{ x }}\n", "secret-d": ""}.items():
+        put(repository, f"out/prod/a/one/{name}.yaml", text)
+    commit(repository)
+    for name in ("a/one/jobset-one", "a/one/jobset-a", "a/one/configmap-b", "a/one/jobset-c"):
+        (repository / f"out/prod/{name}.yaml").unlink()
+    put(repository, "jobs/a/one.yaml", job("one").replace("trainer: {}", "trainer: {numNodes: 4}"))
+    assert run("render").exit_code == 0
+    result = run("validate", "--base", "HEAD")
+    assert (result.exit_code, "error[TC204]: the JobSet is refused" in result.stdout) == (1, True)
+
+
+def test_of_two_files_of_one_object_in_the_base_the_last_counts(repository: Path, run: Run) -> None:
+    """As for Argo CD."""
+    changed = job("one").replace("trainer: {}", "trainer: {numNodes: 4}")
+    file = repository / "out/prod/a/one/jobset-one.yaml"
+    texts = []
+    for text in (changed, job("one")):
+        put(repository, "jobs/a/one.yaml", text)
+        assert run("render").exit_code == 0
+        texts.append(file.read_text())
+    put(repository, "out/prod/a/one/jobset-one-old.yaml", texts[0])
+    commit(repository)
+    put(repository, "jobs/a/one.yaml", changed)
+    assert run("render").exit_code == 0
+    assert "error[TC204]: the JobSet is refused" in run("validate", "--base", "HEAD").stdout
+
+
 @pytest.mark.parametrize("option", ["--base", "--policies-from"])
 def test_a_revision_without_a_project(repository: Path, run: Run, option: str) -> None:
     text = job("one", runtime="torch-distributed")

@@ -12,10 +12,10 @@ import pytest
 
 from trainc.changes import Difference, compare, formats, trees
 from trainc.changes.cluster import application, beside
-from trainc.changes.model import Directory
+from trainc.changes.model import Directory, Effect
 from trainc.changes.trees import select
 from trainc.documents.emit import visible
-from trainc.findings import report
+from trainc.findings import Severity, report
 from trainc.gitops.flux import kustomization
 from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Document, Source
@@ -730,3 +730,55 @@ def test_the_application_of_jobs_that_share_one_has_no_name_of_a_job() -> None:
     shown = formats.as_text(compare(before, after, {"prod": settings}))
     assert "    jobs: prod/a/first, prod/a/second\n" in shown
     assert "    = Refused: Argo CD shows application <environment>.<namespace> as Unknown" in shown
+
+
+def without_header(tree: dict[str, bytes]) -> dict[str, bytes]:
+    return {name: data.partition(b"\n")[2] for name, data in tree.items()}
+
+
+def test_a_file_that_lost_its_header_is_still_the_same_object() -> None:
+    """As after a correction of out/ by hand, which is merged and then rendered over."""
+    before, after = (jobset("train", {"image": image}) for image in ("a:1", "a:2"))
+    assert [job.effect for job in compare(without_header(before), after).jobs] == [Effect.REFUSED]
+    given_up = compare(before, without_header(after))
+    assert [job.effect for job in given_up.jobs] == [Effect.REFUSED]
+    assert [finding.code for finding in given_up.findings] == ["TC903"]
+
+
+def test_a_file_that_is_no_longer_generated_but_stays() -> None:
+    """As with a file that trainc.yaml lists as unmanaged: Argo CD applies it as before."""
+    before = jobset("train", {})
+    stays = compare(before, without_header(before), foreign_to=lambda _: ())
+    assert [(job.effect, job.cluster[0]) for job in stays.jobs] == [
+        (Effect.COMMENTS, "No object changes, only comments in files.")
+    ]
+    two = {name: data + b"\n---\n{}" for name, data in without_header(before).items()}
+    assert {finding.severity for finding in compare(before, two, foreign_to=lambda _: ()).findings} == {Severity.NOTE}
+
+
+def test_foreign_files_are_not_compared() -> None:
+    foreign, more = ({f"out/prod/a/train/{name}.yaml": text} for name, text in (("x", b"a: 1\n"), ("y", b"{{\n")))
+    train = jobset("train", {})
+    assert not compare({**train, **foreign}, {**train, **more}, foreign_to=lambda _: ()).jobs
+    assert not compare(foreign, more, foreign_to=lambda _: ()).jobs
+
+
+def test_an_object_whose_file_has_another_name_is_the_same_object() -> None:
+    """As with a file of out/ that somebody moved, or PodGroups of two API groups, whose files get the group."""
+    before, after = (jobset("train", {"image": image}) for image in ("a:1", "a:2"))
+    moved = {name.replace("jobset-train", "main"): data for name, data in before.items()}
+    [job] = compare(moved, after).jobs
+    assert (job.effect, [each.effect for each in job.objects]) == (Effect.REFUSED, [Effect.REFUSED])
+    assert job.before == job.after
+
+
+@pytest.mark.parametrize("copy", ["jobset-train-old", "jobset-train_LOCAL_12"])
+def test_a_copy_of_a_file_is_the_same_object(copy: str) -> None:
+    """Argo CD applies the last one."""
+    train, other = (jobset("train", {"image": image}) for image in ("a:1", "a:2"))
+    both = {**train, **{name.replace("jobset-train", copy): data for name, data in other.items()}}
+    is_last = copy > "jobset-train."
+    for before, after in ((both, train), (train, both)):
+        difference = compare(before, after)
+        assert not difference.findings
+        assert [each.effect for job in difference.jobs for each in job.objects] == ([Effect.REFUSED] if is_last else [])

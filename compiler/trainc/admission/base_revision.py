@@ -163,7 +163,10 @@ def lacks_output(revision: Revision, environment: str) -> bool:
 
 @lru_cache(maxsize=2048)  # each environment once, though the bases of others have it, too
 def _emitted(revision: Revision, environment: str, kind: str) -> _Index:
-    """Return where each object of a kind is, of two with the same identity the first, and notes."""
+    """Return where each object of a kind is, and notes.
+
+    Of two with the same identity, that in the first folder counts, and in one folder the last, as for Argo CD.
+    """
     starts = f"{kind.lower()}-", f"{kind.lower()}."
     index: dict[Identity, Packed] = {}
     notes: list[Finding] = []
@@ -172,7 +175,9 @@ def _emitted(revision: Revision, environment: str, kind: str) -> _Index:
             loaded, found = _load(revision.name, (file.source(),))
             notes += found
             for document in loaded:
-                index.setdefault(identify(document.data), file)
+                known = index.setdefault(identity := identify(document.data), file)
+                if known.name.rpartition("/")[0] == file.name.rpartition("/")[0]:
+                    index[identity] = file
     return index, tuple(notes)
 
 

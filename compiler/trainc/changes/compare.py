@@ -32,6 +32,8 @@ from trainc.changes.model import (
 from trainc.changes.trees import (
     Files,
     Tree,
+    both_sides,
+    by_object,
     bytes_of,
     directories,
     is_jobset,
@@ -53,7 +55,7 @@ from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
 from trainc.pipeline.update_rules import jobset_refusals
-from trainc.project.files import Kind, foreign
+from trainc.project.files import Kind, foreign, is_own
 from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.upstream import RUN
 
@@ -93,14 +95,14 @@ def compare(
     unshown = {*old, *new} - {*shown} if shown is not None else set()
     for directory in sorted({*old, *new} - unshown):
         was, now = old.get(directory, {}), new.get(directory, {})
-        after_files = owned(now)
-        before_files = after_files if was == now else owned(was)
+        before_files, after_files = both_sides(was, now) if was != now else (owned(now),) * 2
         if not before_files and not after_files:
             continue
+        ours.update(f"out/{directory}/{file}" for file, data in after_files.items() if is_own(data))
+        before_files, after_files = by_object(before_files, after_files)
         demand = demand_of(after_files)
         both = demand if before_files == after_files else demand_of(before_files), demand
         demands.append((directory, *both))
-        ours.update(f"out/{directory}/{file}" for file in after_files)
         if before_files != after_files:
             name, keeps = applications.name(directory), applications.keeping(directory)
             job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
@@ -142,8 +144,8 @@ def _is_refused(directory: Directory, old: _Directories, new: _Directories) -> b
     before, after = old.get(directory, {}), new.get(directory, {})
     if before == after:
         return False
-    files = owned(before), owned(after)
-    return _compare_directory(directory, *files, "", (Demand(), Demand()), keeps=())[0].effect is Effect.REFUSED
+    job, _ = _compare_directory(directory, *by_object(*both_sides(before, after)), "", (Demand(), Demand()), keeps=())
+    return job.effect is Effect.REFUSED
 
 
 def _compare_directory(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from trainc.admission.base_revision import Identity, identify
 from trainc.changes.model import Directory
 from trainc.documents.emit import visible
 from trainc.documents.load import load
@@ -46,6 +47,34 @@ def owned(files: Tree) -> dict[str, bytes]:
     return {name: data for name, data in found if is_own(data)}
 
 
+def both_sides(before: Tree, after: Tree) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Return the bytes of a directory's files on both sides, of those that are trainc's on at least one.
+
+    A cluster applies a file without trainc's header, too.
+    """
+    old, new = ({name: bytes_of(content) for name, content in side.items()} for side in (before, after))
+    ours = {name for side in (old, new) for name, data in side.items() if is_own(data)}
+    return {name: old[name] for name in old if name in ours}, {name: new[name] for name in new if name in ours}
+
+
+def by_object(before: dict[str, bytes], after: dict[str, bytes]) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Return the files of a directory with one file per object, whose name is that of the new one.
+
+    A cluster knows an object by its kind and name, not by its file. Of several files of one object, Argo CD applies the
+    last (DeduplicateTargetObjects in controller/state.go).
+    """
+    if not before or not after or before.keys() == after.keys():
+        return before, after
+    old, new = map(_names, (before, after))
+    return {new.get(key, name): before[name] for key, name in old.items()}, {name: after[name] for name in new.values()}
+
+
+def _names(files: Files) -> dict[Identity | str, str]:
+    """Return the last file of each object, by what identifies it, or by its name if it cannot be read."""
+    found = ((name, read(name, data, old=True)[0]) for name, data in sorted(files.items()))
+    return {name if document is None else identify(document.data): name for name, document in found}
+
+
 def kind_of(file: str) -> str:
     """Return the kind of the object in a file of out/, in lower case, by the name of the file."""
     return re.split("[-.]", file, maxsplit=1)[0]
@@ -57,22 +86,23 @@ def is_jobset(file: str) -> bool:
 
 
 def read(name: str, data: bytes, *, old: bool) -> tuple[Document | None, tuple[Finding, ...]]:
-    """Return the object of a file, or None and findings: errors, or notes if the file is ``old``."""
+    """Return the object of a file, or None and findings: errors, or notes if the file is ``old`` or not trainc's."""
     documents, findings = load(Source(name, data))
     errors = tuple(finding for finding in findings if finding.severity is Severity.ERROR)
     if not errors and len(documents) == 1:
         return documents[0], ()
-    if errors and not old:
+    is_noted = old or not is_own(data)
+    if errors and not is_noted:
         return None, errors
     document = errors[0].document if errors else Document(Source(name, b""), {})
     message = errors[0].message if errors else f"{len(documents)} objects found, and trainc writes one per file"
-    return None, (unreadable(document, message, old=old),)
+    return None, (unreadable(document, message, old=old, is_noted=is_noted),)
 
 
-def unreadable(document: Document, message: str, *, old: bool) -> Finding:
+def unreadable(document: Document, message: str, *, old: bool, is_noted: bool = False) -> Finding:
     """Return the finding of a file that is not compared; a note if it is the old one, which cannot be fixed."""
     side = " before the change" if old else ""
-    severity = Severity.NOTE if old else None
+    severity = Severity.NOTE if old or is_noted else None
     return report(UNREADABLE, document, (), f"not compared{side}: {message}", severity=severity)
 
 

@@ -26,7 +26,7 @@ from trainc.findings.display import is_printable
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Packed, Source
 from trainc.project.config import parse, read_document
-from trainc.project.files import LIMIT, MAX_TOTAL, OWNED, Blob, Kind, parents, real_path, top_of
+from trainc.project.files import LIMIT, MAX_TOTAL, Blob, Kind, is_placed, parents, real_path, top_of
 from trainc.project.links import LINK, Entry, TooManyLinksError, Tree
 from trainc.project.read import CONFIG, LOCK, OUT, SUFFIXES, is_given, is_input
 
@@ -65,8 +65,9 @@ class RevisionError(Exception):
 
 
 def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revision:
-    """Return the files of a revision (a branch, a tag, a commit, ``HEAD~1``), sorted by name; of out/ only its own.
+    """Return the files of a revision (a branch, a tag, a commit, ``HEAD~1``), sorted by name.
 
+    Of out/, those to which trainc could write: a cluster applies them with or without trainc's header.
     ``given`` are further files and folders, relative to root. An invalid trainc.yaml is ignored. Raises RevisionError
     if git, the repository, the revision or the content of a file is missing.
     """
@@ -79,10 +80,10 @@ def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revis
     config, wrong = parse(next((source for source in found if source.name == CONFIG), None))
     settings = tuple(read_document(source)[1] for source in found if source.name in SETTINGS)
     inputs = tuple(source for source in found if source.name not in SETTINGS)
-    files = _files(entries, lambda name: name.startswith(OUT) and name.endswith(SUFFIXES[0]))
+    files = _files(entries, is_placed)
     with reader(root) as read:
         contents = zip(files, read([(entry.name, entry.content) for entry in files]), strict=True)
-        output = tuple(Packed.of(entry.name, data) for entry, data in contents if data.startswith(OWNED))
+        output = tuple(Packed.of(entry.name, data) for entry, data in contents)
     return Revision(revision, inputs, config.data, settings, output, not has_errors(wrong))
 
 
