@@ -58,6 +58,7 @@ PURE_NAMES = {
     ("pathlib", "PurePosixPath"),
     ("sys", "intern"),
     ("threading", "RLock"),
+    ("weakref", "WeakKeyDictionary"),
     ("urllib", "quote"),
     ("urllib", "unquote"),
 }

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import multiprocessing
 import sys
 import threading
 import time
+from functools import _lru_cache_wrapper
 from typing import Any
 
 import pytest
 
 from trainc import Options, Source, compile
+from trainc.admission.policy.policyset import PolicySet
 from trainc.basics.memo import exclusive
+from trainc.schema.structural import Structural
 
 HOME = "trainc.pipeline.compile"
 JOB = """\
@@ -21,6 +25,53 @@ kind: TrainJob
 metadata: {{name: {name}}}
 spec: {{runtimeRef: {{name: torch-distributed}}, trainer: {{}}}}
 """
+
+
+OTHERS = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  names: {kind: Thing, plural: things}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties: {NAME: {type: string, pattern: ^NAME$}}
+            x-kubernetes-validations:
+            - rule: self.NAME.size() > timestamp('2020-01-01T00:00:00Z').getHours('Europe/././ZONEBerlin')
+---
+apiVersion: example.com/v1
+kind: Thing
+metadata: {name: thing}
+spec: {NAME: NAME}
+---
+apiVersion: NAME.example.com/v1
+kind: NAME
+metadata: {name: thing}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: policy}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [NAME.example.com], apiVersions: [v1], operations: [CREATE], resources: [NAMEs]}]
+  validations: [{expression: "[1].all(NAME, NAME == 1)"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: policy}
+spec: {policyName: policy, validationActions: [Deny]}
+"""
+"""Objects of which each name, pattern, time zone and variable is another one for each NAME."""
 
 
 def compiled(*names: str) -> list[dict[str, Any]]:
@@ -95,3 +146,21 @@ def test_a_process_that_is_forked_while_a_thread_compiles_does_not_wait_for_it()
 def test_sources_may_come_from_a_program_that_compiles() -> None:
     sources = (Source("a.yaml", JOB.format(name=job["metadata"]["name"])) for job in compiled("inner"))
     assert [job.name for job in compile(sources).jobs] == ["inner"]
+
+
+def test_nothing_is_kept_for_each_of_many_different_inputs() -> None:
+    """A service compiles what strangers send for weeks."""
+
+    def held(numbers: range) -> tuple[int, int, int]:
+        for number in numbers:
+            name = f"name{'x' * number}"
+            job = JOB.format(name=name).replace("torch-distributed", name)
+            compile([Source("a.yaml", job + "---\n" + OTHERS.replace("NAME", name).replace("ZONE", "./" * number))])
+        gc.collect()  # documents,
+        gc.collect()  # then what was kept as long as they existed
+        objects = gc.get_objects()
+        caches = [each for each in objects if isinstance(each, _lru_cache_wrapper)]
+        unbounded = sum(each.cache_info().currsize for each in caches if each.cache_parameters()["maxsize"] is None)
+        return unbounded, *(sum(isinstance(each, kind) for each in objects) for kind in (Structural, PolicySet))
+
+    assert held(range(3)) == held(range(3, 9))

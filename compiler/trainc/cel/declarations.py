@@ -80,7 +80,6 @@ class Declared(Struct, frozen=True):
     value: Value = None
 
 
-@cache
 def candidates(container: str, name: str) -> tuple[str, ...]:
     """Return the possible full names of a name, innermost first; a name with a leading dot is already full."""
     if name.startswith("."):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ def _zone_names(*folders: str) -> frozenset[str]:
     return frozenset(entry.name for entry in resources.files("tzdata").joinpath("zoneinfo", *folders).iterdir())
 
 
-@cache
+@lru_cache(maxsize=128)  # a zone has any number of names, such as Europe//Berlin
 def time_zone(name: str) -> ZoneInfo:
     """Return a zone of the package tzdata, never one of the machine. Raises LookupError with Go's message."""
     from importlib import resources

@@ -63,7 +63,7 @@ class Packed(Struct, frozen=True, eq=False):
         return Source(self.name, decompress(self.data))
 
 
-class Document(Struct, frozen=True, eq=False):
+class Document(Struct, frozen=True, eq=False, weakref=True):
     """A YAML document: its data, and a function that computes positions in its text.
 
     ``marks()`` maps a path to the mark of its key (mappings) or of its value (lists, and the document under the empty

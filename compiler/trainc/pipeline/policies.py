@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
@@ -21,7 +21,6 @@ from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
-from trainc.schema import Resource
 from trainc.schema.kinds import BUILT_IN, Registry, all_kinds, split_version
 from trainc.upstream import COSCHEDULING_API, VOLCANO_API
 
@@ -366,7 +365,7 @@ def create_request(data: JsonObject, registry: Registry, unknown: tuple[Path, ..
 
     api_version, kind = str(data["apiVersion"]), str(data["kind"])
     plural, resource = _GENERATED.get((api_version, kind)), None
-    if plural is None and (resource := _resource(registry, api_version, kind)) is not None:
+    if plural is None and (resource := registry.find(*split_version(api_version), kind)) is not None:
         plural = resource.plural
     if plural is None:
         return None
@@ -389,11 +388,6 @@ def server_request(data: JsonObject, old: JsonObject | None, registry: Registry)
     before = server_form(old, created=False)
     request = create_request(form.data, registry, (*form.unknown, *before.unknown))
     return request and replace(request, operation="UPDATE", old_object=before.data)
-
-
-@lru_cache(maxsize=256)
-def _resource(registry: Registry, api_version: str, kind: str) -> Resource | None:
-    return registry.find(*split_version(api_version), kind)
 
 
 def _policy_names(decision: Decision) -> str:

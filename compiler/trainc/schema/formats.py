@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from trainc.basics.regex import has_any_byte, lazy
@@ -297,7 +297,7 @@ class Work:
             raise TooMuchWork
 
 
-@cache
+@lru_cache(maxsize=128)  # as many as re2 keeps
 def matcher(pattern: str) -> Callable[[str], bool] | None:
     """Return a function that matches a text as Go's MatchString does.
 

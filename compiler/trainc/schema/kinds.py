@@ -81,7 +81,7 @@ class Registry(msgspec.Struct, frozen=True, eq=False):
         """Return a kind in all its served versions; empty for an unknown kind."""
         if kind in KINDS and (compiled := resource(kind)).group == group:
             return (compiled,)
-        packaged = _packaged(group, kind)
+        packaged = _packaged(group, kind) if (group, kind) in _packaged_kinds() else ()
         return packaged if packaged and packaged[0].native else self.given.get((group, kind), packaged)
 
     def find(self, group: str, version: str, kind: str) -> Resource | None:
@@ -90,21 +90,25 @@ class Registry(msgspec.Struct, frozen=True, eq=False):
 
     def kinds(self) -> tuple[GroupKind, ...]:
         """Return group and kind of all kinds, sorted."""
-        packaged = {(row["group"], row["kind"]) for row in load_json("schemas/kinds.json")}
-        return tuple(sorted({*packaged, *((resource(kind).group, kind) for kind in KINDS), *self.given}))
+        return tuple(sorted({*_packaged_kinds(), *((resource(kind).group, kind) for kind in KINDS), *self.given}))
 
 
-@cache
 def all_kinds(group: str) -> Mapping[str, tuple[str, ...]]:
     """Return the kinds of a group, with their versions; empty if not all kinds of the group are known.
 
     Kubernetes 1.34's own groups, alpha and beta included, and the two that trainc compiles for.
     """
+    return _all_kinds(group) if group in all_groups() else {}
+
+
+@cache
+def _all_kinds(group: str) -> Mapping[str, tuple[str, ...]]:
     own = {kind: (found.version,) for kind in KINDS if (found := resource(kind)).group == group}
     native: dict[str, list[str]] = load_json("schemas/groups.json").get(group, {})
     return own or {kind: tuple(versions) for kind, versions in sorted(native.items())}
 
 
+@cache
 def all_groups() -> tuple[str, ...]:
     """Return the groups for which ``all_kinds`` returns kinds, sorted; the core group is empty."""
     return tuple(sorted({*load_json("schemas/groups.json"), *(resource(kind).group for kind in KINDS)}))
@@ -114,6 +118,11 @@ def split_version(api_version: str) -> tuple[str, str]:
     """Return group and version of an apiVersion; the core group is empty."""
     group, _, version = api_version.rpartition("/")
     return group, version
+
+
+@cache
+def _packaged_kinds() -> frozenset[GroupKind]:
+    return frozenset((row["group"], row["kind"]) for row in load_json("schemas/kinds.json"))
 
 
 @cache

@@ -183,13 +183,11 @@ def _spellings() -> Mapping[str, set[str]]:
     return found
 
 
-@cache
 def _plurals(group: str) -> frozenset[str]:
     """Return the resources of a group whose kinds are all known; empty for any other group."""
     return frozenset(map(plural_of, all_kinds(group)))
 
 
-@cache
 def _versions(group: str) -> tuple[str, ...]:
     """Return the versions of a group whose kinds are all known; empty for any other group."""
     return tuple(sorted({*chain.from_iterable(all_kinds(group).values())}))

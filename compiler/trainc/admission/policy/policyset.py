@@ -7,7 +7,7 @@ that it finds, in no fixed order; here all are returned, by policy, binding and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache, partial
+from functools import cached_property, partial
 from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
@@ -47,6 +47,7 @@ from trainc.admission.policy.match import (
 from trainc.admission.policy.values import names, object_names, params_value, without_authorizer
 from trainc.admission.rules import BUDGET, OUT_OF_BUDGET, message_text
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
+from trainc.basics.memo import Remembered
 from trainc.cel.codegen import LIMIT, Program
 from trainc.cel.composition import Problem, Variables
 from trainc.cel.values import EvalError, Undecided, Value
@@ -66,7 +67,7 @@ _EXEMPT = frozenset(
 _FAILURE_KEY = "validation.policy.admission.k8s.io/validation_failure"
 
 
-class PolicySet(Struct, frozen=True, eq=False):
+class PolicySet(Struct, frozen=True, eq=False, dict=True):
     """Policies and bindings. ``findings`` are the errors of a server when they are created.
 
     A policy or binding with such an error has no effect: no cluster would have it.
@@ -151,30 +152,36 @@ class PolicySet(Struct, frozen=True, eq=False):
         # Matching ignores the object where it can: nearly all requests are admitted, and 1,000 jobs with all policies
         # take a third more time if each of them is matched again.
         sample = replace(request, object=None, old_object=None, name=request.scope, unknown=())
-        for bound, known in _applied_to(self, sample):
+        for bound, known in self._applied[sample]:
             applied = known or apply(bound, request, self.cluster)
             if applied is not None:
                 found += _PolicyEvaluation(bound, applied, request, self.cluster, objects).decide()
         return tuple(found)
 
+    @cached_property
+    def _applied(self) -> Remembered[Request, tuple[tuple[Bound, Applied | None], ...]]:
+        """The policies that may match a request, regardless of its object, and how they apply.
+
+        The second item is None if that depends on the object.
+        """
+        return Remembered(self._applied_to, _REQUESTS)
+
+    def _applied_to(self, request: Request) -> tuple[tuple[Bound, Applied | None], ...]:
+        found: list[tuple[Bound, Applied | None]] = []
+        for bound in self.bound:
+            if depends_on_object(bound, request):
+                found.append((bound, None))
+            elif (applied := apply(bound, request, self.cluster)) is not None:
+                found.append((bound, applied))
+        return tuple(found)
+
+
+_REQUESTS: Final = 1024
+"""The most requests whose policies are kept: those of a few hundred namespaces."""
+
 
 def _is_exempt(request: Request) -> bool:
     return request.group == GROUP and request.kind in _EXEMPT
-
-
-@lru_cache(maxsize=1024)
-def _applied_to(policies: PolicySet, request: Request) -> tuple[tuple[Bound, Applied | None], ...]:
-    """Return the policies that may match a request, regardless of its object, and how they apply.
-
-    The second item is None if that depends on the object.
-    """
-    found: list[tuple[Bound, Applied | None]] = []
-    for bound in policies.bound:
-        if depends_on_object(bound, request):
-            found.append((bound, None))
-        elif (applied := apply(bound, request, policies.cluster)) is not None:
-            found.append((bound, applied))
-    return tuple(found)
 
 
 def _position(document: Document) -> tuple[str, int]:
