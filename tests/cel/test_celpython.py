@@ -111,6 +111,16 @@ def test_errors() -> None:
         environment.program(environment.compile("n"), functions={"double": lambda n: n + n})
 
 
+@pytest.mark.parametrize(
+    ("text", "context"),
+    [("{[1]: 2}", {}), ("n", {"n": {(1, 2): 3}}), ("n", {"n": 1 << 64}), ("d", {"d": timedelta.max})],
+)
+def test_a_value_without_a_counterpart_is_an_error_of_cel(text: str, context: Any) -> None:
+    environment = KubernetesEnvironment()
+    with pytest.raises(celpy.CELEvalError, match="celpy cannot represent the value"):
+        environment.program(environment.compile(text)).evaluate(context)
+
+
 def test_package_and_annotations_resolve_names() -> None:
     environment = KubernetesEnvironment(package="a.b", annotations={"a.b.n": celtypes.StringType})
     assert result(environment, "n", {"a.b.n": "x"}) == (celtypes.StringType, "x")

@@ -60,14 +60,16 @@ class KubernetesRunner(Runner):
         self.program: Program = _located(self.text, lambda: Program(ast.checked, ast.declarations))
 
     def evaluate(self, activation: Context) -> celtypes.Value:
-        """Return the value for variables. Raises CELEvalError."""
-        value, _, _ = self.program.run({name: from_celpy(value) for name, value in activation.items()})
+        """Return the value for variables. Raises CELEvalError, also for a value that has no counterpart in celpy."""
+        value, _, _ = self.program.run(
+            _converted(lambda: {name: from_celpy(each) for name, each in activation.items()})
+        )
         if isinstance(value, EvalError):
             error = CELEvalError(value.message)
             if value.position is not None:
                 error.line, error.column = _position(self.text, value.position)
             raise error
-        found: celtypes.Value = to_celpy(value)
+        found: celtypes.Value = _converted(lambda: to_celpy(value))
         return found
 
 
@@ -224,6 +226,14 @@ _READERS: Final[tuple[tuple[Any, Callable[[Any], Value]], ...]] = (
     (type, lambda value: TypeValue(_TYPES.get(value, types.DYN))),
 )
 """Converters by class: bool before int."""
+
+
+def _converted(conversion: Callable[[], T]) -> T:
+    """Return the result of a conversion. Raises CELEvalError, such as for a map with keys that celpy cannot have."""
+    try:
+        return conversion()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise CELEvalError(f"celpy cannot represent the value: {error}") from error
 
 
 def to_celpy(value: Value) -> Any:

@@ -34,7 +34,8 @@ class Options(Struct, frozen=True, dict=True):
 
     ``faithful``: exactly the output of API server, Trainer v2.3.0 and JobSet v0.12.0 for the documents.
     ``environment``: a key of ``environments`` in trainc.yaml; the first folder below out/.
-    ``config``: the parsed trainc.yaml; ``settings`` are its options for the environment, the defaults under faithful.
+    ``config``: the parsed trainc.yaml, which is not checked again: a value that is not valid counts as missing;
+    ``settings`` are its options for the environment, the defaults under faithful.
     ``config_document``: its text, for the positions of findings.
     ``fixes``: names of FIXES to enable in addition to those of trainc.yaml; ``recommended`` means all recommended ones.
     ``crds``: files with CustomResourceDefinitions for other kinds.
