@@ -30,6 +30,7 @@ from trainc.admission.policy.documents import (
     is_policy,
     read,
 )
+from trainc.admission.policy.examples import Examples
 from trainc.admission.policy.expressions import Bound, Expression, Expressions
 from trainc.admission.policy.match import (
     Applied,
@@ -146,7 +147,7 @@ class PolicySet(Struct, frozen=True, eq=False):
         """Return the decisions about a request, by policy, binding and path; none if it is admitted."""
         if _is_exempt(request):
             return ()
-        objects: dict[str, Mapping[str, Value]] = {}
+        objects: dict[tuple[str, int | None], Mapping[str, Value]] = {}
         found: list[Decision] = []
         # Matching ignores the object where it can: nearly all requests are admitted, and 1,000 jobs with all policies
         # take a third more time if each of them is matched again.
@@ -189,7 +190,7 @@ class _PolicyEvaluation(Struct, frozen=True, eq=False):
     applied: Applied
     request: Request
     cluster: Cluster
-    objects: dict[str, Mapping[str, Value]]
+    objects: dict[tuple[str, int | None], Mapping[str, Value]]
 
     def decide(self) -> Iterator[Decision]:
         """Yield the decisions of the policy."""
@@ -216,23 +217,27 @@ class _PolicyEvaluation(Struct, frozen=True, eq=False):
 
     def _bound_by(self, applied: AppliedBinding) -> Iterator[Decision]:
         """Yield the decisions of the policy if the binding applies to the request."""
-        binding, matched, request = applied.binding, self.applied.matched, self.request
+        binding, request = applied.binding, self.request
         if applied.error:
             yield from self._misconfigured(binding, f"failed to configure binding: {applied.error}")
             return
-        version, expressions = matched.kind[1], self.bound.expressions
-        if version not in self.objects:
-            self.objects[version] = object_names(request, matched)
-        objects = self.objects[version]
         for param in applied.params:
-            early: Mapping[str, Value] = {}
-            given = partial(params_value, param, param_kind(self.bound.policy)[0])
-            if expressions.conditions:
-                early = names(request, own(request)._replace(kind=matched.kind), objects, given, None)
-            known = names(request, matched, objects, given, self.cluster)
-            evaluation = Evaluation(expressions, known, early, self.bound.policy.ignores_failures)
+            policy, given = self.bound.policy, partial(self._names, param)
+            evaluation = Evaluation(self.bound.expressions, given(), given, policy.ignores_failures)
             for verdict in evaluation.verdicts():
                 yield from self._decisions(binding, verdict, evaluation.explain(verdict, request.object))
+
+    def _names(self, param: Document | None, example: int | None = None) -> Names:
+        """Return the values of names, with an example of the values that a cluster generates, or without them."""
+        matched, request = self.applied.matched, replace(self.request, example=example)
+        key = matched.kind[1], example
+        if key not in self.objects:
+            self.objects[key] = object_names(request, matched)
+        early: Mapping[str, Value] = {}
+        given = partial(params_value, param, param_kind(self.bound.policy)[0])
+        if self.bound.expressions.conditions:
+            early = names(request, own(request)._replace(kind=matched.kind), self.objects[key], given, None)
+        return Names(names(request, matched, self.objects[key], given, self.cluster), early)
 
     def _misconfigured(self, binding: Stored | None, message: str) -> Iterator[Decision]:
         """Yield the denial of a policy or binding that cannot be used, which does not depend on the actions."""
@@ -357,15 +362,22 @@ class OutOfBudget(Exception):
         self.ours = ours
 
 
+class Names(NamedTuple):
+    """The values of names that expressions may refer to: those of match conditions, and all others."""
+
+    others: Mapping[str, Value]
+    conditions: Mapping[str, Value]
+
+
 class Evaluation(Struct, frozen=True, eq=False):
-    """One evaluation. ``names``: the values that expressions may refer to, ``early`` those of match conditions.
+    """One evaluation. ``example``: the names with an example of the values that a cluster generates, by its number.
 
     ``ignores``: the policy admits a request when its evaluation fails.
     """
 
     expressions: Expressions
-    names: Mapping[str, Value]
-    early: Mapping[str, Value]
+    names: Names
+    example: Callable[[int], Names]
     ignores: bool
 
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -380,13 +392,14 @@ class Evaluation(Struct, frozen=True, eq=False):
         from trainc.admission.policy.explain import explained_path
 
         failed = verdict.outcome == ERROR
-        return explained_path(self.expressions, self.names, verdict.blame, data, failed=failed)
+        return explained_path(self.expressions, self.example(0).others, verdict.blame, data, failed=failed)
 
     def _blocked(self) -> tuple[Verdict, ...] | None:
         """Return the verdicts that replace the validations, or None if the match conditions let them run."""
         results: list[_Result] = []
         try:
-            self._run(self.expressions.conditions, self.early, CONDITIONS_BUDGET, results)
+            examples = Examples(self.expressions.variables_by_name, lambda number: self.example(number).conditions)
+            self._run(self.expressions.conditions, self.names.conditions, CONDITIONS_BUDGET, results, examples)
         except OutOfBudget as stop:
             return self._stopped(stop)
         if any(result.value is False for result in results):
@@ -406,7 +419,8 @@ class Evaluation(Struct, frozen=True, eq=False):
     def _validated(self) -> tuple[Verdict, ...]:
         results: list[_Result] = []
         try:
-            left, variables = self._run(self.expressions.validations, self.names, BUDGET, results)
+            examples = Examples(self.expressions.variables_by_name, lambda number: self.example(number).others)
+            left, variables = self._run(self.expressions.validations, self.names.others, BUDGET, results, examples)
         except OutOfBudget as stop:
             return self._stopped(stop)
         found: list[Verdict] = []
@@ -421,7 +435,7 @@ class Evaluation(Struct, frozen=True, eq=False):
         if self.expressions.annotations:
             annotations: list[_Result] = []
             try:
-                self._run(self.expressions.annotations, without_authorizer(self.names), BUDGET, annotations)
+                self._run(self.expressions.annotations, without_authorizer(self.names.others), BUDGET, annotations)
             except OutOfBudget as stop:
                 return self._stopped(stop)  # replaces the verdicts of the validations
             for result in annotations:
@@ -432,7 +446,7 @@ class Evaluation(Struct, frozen=True, eq=False):
         """Return the messages by validation, and the error that affects all of them."""
         found: list[_Result] = []
         try:
-            self._run(self.expressions.messages, without_authorizer(self.names), left, found)
+            self._run(self.expressions.messages, without_authorizer(self.names.others), left, found)
         except OutOfBudget as stop:
             return {}, f"failed messageExpression: {stop}"
         return {result.expression.path[:-1]: result for result in found}, None
@@ -482,9 +496,17 @@ class Evaluation(Struct, frozen=True, eq=False):
         return self._failed(stop.path, str(stop))
 
     def _run(
-        self, expressions: Iterable[Expression], names: Mapping[str, Value], budget: int, results: list[_Result]
+        self,
+        expressions: Iterable[Expression],
+        names: Mapping[str, Value],
+        budget: int,
+        results: list[_Result],
+        examples: Examples | None = None,
     ) -> tuple[int, Variables]:
-        """Evaluate expressions in order, sharing variables; return the remaining budget. Raises OutOfBudget."""
+        """Evaluate expressions in order, sharing variables; return the remaining budget. Raises OutOfBudget.
+
+        ``examples`` decide what the values that a cluster generates do not change.
+        """
         variables, paid, uncounted = Variables(self.expressions.variables_by_name, names), 0, 0
         for expression in expressions:
             compiled = expression.compiled
@@ -494,6 +516,8 @@ class Evaluation(Struct, frozen=True, eq=False):
                 )
                 continue
             value, cost, work = compiled.run(variables.names)
+            if value.__class__ is Undecided and examples is not None:
+                value, cost, work = examples.agreed(compiled) or (value, cost, work)
             budget -= max(cost, work // PER_COST) + variables.charged - paid
             uncounted += max(0, work // PER_COST - cost)
             paid = variables.charged

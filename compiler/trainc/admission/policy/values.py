@@ -20,6 +20,7 @@ from trainc.cel.maps import equal, is_map
 from trainc.cel.values import Container, EvalError, Undecided, Value
 from trainc.cel.work import Meter
 from trainc.inputs.source import Document
+from trainc.kube.generated import OTHER_UID, examples, generated_name, placeholder_name
 from trainc.schema.kinds import split_version
 
 _NOTHING = object()
@@ -27,23 +28,38 @@ _NAME: Final[Path] = ("metadata", "name")
 _GENERATED: Final[Path] = ("metadata", "generateName")
 
 
-def hiding(name: str, data: Json, paths: tuple[Path, ...]) -> Value:
-    """Return data whose values at some paths are unknown; copied dicts and lists keep their types."""
+NO_EXAMPLES: Final[Mapping[str, str]] = {}
+
+
+def hiding(name: str, data: Json, paths: tuple[Path, ...], shown: Mapping[str, str] = NO_EXAMPLES) -> Value:
+    """Return data whose values at some paths are unknown; copied dicts and lists keep their types.
+
+    ``shown`` has values for placeholders at these paths.
+    """
     if not paths:
         return data
     below: dict[str | int, list[Path]] = {}
     for first, *rest in paths:
         below.setdefault(first, []).extend([tuple(rest)] if rest else [])
     if isinstance(data, list):
-        return [hiding(f"{name}[{index}]", item, tuple(below.get(index, ()))) for index, item in enumerate(data)]
+        items = ((f"{name}[{index}]", item, tuple(below.get(index, ()))) for index, item in enumerate(data))
+        return [hiding(*item, shown) for item in items]
     if not isinstance(data, dict):
         return data
     hidden = frozenset(str(path[0]) for path in paths if len(path) == 1)
-    known: dict[str, Value] = {
-        key: _unknown(f"{name}.{key}") if key in hidden else hiding(f"{name}.{key}", value, tuple(below.get(key, ())))
-        for key, value in data.items()
-    }
-    return Partial(name, known, hidden - data.keys()) if hidden else known
+    known: dict[str, Value] = {}
+    for key, value in data.items():
+        field = f"{name}.{key}"
+        if key not in hidden:
+            known[key] = hiding(field, value, tuple(below.get(key, ())), shown)
+        else:
+            known[key] = shown.get(value, _unknown(field)) if isinstance(value, str) else _unknown(field)
+    missing = hidden - data.keys()
+    return Partial(name, known, missing) if missing or any(map(_is_unknown, known.values())) else known
+
+
+def _is_unknown(value: Value) -> bool:
+    return isinstance(value, Undecided)
 
 
 def _unknown(name: str) -> Undecided:
@@ -125,8 +141,8 @@ def object_names(request: Request, matched: Match) -> dict[str, Value]:
     created = request.operation == "CREATE"
     hidden = (_CREATED, frozenset[str]()) if created else (_STORED, _STATUS)
     found: dict[str, Value] = {
-        "object": _object("object", request.object, *hidden, request.unknown),
-        "oldObject": _object("oldObject", request.old_object, _STORED, _STATUS, request.unknown),
+        "object": _object("object", request.object, *hidden, request),
+        "oldObject": _object("oldObject", request.old_object, _STORED, _STATUS, request),
     }
     if version != request.version:
         found["object"] = Undecided(f"object: {reason}")
@@ -193,9 +209,12 @@ def request_value(request: Request, matched: Match) -> Value:
     }
     known.update((name, text) for name, text in texts.items() if text)
     hidden = ["uid", "object", "oldObject"]
-    if not request.name and (get(request.object, *_GENERATED) or _NAME in request.unknown):
-        # The server generates it before it asks policies, or it begins with a name that the server generates.
-        hidden.append("name")
+    if not request.name and (prefix := get(request.object, *_GENERATED)):
+        # The server generates it before it asks policies.
+        number = request.example
+        known["name"] = _unknown("request.name") if number is None else generated_name(str(prefix), number)
+    elif not request.name and _NAME in request.unknown:
+        hidden.append("name")  # it begins with a name that the server generates
     return Partial("request", known, frozenset(hidden))
 
 
@@ -217,16 +236,24 @@ def namespace_value(request: Request, cluster: Cluster | None) -> Value:
 
 
 def _object(
-    name: str, data: JsonObject | None, hidden: frozenset[str], top: frozenset[str], unknown: tuple[Path, ...] = ()
+    name: str, data: JsonObject | None, hidden: frozenset[str], top: frozenset[str], request: Request | None = None
 ) -> Value:
-    """Return an object. Absent fields ``hidden`` of metadata and ``top`` are unknown, fields at ``unknown`` always."""
+    """Return an object. Absent fields ``hidden`` of metadata and ``top`` are unknown, and those that the request names.
+
+    The uid and a generated name are there, but unknown without an example.
+    """
     if data is None:
         return None
-    metadata = data.get("metadata")
-    if metadata is not None and not isinstance(metadata, dict):
+    given = data.get("metadata")
+    if given is not None and not isinstance(given, dict):
         return data
-    absent = [("metadata", key) for key in hidden - (metadata or {}).keys()]
-    return hiding(name, {**data, "metadata": metadata or {}}, (*((k,) for k in top - data.keys()), *absent, *unknown))
+    prefix = str(get(data, *_GENERATED) or "")
+    generated: JsonObject = {"uid": OTHER_UID, **({"name": placeholder_name(prefix)} if prefix else {})}
+    absent = [("metadata", key) for key in (hidden | generated.keys()) - (given or {}).keys()]
+    paths = (*((key,) for key in top - data.keys()), *absent, *(request.unknown if request is not None else ()))
+    number = request.example if request is not None else None
+    shown = examples(prefix, number) if number is not None else NO_EXAMPLES
+    return hiding(name, {**data, "metadata": {**generated, **(given or {})}}, paths, shown)
 
 
 def _named(field: str, names: GroupVersionName) -> dict[str, Value]:
