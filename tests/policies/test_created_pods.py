@@ -144,7 +144,8 @@ def test_live() -> None:
         (None, []),
         ({"limits": {"cpu": "1"}}, [("requests",), ("limits", "hugepages-2Mi")]),
         ({"limits": {"hugepages-2Mi": "4Mi"}}, [("requests",)]),
-        ({"requests": {"cpu": "1"}}, [("requests",), ("limits",)]),
+        ({"requests": {"cpu": "1"}}, [("requests", "hugepages-2Mi"), ("limits",)]),
+        ({"requests": {"cpu": "1"}, "limits": {"hugepages-2Mi": "4Mi"}}, [("requests", "hugepages-2Mi")]),
     ],
 )
 def test_containers_add_to_the_resources_of_a_pod(own: Any, unknown: list[Path]) -> None:
@@ -152,3 +153,9 @@ def test_containers_add_to_the_resources_of_a_pod(own: Any, unknown: list[Path])
     container = {"name": "c", "resources": {"limits": {"cpu": "1", "hugepages-2Mi": "2Mi"}}}
     found = only_in_clusters({"spec": {"containers": [container], "resources": own}})
     assert [path[2:] for path in found if path[:2] == ("spec", "resources")] == unknown
+
+
+def test_what_a_pod_names_itself_is_known() -> None:
+    """The plugin Priority of Kubernetes 1.34 refuses a pod with another priority or policy than its class has."""
+    pod: Any = {"spec": {"containers": [], "priority": 5, "preemptionPolicy": "Never", "imagePullSecrets": []}}
+    assert [path[1] for path in only_in_clusters(pod) if path[0] == "spec"] == ["priorityClassName", "imagePullSecrets"]

@@ -78,6 +78,15 @@ def test_presence_does_not_depend_on_the_value(expression: str, expected: str) -
         ("object.metadata.labels == object.metadata.annotations", "undecided"),
         ("object.metadata.labels == object.spec.containers[0].name", "denied"),
         ("object.spec == {}", "undecided"),
+        ("object.spec.all(key, key != 'containers')", "denied"),
+        ("object.spec.all(key, key != 'hostNetwork')", "undecided"),
+        ("object.spec.exists(key, key == 'containers')", "allowed"),
+        ("object.spec.exists(key, key == 'hostNetwork')", "undecided"),
+        ("object.spec.exists(key, true)", "allowed"),
+        ("object.spec.all(key, value, key != 'containers')", "undecided"),
+        ("object.spec.map(key, key).size() > 0", "undecided"),
+        ("object.spec.exists_one(key, key == 'containers')", "undecided"),
+        ("object.spec.filter(key, key == 'containers').size() > 0", "undecided"),
     ],
 )
 def test_equality_reads_unknown_values_only_where_it_must(expression: str, expected: str) -> None:

@@ -178,26 +178,33 @@ def ephemeral_claims(child: CreatedObject) -> Iterator[CreatedObject]:
         yield CreatedObject(claim, path, (("metadata", "name"), owner, _OWNER_UID))
 
 
+_AMOUNTS: Final = ("requests", "limits")
+
+
 def only_in_clusters(pod: JsonObject) -> tuple[Path, ...]:
     """Return the paths of what a pod gets only in a cluster.
 
     If absent, some of it comes from its priority class, its service account or a default of the cluster.
     """
-    missing = [field for field in ("priorityClassName", "imagePullSecrets") if not get(pod, "spec", field)]
-    fields = ("priority", "preemptionPolicy", *missing)
-    return (("status",), ("metadata", "generation"), *(("spec", field) for field in fields), *_added_resources(pod))
+    fields = ("priority", "preemptionPolicy", "priorityClassName", "imagePullSecrets")
+    missing = (("spec", field) for field in fields if not get(pod, "spec", field))
+    return (("status",), ("metadata", "generation"), *missing, *_added_resources(pod))
 
 
 def _added_resources(pod: JsonObject) -> Iterator[Path]:
     """Yield the paths of the pod's own resources, if it has any, that may come from those of its containers."""
     if (own := get(pod, "spec", "resources")) is None:
         return
-    yield ("spec", "resources", "requests")
-    containers = (each for kind in ("initContainers", "containers") for each in objects(get(pod, "spec", kind)))
-    names = {name for each in containers for name in as_object(get(each, "resources", "limits"))}
-    limits = as_object(get(own, "limits"))
-    for name in sorted(name for name in names if name.startswith("hugepages-") and name not in limits):
-        yield ("spec", "resources", "limits", *([name] if limits else []))
+    containers = [each for kind in ("initContainers", "containers") for each in objects(get(pod, "spec", kind))]
+    used = {name for each in containers for kind in _AMOUNTS for name in as_object(get(each, "resources", kind))}
+    requests, limits = (as_object(get(own, kind)) for kind in _AMOUNTS)
+    pages = sorted(name for name in used if name.startswith("hugepages-") and name not in limits)
+    rows = (("requests", requests, {*used, *limits}), ("limits", limits, {*pages}))
+    for kind, given, added in rows if limits or pages else ():
+        if given:
+            yield from (("spec", "resources", kind, name) for name in sorted(added - given.keys()))
+        elif added:
+            yield ("spec", "resources", kind)
 
 
 def first_job(jobset: str, replicated: JsonObject) -> str:

@@ -8,7 +8,7 @@ undecided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -108,6 +108,10 @@ class Partial(Container):
     def __iter__(self) -> Iterator[Value]:
         return iter(self._keys())
 
+    def elements(self) -> Iterable[Value]:
+        """Return the keys; all() and exists() are decided if a known one decides."""
+        return _Keys(self._known, self._undecided()) if self._hidden is None or self._hidden else self._keys()
+
     def equals(self, other: Value, meter: Meter | None = None) -> bool:
         """Compare as ``other == self``, which reads this map. Raises Undecided for two partial maps."""
         if other is self:
@@ -123,6 +127,25 @@ class Partial(Container):
 
     def _undecided(self) -> Undecided:
         return Undecided(f"{self._name}: not completely known offline")
+
+
+class _Keys:
+    """An iterator over some keys, which fails after the last one."""
+
+    def __init__(self, keys: Iterable[str], end: Undecided) -> None:
+        self._keys = iter([*keys])
+        self._end = end
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        for key in self._keys:
+            return key
+        raise self._end
+
+    def __length_hint__(self) -> int:
+        return 1  # there may be more
 
 
 _CREATED: Final = frozenset(("uid", "creationTimestamp", "generation", "managedFields"))
