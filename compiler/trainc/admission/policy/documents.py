@@ -117,8 +117,7 @@ class Request(msgspec.Struct, frozen=True):
 
     ``operation`` is CREATE, UPDATE, DELETE or CONNECT; ``object`` is None on DELETE, ``old_object`` on CREATE.
     ``resource`` is the plural. ``namespace`` is empty for objects that have none. ``unknown`` are the paths of what in
-    both that only a cluster knows, even if they have a value. ``example`` is the number of an example of the values
-    that a cluster generates (kube/generated.py); without one, they are unknown, too.
+    both that only a cluster knows, even if they have a value.
     """
 
     operation: str
@@ -132,7 +131,6 @@ class Request(msgspec.Struct, frozen=True):
     name: str
     sub_resource: str = ""
     unknown: tuple[Path, ...] = ()
-    example: int | None = None
 
     @property
     def label(self) -> str:

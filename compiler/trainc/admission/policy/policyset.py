@@ -56,6 +56,7 @@ from trainc.documents.classify import Key, identity
 from trainc.findings import Finding, has_errors
 from trainc.findings.redaction import MASK, TEXT_WIDTH, masked_object
 from trainc.inputs.source import Document
+from trainc.kube.generated import Generated
 from trainc.kube.gojson import go_json, trim_space
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
 
@@ -147,15 +148,16 @@ class PolicySet(Struct, frozen=True, eq=False):
         """Return the decisions about a request, by policy, binding and path; none if it is admitted."""
         if _is_exempt(request):
             return ()
-        objects: dict[tuple[str, int | None], Mapping[str, Value]] = {}
+        objects: dict[str, Mapping[str, Value]] = {}
         found: list[Decision] = []
+        generated = Generated(str(get(request.object, "metadata", "generateName") or ""))
         # Matching ignores the object where it can: nearly all requests are admitted, and 1,000 jobs with all policies
         # take a third more time if each of them is matched again.
         sample = replace(request, object=None, old_object=None, name=request.scope, unknown=())
         for bound, known in _applied_to(self, sample):
             applied = known or apply(bound, request, self.cluster)
             if applied is not None:
-                found += _PolicyEvaluation(bound, applied, request, self.cluster, objects).decide()
+                found += _PolicyEvaluation(bound, applied, request, self.cluster, objects, generated).decide()
         return tuple(found)
 
 
@@ -184,13 +186,17 @@ def _position(document: Document) -> tuple[str, int]:
 
 
 class _PolicyEvaluation(Struct, frozen=True, eq=False):
-    """The evaluation of one policy for one request. ``objects``: the values of its objects, cached by version."""
+    """The evaluation of one policy for one request.
+
+    ``objects``: the values of its objects, cached by version. ``generated``: the values that they depend on.
+    """
 
     bound: Bound
     applied: Applied
     request: Request
     cluster: Cluster
-    objects: dict[tuple[str, int | None], Mapping[str, Value]]
+    objects: dict[str, Mapping[str, Value]]
+    generated: Generated
 
     def decide(self) -> Iterator[Decision]:
         """Yield the decisions of the policy."""
@@ -217,27 +223,24 @@ class _PolicyEvaluation(Struct, frozen=True, eq=False):
 
     def _bound_by(self, applied: AppliedBinding) -> Iterator[Decision]:
         """Yield the decisions of the policy if the binding applies to the request."""
-        binding, request = applied.binding, self.request
+        binding, matched, request = applied.binding, self.applied.matched, self.request
         if applied.error:
             yield from self._misconfigured(binding, f"failed to configure binding: {applied.error}")
             return
+        version, expressions = matched.kind[1], self.bound.expressions
+        if version not in self.objects:
+            self.objects[version] = object_names(request, matched, self.generated)
+        objects = self.objects[version]
+        asked = partial(names, generated=self.generated)
         for param in applied.params:
-            policy, given = self.bound.policy, partial(self._names, param)
-            evaluation = Evaluation(self.bound.expressions, given(), given, policy.ignores_failures)
+            early: Mapping[str, Value] = {}
+            given = partial(params_value, param, param_kind(self.bound.policy)[0])
+            if expressions.conditions:
+                early = asked(request, own(request)._replace(kind=matched.kind), objects, given, None)
+            known = asked(request, matched, objects, given, self.cluster)
+            evaluation = Evaluation(expressions, known, early, self.generated, self.bound.policy.ignores_failures)
             for verdict in evaluation.verdicts():
                 yield from self._decisions(binding, verdict, evaluation.explain(verdict, request.object))
-
-    def _names(self, param: Document | None, example: int | None = None) -> Names:
-        """Return the values of names, with an example of the values that a cluster generates, or without them."""
-        matched, request = self.applied.matched, replace(self.request, example=example)
-        key = matched.kind[1], example
-        if key not in self.objects:
-            self.objects[key] = object_names(request, matched)
-        early: Mapping[str, Value] = {}
-        given = partial(params_value, param, param_kind(self.bound.policy)[0])
-        if self.bound.expressions.conditions:
-            early = names(request, own(request)._replace(kind=matched.kind), self.objects[key], given, None)
-        return Names(names(request, matched, self.objects[key], given, self.cluster), early)
 
     def _misconfigured(self, binding: Stored | None, message: str) -> Iterator[Decision]:
         """Yield the denial of a policy or binding that cannot be used, which does not depend on the actions."""
@@ -362,22 +365,16 @@ class OutOfBudget(Exception):
         self.ours = ours
 
 
-class Names(NamedTuple):
-    """The values of names that expressions may refer to: those of match conditions, and all others."""
-
-    others: Mapping[str, Value]
-    conditions: Mapping[str, Value]
-
-
 class Evaluation(Struct, frozen=True, eq=False):
-    """One evaluation. ``example``: the names with an example of the values that a cluster generates, by its number.
+    """One evaluation. ``names``: the values that expressions may refer to, ``early`` those of match conditions.
 
-    ``ignores``: the policy admits a request when its evaluation fails.
+    ``generated``: the values that names depend on. ``ignores``: the policy admits a request when its evaluation fails.
     """
 
     expressions: Expressions
-    names: Names
-    example: Callable[[int], Names]
+    names: Mapping[str, Value]
+    early: Mapping[str, Value]
+    generated: Generated
     ignores: bool
 
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -392,14 +389,14 @@ class Evaluation(Struct, frozen=True, eq=False):
         from trainc.admission.policy.explain import explained_path
 
         failed = verdict.outcome == ERROR
-        return explained_path(self.expressions, self.example(0).others, verdict.blame, data, failed=failed)
+        with self.generated.example(0):
+            return explained_path(self.expressions, self.names, verdict.blame, data, failed=failed)
 
     def _blocked(self) -> tuple[Verdict, ...] | None:
         """Return the verdicts that replace the validations, or None if the match conditions let them run."""
         results: list[_Result] = []
         try:
-            examples = Examples(self.expressions.variables_by_name, lambda number: self.example(number).conditions)
-            self._run(self.expressions.conditions, self.names.conditions, CONDITIONS_BUDGET, results, examples)
+            self._run(self.expressions.conditions, self.early, CONDITIONS_BUDGET, results, exact=False)
         except OutOfBudget as stop:
             return self._stopped(stop)
         if any(result.value is False for result in results):
@@ -419,8 +416,7 @@ class Evaluation(Struct, frozen=True, eq=False):
     def _validated(self) -> tuple[Verdict, ...]:
         results: list[_Result] = []
         try:
-            examples = Examples(self.expressions.variables_by_name, lambda number: self.example(number).others)
-            left, variables = self._run(self.expressions.validations, self.names.others, BUDGET, results, examples)
+            left, variables = self._run(self.expressions.validations, self.names, BUDGET, results, exact=False)
         except OutOfBudget as stop:
             return self._stopped(stop)
         found: list[Verdict] = []
@@ -435,7 +431,7 @@ class Evaluation(Struct, frozen=True, eq=False):
         if self.expressions.annotations:
             annotations: list[_Result] = []
             try:
-                self._run(self.expressions.annotations, without_authorizer(self.names.others), BUDGET, annotations)
+                self._run(self.expressions.annotations, without_authorizer(self.names), BUDGET, annotations)
             except OutOfBudget as stop:
                 return self._stopped(stop)  # replaces the verdicts of the validations
             for result in annotations:
@@ -446,7 +442,7 @@ class Evaluation(Struct, frozen=True, eq=False):
         """Return the messages by validation, and the error that affects all of them."""
         found: list[_Result] = []
         try:
-            self._run(self.expressions.messages, without_authorizer(self.names.others), left, found)
+            self._run(self.expressions.messages, without_authorizer(self.names), left, found)
         except OutOfBudget as stop:
             return {}, f"failed messageExpression: {stop}"
         return {result.expression.path[:-1]: result for result in found}, None
@@ -501,12 +497,14 @@ class Evaluation(Struct, frozen=True, eq=False):
         names: Mapping[str, Value],
         budget: int,
         results: list[_Result],
-        examples: Examples | None = None,
+        *,
+        exact: bool = True,
     ) -> tuple[int, Variables]:
         """Evaluate expressions in order, sharing variables; return the remaining budget. Raises OutOfBudget.
 
-        ``examples`` decide what the values that a cluster generates do not change.
+        Not ``exact``: a result that is the same for all examples of generated values counts.
         """
+        examples = Examples(self.expressions.variables_by_name, names, self.generated)
         variables, paid, uncounted = Variables(self.expressions.variables_by_name, names), 0, 0
         for expression in expressions:
             compiled = expression.compiled
@@ -516,7 +514,7 @@ class Evaluation(Struct, frozen=True, eq=False):
                 )
                 continue
             value, cost, work = compiled.run(variables.names)
-            if value.__class__ is Undecided and examples is not None:
+            if value.__class__ is Undecided and not exact:
                 value, cost, work = examples.agreed(compiled) or (value, cost, work)
             budget -= max(cost, work // PER_COST) + variables.charged - paid
             uncounted += max(0, work // PER_COST - cost)
