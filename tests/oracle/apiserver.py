@@ -36,9 +36,10 @@ from oracle.generator.values import Map  # noqa: E402
 from trainc import Build, Options, Severity, Source  # noqa: E402
 from trainc import compile as compile_sources  # noqa: E402
 from trainc.basics.jsonvalues import existing  # noqa: E402
-from trainc.checks.created_pods import ANY_UID, created_claims, created_objects  # noqa: E402
+from trainc.checks.created_pods import created_claims, created_objects  # noqa: E402
 from trainc.inputs.options import Revision  # noqa: E402
 from trainc.inputs.source import Packed  # noqa: E402
+from trainc.kube.generated import JOBSET_UID  # noqa: E402
 from trainc.upstream import SERVER_FIELDS  # noqa: E402
 
 CHUNK = 500
@@ -163,7 +164,7 @@ Answers = list[tuple[Map, Map]]
 
 def _created(jobsets: list[Map]) -> Iterator[tuple[Answers, Answers, Answers]]:
     """Yield the Jobs, pods and claims of each JobSet as controllers send them, with the API server's answers."""
-    given = [{**data, "metadata": {**data["metadata"], "uid": ANY_UID}} for data in jobsets]
+    given = [{**data, "metadata": {**data["metadata"], "uid": JOBSET_UID}} for data in jobsets]
     made = gotools.ask([gotools.build(package="./created")], given)
     jobs = [[{"apiVersion": "batch/v1", "kind": "Job", **_plain(job)} for job in each] for each in made]
     claims = [[_plain(claim.data) for claim in created_claims(data)] for data in jobsets]

@@ -14,6 +14,7 @@ from trainc.checks.created_pods import (
     created_objects,
     created_service,
     ephemeral_claims,
+    only_in_clusters,
 )
 from trainc.kube.pods import default_pod
 
@@ -162,3 +163,9 @@ def test_containers_add_to_the_resources_of_a_pod(own: Any, completed: Any) -> N
     """Kubernetes 1.34 pkg/apis/core/v1/defaults.go: defaultPodRequests and defaultHugePagePodLimits."""
     container = {"name": "c", "resources": {"limits": {"cpu": "1", **_PAGES}}}
     assert default_pod({"containers": [container], "resources": own})["resources"] == completed
+
+
+def test_what_a_pod_names_itself_is_known() -> None:
+    """The plugin Priority of Kubernetes 1.34 refuses a pod with another priority or policy than its class has."""
+    pod: Any = {"spec": {"containers": [], "priority": 5, "preemptionPolicy": "Never", "imagePullSecrets": []}}
+    assert [path[1] for path in only_in_clusters(pod) if path[0] == "spec"] == ["priorityClassName", "imagePullSecrets"]

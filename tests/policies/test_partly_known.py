@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from trainc.admission.policy import Request
 from trainc.admission.policy.policyset import PolicySet
 from trainc.inputs.source import Document, Source
+from trainc.kube.generated import EXAMPLES, JOB_UID, JOBSET_UID, NAME, Generated
 
 API = "admissionregistration.k8s.io/v1"
 LABELS = {"app": "a", "example.com/uid": "0"}
@@ -26,7 +28,10 @@ UNKNOWN = (
 )
 
 
-def outcome(expression: str) -> str:
+REQUEST = Request("CREATE", POD, None, "", "v1", "Pod", "pods", "team", "p", unknown=UNKNOWN)
+
+
+def outcome(expression: str, request: Request = REQUEST) -> str:
     rules = [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]
     validations = [{"expression": expression}]
     specs: dict[str, Any] = {
@@ -37,7 +42,6 @@ def outcome(expression: str) -> str:
         Document(Source(f"{kind}.yaml", ""), {"apiVersion": API, "kind": kind, "metadata": {"name": "p"}, "spec": spec})
         for kind, spec in specs.items()
     ]
-    request = Request("CREATE", POD, None, "", "v1", "Pod", "pods", "team", "p", unknown=UNKNOWN)
     return next((decision.outcome for decision in PolicySet.load(documents, {}).decide(request)), "allowed")
 
 
@@ -74,7 +78,97 @@ def test_presence_does_not_depend_on_the_value(expression: str, expected: str) -
         ("object.metadata.labels == object.metadata.annotations", "undecided"),
         ("object.metadata.labels == object.spec.containers[0].name", "denied"),
         ("object.spec == {}", "undecided"),
+        ("object.spec.all(key, key != 'containers')", "denied"),
+        ("object.spec.all(key, key != 'hostNetwork')", "undecided"),
+        ("object.spec.exists(key, key == 'containers')", "allowed"),
+        ("object.spec.exists(key, key == 'hostNetwork')", "undecided"),
+        ("object.spec.exists(key, true)", "allowed"),
+        ("object.spec.all(key, value, key != 'containers')", "undecided"),
+        ("object.spec.map(key, key).size() > 0", "undecided"),
+        ("object.spec.exists_one(key, key == 'containers')", "undecided"),
+        ("object.spec.filter(key, key == 'containers').size() > 0", "undecided"),
     ],
 )
 def test_equality_reads_unknown_values_only_where_it_must(expression: str, expected: str) -> None:
     assert outcome(expression) == expected
+
+
+OWNER = [{"apiVersion": "batch/v1", "kind": "Job", "name": "train-node-0", "uid": JOB_UID}]
+NAMED = {
+    **POD,
+    "metadata": {
+        "generateName": "train-node-0-0-",
+        "namespace": "team",
+        "labels": {"app": "a", "controller-uid": JOB_UID, "jobset-uid": JOBSET_UID},
+        "ownerReferences": OWNER,
+    },
+}
+GENERATED = (
+    ("metadata", "labels", "controller-uid"),
+    ("metadata", "labels", "jobset-uid"),
+    ("metadata", "ownerReferences", 0, "uid"),
+    ("metadata", "name"),
+)
+
+
+@pytest.mark.parametrize(
+    "expression, expected",
+    [
+        ("object.metadata.name.startsWith('train-')", "allowed"),
+        ("object.metadata.name.startsWith('debug-')", "denied"),
+        ("object.metadata.name.size() == 20", "allowed"),
+        ("object.metadata.name in ['debug', 'train-node-0-0-']", "denied"),
+        ("object.metadata.name.matches('^[a-z0-9-]+$')", "allowed"),
+        ("object.metadata.name.matches('^[a-z-]+$')", "denied"),
+        ("object.metadata.name.matches('-[a-z]+$')", "undecided"),
+        ("object.metadata.name.endsWith('x')", "undecided"),
+        ("object.metadata.name.endsWith('a')", "denied"),
+        ("object.metadata.name == request.name", "allowed"),
+        ("has(object.metadata.name) && has(request.name) && has(object.metadata.uid)", "allowed"),
+        ("int(object.metadata.name) > 0", "error"),
+        ("object.metadata.name > 0", "error"),
+        ("object.metadata.labels.all(key, size(object.metadata.labels[key]) < 64)", "allowed"),
+        ("!object.metadata.labels.exists(key, value, value.startsWith('-'))", "allowed"),
+        ("object.metadata.labels.filter(key, object.metadata.labels[key] == 'a').size() == 1", "allowed"),
+        ("'b' in object.metadata.labels.map(key, object.metadata.labels[key])", "denied"),
+        ("object.metadata.labels.map(key, object.metadata.labels[key]).exists(value, value > 'f')", "undecided"),
+        ("object.metadata.labels['controller-uid'] == object.metadata.ownerReferences[0].uid", "allowed"),
+        ("object.metadata.labels['controller-uid'] == object.metadata.labels['jobset-uid']", "denied"),
+        ("object.metadata.uid != object.metadata.labels['controller-uid']", "allowed"),
+        ("object.metadata.uid.matches('^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')", "allowed"),
+        ("object.metadata.uid.startsWith('0')", "undecided"),
+        ("object.metadata.labels == {'app': 'a'}", "denied"),
+        ("object.metadata.name.startsWith('train-') && object.metadata.generation == 1", "undecided"),
+        ("object.metadata.name.startsWith('debug-') && object.metadata.generation == 1", "denied"),
+        ("object.metadata.name.startsWith('train-') || request.userInfo.username == 'x'", "allowed"),
+    ],
+)
+def test_generated_values_count_only_if_the_result_depends_on_them(expression: str, expected: str) -> None:
+    request = Request("CREATE", NAMED, None, "", "v1", "Pod", "pods", "team", "", unknown=GENERATED)
+    assert outcome(expression, request) == expected
+
+
+def generated(prefix: str) -> list[dict[str, str]]:
+    values, found = Generated(prefix), []
+    for number in range(EXAMPLES):
+        with values.example(number):
+            found.append(dict(values.values))
+    return found
+
+
+def test_each_generated_character_is_at_each_position() -> None:
+    names = [values[NAME] for values in generated("train-")]
+    assert all(name.startswith("train-") and len(name) == len("train-") + 5 for name in names)
+    assert all(len({name[-at] for name in names}) == EXAMPLES for at in range(1, 6))
+    assert generated("a" * 63)[0][NAME] == f"{'a' * 58}bcdfg"
+    uids = [values[uid] for values in generated("") for uid in (JOB_UID, JOBSET_UID)]
+    assert all(uuid.UUID(text).version == 4 and str(uuid.UUID(text)) == text for text in uids)
+    assert all({text[at] for text in uids} == set("0123456789abcdef") for at in (0, 9, 15, 35))
+
+
+def test_examples_cost_at_most_as_much_as_one_expression() -> None:
+    many = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"
+    loops = f"{many}.all(a, {many}.all(b, {many}.all(c, {many}.all(d, {{body}}))))"
+    request = Request("CREATE", NAMED, None, "", "v1", "Pod", "pods", "team", "", unknown=GENERATED)
+    assert outcome(loops.replace("{body}", "object.metadata.name.size() == 20"), request) == "undecided"
+    assert outcome(loops.replace("{body}", "object.metadata.namespace.size() == 4"), request) == "allowed"

@@ -250,7 +250,7 @@ def elements(value: Value) -> Iterable[Value]:
     if isinstance(value, KeyedMap):
         return keys(value)
     if isinstance(value, Container):
-        return list(value)
+        return value.elements()
     raise EvalError(f"got '{type_name(type_of(value))}', expected iterable type")
 
 

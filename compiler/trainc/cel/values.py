@@ -6,7 +6,7 @@ maps of JSON are dicts, never modified. Python's True equals 1: compare with map
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import total_ordering
 from typing import Any, ClassVar, Final, TypeAlias
 
@@ -194,6 +194,10 @@ class Container:
     def __iter__(self) -> Iterator[Value]:
         """Yield elements of a list, keys of a map."""
         return iter(())
+
+    def elements(self) -> Iterable[Value]:
+        """Return what a loop visits, which may end before the last one. Its iterator has a length hint."""
+        return list(self)
 
     def equals(self, other: Value, meter: Meter | None = None) -> bool:
         """Return whether ``self == other``; ``meter`` pays for the work. Raises EvalError for another kind of value."""

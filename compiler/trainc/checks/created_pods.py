@@ -19,6 +19,7 @@ import msgspec
 
 from trainc.admission.update import POD_TEMPLATE, WHILE_SUSPENDED
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
+from trainc.kube.generated import JOB_UID, JOBSET_UID
 from trainc.kube.gotypes import POD_SPEC, decode
 from trainc.kube.pods import default_job, default_pod, prepared_pod
 from trainc.upstream import JOBSET_API
@@ -34,8 +35,6 @@ CONTROLLER_UID: Final = "batch.kubernetes.io/controller-uid"
 CONTROLLERS: Final = ("controller-uid", CONTROLLER_UID)
 JOB_NAMES: Final = ("job-name", "batch.kubernetes.io/job-name")
 """The labels that the Job controller adds to pods."""
-ANY_UID: Final = "00000000-0000-0000-0000-000000000000"
-"""A placeholder for uids, which expressions cannot read."""
 
 _LABELS: Final[Path] = ("metadata", "labels")
 _TEMPLATE: Final[Path] = ("spec", "template")
@@ -43,6 +42,7 @@ _METADATA: Final[tuple[Path, ...]] = ((*_LABELS, _UID), ("metadata", "annotation
 _OWNER_UID: Final[Path] = ("metadata", "ownerReferences", 0, "uid")
 _OBJECT: Final[tuple[Path, ...]] = (*_METADATA, _OWNER_UID)
 _JOB_UNKNOWN: Final[tuple[Path, ...]] = (
+    ("metadata", "uid"),
     *_OBJECT,
     *((*_TEMPLATE, *path) for path in _METADATA),
     *((*_TEMPLATE, *_LABELS, key) for key in CONTROLLERS),
@@ -141,7 +141,7 @@ def created_service(jobset: JsonObject) -> Iterator[CreatedObject]:
             "metadata": {
                 "name": get(spec, "network", "subdomain") or name,
                 "namespace": namespace,
-                "ownerReferences": [_owner(JOBSET_API, "JobSet", name)],
+                "ownerReferences": [_owner(JOBSET_API, "JobSet", name, JOBSET_UID)],
             },
             "spec": {
                 "clusterIP": "None",
@@ -167,7 +167,7 @@ def created_claims(jobset: JsonObject) -> Iterator[CreatedObject]:
                 metadata["annotations"] = annotations
             owned = get(policy, "retentionPolicy", "whenDeleted") == "Delete"
             if owned:
-                metadata["ownerReferences"] = [_owner(JOBSET_API, "JobSet", name)]
+                metadata["ownerReferences"] = [_owner(JOBSET_API, "JobSet", name, JOBSET_UID)]
             claim: JsonObject = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata}
             claim["spec"] = template.get("spec")
             path: Path = ("spec", "volumeClaimPolicies", i, "templates", j)
@@ -183,7 +183,7 @@ def ephemeral_claims(child: CreatedObject) -> Iterator[CreatedObject]:
         given = as_object(template.get("metadata"))
         metadata: JsonObject = {key: given[key] for key in ("labels", "annotations") if given.get(key)}
         metadata["namespace"] = get(child.data, "metadata", "namespace")
-        metadata["ownerReferences"] = [_owner("v1", "Pod", None)]
+        metadata["ownerReferences"] = [_owner("v1", "Pod", None, None)]
         claim: JsonObject = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata}
         claim["spec"] = template.get("spec")
         path: Path = (*child.template, "spec", "volumes", index, "ephemeral", "volumeClaimTemplate")
@@ -196,9 +196,9 @@ def only_in_clusters(pod: JsonObject) -> tuple[Path, ...]:
 
     If absent, some of it comes from its priority class, its service account or a default of the cluster.
     """
-    missing = [field for field in ("priorityClassName", "imagePullSecrets") if not get(pod, "spec", field)]
-    fields = ("priority", "preemptionPolicy", *missing)
-    return (("status",), ("metadata", "generation"), *(("spec", field) for field in fields))
+    fields = ("priority", "preemptionPolicy", "priorityClassName", "imagePullSecrets")
+    missing = (("spec", field) for field in fields if not get(pod, "spec", field))
+    return (("status",), ("metadata", "generation"), *missing)
 
 
 def first_job(jobset: str, replicated: JsonObject) -> str:
@@ -208,7 +208,7 @@ def first_job(jobset: str, replicated: JsonObject) -> str:
 
 def controller_labels(job: str) -> dict[str, str]:
     """Return the labels that the Job controller adds to the pods of a Job, with a placeholder for its uid."""
-    return {**dict.fromkeys(JOB_NAMES, job), **dict.fromkeys(CONTROLLERS, ANY_UID)}
+    return {**dict.fromkeys(JOB_NAMES, job), **dict.fromkeys(CONTROLLERS, JOB_UID)}
 
 
 def _job(jobset: JsonObject, replicated: JsonObject, counts: JsonObject) -> JsonObject:
@@ -224,9 +224,9 @@ def _job(jobset: JsonObject, replicated: JsonObject, counts: JsonObject) -> Json
     pod_metadata = {**template, **_with_metadata(template, labels, annotations)}
     pod_metadata["labels"] = {**controller_labels(name), **as_object(pod_metadata["labels"])}
     spec["template"] = {**pod, "metadata": pod_metadata, "spec": as_object(decode(pod_spec, POD_SPEC))}
-    spec["selector"] = {"matchLabels": {CONTROLLER_UID: ANY_UID}}
-    metadata = {"name": name, "namespace": namespace, **metadata}
-    metadata["ownerReferences"] = [_owner(JOBSET_API, "JobSet", jobset_name)]
+    spec["selector"] = {"matchLabels": {CONTROLLER_UID: JOB_UID}}
+    metadata = {"name": name, "namespace": namespace, "uid": JOB_UID, **metadata}
+    metadata["ownerReferences"] = [_owner(JOBSET_API, "JobSet", jobset_name, JOBSET_UID)]
     return default_job({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})
 
 
@@ -251,7 +251,7 @@ def _jobset_labels(jobset: JsonObject, replicated: JsonObject, job: str, counts:
     key = f"{get(jobset, 'metadata', 'namespace')}/{job}"
     values: JsonObject = {
         "jobset-name": jobset_name,
-        "jobset-uid": ANY_UID,
+        "jobset-uid": JOBSET_UID,
         "replicatedjob-name": name,
         "restart-attempt": "0",
         "job-index": "0",
@@ -330,8 +330,8 @@ def _exclusive_pod_spec(spec: JsonObject, metadata: JsonObject, job: str) -> Jso
     return {**spec, "nodeSelector": selector, "tolerations": [*as_list(spec.get("tolerations")), toleration]}
 
 
-def _owner(api_version: str, kind: str, name: Json) -> JsonObject:
-    owner: JsonObject = {"apiVersion": api_version, "kind": kind, "name": name, "uid": ANY_UID}
+def _owner(api_version: str, kind: str, name: Json, uid: Json) -> JsonObject:
+    owner: JsonObject = {"apiVersion": api_version, "kind": kind, "name": name, "uid": uid}
     return {**owner, "controller": True, "blockOwnerDeletion": True}
 
 
@@ -356,7 +356,7 @@ def _pod(job: JsonObject) -> JsonObject:
             if kind in spec:
                 spec[kind] = [_with_index(container) for container in objects(spec[kind])]
     metadata["finalizers"] = [*as_list(metadata.get("finalizers")), "batch.kubernetes.io/job-tracking"]
-    metadata["ownerReferences"] = [_owner("batch/v1", "Job", name)]
+    metadata["ownerReferences"] = [_owner("batch/v1", "Job", name, JOB_UID)]
     metadata = {"generateName": prefix, "namespace": get(job, "metadata", "namespace"), **metadata}
     return prepared_pod({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": default_pod(spec)})
 

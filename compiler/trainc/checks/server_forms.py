@@ -19,6 +19,7 @@ from trainc.admission.update import PATCHES
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects, put
 from trainc.checks.created_pods import CONTROLLER_UID, CONTROLLERS, controller_labels, only_in_clusters
 from trainc.documents.classify import CLAIM_SPEC
+from trainc.kube.generated import JOB_UID
 from trainc.kube.gotypes import POD_SPEC, GoDecodeError, decode
 from trainc.kube.pods import default_job, default_pod, default_template, prepared_pod
 from trainc.schema import admit, resource
@@ -133,6 +134,9 @@ def _service(data: JsonObject, created: bool) -> ServerForm:
     return ServerForm({**data, "status": {"loadBalancer": {}}} if created else data, tuple(allocated))
 
 
+_UID: Final[Path] = ("metadata", "uid")
+
+
 def _job(data: JsonObject, created: bool) -> ServerForm:
     job = default_job({**data, "spec": as_object(decode(data.get("spec"), "v1.JobSpec"))})
     template: Path = ("spec", "template", "metadata", "labels")
@@ -146,7 +150,8 @@ def _job(data: JsonObject, created: bool) -> ServerForm:
     job = put(job, template, {**labels, **own})
     selector: Path = ("spec", "selector", "matchLabels")
     job = put(job, ("spec", "selector"), {"matchLabels": {CONTROLLER_UID: own[CONTROLLER_UID]}})
-    return ServerForm(job, ((*selector, CONTROLLER_UID), *((*template, key) for key in CONTROLLERS)))
+    job = put(job, _UID, JOB_UID)
+    return ServerForm(job, (_UID, (*selector, CONTROLLER_UID), *((*template, key) for key in CONTROLLERS)))
 
 
 def _pod(data: JsonObject, created: bool) -> ServerForm:

@@ -419,7 +419,8 @@ def _findings(decision: Decision, kind: str, locate: Locate, faithful: bool, rev
             hint = _HINT
         code = LACKING if hint and refused else UNDECIDED
         severity = None if code == LACKING and not faithful else Severity.WARNING if refused else Severity.NOTE
-        message = f"{_policy_names(decision)}{origin} is undecided: {decision.message}"
+        result = "is undecided, which denies nothing" if refused and code == UNDECIDED else "is undecided"
+        message = f"{_policy_names(decision)}{origin} {result}: {decision.message}"
         return (report(code, *_position(decision), message, hint=hint, severity=severity),)
     if decision.outcome not in _FAILED:
         return ()  # an annotation that a server would record: nothing to fix

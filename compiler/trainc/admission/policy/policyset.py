@@ -30,6 +30,7 @@ from trainc.admission.policy.documents import (
     is_policy,
     read,
 )
+from trainc.admission.policy.examples import Examples
 from trainc.admission.policy.expressions import Bound, Expression, Expressions
 from trainc.admission.policy.match import (
     Applied,
@@ -56,6 +57,7 @@ from trainc.documents.classify import Key, identity
 from trainc.findings import Finding, has_errors
 from trainc.findings.redaction import MASK, TEXT_WIDTH, masked_object
 from trainc.inputs.source import Document
+from trainc.kube.generated import Generated
 from trainc.kube.gojson import go_json, trim_space
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
 
@@ -149,13 +151,14 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
             return ()
         objects: dict[str, Mapping[str, Value]] = {}
         found: list[Decision] = []
+        generated = Generated(str(get(request.object, "metadata", "generateName") or ""))
         # Matching ignores the object where it can: nearly all requests are admitted, and 1,000 jobs with all policies
         # take a third more time if each of them is matched again.
         sample = replace(request, object=None, old_object=None, name=request.scope, unknown=())
         for bound, known in self._applied[sample]:
             applied = known or apply(bound, request, self.cluster)
             if applied is not None:
-                found += _PolicyEvaluation(bound, applied, request, self.cluster, objects).decide()
+                found += _PolicyEvaluation(bound, applied, request, self.cluster, objects, generated).decide()
         return tuple(found)
 
     @cached_property
@@ -190,13 +193,17 @@ def _position(document: Document) -> tuple[str, int]:
 
 
 class _PolicyEvaluation(Struct, frozen=True, eq=False):
-    """The evaluation of one policy for one request. ``objects``: the values of its objects, cached by version."""
+    """The evaluation of one policy for one request.
+
+    ``objects``: the values of its objects, cached by version. ``generated``: the values that they depend on.
+    """
 
     bound: Bound
     applied: Applied
     request: Request
     cluster: Cluster
     objects: dict[str, Mapping[str, Value]]
+    generated: Generated
 
     def decide(self) -> Iterator[Decision]:
         """Yield the decisions of the policy."""
@@ -229,15 +236,16 @@ class _PolicyEvaluation(Struct, frozen=True, eq=False):
             return
         version, expressions = matched.kind[1], self.bound.expressions
         if version not in self.objects:
-            self.objects[version] = object_names(request, matched)
+            self.objects[version] = object_names(request, matched, self.generated)
         objects = self.objects[version]
+        asked = partial(names, generated=self.generated)
         for param in applied.params:
             early: Mapping[str, Value] = {}
             given = partial(params_value, param, param_kind(self.bound.policy)[0])
             if expressions.conditions:
-                early = names(request, own(request)._replace(kind=matched.kind), objects, given, None)
-            known = names(request, matched, objects, given, self.cluster)
-            evaluation = Evaluation(expressions, known, early, self.bound.policy.ignores_failures)
+                early = asked(request, own(request)._replace(kind=matched.kind), objects, given, None)
+            known = asked(request, matched, objects, given, self.cluster)
+            evaluation = Evaluation(expressions, known, early, self.generated, self.bound.policy.ignores_failures)
             for verdict in evaluation.verdicts():
                 yield from self._decisions(binding, verdict, evaluation.explain(verdict, request.object))
 
@@ -367,12 +375,13 @@ class OutOfBudget(Exception):
 class Evaluation(Struct, frozen=True, eq=False):
     """One evaluation. ``names``: the values that expressions may refer to, ``early`` those of match conditions.
 
-    ``ignores``: the policy admits a request when its evaluation fails.
+    ``generated``: the values that names depend on. ``ignores``: the policy admits a request when its evaluation fails.
     """
 
     expressions: Expressions
     names: Mapping[str, Value]
     early: Mapping[str, Value]
+    generated: Generated
     ignores: bool
 
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -387,13 +396,14 @@ class Evaluation(Struct, frozen=True, eq=False):
         from trainc.admission.policy.explain import explained_path
 
         failed = verdict.outcome == ERROR
-        return explained_path(self.expressions, self.names, verdict.blame, data, failed=failed)
+        with self.generated.example(0):
+            return explained_path(self.expressions, self.names, verdict.blame, data, failed=failed)
 
     def _blocked(self) -> tuple[Verdict, ...] | None:
         """Return the verdicts that replace the validations, or None if the match conditions let them run."""
         results: list[_Result] = []
         try:
-            self._run(self.expressions.conditions, self.early, CONDITIONS_BUDGET, results)
+            self._run(self.expressions.conditions, self.early, CONDITIONS_BUDGET, results, exact=False)
         except OutOfBudget as stop:
             return self._stopped(stop)
         if any(result.value is False for result in results):
@@ -413,7 +423,7 @@ class Evaluation(Struct, frozen=True, eq=False):
     def _validated(self) -> tuple[Verdict, ...]:
         results: list[_Result] = []
         try:
-            left, variables = self._run(self.expressions.validations, self.names, BUDGET, results)
+            left, variables = self._run(self.expressions.validations, self.names, BUDGET, results, exact=False)
         except OutOfBudget as stop:
             return self._stopped(stop)
         found: list[Verdict] = []
@@ -489,9 +499,19 @@ class Evaluation(Struct, frozen=True, eq=False):
         return self._failed(stop.path, str(stop))
 
     def _run(
-        self, expressions: Iterable[Expression], names: Mapping[str, Value], budget: int, results: list[_Result]
+        self,
+        expressions: Iterable[Expression],
+        names: Mapping[str, Value],
+        budget: int,
+        results: list[_Result],
+        *,
+        exact: bool = True,
     ) -> tuple[int, Variables]:
-        """Evaluate expressions in order, sharing variables; return the remaining budget. Raises OutOfBudget."""
+        """Evaluate expressions in order, sharing variables; return the remaining budget. Raises OutOfBudget.
+
+        Not ``exact``: a result that is the same for all examples of generated values counts.
+        """
+        examples = Examples(self.expressions.variables_by_name, names, self.generated)
         variables, paid, uncounted = Variables(self.expressions.variables_by_name, names), 0, 0
         for expression in expressions:
             compiled = expression.compiled
@@ -501,6 +521,8 @@ class Evaluation(Struct, frozen=True, eq=False):
                 )
                 continue
             value, cost, work = compiled.run(variables.names)
+            if value.__class__ is Undecided and not exact:
+                value, cost, work = examples.agreed(compiled) or (value, cost, work)
             budget -= max(cost, work // PER_COST) + variables.charged - paid
             uncounted += max(0, work // PER_COST - cost)
             paid = variables.charged

@@ -8,7 +8,7 @@ undecided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -20,6 +20,7 @@ from trainc.cel.maps import equal, is_map
 from trainc.cel.values import Container, EvalError, Undecided, Value
 from trainc.cel.work import Meter
 from trainc.inputs.source import Document
+from trainc.kube.generated import NAME, OTHER_UID, Generated
 from trainc.schema.kinds import split_version
 
 _NOTHING = object()
@@ -27,27 +28,41 @@ _NAME: Final[Path] = ("metadata", "name")
 _GENERATED: Final[Path] = ("metadata", "generateName")
 
 
-def hiding(name: str, data: Json, paths: tuple[Path, ...]) -> Value:
-    """Return data whose values at some paths are unknown; copied dicts and lists keep their types."""
+def hiding(name: str, data: Json, paths: tuple[Path, ...], generated: Generated | None = None) -> Value:
+    """Return data whose values at some paths are unknown; copied dicts and lists keep their types.
+
+    ``generated`` has values for placeholders at these paths, or none.
+    """
     if not paths:
         return data
     below: dict[str | int, list[Path]] = {}
     for first, *rest in paths:
         below.setdefault(first, []).extend([tuple(rest)] if rest else [])
     if isinstance(data, list):
-        return [hiding(f"{name}[{index}]", item, tuple(below.get(index, ()))) for index, item in enumerate(data)]
+        items = ((f"{name}[{index}]", item, tuple(below.get(index, ()))) for index, item in enumerate(data))
+        return [hiding(*item, generated) for item in items]
     if not isinstance(data, dict):
         return data
     hidden = frozenset(str(path[0]) for path in paths if len(path) == 1)
     known: dict[str, Value] = {
-        key: _unknown(f"{name}.{key}") if key in hidden else hiding(f"{name}.{key}", value, tuple(below.get(key, ())))
+        key: _unknown(f"{name}.{key}", value)
+        if key in hidden
+        else hiding(f"{name}.{key}", value, tuple(below.get(key, ())), generated)
         for key, value in data.items()
     }
-    return Partial(name, known, hidden - data.keys()) if hidden else known
+    return Partial(name, known, hidden - data.keys(), generated) if hidden else known
 
 
-def _unknown(name: str) -> Undecided:
-    return Undecided(f"{name}: not known offline")
+class _Unknown(Undecided):
+    """An unknown value, and the placeholder for it."""
+
+    def __init__(self, name: str, placeholder: str) -> None:
+        super().__init__(f"{name}: not known offline")
+        self.placeholder = placeholder
+
+
+def _unknown(name: str, placeholder: Json = None) -> _Unknown:
+    return _Unknown(name, placeholder if isinstance(placeholder, str) else "")
 
 
 class Partial(Container):
@@ -55,12 +70,19 @@ class Partial(Container):
 
     ``hidden`` names the fields that may exist, or is None if any other field may. All others are absent. If there are
     hidden fields, reading the keys makes an expression undecided, too. A value in ``known`` is an Undecided if only the
-    field's value is unknown. ``name`` is the name of the map in the reason.
+    field's value is unknown, unless ``generated`` has it. ``name`` is the name of the map in the reason.
     """
 
-    __slots__ = ("_hidden", "_known", "_name")
+    __slots__ = ("_generated", "_hidden", "_known", "_name")
 
-    def __init__(self, name: str, known: Mapping[str, Value], hidden: frozenset[str] | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        known: Mapping[str, Value],
+        hidden: frozenset[str] | None,
+        generated: Generated | None = None,
+    ) -> None:
+        self._generated = generated.values if generated is not None else {}
         self._name = name
         self._known = known
         self._hidden = hidden
@@ -71,7 +93,9 @@ class Partial(Container):
             return default
         found = self._known.get(key, _NOTHING)
         if found is not _NOTHING:
-            if isinstance(found, Undecided):
+            if isinstance(found, _Unknown):
+                if found.placeholder in self._generated:
+                    return self._generated[found.placeholder]
                 raise Undecided(found.reason)
             return found
         if self._hidden is None or key in self._hidden:
@@ -92,12 +116,16 @@ class Partial(Container):
     def __iter__(self) -> Iterator[Value]:
         return iter(self._keys())
 
+    def elements(self) -> Iterable[Value]:
+        """Return the keys; all() and exists() are decided if a known one decides."""
+        return _Keys(self._known, self._undecided()) if self._hidden is None or self._hidden else self._keys()
+
     def equals(self, other: Value, meter: Meter | None = None) -> bool:
-        """Compare as ``other == self``, which reads this map. Raises Undecided for two partial maps."""
+        """Compare as ``other == self``, which reads this map. Raises Undecided."""
         if other is self:
             return True
         if isinstance(other, Partial):
-            raise self._undecided()
+            other = {key: other[key] for key in other}
         return is_map(other) and equal(other, self, meter)
 
     def _keys(self) -> list[str]:
@@ -109,6 +137,25 @@ class Partial(Container):
         return Undecided(f"{self._name}: not completely known offline")
 
 
+class _Keys:
+    """An iterator over some keys, which fails after the last one."""
+
+    def __init__(self, keys: Iterable[str], end: Undecided) -> None:
+        self._keys = iter([*keys])
+        self._end = end
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        for key in self._keys:
+            return key
+        raise self._end
+
+    def __length_hint__(self) -> int:
+        return 1  # there may be more
+
+
 _CREATED: Final = frozenset(("uid", "creationTimestamp", "generation", "managedFields"))
 _STORED: Final = _CREATED | {"resourceVersion"}
 _NAMESPACE: Final = _STORED | {"deletionTimestamp", "deletionGracePeriodSeconds", "finalizers"}
@@ -118,15 +165,15 @@ _OFFLINE: Final = Undecided("authorizer: cannot be evaluated offline")
 _OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 
 
-def object_names(request: Request, matched: Match) -> dict[str, Value]:
+def object_names(request: Request, matched: Match, generated: Generated) -> dict[str, Value]:
     """Return object and oldObject in the version as which the request is evaluated."""
     version = matched.kind[1]
     reason = f"{request.kind} of version {version}: not converted offline"
     created = request.operation == "CREATE"
     hidden = (_CREATED, frozenset[str]()) if created else (_STORED, _STATUS)
     found: dict[str, Value] = {
-        "object": _object("object", request.object, *hidden, request.unknown),
-        "oldObject": _object("oldObject", request.old_object, _STORED, _STATUS, request.unknown),
+        "object": _object("object", request.object, *hidden, request.unknown, generated=generated),
+        "oldObject": _object("oldObject", request.old_object, _STORED, _STATUS, request.unknown, generated=generated),
     }
     if version != request.version:
         found["object"] = Undecided(f"object: {reason}")
@@ -141,12 +188,14 @@ def names(
     objects: Mapping[str, Value],
     params: Callable[[], Value],
     cluster: Cluster | None,
+    *,
+    generated: Generated,
 ) -> LazyNames:
     """Return all names except variables that expressions may use. Without a cluster, namespaceObject is null."""
     return LazyNames(
         {
             **objects,
-            "request": partial(request_value, request, matched),
+            "request": partial(request_value, request, matched, generated),
             "params": params,
             "namespaceObject": partial(namespace_value, request, cluster),
             **dict.fromkeys(_AUTHORIZERS, _OFFLINE),
@@ -169,7 +218,7 @@ def params_value(params: Document | None, version: str) -> Value:
     return _object("params", params.data, _STORED, _STATUS) if params is not None else None
 
 
-def request_value(request: Request, matched: Match) -> Value:
+def request_value(request: Request, matched: Match, generated: Generated) -> Value:
     """Return ``request``. Empty fields are absent, as in the JSON of the server's type."""
     original = own(request)
     options: Value = Undecided("request.options: not known offline")
@@ -193,10 +242,11 @@ def request_value(request: Request, matched: Match) -> Value:
     }
     known.update((name, text) for name, text in texts.items() if text)
     hidden = ["uid", "object", "oldObject"]
-    if not request.name and (get(request.object, *_GENERATED) or _NAME in request.unknown):
-        # The server generates it before it asks policies, or it begins with a name that the server generates.
-        hidden.append("name")
-    return Partial("request", known, frozenset(hidden))
+    if not request.name and get(request.object, *_GENERATED):
+        known["name"] = _unknown("request.name", NAME)  # the server generates it before it asks policies
+    elif not request.name and _NAME in request.unknown:
+        hidden.append("name")  # it begins with a name that the server generates
+    return Partial("request", known, frozenset(hidden), generated)
 
 
 def namespace_value(request: Request, cluster: Cluster | None) -> Value:
@@ -217,16 +267,27 @@ def namespace_value(request: Request, cluster: Cluster | None) -> Value:
 
 
 def _object(
-    name: str, data: JsonObject | None, hidden: frozenset[str], top: frozenset[str], unknown: tuple[Path, ...] = ()
+    name: str,
+    data: JsonObject | None,
+    hidden: frozenset[str],
+    top: frozenset[str],
+    unknown: tuple[Path, ...] = (),
+    *,
+    generated: Generated | None = None,
 ) -> Value:
-    """Return an object. Absent fields ``hidden`` of metadata and ``top`` are unknown, fields at ``unknown`` always."""
+    """Return an object. Absent fields ``hidden`` of metadata and ``top`` are unknown, fields at ``unknown`` always.
+
+    The uid and a generated name are there, with the values of ``generated``.
+    """
     if data is None:
         return None
-    metadata = data.get("metadata")
-    if metadata is not None and not isinstance(metadata, dict):
+    given = data.get("metadata")
+    if given is not None and not isinstance(given, dict):
         return data
-    absent = [("metadata", key) for key in hidden - (metadata or {}).keys()]
-    return hiding(name, {**data, "metadata": metadata or {}}, (*((k,) for k in top - data.keys()), *absent, *unknown))
+    added: JsonObject = {"uid": OTHER_UID, **({"name": NAME} if get(data, *_GENERATED) else {})}
+    absent = [("metadata", key) for key in (hidden | added.keys()) - (given or {}).keys()]
+    paths = (*((key,) for key in top - data.keys()), *absent, *unknown)
+    return hiding(name, {**data, "metadata": {**added, **(given or {})}}, paths, generated)
 
 
 def _named(field: str, names: GroupVersionName) -> dict[str, Value]:
