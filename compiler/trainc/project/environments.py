@@ -198,8 +198,9 @@ def compile_for(
     found = [*of_config, *of_inputs]
     if has_errors(of_config):
         return Outcome(jobs={}, files={}, findings=tuple(sorted(found, key=sort_key)), made={}, rules=rules)
-    cache = cache or Uncached()
-    loaded = with_neighbours(cache.with_stubs(load_all(inputs.sources, watch)), inputs.neighbours)
+    cache, environments = cache or Uncached(), tuple(environments)
+    all_settings = (read_settings(config.data, name) for name in environments)
+    loaded = with_neighbours(cache.with_stubs(load_all(inputs.sources, watch)), inputs.neighbours, all_settings)
     builds: dict[str, tuple[Options, Build]] = {}
     for name in environments:
         judge = standard.revision if standard is not None else None
