@@ -33,25 +33,22 @@ from trainc.inputs.settings import settings_of_all
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import bytes_of
 from trainc.project.config import Config, parse
-from trainc.project.environments import JOBS, load_config
+from trainc.project.environments import load_config
 from trainc.project.files import (
     LIMIT,
     Blob,
     Kind,
     foreign,
     git_hash,
-    is_placed,
     leads_to_folder,
     open_regular,
     read_open,
     read_regular,
     unmanaged,
 )
+from trainc.project.names import CONFIG, JOBS, LOCK, OUT, is_placed
 from trainc.project.planning import plan_request
 from trainc.project.read import (
-    CONFIG,
-    LOCK,
-    OUT,
     Inputs,
     merge,
     name_below,

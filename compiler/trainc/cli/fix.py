@@ -24,7 +24,7 @@ from trainc.findings.text import position
 from trainc.inputs.source import Source
 from trainc.pipeline.context import Keep
 from trainc.pipeline.jobresults import DocumentId, document_id
-from trainc.project.environments import JOBS, Outcome, compile_for, parse_config, read_crds, read_others
+from trainc.project.environments import Outcome, compile_for, parse_config, read_crds, read_others
 from trainc.project.fixing import (
     EditError,
     Files,
@@ -37,16 +37,8 @@ from trainc.project.fixing import (
     fixes,
     write_sources,
 )
-from trainc.project.read import (
-    CONFIG,
-    LOCK,
-    Inputs,
-    merge,
-    name_below,
-    read_config,
-    read_lock,
-    read_tree,
-)
+from trainc.project.names import CONFIG, JOBS, LOCK
+from trainc.project.read import Inputs, merge, name_below, read_config, read_lock, read_tree
 
 EPILOG = """\b
 Examples:

@@ -18,7 +18,8 @@ from trainc.gitops.argocd import health_checks, plugin_definition
 from trainc.inputs.settings import read_settings
 from trainc.pipeline.layout import argocd_objects
 from trainc.project.config import Config, sharing_projects, without_repository
-from trainc.project.environments import JOBS, Outcome, compile_for, load_config
+from trainc.project.environments import Outcome, compile_for, load_config
+from trainc.project.names import JOBS
 from trainc.project.planning import in_another_folder, kustomizations, trees
 from trainc.project.read import merge, read_platform, read_tree
 

@@ -21,9 +21,10 @@ from trainc.documents.load import load
 from trainc.findings import Finding, has_errors, report, sort_key
 from trainc.findings.display import counted
 from trainc.inputs.source import Document, Source
-from trainc.project.environments import JOBS, has_no_document, nothing, runtimes_among, with_nothing
+from trainc.project.environments import has_no_document, nothing, runtimes_among, with_nothing
 from trainc.project.files import read_regular
 from trainc.project.fixing import write_sources
+from trainc.project.names import JOBS
 from trainc.project.read import merge, name_below, read_given, read_platform, read_stdin, read_tree
 from trainc.project.write import create
 

@@ -16,9 +16,10 @@ from trainc.images.definition import BuildError
 from trainc.images.layout import write_layout
 from trainc.images.package import package as package_files
 from trainc.pipeline.content import bytes_of
-from trainc.project.environments import JOBS, compile_for, load_config, nothing
+from trainc.project.environments import compile_for, load_config, nothing
 from trainc.project.files import real_path
-from trainc.project.read import is_text, merge, read_platform, read_tree
+from trainc.project.names import JOBS, is_text
+from trainc.project.read import merge, read_platform, read_tree
 from trainc.project.write import OUT, check_folder
 
 EPILOG = """\b

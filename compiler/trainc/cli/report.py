@@ -18,9 +18,10 @@ from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors
 from trainc.inputs.source import Source
 from trainc.pipeline.context import Keep
-from trainc.project.environments import JOBS, compile_for, load_config, with_empty
+from trainc.project.environments import compile_for, load_config, with_empty
 from trainc.project.files import real_path
-from trainc.project.read import CONFIG, LOCK, merge, name_below, read_platform, read_policy_tests, read_tree
+from trainc.project.names import CONFIG, JOBS, LOCK
+from trainc.project.read import merge, name_below, read_platform, read_policy_tests, read_tree
 from trainc.project.write import OUT, write_output
 from trainc.report.fleet import Rows, fleet, totals, without_objects
 from trainc.report.page import TITLE, page

@@ -29,15 +29,8 @@ from trainc.inputs.options import Revision
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.context import Keep
 from trainc.project.config import FILE, Config
-from trainc.project.environments import (
-    JOBS,
-    Outcome,
-    Standard,
-    compile_for,
-    load_config,
-    read_crds,
-    read_others,
-)
+from trainc.project.environments import Outcome, Standard, compile_for, load_config, read_crds, read_others
+from trainc.project.names import JOBS
 from trainc.project.read import (
     Inputs,
     leads_nowhere,

@@ -40,8 +40,8 @@ from trainc.pipeline.jobresults import document_id
 from trainc.pipeline.runtimes import without_jobs
 from trainc.project.config import Config, parse, parse_lock
 from trainc.project.files import has_content
+from trainc.project.names import CONFIG, JOBS
 from trainc.project.read import (
-    CONFIG,
     Inputs,
     has_config,
     merge,
@@ -53,8 +53,6 @@ from trainc.project.read import (
     read_platform,
     read_tree,
 )
-
-JOBS = "jobs"
 
 
 class Uncached:

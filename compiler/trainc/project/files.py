@@ -31,6 +31,7 @@ from trainc.findings import Finding, Severity, report
 from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import HEADER, Content, digest_of
+from trainc.project.names import parents
 
 _GIT = ".git"
 """Git's folder counts as outside: its configuration may have tokens."""
@@ -272,8 +273,6 @@ _STARTS: Final = ("kustomization", ".argocd-source", ".sourceignore")
 _APPLIED: Final = ".yaml"
 """The end of the names of files that the Applications of trainc include."""
 _ATTRIBUTES: Final = ".gitattributes"
-_STEPS: Final = 5
-"""out, environment, namespace, job, file."""
 
 
 class Blob(Struct, frozen=True, eq=False, gc=False):
@@ -311,13 +310,6 @@ class Kind(Enum):
 def is_own(head: bytes) -> bool:
     """Return whether a file is trainc's by its first bytes, or was left empty or truncated by a power cut."""
     return head.startswith(OWNED) or OWNED.startswith(head) or not head[: len(OWNED)].strip(b"\0")
-
-
-def is_placed(name: str) -> bool:
-    """Return whether trainc could write a file of this name: ``out/<environment>/<namespace>/<job>/<file>.yaml``."""
-    steps = name.split("/")
-    placed = len(steps) == _STEPS and all(steps) and steps[0] == _TOP
-    return placed and name.endswith(".yaml") and not steps[-1].startswith(".")
 
 
 def unmanaged(config: Json) -> tuple[str, ...]:
@@ -406,9 +398,3 @@ def _without_objects(
 
 def _finding(name: str, message: str, severity: Severity | None = None, hint: str | None = None) -> Finding:
     return report(FOREIGN, Document(Source(name, b""), {}), (), message, severity=severity, hint=hint)
-
-
-def parents(name: str) -> list[str]:
-    """Return the folders above a path, outermost first."""
-    steps = name.split("/")
-    return ["/".join(steps[:end]) for end in range(1, len(steps))]

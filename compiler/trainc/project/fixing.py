@@ -31,7 +31,7 @@ from trainc.pipeline.jobresults import DocumentId, document_id
 from trainc.project.config import read_document
 from trainc.project.environments import Outcome
 from trainc.project.files import LIMIT, leads_out, open_regular, read_open, real_path
-from trainc.project.read import CONFIG, LOCK
+from trainc.project.names import CONFIG, LOCK
 from trainc.project.write import CHANGED, replace_sources
 
 ROUNDS: Final = 20

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from trainc.project.files import MAX_FILES, RealPaths
-from trainc.project.read import MOST_LINKED, SUFFIXES
+from trainc.project.names import SUFFIXES
+from trainc.project.read import MOST_LINKED
 
 LINK: Final = "120000"
 _FOLDER: Final = "040000"

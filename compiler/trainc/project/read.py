@@ -43,26 +43,31 @@ from trainc.project.files import (
     real_path,
     submodules,
 )
+from trainc.project.names import (
+    CONFIG,
+    DEPTHS,
+    LOCK,
+    OUT,
+    POLICIES,
+    POLICY_TESTS,
+    RUNTIMES,
+    SUFFIXES,
+    is_input,
+    is_policy_test,
+    is_text,
+    may_have_inputs,
+)
 
-RUNTIMES = "runtimes"
-POLICIES = "policies"
-CONFIG = "trainc.yaml"
-LOCK = "images.lock.yaml"
 STDIN = "<stdin>"
-OUT = "out/"
-POLICY_TESTS = "policies/tests"
-"""The tests of policies, which are not read as policies or other objects."""
 
-SUFFIXES = (".yaml", ".yml", ".json")
-_LETTERS = frozenset("".join(sorted(suffix)) for suffix in SUFFIXES)
-"""The sorted letters of each suffix, by which a misspelt one such as .ymal is found."""
-
-_DEPTHS = {"jobs": (3,), "runtimes": (2, 3), "policies": (2, 3)}
 _PLACES = {
     "jobs": "jobs/<namespace>/<file>",
     "runtimes": "runtimes/<file> or runtimes/<folder>/<file>",
     "policies": "policies/<file> or policies/<folder>/<file>",
 }
+
+_LETTERS = frozenset("".join(sorted(suffix)) for suffix in SUFFIXES)
+"""The sorted letters of each suffix, by which a misspelt one such as .ymal is found."""
 
 MOST_LINKED = 1000
 """The most linked folders of one listing: links to folders of links multiply."""
@@ -183,7 +188,7 @@ def _misnamed(root: Path, name: str) -> Iterator[Finding]:
 def not_read(root: Path) -> tuple[str, ...]:
     """Return a text for each finding on files that are not read: those that are misnamed or not checked out."""
     wrong = (finding for name in (CONFIG, LOCK) for finding in _misnamed(root, name))
-    missing = (finding for name in (CONFIG, LOCK, *_DEPTHS) for finding in _left_out(root, name))
+    missing = (finding for name in (CONFIG, LOCK, *DEPTHS) for finding in _left_out(root, name))
     return tuple(f"{finding.file}: {finding.message}" for finding in (*wrong, *missing))
 
 
@@ -246,8 +251,8 @@ def read_tree(root: Path, name: str, read: Callable[[str, str], Inputs] | None =
         if names and (steps[-1].startswith(".") or not name.lower().endswith(SUFFIXES)):
             message = f"neither a folder nor a file ending in {', '.join(SUFFIXES)}"
             names, findings = [], [_about("TC011", name, message)]
-    names = [found for found in names if not _is_test(found)]
-    depths = [depth - 1 for depth in _DEPTHS[steps[0]]]
+    names = [found for found in names if not is_policy_test(found)]
+    depths = [depth - 1 for depth in DEPTHS[steps[0]]]
 
     def read_placed(path: str, found: str) -> Inputs:
         document = Document(Source(found, b""), {})
@@ -307,31 +312,6 @@ def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
         raise ValueError(f"cannot be read: {error.strerror}") from None
 
 
-def is_input(name: str) -> bool:
-    """Return whether read_tree reads a regular file of this name."""
-    steps = name.split("/")
-    hidden = any(step.startswith(".") for step in steps)
-    placed = len(steps) in _DEPTHS.get(steps[0], ()) and steps[-1] != CONFIG and not _is_test(name)
-    return placed and not hidden and name.lower().endswith(SUFFIXES)
-
-
-def may_have_inputs(folder: str) -> bool:
-    """Return whether read_tree reads files of a folder, or of a folder in it."""
-    return any(is_input(f"{folder}/{name}.yaml") for name in ("x", "x/x"))
-
-
-def is_given(name: str, places: Iterable[str]) -> bool:
-    """Return whether read_given reads a regular file of this name for one of ``places``, names from root."""
-    if name.startswith(OUT) or name in (CONFIG, LOCK) or _is_test(name) or not name.lower().endswith(SUFFIXES):
-        return False
-    for place in places:
-        prefix = "" if place == "." else f"{place}/"
-        hidden = any(step.startswith(".") for step in name[len(prefix) :].split("/"))
-        if name == place or (name.startswith(prefix) and not hidden):
-            return True
-    return False
-
-
 def read_given(
     root: Path, folder: Path, path: str, *, tests: bool = False, read: Callable[[str, str], Inputs] | None = None
 ) -> Inputs:
@@ -357,7 +337,7 @@ def read_given(
     if name == "." and has_config(root):
         names = [found for found in names if found not in (CONFIG, LOCK) and not found.startswith(OUT)]
     if not tests and has_config(root):
-        names = [found for found in names if not _is_test(prefix + found)]
+        names = [found for found in names if not is_policy_test(prefix + found)]
     return merge([Inputs((), tuple(findings)), *_read_all(os.fspath(place), prefix, names, read or read_file)])
 
 
@@ -384,10 +364,6 @@ def read_beside_policies(root: Path) -> Inputs:
     return merge(_read_all(os.fspath(root), "", found, read_file))
 
 
-def _is_test(name: str) -> bool:
-    return name.startswith(POLICY_TESTS + "/")
-
-
 def _read(path: Path | str, name: str, regular: bool = False) -> Inputs:
     try:
         file = open_regular(path) if regular else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -410,11 +386,6 @@ def _about(code: str, name: str, message: str, severity: Severity | None = None)
 
 def _unreadable(name: str, error: OSError, severity: Severity | None = None) -> Finding:
     return _about("TC011", name, _LOOP if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}", severity)
-
-
-def is_text(name: str) -> bool:
-    """Return whether the name of a file is text, as names in outputs and caches must be: UTF-8 in a UTF-8 locale."""
-    return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
 
 
 def _unnamable(name: str) -> Finding:

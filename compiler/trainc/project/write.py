@@ -34,14 +34,13 @@ from trainc.project.files import (
     foreign,
     has_content,
     is_own,
-    is_placed,
     leads_out,
-    parents,
     read_regular,
     read_start,
     top_of,
     unmanaged,
 )
+from trainc.project.names import is_placed, parents
 from trainc.project.read import name_below
 
 OUT = "out"

@@ -1,0 +1,69 @@
+"""The names of files and folders of a project, and which of them are read. Pure.
+
+Names are POSIX paths from the project root, the folder with trainc.yaml. jobs/ has a folder per namespace; files of
+runtimes/ and policies/ are directly there or in one folder. Hidden entries are skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+JOBS = "jobs"
+RUNTIMES = "runtimes"
+POLICIES = "policies"
+CONFIG = "trainc.yaml"
+LOCK = "images.lock.yaml"
+OUT = "out/"
+POLICY_TESTS = "policies/tests"
+"""The tests of policies, which are not read as policies or other objects."""
+
+SUFFIXES = (".yaml", ".yml", ".json")
+DEPTHS = {"jobs": (3,), "runtimes": (2, 3), "policies": (2, 3)}
+
+
+def parents(name: str) -> list[str]:
+    """Return the folders above a path, outermost first."""
+    steps = name.split("/")
+    return ["/".join(steps[:end]) for end in range(1, len(steps))]
+
+
+def is_text(name: str) -> bool:
+    """Return whether the name of a file is text, as names in outputs and caches must be: UTF-8 in a UTF-8 locale."""
+    return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
+
+
+def is_input(name: str) -> bool:
+    """Return whether read_tree reads a regular file of this name."""
+    steps = name.split("/")
+    hidden = any(step.startswith(".") for step in steps)
+    placed = len(steps) in DEPTHS.get(steps[0], ()) and steps[-1] != CONFIG and not is_policy_test(name)
+    return placed and not hidden and name.lower().endswith(SUFFIXES)
+
+
+def may_have_inputs(folder: str) -> bool:
+    """Return whether read_tree reads files of a folder, or of a folder in it."""
+    return any(is_input(f"{folder}/{name}.yaml") for name in ("x", "x/x"))
+
+
+def is_given(name: str, places: Iterable[str]) -> bool:
+    """Return whether read_given reads a regular file of this name for one of ``places``, names from root."""
+    if name.startswith(OUT) or name in (CONFIG, LOCK) or is_policy_test(name) or not name.lower().endswith(SUFFIXES):
+        return False
+    for place in places:
+        prefix = "" if place == "." else f"{place}/"
+        hidden = any(step.startswith(".") for step in name[len(prefix) :].split("/"))
+        if name == place or (name.startswith(prefix) and not hidden):
+            return True
+    return False
+
+
+def is_policy_test(name: str) -> bool:
+    """Return whether a file is below policies/tests/."""
+    return name.startswith(POLICY_TESTS + "/")
+
+
+def is_placed(name: str) -> bool:
+    """Return whether trainc could write a file of this name: ``out/<environment>/<namespace>/<job>/<file>.yaml``."""
+    steps = name.split("/")
+    placed = len(steps) == 5 and all(steps) and steps[0] == "out"
+    return placed and name.endswith(".yaml") and not steps[-1].startswith(".")
