@@ -19,10 +19,11 @@ from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor
 from trainc.project.config import Config
 from trainc.project.environments import Outcome, has_no_document, nothing, with_empty, with_nothing
+from trainc.project.foreign import foreign_files
 from trainc.project.names import CONFIG, JOBS, POLICIES, RUNTIMES
 from trainc.project.planning import Request
 from trainc.project.read import Inputs, has_config, name_below, read_given, read_tree
-from trainc.project.write import OUT, foreign_files, look
+from trainc.project.write import OUT, look
 
 if TYPE_CHECKING:
     from trainc.parallel.mpi import Ranks

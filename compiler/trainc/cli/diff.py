@@ -34,18 +34,8 @@ from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import bytes_of
 from trainc.project.config import Config, parse
 from trainc.project.environments import load_config
-from trainc.project.files import (
-    LIMIT,
-    Blob,
-    Kind,
-    foreign,
-    git_hash,
-    leads_to_folder,
-    open_regular,
-    read_open,
-    read_regular,
-    unmanaged,
-)
+from trainc.project.files import LIMIT, Blob, Kind, git_hash, leads_to_folder, open_regular, read_open, read_regular
+from trainc.project.foreign import foreign, kept_applications, unmanaged
 from trainc.project.names import CONFIG, JOBS, LOCK, OUT, is_placed
 from trainc.project.planning import plan_request
 from trainc.project.read import (
@@ -60,7 +50,7 @@ from trainc.project.read import (
     read_platform,
     read_tree,
 )
-from trainc.project.write import kept_applications, look
+from trainc.project.write import look
 
 FORMS: Final = ("text", "markdown", "json")
 WORKING_TREE: Final = "the working tree"

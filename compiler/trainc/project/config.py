@@ -29,11 +29,13 @@ from trainc.inputs.imagelock import IMAGES, NAME, Lock, LockFile, is_registry, k
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.settings import RECOMMENDED, ConfigFile, Settings, expanded, option_path, options_of, settings_of_all
 from trainc.inputs.source import Document, Source
-from trainc.project.files import KEY as UNMANAGED
 from trainc.upstream import FIXES
 
 FILE = "trainc.yaml"
 CODE = "TC013"
+
+UNMANAGED = "unmanaged"
+"""The key with the paths below out/ that others may write to."""
 
 _ONLY_FOR = {"secret": "existing", "image": "job", "skipDryRunOnMissingResource": "external-secrets"}
 """Options of sshKeys, and the mode that they belong to."""

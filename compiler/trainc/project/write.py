@@ -13,32 +13,27 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import partial
 from pathlib import Path, PurePosixPath
 from unicodedata import normalize
 
 import msgspec
 
-from trainc.basics.jsonvalues import JsonObject
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, report
-from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import Content, bytes_of, writable
 from trainc.project.files import (
     OWNED,
     IrregularFileError,
     Kind,
-    application_folder,
     first_bytes,
-    foreign,
     has_content,
     is_own,
     leads_out,
     read_regular,
     read_start,
     top_of,
-    unmanaged,
 )
 from trainc.project.names import is_placed, parents
 from trainc.project.read import name_below
@@ -140,7 +135,7 @@ def plan(
     extra = [name for name in sorted(there) if name not in wanted and there[name] is Kind.FILE]
     temporary = list(filter(is_temporary, extra))
     leftovers = _of_killed_runs(root, temporary, wanted)
-    remove, unread = _ours(base, sorted(set(extra).difference(temporary)))
+    remove, unread = ours_among(base, sorted(set(extra).difference(temporary)))
     remove = sorted({*remove, *temporary}.difference(leftovers))
     blocked |= _same_file(wanted, sorted(set(extra).difference(remove, leftovers)))
     obstacles = tuple(
@@ -193,50 +188,7 @@ def apply(todo: Plan, advance: Callable[[], object] = lambda: None) -> None:
         _remove_empty(todo.root, folder, todo.tops)
 
 
-def foreign_files(root: Path, there: Mapping[str, Kind], todo: Plan | None, config: JsonObject) -> tuple[Finding, ...]:
-    """Return a finding (TC903) for each entry of out/ that trainc did not write and that is not in the plan.
-
-    ``there`` is the result of ``look``; ``config`` is the parsed trainc.yaml.
-    """
-    own: set[str] = set()
-    if todo is not None:
-        gone = {*todo.remove, *todo.leftovers}
-        there = {name: kind for name, kind in there.items() if name not in gone}
-        own.update(todo.unchanged, (finding.file for finding in todo.blocked))
-        own.update(file.name for file in (*todo.create, *todo.change))
-    rest = (name for name, kind in there.items() if kind is Kind.FILE and name.startswith(f"{OUT}/"))
-    unread = {} if todo is None else dict(todo.unread)
-    others = [name for name in rest if name not in own and name not in unread]
-    ours, more = _ours(os.fspath(root), filter(is_placed, others))
-    own.update(ours, filter(is_temporary, others))
-    return tuple(foreign(there, own, unmanaged(config), {**unread, **more}, kept_applications(config, root)))
-
-
-def kept_applications(config: JsonObject, root: Path | None = None) -> Callable[[str], str]:
-    """Return a function for the folder of out/ for which a file that no tool reads keeps an Application, or nothing.
-
-    Where git has files of out/, those that it does not have, such as .DS_Store, keep none. Without ``root``, the files
-    are those of a revision.
-    """
-
-    @cache
-    def index() -> Collection[str]:
-        from trainc.project.revisions import index_of
-
-        return index_of(root, OUT) or () if root is not None else ()
-
-    @cache
-    def settings(environment: str) -> Settings:
-        return read_settings(config, environment)
-
-    def folder_of(name: str) -> str:
-        folder = application_folder(name, settings(name.partition("/")[2].partition("/")[0]))
-        return folder if folder and (not index() or name in index()) else ""
-
-    return folder_of
-
-
-def _ours(base: str, names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+def ours_among(base: str, names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
     """Return the files that are trainc's, and the reason for each that cannot be read."""
     ours, unread = [], dict[str, str]()
     for name in names:
