@@ -10,7 +10,7 @@ import pytest
 from trainc.findings import Severity
 from trainc.inputs.source import Source
 from trainc.project import read
-from trainc.project.files import RealPaths, real_path
+from trainc.project.links import RealPaths, real_path
 from trainc.project.read import Inputs, find_root, merge, name_below, read_config, read_given, read_stdin, read_tree
 
 

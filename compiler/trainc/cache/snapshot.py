@@ -21,7 +21,9 @@ from msgspec.structs import replace
 
 from trainc.cache.store import Store
 from trainc.pipeline.content import digest_of
-from trainc.project.files import is_submodule, read_regular, submodules, top_of
+from trainc.project.files import read_regular
+from trainc.project.links import top_of
+from trainc.project.missing import is_submodule, submodules
 from trainc.project.names import CONFIG, LOCK, is_input, may_have_inputs, parents
 from trainc.project.read import not_read
 from trainc.project.write import is_ours, is_temporary

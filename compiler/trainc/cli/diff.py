@@ -34,8 +34,9 @@ from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import bytes_of
 from trainc.project.config import Config, parse
 from trainc.project.environments import load_config
-from trainc.project.files import LIMIT, Blob, Kind, git_hash, leads_to_folder, open_regular, read_open, read_regular
+from trainc.project.files import LIMIT, Blob, Kind, git_hash, open_regular, read_open, read_regular
 from trainc.project.foreign import foreign, kept_applications, unmanaged
+from trainc.project.links import leads_to_folder
 from trainc.project.names import CONFIG, JOBS, LOCK, OUT, is_placed
 from trainc.project.planning import plan_request
 from trainc.project.read import (

@@ -19,7 +19,7 @@ from trainc.findings import has_errors
 from trainc.inputs.source import Source
 from trainc.pipeline.context import Keep
 from trainc.project.environments import compile_for, load_config, with_empty
-from trainc.project.files import real_path
+from trainc.project.links import real_path
 from trainc.project.names import CONFIG, JOBS, LOCK
 from trainc.project.read import merge, name_below, read_platform, read_policy_tests, read_tree
 from trainc.project.write import OUT, write_output

@@ -30,7 +30,8 @@ from trainc.inputs.source import Document, Source
 from trainc.pipeline.jobresults import DocumentId, document_id
 from trainc.project.config import read_document
 from trainc.project.environments import Outcome
-from trainc.project.files import LIMIT, leads_out, open_regular, read_open, real_path
+from trainc.project.files import LIMIT, open_regular, read_open
+from trainc.project.links import leads_out, real_path
 from trainc.project.names import CONFIG, LOCK
 from trainc.project.write import CHANGED, replace_sources
 

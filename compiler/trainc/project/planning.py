@@ -21,8 +21,9 @@ from trainc.pipeline.job import Executor
 from trainc.pipeline.layout import argocd_files, flux_files
 from trainc.project.config import CODE, FILE, Config
 from trainc.project.environments import Outcome, Uncached, compile_for, read_others, with_empty
-from trainc.project.files import Kind, leads_to_folder, top_of
+from trainc.project.files import Kind
 from trainc.project.foreign import foreign_files, kept_applications
+from trainc.project.links import leads_to_folder, top_of
 from trainc.project.names import JOBS, parents
 from trainc.project.read import merge, read_tree
 from trainc.project.write import OUT, Plan, look, plan

@@ -30,19 +30,11 @@ from trainc.project.files import (
     MAX_TOTAL,
     FileTooLargeError,
     IrregularFileError,
-    RealPaths,
-    is_outside,
-    is_path_of_folder,
-    is_submodule,
-    leads_out,
-    leads_to_folder,
-    loop_of,
-    may_be_sparse,
     open_regular,
     read_open,
-    real_path,
-    submodules,
 )
+from trainc.project.links import RealPaths, is_outside, leads_out, leads_to_folder, loop_of, real_path
+from trainc.project.missing import is_path_of_folder, is_submodule, may_be_sparse, submodules
 from trainc.project.names import (
     CONFIG,
     DEPTHS,

@@ -26,9 +26,10 @@ from trainc.findings.display import is_printable
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Packed, Source
 from trainc.project.config import parse, read_document
-from trainc.project.files import LIMIT, MAX_TOTAL, OWNED, Blob, Kind, real_path, top_of
-from trainc.project.links import LINK, Entry, TooManyLinksError, Tree
+from trainc.project.files import LIMIT, MAX_TOTAL, OWNED, Blob, Kind
+from trainc.project.links import real_path, top_of
 from trainc.project.names import CONFIG, LOCK, OUT, SUFFIXES, is_given, is_input, parents
+from trainc.project.tree import LINK, Entry, TooManyLinksError, Tree
 
 FOLDERS: Final = ("jobs", "runtimes", "policies", "out")
 SETTINGS: Final = (CONFIG, LOCK)

@@ -30,11 +30,10 @@ from trainc.project.files import (
     first_bytes,
     has_content,
     is_own,
-    leads_out,
     read_regular,
     read_start,
-    top_of,
 )
+from trainc.project.links import leads_out, top_of
 from trainc.project.names import is_placed, parents
 from trainc.project.read import name_below
 
