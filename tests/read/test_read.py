@@ -135,7 +135,7 @@ def test_a_broken_link_that_may_be_a_folder_of_inputs_is_reported(tmp_path: Path
 
 def test_gitmodules_is_read_once_for_many_empty_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = list[str]()
-    monkeypatch.setattr("trainc.project.read.submodules", lambda folder: read.append(folder) or frozenset())
+    monkeypatch.setattr("trainc.project.listing.submodules", lambda folder: read.append(folder) or frozenset())
     for name in ("jobs/a", "jobs/b", "jobs/c"):
         (tmp_path / name).mkdir(parents=True)
     assert read_tree(tmp_path, "jobs") == Inputs()

@@ -24,12 +24,9 @@ from trainc.pipeline.content import digest_of
 from trainc.project.files import read_regular
 from trainc.project.links import top_of
 from trainc.project.missing import is_submodule, submodules
-from trainc.project.names import CONFIG, LOCK, is_input, may_have_inputs, parents
+from trainc.project.names import CONFIG, INPUTS, LOCK, is_input, may_have_inputs, parents
 from trainc.project.read import not_read
 from trainc.project.write import is_ours, is_temporary
-
-INPUTS: Final = ("jobs", "runtimes", "policies")
-"""The folders that a full run reads, besides trainc.yaml and images.lock.yaml."""
 
 FEW: Final = 64
 """The most changed files below jobs/ that are rendered alone; with more, all of jobs/ is."""

@@ -55,7 +55,7 @@ def request_of(root: Path, paths: Iterable[str], config: Config, environment: st
 @contextmanager
 def revision_errors(option: str) -> Iterator[None]:
     """Raise BadParameter of an option for a RevisionError."""
-    from trainc.project.revisions import RevisionError
+    from trainc.project.git import RevisionError
 
     try:
         yield

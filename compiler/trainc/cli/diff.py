@@ -142,7 +142,8 @@ class Side(Struct, frozen=True, eq=False):
         """Read an option's revision, or the working tree. Raises BadParameter."""
         findings: tuple[Finding, ...] = ()
         if revision is not None:
-            from trainc.project.revisions import commit_of, read_inputs, read_output, reader
+            from trainc.project.git import commit_of, reader
+            from trainc.project.revisions import read_inputs, read_output
 
             with revision_errors(option):
 
@@ -236,7 +237,7 @@ def _staleness(root: Path, config: Config, names: Collection[str]) -> tuple[tupl
 
 def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Tree]) -> None:
     """Raise BadParameter for a name that matches nothing. The hint is for revisions, as git diff takes."""
-    from trainc.project.revisions import is_revision
+    from trainc.project.git import is_revision
 
     for name in names:
         if (root / name).exists() or any(any(select({}, tree, [name])) for tree in trees):

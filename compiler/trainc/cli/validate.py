@@ -24,26 +24,14 @@ from trainc.cli.options import (
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Reporter
 from trainc.findings import Finding, has_errors, report
-from trainc.gitops.flux import is_used, refuses
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.context import Keep
+from trainc.project.clones import source_overrides, unreadable_clones
 from trainc.project.config import FILE, Config
 from trainc.project.environments import Outcome, Standard, compile_for, load_config, read_crds, read_others
 from trainc.project.names import JOBS
-from trainc.project.read import (
-    Inputs,
-    leads_nowhere,
-    merge,
-    name_below,
-    not_followed,
-    read_beside_policies,
-    read_tree,
-    source_overrides,
-    unfit,
-    unnamed,
-)
-from trainc.project.revisions import inputs_in_index, links_leading_out, links_to_nowhere, unnamed_submodules
+from trainc.project.read import Inputs, merge, name_below, read_beside_policies, read_tree
 from trainc.project.write import OUT
 
 EPILOG = """\b
@@ -99,18 +87,12 @@ def command(
     use_cache = cache and not special and not has_errors(of_config) and not reporter.lists_silenced
     store = open_store(root) if use_cache else None
 
-    beside = [*source_overrides(root)]
-    if before is not None:
-        index = inputs_in_index(root)
-        beside += [not_followed(name) for name in links_leading_out(root, index)]
-        beside += [leads_nowhere(name) for name in links_to_nowhere(root, index)]
-        beside += [unnamed(name) for name in unnamed_submodules(root, index)]
-        if is_used(config.data):
-            beside += [unfit(name) for name in index if refuses(name)]
+    beside = (*source_overrides(root), *(unreadable_clones(root, config.data) if before is not None else ()))
 
     def compiled(cache: RunCache | None) -> Outcome:
         platform = read_others(root, (name_below(root, folder, path) for path in paths), config)
-        merged = merge([*(inputs or [read_tree(root, JOBS, None if cache is None else cache.read)]), platform, *beside])
+        chosen = inputs or [read_tree(root, JOBS, None if cache is None else cache.read)]
+        merged = merge([*chosen, platform, Inputs((), beside)])
         return compile_for(
             merged,
             config,

@@ -65,7 +65,7 @@ def kept_applications(config: JsonObject, root: Path | None = None) -> Callable[
 
     @cache
     def index() -> Collection[str]:
-        from trainc.project.revisions import index_of
+        from trainc.project.git import index_of
 
         return index_of(root, OUT) or () if root is not None else ()
 

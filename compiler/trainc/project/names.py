@@ -13,6 +13,7 @@ RUNTIMES = "runtimes"
 POLICIES = "policies"
 CONFIG = "trainc.yaml"
 LOCK = "images.lock.yaml"
+INPUTS = (JOBS, RUNTIMES, POLICIES)
 OUT = "out/"
 POLICY_TESTS = "policies/tests"
 """The tests of policies, which are not read as policies or other objects."""
@@ -38,6 +39,11 @@ def is_input(name: str) -> bool:
     hidden = any(step.startswith(".") for step in steps)
     placed = len(steps) in DEPTHS.get(steps[0], ()) and steps[-1] != CONFIG and not is_policy_test(name)
     return placed and not hidden and name.lower().endswith(SUFFIXES)
+
+
+def is_read(name: str) -> bool:
+    """Return whether a file is an input, or has settings."""
+    return name in (CONFIG, LOCK) or is_input(name)
 
 
 def may_have_inputs(folder: str) -> bool:

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from trainc.project.files import MAX_FILES
+from trainc.project.git import LINK
 from trainc.project.links import RealPaths
+from trainc.project.listing import MOST_LINKED
 from trainc.project.names import SUFFIXES
-from trainc.project.read import MOST_LINKED
 
-LINK: Final = "120000"
 _FOLDER: Final = "040000"
 
 

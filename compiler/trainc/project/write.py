@@ -153,7 +153,7 @@ def _of_killed_runs(root: Path, temporary: Iterable[str], wanted: Iterable[str])
     temporary, folders = list(temporary), {folder for name in wanted for folder in parents(name)}
     if not temporary:
         return []
-    from trainc.project.revisions import index_of
+    from trainc.project.git import index_of
 
     index = index_of(root, OUT)
     if index is None:
@@ -248,7 +248,7 @@ def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
             if kind is Kind.FOLDER:
                 waiting.append(name)
     if empty and not ((top_of(root) or root) / ".gitmodules").exists():
-        from trainc.project.revisions import index_of
+        from trainc.project.git import index_of
 
         index = index_of(root, OUT)
         empty = [folder for folder in empty if index is None or index.get(folder) is Kind.OTHER]
