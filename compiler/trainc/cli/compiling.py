@@ -20,10 +20,10 @@ from trainc.pipeline.job import Executor
 from trainc.project.config import Config
 from trainc.project.environments import Outcome, has_no_document, nothing, with_empty, with_nothing
 from trainc.project.foreign import foreign_files
-from trainc.project.names import CONFIG, JOBS, POLICIES, RUNTIMES
+from trainc.project.names import CONFIG, JOBS, OUT, POLICIES, RUNTIMES
 from trainc.project.planning import Request
 from trainc.project.read import Inputs, has_config, name_below, read_given, read_tree
-from trainc.project.write import OUT, look
+from trainc.project.write import look
 
 if TYPE_CHECKING:
     from trainc.parallel.mpi import Ranks

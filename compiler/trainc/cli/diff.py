@@ -37,7 +37,7 @@ from trainc.project.environments import load_config
 from trainc.project.files import LIMIT, Blob, Kind, git_hash, open_regular, read_open, read_regular
 from trainc.project.foreign import foreign, kept_applications, unmanaged
 from trainc.project.links import leads_to_folder
-from trainc.project.names import CONFIG, JOBS, LOCK, OUT, is_placed
+from trainc.project.names import CONFIG, JOBS, OUT, SETTINGS, is_placed
 from trainc.project.planning import plan_request
 from trainc.project.read import (
     Inputs,
@@ -156,7 +156,7 @@ class Side(Struct, frozen=True, eq=False):
                 sources, unread = read_inputs(root, commit)
                 contents = click.get_current_context().with_resource(reader(root))
         else:
-            there = look(root, (OUT.rstrip("/"),))
+            there = look(root, (OUT,))
             output = {}
 
             def keep_hash(path: str, name: str) -> Inputs:
@@ -177,8 +177,8 @@ class Side(Struct, frozen=True, eq=False):
         config, wrong = parse(next((source for source in sources if source.name == CONFIG), None))
         if revision is not None:  # that of the working tree is read with the project
             findings = tuple(finding for finding in wrong if has_errors((finding,)))
-        settings = tuple(source for source in sources if source.name in (CONFIG, LOCK))
-        others = tuple(source for source in sources if source.name not in (CONFIG, LOCK))
+        settings = tuple(source for source in sources if source.name in SETTINGS)
+        others = tuple(source for source in sources if source.name not in SETTINGS)
         of_inputs = Revision(revision or "", others, config.data, is_valid=not has_errors(wrong))
         return cls(of_inputs, config.document, settings, unread, output, there, findings)
 

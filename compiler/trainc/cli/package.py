@@ -18,9 +18,9 @@ from trainc.images.package import package as package_files
 from trainc.pipeline.content import bytes_of
 from trainc.project.environments import compile_for, load_config, nothing
 from trainc.project.links import real_path
-from trainc.project.names import JOBS, is_text
+from trainc.project.names import JOBS, OUT, is_text
 from trainc.project.read import merge, read_platform, read_tree
-from trainc.project.write import OUT, check_folder
+from trainc.project.write import check_folder
 
 EPILOG = """\b
 Examples:

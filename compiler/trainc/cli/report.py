@@ -20,9 +20,9 @@ from trainc.inputs.source import Source
 from trainc.pipeline.context import Keep
 from trainc.project.environments import compile_for, load_config, with_empty
 from trainc.project.links import real_path
-from trainc.project.names import CONFIG, JOBS, LOCK
+from trainc.project.names import JOBS, OUT, SETTINGS
 from trainc.project.read import merge, name_below, read_platform, read_policy_tests, read_tree
-from trainc.project.write import OUT, write_output
+from trainc.project.write import write_output
 from trainc.report.fleet import Rows, fleet, totals, without_objects
 from trainc.report.page import TITLE, page
 
@@ -99,12 +99,12 @@ def command(
 
 def _is_input(target: Path, root: Path, sources: Iterable[Source]) -> bool:
     """Return whether a path leads to trainc.yaml, images.lock.yaml or a source, through any link above the file."""
-    if name_below(root, Path.cwd(), os.fspath(target)) in (CONFIG, LOCK):
+    if name_below(root, Path.cwd(), os.fspath(target)) in SETTINGS:
         return True
     if not os.path.lexists(target):
         return False
     replaced = target.lstat()
-    for name in (CONFIG, LOCK, *(each.name for each in sources)):
+    for name in (*SETTINGS, *(each.name for each in sources)):
         for status in (os.lstat, os.stat):  # a source may be a link
             with suppress(OSError):
                 if os.path.samestat(replaced, status(root / name)):

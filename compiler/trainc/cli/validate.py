@@ -28,11 +28,10 @@ from trainc.inputs.options import Revision
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.context import Keep
 from trainc.project.clones import source_overrides, unreadable_clones
-from trainc.project.config import FILE, Config
+from trainc.project.config import Config
 from trainc.project.environments import Outcome, Standard, compile_for, load_config, read_crds, read_others
-from trainc.project.names import JOBS
+from trainc.project.names import CONFIG, JOBS, OUT
 from trainc.project.read import Inputs, merge, name_below, read_beside_policies, read_tree
-from trainc.project.write import OUT
 
 EPILOG = """\b
 Examples:
@@ -132,7 +131,7 @@ def _standard(
         return None
     if not (before.sources or before.settings or before.output):
         message = "no project in this folder at that revision: nothing is compared, and no policy of it applies"
-        return Standard(before, (report("TC018", Document(Source(f"{before.name}:{FILE}", b""), {}), (), message),))
+        return Standard(before, (report("TC018", Document(Source(f"{before.name}:{CONFIG}", b""), {}), (), message),))
     from trainc.changes.safeguards import weakened
 
     now = Revision("", inputs.sources, config.data)

@@ -29,9 +29,9 @@ from trainc.inputs.imagelock import IMAGES, NAME, Lock, LockFile, is_registry, k
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.settings import RECOMMENDED, ConfigFile, Settings, expanded, option_path, options_of, settings_of_all
 from trainc.inputs.source import Document, Source
+from trainc.project.names import CONFIG
 from trainc.upstream import FIXES
 
-FILE = "trainc.yaml"
 CODE = "TC013"
 
 UNMANAGED = "unmanaged"
@@ -201,7 +201,7 @@ def _without_effect(document: Document) -> Iterator[Finding]:
 
 def without_repository(config: Config, environments: Iterable[str]) -> tuple[Finding, ...]:
     """Return a finding for each environment without argocd.repoURL, at the position to add it."""
-    document = config.document or Document(Source(FILE, b""), {})
+    document = config.document or Document(Source(CONFIG, b""), {})
     return tuple(found for name in environments for found in _without_repository(document, config.data, name))
 
 

@@ -25,11 +25,10 @@ from trainc.inputs.settings import Settings, read_settings
 from trainc.inputs.source import Document, Source
 from trainc.project.config import UNMANAGED
 from trainc.project.files import Kind
-from trainc.project.names import is_placed, parents
-from trainc.project.write import OUT, Plan, is_temporary, ours_among
+from trainc.project.names import OUT, is_output, is_placed, parents
+from trainc.project.write import Plan, is_temporary, ours_among
 
 FOREIGN: Final = "TC903"
-_TOP: Final = "out"
 _SUFFIXES: Final = (".yaml", ".yml", ".json", ".jsonnet", ".libsonnet")
 _STARTS: Final = ("kustomization", ".argocd-source", ".sourceignore")
 _APPLIED: Final = ".yaml"
@@ -48,7 +47,7 @@ def foreign_files(root: Path, there: Mapping[str, Kind], todo: Plan | None, conf
         there = {name: kind for name, kind in there.items() if name not in gone}
         own.update(todo.unchanged, (finding.file for finding in todo.blocked))
         own.update(file.name for file in (*todo.create, *todo.change))
-    rest = (name for name, kind in there.items() if kind is Kind.FILE and name.startswith(f"{OUT}/"))
+    rest = (name for name, kind in there.items() if kind is Kind.FILE and is_output(name))
     unread = {} if todo is None else dict(todo.unread)
     others = [name for name in rest if name not in own and name not in unread]
     ours, more = ours_among(os.fspath(root), filter(is_placed, others))
@@ -99,7 +98,7 @@ def application_folder(name: str, settings: Settings) -> str:
         return ""  # the hydrator syncs another branch
     above = parents(name)
     level = 2 if settings.argocd.per_namespace else 3
-    return above[level] if level < len(above) and above[0] == _TOP else ""
+    return above[level] if level < len(above) and above[0] == OUT else ""
 
 
 def folder_of_job(name: str) -> str:
@@ -124,7 +123,7 @@ def foreign(
     trees = frozenset(path.rstrip("/") for path in exceptions if path.endswith("/") or not _is_file(path))
     excepted: list[str] = []
     for name, kind in sorted(there.items()):
-        if name.partition("/")[0] != _TOP or name in own:
+        if not is_output(name) or name in own:
             continue
         if name in files or not trees.isdisjoint((*parents(name), name)):
             excepted.append(name)

@@ -13,8 +13,11 @@ RUNTIMES = "runtimes"
 POLICIES = "policies"
 CONFIG = "trainc.yaml"
 LOCK = "images.lock.yaml"
+SETTINGS = (CONFIG, LOCK)
+"""Files at the root with settings."""
+
 INPUTS = (JOBS, RUNTIMES, POLICIES)
-OUT = "out/"
+OUT = "out"
 POLICY_TESTS = "policies/tests"
 """The tests of policies, which are not read as policies or other objects."""
 
@@ -33,17 +36,26 @@ def is_text(name: str) -> bool:
     return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
 
 
+def is_hidden(name: str) -> bool:
+    """Return whether a file, or a folder above it, is hidden."""
+    return "/." in f"/{name}"
+
+
+def is_output(name: str) -> bool:
+    """Return whether a path is out/ or below it."""
+    return name.partition("/")[0] == OUT
+
+
 def is_input(name: str) -> bool:
     """Return whether read_tree reads a regular file of this name."""
     steps = name.split("/")
-    hidden = any(step.startswith(".") for step in steps)
     placed = len(steps) in DEPTHS.get(steps[0], ()) and steps[-1] != CONFIG and not is_policy_test(name)
-    return placed and not hidden and name.lower().endswith(SUFFIXES)
+    return placed and not is_hidden(name) and name.lower().endswith(SUFFIXES)
 
 
 def is_read(name: str) -> bool:
     """Return whether a file is an input, or has settings."""
-    return name in (CONFIG, LOCK) or is_input(name)
+    return name in SETTINGS or is_input(name)
 
 
 def may_have_inputs(folder: str) -> bool:
@@ -53,12 +65,11 @@ def may_have_inputs(folder: str) -> bool:
 
 def is_given(name: str, places: Iterable[str]) -> bool:
     """Return whether read_given reads a regular file of this name for one of ``places``, names from root."""
-    if name.startswith(OUT) or name in (CONFIG, LOCK) or is_policy_test(name) or not name.lower().endswith(SUFFIXES):
+    if is_output(name) or name in SETTINGS or is_policy_test(name) or not name.lower().endswith(SUFFIXES):
         return False
     for place in places:
         prefix = "" if place == "." else f"{place}/"
-        hidden = any(step.startswith(".") for step in name[len(prefix) :].split("/"))
-        if name == place or (name.startswith(prefix) and not hidden):
+        if name == place or (name.startswith(prefix) and not is_hidden(name[len(prefix) :])):
             return True
     return False
 
@@ -71,5 +82,5 @@ def is_policy_test(name: str) -> bool:
 def is_placed(name: str) -> bool:
     """Return whether trainc could write a file of this name: ``out/<environment>/<namespace>/<job>/<file>.yaml``."""
     steps = name.split("/")
-    placed = len(steps) == 5 and all(steps) and steps[0] == "out"
+    placed = len(steps) == 5 and all(steps) and steps[0] == OUT
     return placed and name.endswith(".yaml") and not steps[-1].startswith(".")

@@ -19,14 +19,14 @@ from trainc.pipeline.content import Job, bytes_of, compressed
 from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor
 from trainc.pipeline.layout import argocd_files, flux_files
-from trainc.project.config import CODE, FILE, Config
+from trainc.project.config import CODE, Config
 from trainc.project.environments import Outcome, Uncached, compile_for, read_others, with_empty
 from trainc.project.files import Kind
 from trainc.project.foreign import foreign_files, kept_applications
 from trainc.project.links import leads_to_folder, top_of
-from trainc.project.names import JOBS, parents
+from trainc.project.names import CONFIG, JOBS, OUT, parents
 from trainc.project.read import merge, read_tree
-from trainc.project.write import OUT, Plan, look, plan
+from trainc.project.write import Plan, look, plan
 
 
 class Request(msgspec.Struct, frozen=True, eq=False):
@@ -181,7 +181,7 @@ def in_another_folder(root: Path, config: Config) -> tuple[Finding, ...]:
     actual = "/".join(root.relative_to(top).parts) if top is not None else named
     if actual == named:
         return ()
-    document = config.document or Document(Source(FILE, b""), {})
+    document = config.document or Document(Source(CONFIG, b""), {})
     path, place = ("folder",) if named else (), f"folder {actual}" if actual else "the top folder"
     message = f"trainc.yaml is in {place} of the git repository, so Argo CD and Flux would look for out/ elsewhere"
     expected = f"folder: {actual}" if actual else "no folder"

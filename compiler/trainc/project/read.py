@@ -31,13 +31,15 @@ from trainc.project.missing import left_out
 from trainc.project.names import (
     CONFIG,
     DEPTHS,
+    INPUTS,
     LOCK,
-    OUT,
     POLICIES,
     POLICY_TESTS,
     RUNTIMES,
+    SETTINGS,
     SUFFIXES,
     is_input,
+    is_output,
     is_policy_test,
     is_text,
 )
@@ -160,8 +162,8 @@ def _misnamed(root: Path, name: str) -> Iterator[Finding]:
 
 def not_read(root: Path) -> tuple[str, ...]:
     """Return a text for each finding on files that are not read: those that are misnamed or not checked out."""
-    wrong = (finding for name in (CONFIG, LOCK) for finding in _misnamed(root, name))
-    missing = (finding for name in (CONFIG, LOCK, *DEPTHS) for finding in left_out(root, name))
+    wrong = (finding for name in SETTINGS for finding in _misnamed(root, name))
+    missing = (finding for name in (*SETTINGS, *INPUTS) for finding in left_out(root, name))
     return tuple(f"{finding.file}: {finding.message}" for finding in (*wrong, *missing))
 
 
@@ -277,11 +279,11 @@ def read_given(
     if not place.is_dir():
         return _read(place, name)
     # trainc creates no links in out/.
-    follow = inside is None or not f"{name}/".startswith(OUT)
+    follow = inside is None or not is_output(name)
     prefix = "" if name == "." else name + "/"
     names, findings = Listing(place, None if inside is None else root, prefix, follow=follow).below("")
     if name == "." and has_config(root):
-        names = [found for found in names if found not in (CONFIG, LOCK) and not found.startswith(OUT)]
+        names = [found for found in names if found not in SETTINGS and not is_output(found)]
     if not tests and has_config(root):
         names = [found for found in names if not is_policy_test(prefix + found)]
     return merge([Inputs((), tuple(findings)), *_read_all(os.fspath(place), prefix, names, read or read_file)])

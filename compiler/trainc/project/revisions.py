@@ -10,7 +10,6 @@ import os
 import posixpath
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final
 
 from trainc.findings import has_errors
 from trainc.inputs.options import Revision
@@ -18,11 +17,18 @@ from trainc.inputs.source import Packed, Source
 from trainc.project.config import parse, read_document
 from trainc.project.files import LIMIT, MAX_TOTAL, OWNED, Blob, Kind
 from trainc.project.git import KINDS, LINK, RevisionError, commit_of, git, prefix_of, reader, top_for, without_content
-from trainc.project.names import CONFIG, INPUTS, LOCK, OUT, SUFFIXES, is_given, is_input, is_read
+from trainc.project.names import (
+    CONFIG,
+    INPUTS,
+    OUT,
+    SETTINGS,
+    SUFFIXES,
+    is_given,
+    is_hidden,
+    is_output,
+    is_read,
+)
 from trainc.project.tree import Entry, TooManyLinksError, Tree
-
-SETTINGS: Final = (CONFIG, LOCK)
-"""Files at the root with settings."""
 
 
 def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revision:
@@ -33,14 +39,14 @@ def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revis
     """
 
     def is_wanted(name: str) -> bool:
-        return name in SETTINGS or is_input(name) or is_given(name, given)
+        return is_read(name) or is_given(name, given)
 
     entries = _entries(root, revision, *INPUTS, "out", *SETTINGS, *given)
     found = _sources(root, entries, is_wanted)
     config, wrong = parse(next((source for source in found if source.name == CONFIG), None))
     settings = tuple(read_document(source)[1] for source in found if source.name in SETTINGS)
     inputs = tuple(source for source in found if source.name not in SETTINGS)
-    files = _files(entries, lambda name: name.startswith(OUT) and name.endswith(SUFFIXES[0]))
+    files = _files(entries, lambda name: is_output(name) and name.endswith(SUFFIXES[0]))
     with reader(root) as read:
         contents = zip(files, read([(entry.name, entry.content) for entry in files]), strict=True)
         output = tuple(Packed.of(entry.name, data) for entry, data in contents if data.startswith(OWNED))
@@ -62,9 +68,9 @@ def read_output(root: Path, revision: str, read: Callable[[Blob], bytes]) -> tup
     """Return all YAML and JSON files below out/ at a revision, and the kind of every entry. Raises RevisionError."""
 
     def is_wanted(name: str) -> bool:
-        return name.lower().endswith(SUFFIXES) and not any(step.startswith(".") for step in name.split("/"))
+        return name.lower().endswith(SUFFIXES) and not is_hidden(name)
 
-    entries = _entries(root, revision, "out")
+    entries = _entries(root, revision, OUT)
     files = {entry.name: Blob(entry.name, entry.content, read) for entry in _files(entries, is_wanted)}
     return files, {entry.name: KINDS.get(entry.mode, Kind.OTHER) for entry in entries}
 
@@ -77,7 +83,7 @@ def _entries(root: Path, revision: str, *paths: str) -> list[Entry]:
     commit, prefix = commit_of(root, revision), prefix_of(root)
     places = [posixpath.normpath(prefix + path) for path in paths]
     listed = _listing(root, commit, *places)
-    out = prefix + OUT
+    out = f"{prefix}{OUT}/"
     links = {entry.name: entry for entry in listed if entry.mode == LINK and not f"{entry.name}/".startswith(out)}
     if links:
         whole = _listing(root, commit)

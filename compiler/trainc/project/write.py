@@ -34,10 +34,8 @@ from trainc.project.files import (
     read_start,
 )
 from trainc.project.links import leads_out, top_of
-from trainc.project.names import is_placed, parents
+from trainc.project.names import OUT, is_placed, parents
 from trainc.project.read import name_below
-
-OUT = "out"
 
 MANY = 64
 """The number of files from which the run waits for the disk only once."""
