@@ -37,7 +37,7 @@ from trainc.project.environments import load_config
 from trainc.project.files import LIMIT, Blob, Kind, git_hash, open_regular, read_open, read_regular
 from trainc.project.foreign import foreign, kept_applications, unmanaged
 from trainc.project.links import leads_to_folder
-from trainc.project.names import CONFIG, JOBS, OUT, SETTINGS, is_placed
+from trainc.project.names import CONFIG, OUT, SETTINGS, is_placed
 from trainc.project.planning import plan_request
 from trainc.project.read import (
     Inputs,
@@ -48,8 +48,7 @@ from trainc.project.read import (
     read_file,
     read_given,
     read_lock,
-    read_platform,
-    read_tree,
+    read_project,
 )
 from trainc.project.write import look
 
@@ -172,7 +171,7 @@ class Side(Struct, frozen=True, eq=False):
             found = read_given(root, root, OUT, read=keep_hash) if leads_to_folder(root / OUT) else Inputs()
             # Links are reported with the other files that trainc did not write.
             findings = tuple(finding for finding in found.findings if has_errors((finding,)))
-            inputs = merge([read_tree(root, JOBS), read_platform(root), read_config(root), read_lock(root)])
+            inputs = merge([read_project(root), read_config(root), read_lock(root)])
             sources, unread = inputs.sources, read_beside_policies(root).sources
         config, wrong = parse(next((source for source in sources if source.name == CONFIG), None))
         if revision is not None:  # that of the working tree is read with the project

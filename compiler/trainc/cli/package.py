@@ -19,7 +19,7 @@ from trainc.pipeline.content import bytes_of
 from trainc.project.environments import compile_for, load_config, nothing
 from trainc.project.links import real_path
 from trainc.project.names import JOBS, OUT, is_text
-from trainc.project.read import merge, read_platform, read_tree
+from trainc.project.read import read_project
 from trainc.project.write import check_folder
 
 EPILOG = """\b
@@ -75,7 +75,7 @@ def command(
     chosen = choose(config, environment)
     if len(chosen) > 1:
         raise click.UsageError(f"--env is required: trainc.yaml has several environments ({', '.join(chosen)})")
-    outcome = compile_for(merge([read_tree(root, JOBS), read_platform(root)]), config, chosen, findings)
+    outcome = compile_for(read_project(root), config, chosen, findings)
     findings = outcome.findings
     if not outcome.files and not reporter.fails(findings):
         findings = (*findings, nothing(JOBS, f"no TrainJob found for environment {chosen[0]}"))

@@ -21,7 +21,7 @@ from trainc.pipeline.context import Keep
 from trainc.project.environments import compile_for, load_config, with_empty
 from trainc.project.links import real_path
 from trainc.project.names import JOBS, OUT, SETTINGS
-from trainc.project.read import merge, name_below, read_platform, read_policy_tests, read_tree
+from trainc.project.read import name_below, read_policy_tests, read_project
 from trainc.project.write import write_output
 from trainc.report.fleet import Rows, fleet, totals, without_objects
 from trainc.report.page import TITLE, page
@@ -74,7 +74,7 @@ def command(
     environments = choose(config, environment)
     if reporter.fails(findings):
         return reporter.report(findings)
-    inputs = merge([read_tree(root, JOBS), read_platform(root)])
+    inputs = read_project(root)
     if target is not None and _is_input(target, root, (*inputs.sources, *read_policy_tests(root, root).sources)):
         raise click.BadParameter(f"{output!r} is an input, which is not overwritten", param_hint="'-o'")
     rows: Rows = {}

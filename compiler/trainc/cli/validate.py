@@ -23,15 +23,15 @@ from trainc.cli.options import (
 )
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Reporter
-from trainc.findings import Finding, has_errors, report
+from trainc.findings import Finding, has_errors
 from trainc.inputs.options import Revision
-from trainc.inputs.source import Document, Source
 from trainc.pipeline.context import Keep
 from trainc.project.clones import source_overrides, unreadable_clones
 from trainc.project.config import Config
 from trainc.project.environments import Outcome, Standard, compile_for, load_config, read_crds, read_others
 from trainc.project.names import CONFIG, JOBS, OUT
 from trainc.project.read import Inputs, merge, name_below, read_beside_policies, read_tree
+from trainc.project.unread import about
 
 EPILOG = """\b
 Examples:
@@ -131,7 +131,7 @@ def _standard(
         return None
     if not (before.sources or before.settings or before.output):
         message = "no project in this folder at that revision: nothing is compared, and no policy of it applies"
-        return Standard(before, (report("TC018", Document(Source(f"{before.name}:{CONFIG}", b""), {}), (), message),))
+        return Standard(before, (about(f"{before.name}:{CONFIG}", message, code="TC018"),))
     from trainc.changes.safeguards import weakened
 
     now = Revision("", inputs.sources, config.data)
@@ -151,6 +151,5 @@ def _without_output(base: Revision | None, config: Config) -> Iterator[Finding]:
     environments = as_object(base.config.get("environments"))
     for name in (each for each in config.environments if each in environments):
         if lacks_output(base, name):
-            place = Document(Source(f"{base.name}:{OUT}/{name}", b""), {})
             message = "no objects are committed: neither refused changes of them nor jobs that run again are reported"
-            yield report("TC018", place, (), message)
+            yield about(f"{base.name}:{OUT}/{name}", message, code="TC018")

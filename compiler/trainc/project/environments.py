@@ -31,7 +31,7 @@ from trainc.gitops.naming import free_runs
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.settings import option_path, read_settings, settings_of_all
-from trainc.inputs.source import Document, Source
+from trainc.inputs.source import Source
 from trainc.pipeline.compile import Build, Job, Loaded, Watch, load_all, run, with_neighbours
 from trainc.pipeline.content import Content
 from trainc.pipeline.context import Keep
@@ -53,6 +53,7 @@ from trainc.project.read import (
     read_platform,
     read_tree,
 )
+from trainc.project.unread import about
 
 
 class Uncached:
@@ -319,7 +320,7 @@ def crds_in(folders: Iterable[tuple[str, Inputs]]) -> Inputs:
 
 def nothing(place: str, message: str, severity: Severity | None = None, hint: str | None = None) -> Finding:
     """Return the finding for inputs with nothing to compile."""
-    return report("TC014", Document(Source(place, b""), {}), (), message, severity=severity, hint=hint)
+    return about(place, message, code="TC014", severity=severity, hint=hint)
 
 
 def with_nothing(findings: Iterable[Finding], made: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -20,12 +20,12 @@ from typing import Final
 from msgspec import UNSET
 
 from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object
-from trainc.findings import Finding, Severity, report
+from trainc.findings import Finding, Severity
 from trainc.inputs.settings import Settings, read_settings
-from trainc.inputs.source import Document, Source
 from trainc.project.config import UNMANAGED
 from trainc.project.files import Kind
 from trainc.project.names import OUT, is_output, is_placed, parents
+from trainc.project.unread import about
 from trainc.project.write import Plan, is_temporary, ours_among
 
 FOREIGN: Final = "TC903"
@@ -43,10 +43,9 @@ def foreign_files(root: Path, there: Mapping[str, Kind], todo: Plan | None, conf
     """
     own: set[str] = set()
     if todo is not None:
-        gone = {*todo.remove, *todo.leftovers}
+        gone = todo.removed
         there = {name: kind for name, kind in there.items() if name not in gone}
-        own.update(todo.unchanged, (finding.file for finding in todo.blocked))
-        own.update(file.name for file in (*todo.create, *todo.change))
+        own.update(todo.written, (finding.file for finding in todo.blocked))
     rest = (name for name, kind in there.items() if kind is Kind.FILE and is_output(name))
     unread = {} if todo is None else dict(todo.unread)
     others = [name for name in rest if name not in own and name not in unread]
@@ -164,4 +163,4 @@ def _without_objects(
 
 
 def _finding(name: str, message: str, severity: Severity | None = None, hint: str | None = None) -> Finding:
-    return report(FOREIGN, Document(Source(name, b""), {}), (), message, severity=severity, hint=hint)
+    return about(name, message, code=FOREIGN, severity=severity, hint=hint)

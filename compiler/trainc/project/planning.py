@@ -111,10 +111,9 @@ def plan_request(
 
 def _foreign(there: Mapping[str, Kind], todo: Plan, config: Config) -> frozenset[str]:
     """Return the other files, without those that git's index decides on, so that the cache has no result with one."""
-    written = {*todo.unchanged, *(file.name for file in (*todo.create, *todo.change))}
-    ours = written.union(todo.remove, todo.leftovers)
+    ours = todo.written | todo.removed
     found = [name for name, kind in there.items() if kind is Kind.FILE and name not in ours]
-    folders = {"", *(folder for name in written for folder in parents(name))} if found else set()
+    folders = {"", *(folder for name in todo.written for folder in parents(name))} if found else set()
     folder_of = kept_applications(config.data)
     return frozenset(name for name in found if folder_of(name) in folders)
 

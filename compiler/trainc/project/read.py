@@ -32,6 +32,7 @@ from trainc.project.names import (
     CONFIG,
     DEPTHS,
     INPUTS,
+    JOBS,
     LOCK,
     POLICIES,
     POLICY_TESTS,
@@ -165,6 +166,11 @@ def not_read(root: Path) -> tuple[str, ...]:
     wrong = (finding for name in SETTINGS for finding in _misnamed(root, name))
     missing = (finding for name in (*SETTINGS, *INPUTS) for finding in left_out(root, name))
     return tuple(f"{finding.file}: {finding.message}" for finding in (*wrong, *missing))
+
+
+def read_project(root: Path) -> Inputs:
+    """Read jobs/, runtimes/ and policies/."""
+    return merge([read_tree(root, JOBS), read_platform(root)])
 
 
 def read_platform(root: Path) -> Inputs:

@@ -20,8 +20,7 @@ from unicodedata import normalize
 import msgspec
 
 from trainc.basics.regex import lazy
-from trainc.findings import Finding, report
-from trainc.inputs.source import Document, Source
+from trainc.findings import Finding
 from trainc.pipeline.content import Content, bytes_of, writable
 from trainc.project.files import (
     OWNED,
@@ -36,6 +35,7 @@ from trainc.project.files import (
 from trainc.project.links import leads_out, top_of
 from trainc.project.names import OUT, is_placed, parents
 from trainc.project.read import name_below
+from trainc.project.unread import about
 
 MANY = 64
 """The number of files from which the run waits for the disk only once."""
@@ -83,6 +83,16 @@ class Plan(msgspec.Struct, frozen=True):
     def stale(self) -> bool:
         """Whether out/ differs from the rendered files."""
         return bool(self.create or self.change or self.remove)
+
+    @property
+    def written(self) -> set[str]:
+        """The files that are up to date after the changes."""
+        return {*self.unchanged, *(file.name for file in (*self.create, *self.change))}
+
+    @property
+    def removed(self) -> set[str]:
+        """The files that do not exist after the changes."""
+        return {*self.remove, *self.leftovers}
 
     def differences(self) -> tuple[str, ...]:
         """Return a line for each file that differs, by name: missing, changed or stale, and the file."""
@@ -135,9 +145,7 @@ def plan(
     remove, unread = ours_among(base, sorted(set(extra).difference(temporary)))
     remove = sorted({*remove, *temporary}.difference(leftovers))
     blocked |= _same_file(wanted, sorted(set(extra).difference(remove, leftovers)))
-    obstacles = tuple(
-        report("TC901", Document(Source(name, b""), {}), (), message) for name, message in sorted(blocked.items())
-    )
+    obstacles = tuple(about(name, message, code="TC901") for name, message in sorted(blocked.items()))
     done = (tuple(create), tuple(change), tuple(remove), tuple(unchanged))
     return Plan(root, *done, obstacles, tuple(leftovers), tuple(tops), tuple(unread.items()))
 
@@ -177,7 +185,7 @@ def apply(todo: Plan, advance: Callable[[], object] = lambda: None) -> None:
     """
     if todo.blocked:
         raise ValueError("a blocked plan cannot be applied")
-    root, gone = os.fspath(todo.root), (*todo.leftovers, *todo.remove)
+    root, gone = os.fspath(todo.root), sorted(todo.removed)
     for name in gone:
         (todo.root / name).unlink(missing_ok=True)
     replace_files(root, [(f"{root}/{file.name}", file.data) for file in (*todo.create, *todo.change)], advance)
@@ -257,14 +265,13 @@ def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
 def kind_of(path: str) -> Kind | None:
     """Return the kind of an entry, without following links; None if it does not exist. Raises OSError."""
     try:
-        mode = os.lstat(path).st_mode
+        os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    kinds = ((stat.S_ISLNK, Kind.LINK), (stat.S_ISDIR, Kind.FOLDER), (stat.S_ISREG, Kind.FILE))
-    return next((kind for test, kind in kinds if test(mode)), Kind.OTHER)
+    return _kind(Path(path))
 
 
-def _kind(entry: os.DirEntry[str]) -> Kind:
+def _kind(entry: os.DirEntry[str] | Path) -> Kind:
     if entry.is_symlink():
         return Kind.LINK
     if entry.is_dir():
