@@ -67,11 +67,14 @@ def is_given(name: str, places: Iterable[str]) -> bool:
     """Return whether read_given reads a regular file of this name for one of ``places``, names from root."""
     if is_output(name) or name in SETTINGS or is_policy_test(name) or not name.lower().endswith(SUFFIXES):
         return False
-    for place in places:
-        prefix = "" if place == "." else f"{place}/"
-        if name == place or (name.startswith(prefix) and not is_hidden(name[len(prefix) :])):
-            return True
-    return False
+    return any(is_shown(name, place) for place in places)
+
+
+def is_shown(name: str, place: str) -> bool:
+    """Return whether a path is at or below a place, and not hidden there."""
+    if place == ".":
+        return not is_hidden(name)
+    return f"{name}/".startswith(f"{place}/") and "/." not in name[len(place) :]
 
 
 def is_policy_test(name: str) -> bool:

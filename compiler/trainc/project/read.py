@@ -298,7 +298,9 @@ def read_given(
 def read_stdin(stream: BinaryIO) -> Inputs:
     """Read standard input to its end."""
     data = stream.read(LIMIT + 1)
-    return _too_large(STDIN) if len(data) > LIMIT else Inputs((Source(STDIN, data),))
+    return (
+        Inputs((), (unreadable(STDIN, FileTooLargeError()),)) if len(data) > LIMIT else Inputs((Source(STDIN, data),))
+    )
 
 
 def read_policy_tests(root: Path, folder: Path, paths: Iterable[str] = ()) -> Inputs:
@@ -322,13 +324,5 @@ def _read(path: Path | str, name: str, regular: bool = False) -> Inputs:
     try:
         file = open_regular(path) if regular else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         return Inputs((Source(name, read_open(file, LIMIT)),))
-    except IrregularFileError:
-        return Inputs((), (about(name, "not a regular file"),))
-    except FileTooLargeError:
-        return _too_large(name)
     except OSError as error:
         return Inputs((), (unreadable(name, error),))
-
-
-def _too_large(name: str) -> Inputs:
-    return Inputs((), (about(name, f"larger than {LIMIT >> 20} MiB", code="TC012"),))

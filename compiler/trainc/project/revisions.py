@@ -27,6 +27,7 @@ from trainc.project.names import (
     is_hidden,
     is_output,
     is_read,
+    is_shown,
 )
 from trainc.project.tree import Entry, TooManyLinksError, Tree
 
@@ -92,18 +93,11 @@ def _entries(root: Path, revision: str, *paths: str) -> list[Entry]:
         listed = [entry for entry in listed if entry.name not in links]
         try:
             for place in places:
-                found = sorted(name for name in links if _is_shown(name, place))
+                found = sorted(name for name in links if is_shown(name, place))
                 listed += tree.behind([links.pop(name) for name in found])
         except TooManyLinksError as error:
             raise RevisionError(str(error)) from None
     return sorted(entry._replace(name=entry.name[len(prefix) :]) for entry in listed if entry.name.startswith(prefix))
-
-
-def _is_shown(name: str, place: str) -> bool:
-    """Return whether a path is at or below a place, and not hidden there."""
-    if place == ".":
-        return "/." not in f"/{name}"
-    return f"{name}/".startswith(f"{place}/") and "/." not in name[len(place) :]
 
 
 def _listing(root: Path, commit: str, *paths: str) -> list[Entry]:

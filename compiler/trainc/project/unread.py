@@ -7,8 +7,9 @@ import os
 
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document, Source
+from trainc.project.files import LIMIT, FileTooLargeError, IrregularFileError
 
-_OUTSIDE = "symbolic link that leads out of the project, not followed"
+OUTSIDE = "symbolic link that leads out of the project, not followed"
 _PASS = "copy the file into the project, or pass its path on the command line"
 LOOP = "loop of symbolic links"
 
@@ -30,13 +31,15 @@ def about(
 
 def not_followed(name: str) -> Finding:
     """Return the finding of a link that leads out of the project; it does not show the target."""
-    return about(name, _OUTSIDE, hint=_PASS)
+    return about(name, OUTSIDE, hint=_PASS)
 
 
 def unreadable(name: str, error: OSError, severity: Severity | None = None) -> Finding:
-    """Return the finding of a file or folder that the system does not let trainc read."""
+    """Return the finding of a file or folder that cannot be read."""
+    if isinstance(error, FileTooLargeError):
+        return about(name, f"larger than {LIMIT >> 20} MiB", code="TC012")
     message = LOOP if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
-    return about(name, message, severity=severity)
+    return about(name, str(error.strerror) if isinstance(error, IrregularFileError) else message, severity=severity)
 
 
 def unnamable(name: str) -> Finding:

@@ -35,7 +35,7 @@ from trainc.project.files import (
 from trainc.project.links import leads_out, top_of
 from trainc.project.names import OUT, is_placed, parents
 from trainc.project.read import name_below
-from trainc.project.unread import about
+from trainc.project.unread import OUTSIDE, about
 
 MANY = 64
 """The number of files from which the run waits for the disk only once."""
@@ -325,7 +325,7 @@ def create(root: Path, name: str, text: str) -> bool:
     """
     path = root / name
     if leads_out(root, path.parent):
-        raise OSError(None, "symbolic link that leads out of the project, not followed", name)
+        raise OSError(None, OUTSIDE, name)
     if os.path.lexists(path):
         return False
     with _named(path):
@@ -521,8 +521,7 @@ def check_folder(root: Path, folder: Path) -> None:
     A pull request may bring links.
     """
     if name_below(root, Path.cwd(), os.fspath(folder)) is not None and leads_out(root, folder):
-        message = "symbolic link that leads out of the project, not followed"
-        raise OSError(None, message, os.fspath(folder))
+        raise OSError(None, OUTSIDE, os.fspath(folder))
 
 
 def write_output(root: Path, path: Path, text: str) -> None:
