@@ -64,9 +64,12 @@ def is_submodule(real: str, named: Callable[[str], frozenset[str] | None] = subm
     from trainc.project.git import RevisionError
 
     try:
-        return any(os.path.relpath(real, above) in (named(os.fspath(above)) or ()) for above in Path(real).parents)
+        for above in map(os.fspath, Path(real).parents):
+            if (names := named(above)) and os.path.relpath(real, above) in names:
+                return True
     except RevisionError:
         return True
+    return False
 
 
 def empty_submodule(name: str) -> Finding:
