@@ -29,7 +29,7 @@ from trainc.project.names import (
     is_read,
     is_shown,
 )
-from trainc.project.tree import Entry, TooManyLinksError, Tree
+from trainc.project.tree import Entry, Tree
 
 
 def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revision:
@@ -38,12 +38,8 @@ def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revis
     ``given`` are further files and folders, relative to root. An invalid trainc.yaml is ignored. Raises RevisionError
     if git, the repository, the revision or the content of a file is missing.
     """
-
-    def is_wanted(name: str) -> bool:
-        return is_read(name) or is_given(name, given)
-
-    entries = _entries(root, revision, *INPUTS, "out", *SETTINGS, *given)
-    found = _sources(root, entries, is_wanted)
+    entries = _entries(root, revision, *INPUTS, OUT, *SETTINGS, *given)
+    found = _sources(root, entries, lambda name: is_read(name) or is_given(name, given))
     config, wrong = parse(next((source for source in found if source.name == CONFIG), None))
     settings = tuple(read_document(source)[1] for source in found if source.name in SETTINGS)
     inputs = tuple(source for source in found if source.name not in SETTINGS)
@@ -59,7 +55,6 @@ def read_inputs(root: Path, revision: str) -> tuple[tuple[Source, ...], tuple[So
 
     Raises RevisionError.
     """
-
     entries = _entries(root, revision, *INPUTS, *SETTINGS)
     sources = _sources(root, entries, lambda name: is_read(name) or name.startswith("policies/"))
     return tuple(s for s in sources if is_read(s.name)), tuple(s for s in sources if not is_read(s.name))
@@ -67,12 +62,9 @@ def read_inputs(root: Path, revision: str) -> tuple[tuple[Source, ...], tuple[So
 
 def read_output(root: Path, revision: str, read: Callable[[Blob], bytes]) -> tuple[dict[str, Blob], dict[str, Kind]]:
     """Return all YAML and JSON files below out/ at a revision, and the kind of every entry. Raises RevisionError."""
-
-    def is_wanted(name: str) -> bool:
-        return name.lower().endswith(SUFFIXES) and not is_hidden(name)
-
     entries = _entries(root, revision, OUT)
-    files = {entry.name: Blob(entry.name, entry.content, read) for entry in _files(entries, is_wanted)}
+    shown = _files(entries, lambda name: name.lower().endswith(SUFFIXES) and not is_hidden(name))
+    files = {entry.name: Blob(entry.name, entry.content, read) for entry in shown}
     return files, {entry.name: KINDS.get(entry.mode, Kind.OTHER) for entry in entries}
 
 
@@ -91,12 +83,9 @@ def _entries(root: Path, revision: str, *paths: str) -> list[Entry]:
         texts = _contents(root, [entry for entry in whole if entry.mode == LINK])
         tree = Tree(whole, texts, prefix, str(top_for(root)))
         listed = [entry for entry in listed if entry.name not in links]
-        try:
-            for place in places:
-                found = sorted(name for name in links if is_shown(name, place))
-                listed += tree.behind([links.pop(name) for name in found])
-        except TooManyLinksError as error:
-            raise RevisionError(str(error)) from None
+        for place in places:
+            found = sorted(name for name in links if is_shown(name, place))
+            listed += tree.behind([links.pop(name) for name in found])
     return sorted(entry._replace(name=entry.name[len(prefix) :]) for entry in listed if entry.name.startswith(prefix))
 
 

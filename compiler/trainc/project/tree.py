@@ -11,16 +11,12 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from trainc.project.files import MAX_FILES
-from trainc.project.git import LINK
+from trainc.project.git import LINK, RevisionError
 from trainc.project.links import RealPaths
 from trainc.project.listing import MOST_LINKED
 from trainc.project.names import SUFFIXES
 
 _FOLDER: Final = "040000"
-
-
-class TooManyLinksError(Exception):
-    """More folders or files are behind links than trainc follows: links to folders multiply both."""
 
 
 class Entry(NamedTuple):
@@ -58,7 +54,8 @@ class Tree:
     def behind(self, links: Iterable[Entry]) -> list[Entry]:
         """Return what links lead to, and the files in the folders that may be inputs, by the names of the links.
 
-        Links that are broken, form a loop or lead out of the project are left out. Raises TooManyLinksError.
+        Links that are broken, form a loop or lead out of the project are left out. Raises RevisionError
+        for more folders or files behind links than trainc follows: links to folders multiply both.
         """
         found: list[Entry] = []
         inside: dict[str, list[Entry]] = {}  # many links may lead to one folder
@@ -77,7 +74,7 @@ class Tree:
             linked += 1
             if linked > MOST_LINKED:
                 message = f"more than {MOST_LINKED} folders behind symbolic links, one of them {way.name}"
-                raise TooManyLinksError(message)
+                raise RevisionError(message)
             if target not in inside:
                 inside[target] = self._inside(target)
             for each in inside[target]:
@@ -87,7 +84,7 @@ class Tree:
                 else:
                     found.append(each._replace(name=name))
             if len(found) > MAX_FILES:
-                raise TooManyLinksError(f"more than {MAX_FILES:,} files behind symbolic links, one of them {way.name}")
+                raise RevisionError(f"more than {MAX_FILES:,} files behind symbolic links, one of them {way.name}")
         return found
 
     def _inside(self, folder: str) -> list[Entry]:
