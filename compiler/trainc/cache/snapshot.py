@@ -11,6 +11,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -22,7 +23,8 @@ from trainc.cache.store import Store
 from trainc.pipeline.content import digest_of
 from trainc.project.files import read_regular
 from trainc.project.links import top_of
-from trainc.project.names import INPUTS, SETTINGS, is_input, parents
+from trainc.project.missing import is_submodule, submodules
+from trainc.project.names import INPUTS, SETTINGS, is_input, may_have_inputs, parents
 from trainc.project.read import not_read
 from trainc.project.write import is_ours, is_temporary
 
@@ -44,7 +46,7 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The files that a run read or wrote. All other fields are empty in an incomplete snapshot.
 
     ``folders`` are those of inputs and of ``tops``, the folders written to; ``ignored`` are files in them that no run
-    reads. ``missing`` are names that do not exist, ``parents`` the folders
+    reads, ``empty`` folders of inputs without entries. ``missing`` are names that do not exist, ``parents`` the folders
     above ``tops``. ``generated`` counts the files that trainc wrote. ``texts`` are the reports by reporting options
     (empty unless out/ was up to date), ``reported`` the files that findings name, ``around`` the ``surroundings``
     before the run. ``changed``, which is never stored, are the files below jobs/ whose bytes changed since.
@@ -53,6 +55,7 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     files: dict[str, Look] = {}
     folders: dict[str, Stamp | None] = {}
     ignored: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     parents: tuple[str, ...] = ()
     tops: tuple[str, ...] = ()
@@ -96,7 +99,7 @@ def renewed(root: Path, old: Snapshot, *, by_bytes: bool) -> Snapshot | None:
     With ``by_bytes``, all files are read and compared by their digests, and all folders are listed.
     """
     base, start = f"{root}/", time.time_ns()
-    if not old.texts or any(os.path.lexists(base + name) for name in old.missing):
+    if not old.texts or any(os.path.lexists(base + name) for name in old.missing) or _has_submodule(root, old.empty):
         return None
     if not all(map(stamp_of_folder, (base + name for name in old.parents))) or surroundings(root) != old.around:
         return None
@@ -161,12 +164,13 @@ def complete(root: Path, snapshot: Snapshot, foreign: Collection[str]) -> Snapsh
     missing = [name for name in SETTINGS if name not in files]
     seen = {name for name in SETTINGS if name in files and stamp(base + name) is not None}
     ignored: list[str] = []
+    empty: list[str] = []
     try:
         for top in (*INPUTS, *snapshot.tops):
             if not os.path.lexists(base + top):
                 missing.append(top)
                 continue
-            for name in _files_in(base, top, folders):
+            for name in _files_in(base, top, folders, empty):
                 if name in snapshot.files:
                     seen.add(name)
                 elif top in INPUTS and not is_input(name):
@@ -182,15 +186,23 @@ def complete(root: Path, snapshot: Snapshot, foreign: Collection[str]) -> Snapsh
         return None
     if len(seen) < len(snapshot.files) or any(os.path.lexists(base + name) for name in missing):
         return None
-    if surroundings(root) != snapshot.around:
+    if surroundings(root) != snapshot.around or _has_submodule(root, empty):
         return None
     above = {folder for top in snapshot.tops for folder in parents(top)}
-    new = replace(snapshot, files=files, folders=folders, ignored=tuple(ignored))
+    new = replace(snapshot, files=files, folders=folders, ignored=tuple(ignored), empty=tuple(empty))
     return replace(new, missing=tuple(missing), parents=tuple(above))
 
 
-def _files_in(base: str, top: str, folders: dict[str, Stamp | None]) -> Iterator[str]:
+def _has_submodule(root: Path, empty: Iterable[str]) -> bool:
+    """Return whether one of the empty folders of inputs is a submodule that is not checked out."""
+    home, named = os.path.realpath(root), cache(submodules)
+    return any(is_submodule(f"{home}/{name}", named) for name in empty)
+
+
+def _files_in(base: str, top: str, folders: dict[str, Stamp | None], empty: list[str]) -> Iterator[str]:
     """Yield the files below a folder, and record the folders; hidden folders of inputs are skipped.
+
+    ``empty`` are the folders of inputs without entries.
 
     Raises _Unseen and OSError.
     """
@@ -204,8 +216,10 @@ def _files_in(base: str, top: str, folders: dict[str, Stamp | None]) -> Iterator
         folders[folder] = settled(found, start)
         with os.scandir(base + folder) as entries:
             listed = list(entries)
-        if not listed:
+        if not listed and top not in INPUTS:
             raise _Unseen  # it may be a submodule that is not checked out
+        if not listed and may_have_inputs(folder):
+            empty.append(folder)
         for entry in listed:
             name = f"{folder}/{entry.name}"
             is_hidden = top in INPUTS and entry.name.startswith(".")
