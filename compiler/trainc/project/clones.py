@@ -12,8 +12,8 @@ from trainc.basics.jsonvalues import JsonObject
 from trainc.findings import Finding
 from trainc.gitops.flux import READS_NOTHING, is_used, refuses
 from trainc.project.files import Kind
-from trainc.project.git import RevisionError, index_of, prefix_of, top_for
-from trainc.project.missing import submodules
+from trainc.project.git import index_of, prefix_of, top_for
+from trainc.project.missing import MODULES, submodules
 from trainc.project.names import INPUTS, is_text
 from trainc.project.unread import about, not_followed, unnamable
 
@@ -45,10 +45,8 @@ def unreadable_clones(root: Path, config: JsonObject) -> Iterator[Finding]:
     git updates no submodule (util/git, Submodule).
     """
     prefix, for_flux = prefix_of(root), is_used(config)
-    try:
-        named = submodules(os.fspath(top_for(root)))
-    except RevisionError:  # nor can Argo CD
-        named = frozenset()
+    top = os.fspath(top_for(root))
+    named = submodules(top) or () if os.path.isfile(os.path.join(top, MODULES)) else None
     index = {name: kind for folder in INPUTS for name, kind in (index_of(root, folder) or {}).items()}
     for name, kind in index.items():
         if kind is Kind.LINK and _leads_out(root, prefix, name):

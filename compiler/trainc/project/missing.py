@@ -17,7 +17,7 @@ from trainc.project.links import GIT, LONGEST, real_path, top_of
 from trainc.project.names import CONFIG, is_input, is_read, parents
 from trainc.project.unread import about
 
-_MODULES = ".gitmodules"
+MODULES = ".gitmodules"
 _EMPTY = "submodule that is not checked out: what was rendered from it would be removed, and its policies do not apply"
 _CHECK_OUT = "check it out with git submodule update --init --recursive, or move its files into this repository"
 _AS_FILE = "path of a folder, as git writes a link without symbolic links: what was rendered from it would be removed"
@@ -44,16 +44,16 @@ def link_as_file(name: str) -> Finding:
 
 
 def submodules(folder: str) -> frozenset[str] | None:
-    """Return the paths of the submodules that .gitmodules in a folder names; None without that file.
-
-    Raises RevisionError if git cannot read it.
-    """
-    file = os.path.join(folder, _MODULES)
+    """Return the paths of the submodules that .gitmodules in a folder names; None if git cannot tell."""
+    file = os.path.join(folder, MODULES)
     if not os.path.isfile(file):
-        return None
-    from trainc.project.git import settings_in
+        return frozenset()
+    from trainc.project.git import RevisionError, settings_in
 
-    return frozenset(settings_in(file, r"^submodule\..*\.path$"))
+    try:
+        return frozenset(settings_in(file, r"^submodule\..*\.path$"))
+    except RevisionError:
+        return None
 
 
 def is_submodule(real: str, named: Callable[[str], frozenset[str] | None] = submodules) -> bool:
@@ -61,14 +61,10 @@ def is_submodule(real: str, named: Callable[[str], frozenset[str] | None] = subm
 
     That may be one of the repository, or of a submodule around the folder. ``named`` returns what each names.
     """
-    from trainc.project.git import RevisionError
-
-    try:
-        for above in map(os.fspath, Path(real).parents):
-            if (names := named(above)) and os.path.relpath(real, above) in names:
-                return True
-    except RevisionError:
-        return True
+    for above in map(os.fspath, Path(real).parents):
+        names = named(above)
+        if names is None or (names and os.path.relpath(real, above) in names):
+            return True
     return False
 
 
