@@ -65,7 +65,7 @@ from trainc.policytests.run import stored_case
 from trainc.project.catalog import Runtime
 from trainc.project.files import OWNED
 from trainc.project.fixing import diff_text
-from trainc.project.write import kept_applications
+from trainc.project.foreign import kept_applications
 from trainc.schema.kinds import BUILT_IN
 
 PAGE = Path(__file__).parents[2] / "docs/trust.md"

@@ -229,6 +229,26 @@ def test_a_folder_alone_knows_what_folders_with_its_namespace_place_there(
     assert "kind: Secret" not in run("cmp").stdout
 
 
+def test_a_file_alone_does_not_replace_a_job_of_a_folder_with_its_namespace(repository: Path, run: Run) -> None:
+    """As in a run of all jobs, and only in the environments where both jobs have one place."""
+    environments = "{namespaces: {a: shared, z: shared}}"
+    put(repository, "trainc.yaml", f"environments: {{dev: {{}}, prod: {environments}}}\n")
+    run("render")
+    whole = written(repository)
+    put(repository, "jobs/z/same.yaml", job("one") + "  suspend: true\n")
+    message = "error[TC602]: another job of environment prod has the same name shared/one"
+    for command in ("render", "validate", "fix"):
+        for path in ("jobs", "jobs/a", "jobs/a/one.yaml", "jobs/z/same.yaml"):
+            done = run(command, path)
+            assert (done.exit_code, done.output.count(message)) == (1, 1), (command, path)
+    assert written(repository) == whole
+    assert run("render", "--env", "dev", "jobs/z/same.yaml").exit_code == 0
+    assert written(repository).keys() - whole.keys() == {"out/dev/z/one/jobset-one.yaml"}
+    excluding = environments.replace("{n", "{jobs: ['!z/one'], n", 1)
+    put(repository, "trainc.yaml", f"environments: {{prod: {excluding}}}\n")
+    assert run("render", "jobs/a/one.yaml").exit_code == 0
+
+
 def test_a_job_is_explained_by_its_name(repository: Path, run: Run) -> None:
     put(repository, "jobs/a/one.yaml", f"{job('one')}---\n{job('other')}")
     assert run("explain", "a/other", "metadata").stdout.startswith("JobSet a/other\n")

@@ -233,7 +233,9 @@ def test_a_submodule_that_is_not_checked_out_is_an_error(base: Path, run: Run, f
 
 
 @pytest.mark.parametrize("is_archive", [False, True])
-def test_a_submodule_that_any_gitmodules_above_it_names(base: Path, run: Run, is_archive: bool) -> None:
+def test_a_submodule_that_any_gitmodules_above_it_names(
+    base: Path, run: Run, monkeypatch: pytest.MonkeyPatch, is_archive: bool
+) -> None:
     """With ``git submodule update`` alone, policies/ is checked out, and not the submodule in it."""
     (base / "policies/central").mkdir()
     assert run("render").exit_code == run("render").exit_code == 0, "the cache knows the folders"
@@ -249,6 +251,14 @@ def test_a_submodule_that_any_gitmodules_above_it_names(base: Path, run: Run, is
         found = run(*command)
         assert (found.exit_code, found.stdout.count("TC011")) == (1, 1), found.output
         assert "policies/central:1:1: error[TC011]: submodule that is not checked out" in found.stdout
+    put(top, ".gitmodules", f'[other]\n\tpath = {path}\n[submodule "central"]\n\tpath = {path}/\n')
+    assert run("validate").exit_code == 0, "git takes none of them for the folder"
+    put(top, ".gitmodules", "[submodule")
+    assert run("validate").exit_code == 1, "git cannot read it"
+    put(top, ".gitmodules", '[submodule "code"]\n\tpath = code\n')
+    assert run("validate").exit_code == 0
+    monkeypatch.setenv("PATH", "")
+    assert run("validate").exit_code == 1, "git, which has no empty folders, cannot tell"
 
 
 def test_what_a_sparse_checkout_leaves_out_behind_a_link_is_an_error(base: Path, run: Run) -> None:

@@ -28,7 +28,7 @@ def test_decision(question: dict[str, Any], answer: dict[str, Any]) -> None:
 
 
 def test_an_ignored_failure_of_our_own_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainc.admission.policy.policyset.BUDGET", 5_000)
+    monkeypatch.setattr("trainc.admission.policy.evaluation.BUDGET", 5_000)
     question = next(question for question, _ in DECISIONS if question["request"]["operation"] == "CREATE")
     named = [(f"{k}{i}", f"[variables.{k}{i - 1}, variables.{k}{i - 1}]") for i in range(1, 14) for k in "vw"]
     spec = {

@@ -10,7 +10,7 @@ import pytest
 from trainc.findings import Severity
 from trainc.inputs.source import Source
 from trainc.project import read
-from trainc.project.files import RealPaths, real_path
+from trainc.project.links import RealPaths, real_path
 from trainc.project.read import Inputs, find_root, merge, name_below, read_config, read_given, read_stdin, read_tree
 
 
@@ -135,7 +135,7 @@ def test_a_broken_link_that_may_be_a_folder_of_inputs_is_reported(tmp_path: Path
 
 def test_gitmodules_is_read_once_for_many_empty_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = list[str]()
-    monkeypatch.setattr("trainc.project.read.submodules", lambda folder: read.append(folder) or frozenset())
+    monkeypatch.setattr("trainc.project.listing.submodules", lambda folder: read.append(folder) or frozenset())
     for name in ("jobs/a", "jobs/b", "jobs/c"):
         (tmp_path / name).mkdir(parents=True)
     assert read_tree(tmp_path, "jobs") == Inputs()

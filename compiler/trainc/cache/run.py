@@ -27,8 +27,9 @@ from trainc.pipeline.jobresults import Documents, UnknownDocument, decode, docum
 from trainc.project.config import Config
 from trainc.project.environments import Uncached, compile_for
 from trainc.project.files import read_regular
+from trainc.project.names import OUT
 from trainc.project.read import Inputs, merge, read_file, read_platform, read_tree
-from trainc.project.write import OUT, Plan, plan
+from trainc.project.write import Plan, plan
 
 _NOTHING: Final = Inputs()
 _DECODER: Final = msgspec.msgpack.Decoder(JobFile)

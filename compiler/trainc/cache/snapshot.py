@@ -21,12 +21,12 @@ from msgspec.structs import replace
 
 from trainc.cache.store import Store
 from trainc.pipeline.content import digest_of
-from trainc.project.files import is_submodule, parents, read_regular, submodules, top_of
-from trainc.project.read import CONFIG, LOCK, is_input, may_have_inputs, not_read
+from trainc.project.files import read_regular
+from trainc.project.links import top_of
+from trainc.project.missing import is_submodule, submodules
+from trainc.project.names import INPUTS, SETTINGS, is_input, may_have_inputs, parents
+from trainc.project.read import not_read
 from trainc.project.write import is_ours, is_temporary
-
-INPUTS: Final = ("jobs", "runtimes", "policies")
-"""The folders that a full run reads, besides trainc.yaml and images.lock.yaml."""
 
 FEW: Final = 64
 """The most changed files below jobs/ that are rendered alone; with more, all of jobs/ is."""
@@ -161,8 +161,8 @@ def complete(root: Path, snapshot: Snapshot, foreign: Collection[str]) -> Snapsh
     file differs from what the run saw, or could change unnoticed, such as the target of a symbolic link.
     """
     base, files, folders = f"{root}/", dict(snapshot.files), dict[str, Stamp | None]()
-    missing = [name for name in (CONFIG, LOCK) if name not in files]
-    seen = {name for name in (CONFIG, LOCK) if name in files and stamp(base + name) is not None}
+    missing = [name for name in SETTINGS if name not in files]
+    seen = {name for name in SETTINGS if name in files and stamp(base + name) is not None}
     ignored: list[str] = []
     empty: list[str] = []
     try:

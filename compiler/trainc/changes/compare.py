@@ -55,7 +55,8 @@ from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import GoDecodeError
 from trainc.pipeline.update_rules import jobset_refusals
-from trainc.project.files import Kind, foreign, is_own
+from trainc.project.files import Kind, is_own
+from trainc.project.foreign import foreign
 from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.upstream import RUN
 

@@ -39,8 +39,8 @@ from trainc.inputs.imagelock import prefix_spelt_out
 from trainc.inputs.options import Revision
 from trainc.inputs.settings import ArgoCD, Settings, deployment_folders, option_path, settings_of_all
 from trainc.inputs.source import Document, Source
-from trainc.project.files import KEY as UNMANAGED
-from trainc.project.files import unmanaged
+from trainc.project.config import UNMANAGED
+from trainc.project.foreign import unmanaged
 from trainc.schema.kinds import Registry
 
 Weaker = Iterator[tuple[Path, str]]

@@ -12,7 +12,8 @@ from trainc.documents.emit import visible
 from trainc.documents.load import load
 from trainc.findings import Finding, Severity, report
 from trainc.inputs.source import Document, Source
-from trainc.project.files import OWNED, Blob, is_own, is_placed
+from trainc.project.files import OWNED, Blob, is_own
+from trainc.project.names import is_placed
 
 UNREADABLE: Final = "TC904"
 

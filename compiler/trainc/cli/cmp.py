@@ -18,7 +18,8 @@ from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors
 from trainc.gitops.argocd import ENV, JOB, PARAMETERS
 from trainc.pipeline.content import bytes_of
-from trainc.project.environments import JOBS, compile_for, load_config, nothing, read_others
+from trainc.project.environments import compile_for, load_config, nothing, read_others
+from trainc.project.names import JOBS
 from trainc.project.read import has_config, merge, name_below, read_tree
 
 EPILOG = """\b

@@ -18,10 +18,12 @@ from trainc.pipeline.content import Job
 from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor
 from trainc.project.config import Config
-from trainc.project.environments import JOBS, Outcome, has_no_document, nothing, with_empty, with_nothing
+from trainc.project.environments import Outcome, has_no_document, nothing, with_empty, with_nothing
+from trainc.project.foreign import foreign_files
+from trainc.project.names import CONFIG, JOBS, OUT, POLICIES, RUNTIMES
 from trainc.project.planning import Request
-from trainc.project.read import CONFIG, POLICIES, RUNTIMES, Inputs, has_config, name_below, read_given, read_tree
-from trainc.project.write import OUT, foreign_files, look
+from trainc.project.read import Inputs, has_config, name_below, read_given, read_tree
+from trainc.project.write import look
 
 if TYPE_CHECKING:
     from trainc.parallel.mpi import Ranks
@@ -53,7 +55,7 @@ def request_of(root: Path, paths: Iterable[str], config: Config, environment: st
 @contextmanager
 def revision_errors(option: str) -> Iterator[None]:
     """Raise BadParameter of an option for a RevisionError."""
-    from trainc.project.revisions import RevisionError
+    from trainc.project.git import RevisionError
 
     try:
         yield

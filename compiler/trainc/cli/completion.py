@@ -149,7 +149,7 @@ def _runtimes(root: Path, incomplete: str) -> Iterable[str]:
 
 
 def _revisions(root: Path, _incomplete: str) -> Iterable[str]:
-    from trainc.project.revisions import branches_and_tags
+    from trainc.project.git import branches_and_tags
 
     return ["HEAD", *branches_and_tags(root)]
 

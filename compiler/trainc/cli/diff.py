@@ -33,25 +33,13 @@ from trainc.inputs.settings import settings_of_all
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import bytes_of
 from trainc.project.config import Config, parse
-from trainc.project.environments import JOBS, load_config
-from trainc.project.files import (
-    LIMIT,
-    Blob,
-    Kind,
-    foreign,
-    git_hash,
-    is_placed,
-    leads_to_folder,
-    open_regular,
-    read_open,
-    read_regular,
-    unmanaged,
-)
+from trainc.project.environments import load_config
+from trainc.project.files import LIMIT, Blob, Kind, git_hash, open_regular, read_open, read_regular
+from trainc.project.foreign import foreign, kept_applications, unmanaged
+from trainc.project.links import leads_to_folder
+from trainc.project.names import CONFIG, OUT, SETTINGS, is_placed
 from trainc.project.planning import plan_request
 from trainc.project.read import (
-    CONFIG,
-    LOCK,
-    OUT,
     Inputs,
     merge,
     name_below,
@@ -60,10 +48,9 @@ from trainc.project.read import (
     read_file,
     read_given,
     read_lock,
-    read_platform,
-    read_tree,
+    read_project,
 )
-from trainc.project.write import kept_applications, look
+from trainc.project.write import look
 
 FORMS: Final = ("text", "markdown", "json")
 WORKING_TREE: Final = "the working tree"
@@ -154,7 +141,8 @@ class Side(Struct, frozen=True, eq=False):
         """Read an option's revision, or the working tree. Raises BadParameter."""
         findings: tuple[Finding, ...] = ()
         if revision is not None:
-            from trainc.project.revisions import commit_of, read_inputs, read_output, reader
+            from trainc.project.git import commit_of, reader
+            from trainc.project.revisions import read_inputs, read_output
 
             with revision_errors(option):
 
@@ -167,7 +155,7 @@ class Side(Struct, frozen=True, eq=False):
                 sources, unread = read_inputs(root, commit)
                 contents = click.get_current_context().with_resource(reader(root))
         else:
-            there = look(root, (OUT.rstrip("/"),))
+            there = look(root, (OUT,))
             output = {}
 
             def keep_hash(path: str, name: str) -> Inputs:
@@ -183,13 +171,13 @@ class Side(Struct, frozen=True, eq=False):
             found = read_given(root, root, OUT, read=keep_hash) if leads_to_folder(root / OUT) else Inputs()
             # Links are reported with the other files that trainc did not write.
             findings = tuple(finding for finding in found.findings if has_errors((finding,)))
-            inputs = merge([read_tree(root, JOBS), read_platform(root), read_config(root), read_lock(root)])
+            inputs = merge([read_project(root), read_config(root), read_lock(root)])
             sources, unread = inputs.sources, read_beside_policies(root).sources
         config, wrong = parse(next((source for source in sources if source.name == CONFIG), None))
         if revision is not None:  # that of the working tree is read with the project
             findings = tuple(finding for finding in wrong if has_errors((finding,)))
-        settings = tuple(source for source in sources if source.name in (CONFIG, LOCK))
-        others = tuple(source for source in sources if source.name not in (CONFIG, LOCK))
+        settings = tuple(source for source in sources if source.name in SETTINGS)
+        others = tuple(source for source in sources if source.name not in SETTINGS)
         of_inputs = Revision(revision or "", others, config.data, is_valid=not has_errors(wrong))
         return cls(of_inputs, config.document, settings, unread, output, there, findings)
 
@@ -248,7 +236,7 @@ def _staleness(root: Path, config: Config, names: Collection[str]) -> tuple[tupl
 
 def _require_paths(root: Path, names: Iterable[str], trees: Iterable[Tree]) -> None:
     """Raise BadParameter for a name that matches nothing. The hint is for revisions, as git diff takes."""
-    from trainc.project.revisions import is_revision
+    from trainc.project.git import is_revision
 
     for name in names:
         if (root / name).exists() or any(any(select({}, tree, [name])) for tree in trees):

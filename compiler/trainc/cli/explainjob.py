@@ -19,7 +19,8 @@ from trainc.gitops.runtime_resources import FOLDER
 from trainc.inputs.options import Options
 from trainc.pipeline.compile import load_all, run, with_neighbours
 from trainc.plugins.model import Objects
-from trainc.project.environments import JOBS, load_config, read_others
+from trainc.project.environments import load_config, read_others
+from trainc.project.names import JOBS
 from trainc.project.read import Inputs, merge, read_tree
 from trainc.provenance.explain import Miss, Table, Unknown, as_json, as_text, find, table
 from trainc.provenance.explain import choose as choose_objects

@@ -24,7 +24,7 @@ from trainc.findings.text import position
 from trainc.inputs.source import Source
 from trainc.pipeline.context import Keep
 from trainc.pipeline.jobresults import DocumentId, document_id
-from trainc.project.environments import JOBS, Outcome, compile_for, parse_config, read_crds, read_others
+from trainc.project.environments import Outcome, compile_for, parse_config, read_crds, read_others
 from trainc.project.fixing import (
     EditError,
     Files,
@@ -37,16 +37,8 @@ from trainc.project.fixing import (
     fixes,
     write_sources,
 )
-from trainc.project.read import (
-    CONFIG,
-    LOCK,
-    Inputs,
-    merge,
-    name_below,
-    read_config,
-    read_lock,
-    read_tree,
-)
+from trainc.project.names import JOBS, SETTINGS
+from trainc.project.read import Inputs, merge, name_below, read_config, read_lock, read_tree
 
 EPILOG = """\b
 Examples:
@@ -99,7 +91,7 @@ def command(
     _check(root, codes, paths)
     configuration, lock = read_config(root), read_lock(root)
     # What is wrong in trainc.yaml and images.lock.yaml depends on all jobs.
-    given = [path for path in paths if name_below(root, Path.cwd(), path) not in (CONFIG, LOCK)]
+    given = [path for path in paths if name_below(root, Path.cwd(), path) not in SETTINGS]
     platform = read_others(
         root, (name_below(root, Path.cwd(), path) for path in given), parse_config(configuration, lock)[0]
     )
@@ -160,7 +152,7 @@ def _with(inputs: Inputs, files: Files) -> Inputs:
 
 def _documents(inputs: Inputs) -> Inputs:
     """Return the inputs without trainc.yaml and images.lock.yaml."""
-    return replace(inputs, sources=tuple(each for each in inputs.sources if each.name not in (CONFIG, LOCK)))
+    return replace(inputs, sources=tuple(each for each in inputs.sources if each.name not in SETTINGS))
 
 
 def _editable(root: Path, sources: Iterable[Source]) -> tuple[dict[str, Source], dict[str, str]]:

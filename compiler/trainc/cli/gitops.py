@@ -18,9 +18,9 @@ from trainc.gitops.argocd import health_checks, plugin_definition
 from trainc.inputs.settings import read_settings
 from trainc.pipeline.layout import argocd_objects
 from trainc.project.config import Config, sharing_projects, without_repository
-from trainc.project.environments import JOBS, Outcome, compile_for, load_config
+from trainc.project.environments import Outcome, compile_for, load_config
 from trainc.project.planning import in_another_folder, kustomizations, trees
-from trainc.project.read import merge, read_platform, read_tree
+from trainc.project.read import read_project
 
 ARGOCD_EPILOG = """\b
 Examples:
@@ -106,7 +106,7 @@ def _compile(
     findings = (*findings, *in_another_folder(root, config))
     if reporter.fails(findings):
         return reporter.report(findings), None
-    outcome = compile_for(merge([read_tree(root, JOBS), read_platform(root)]), config, environments, findings)
+    outcome = compile_for(read_project(root), config, environments, findings)
     return reporter.report(outcome.findings), None if reporter.fails(outcome.findings) else outcome
 
 

@@ -21,9 +21,9 @@ from trainc.images.definition import PACKAGES, WHEELS, BuildError, Inputs, read_
 from trainc.images.layout import LayoutError, read_layout, verify_layout, write_layout
 from trainc.inputs.imagelock import DIGEST, FILE, key_of
 from trainc.project.config import lock_text, parse_lock
-from trainc.project.files import leads_out, real_path, top_of
+from trainc.project.git import index_of
+from trainc.project.links import leads_out, real_path, top_of
 from trainc.project.read import name_below, read_lock
-from trainc.project.revisions import index_of
 from trainc.project.write import check_folder, replace_sources
 
 ARGUMENT = "IMAGE"

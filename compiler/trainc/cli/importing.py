@@ -18,13 +18,15 @@ from trainc.cli.reporter import Reporter
 from trainc.documents.classify import RUNTIMES
 from trainc.documents.emit import visible
 from trainc.documents.load import load
-from trainc.findings import Finding, has_errors, report, sort_key
+from trainc.findings import Finding, has_errors, sort_key
 from trainc.findings.display import counted
-from trainc.inputs.source import Document, Source
-from trainc.project.environments import JOBS, has_no_document, nothing, runtimes_among, with_nothing
+from trainc.inputs.source import Source
+from trainc.project.environments import has_no_document, nothing, runtimes_among, with_nothing
 from trainc.project.files import read_regular
 from trainc.project.fixing import write_sources
+from trainc.project.names import JOBS
 from trainc.project.read import merge, name_below, read_given, read_platform, read_stdin, read_tree
+from trainc.project.unread import about
 from trainc.project.write import create
 
 if TYPE_CHECKING:
@@ -135,9 +137,7 @@ def _write(target: Path, files: Sequence[NewFile], old: Mapping[str, Source], re
 
 def _in_the_way(file: NewFile) -> Finding:
     hint = "move it away, or write to another folder with -o DIR"
-    return report(
-        "TC901", Document(Source(file.path, b""), {}), (), "the file exists, and is not overwritten", hint=hint
-    )
+    return about(file.path, "the file exists, and is not overwritten", code="TC901", hint=hint)
 
 
 def _counted(files: Sequence[NewFile]) -> str:

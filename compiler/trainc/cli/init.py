@@ -18,9 +18,11 @@ from trainc.cli.options import check_name, project_root
 from trainc.cli.paths import in_git
 from trainc.findings.display import counted
 from trainc.kube.names import is_dns1123_label
-from trainc.project.files import parents, read_regular, top_of
-from trainc.project.read import CONFIG, has_config
-from trainc.project.revisions import remote_and_branch
+from trainc.project.files import read_regular
+from trainc.project.git import remote_and_branch
+from trainc.project.links import top_of
+from trainc.project.names import CONFIG, parents
+from trainc.project.read import has_config
 from trainc.project.scaffold import NewFile, Setup, init_files
 from trainc.project.write import create
 

@@ -21,8 +21,8 @@ from trainc.inputs.settings import read_settings
 from trainc.inputs.source import Source
 from trainc.kube.names import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain
 from trainc.project.catalog import Catalog, read_catalog
-from trainc.project.environments import JOBS, check_file, load_config
-from trainc.project.read import RUNTIMES, is_input
+from trainc.project.environments import check_file, load_config
+from trainc.project.names import JOBS, RUNTIMES, is_input
 from trainc.project.scaffold import job_text, runtime_text
 from trainc.project.write import create
 

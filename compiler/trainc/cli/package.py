@@ -16,10 +16,11 @@ from trainc.images.definition import BuildError
 from trainc.images.layout import write_layout
 from trainc.images.package import package as package_files
 from trainc.pipeline.content import bytes_of
-from trainc.project.environments import JOBS, compile_for, load_config, nothing
-from trainc.project.files import real_path
-from trainc.project.read import is_text, merge, read_platform, read_tree
-from trainc.project.write import OUT, check_folder
+from trainc.project.environments import compile_for, load_config, nothing
+from trainc.project.links import real_path
+from trainc.project.names import JOBS, OUT, is_text
+from trainc.project.read import read_project
+from trainc.project.write import check_folder
 
 EPILOG = """\b
 Examples:
@@ -74,7 +75,7 @@ def command(
     chosen = choose(config, environment)
     if len(chosen) > 1:
         raise click.UsageError(f"--env is required: trainc.yaml has several environments ({', '.join(chosen)})")
-    outcome = compile_for(merge([read_tree(root, JOBS), read_platform(root)]), config, chosen, findings)
+    outcome = compile_for(read_project(root), config, chosen, findings)
     findings = outcome.findings
     if not outcome.files and not reporter.fails(findings):
         findings = (*findings, nothing(JOBS, f"no TrainJob found for environment {chosen[0]}"))

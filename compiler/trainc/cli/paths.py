@@ -32,7 +32,7 @@ class OutsideGit(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path. Fails in a .git folder."""
-        from trainc.project.files import real_path
+        from trainc.project.links import real_path
 
         path = super().convert(value, param, ctx)
         text = os.fsdecode(path)

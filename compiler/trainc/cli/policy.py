@@ -16,7 +16,8 @@ from trainc.findings.display import counted, one_line
 from trainc.policytests.run import Run, as_junit, load_platform, run
 from trainc.policytests.run import read as read_cases
 from trainc.project.environments import nothing, read_crds
-from trainc.project.read import POLICIES, POLICY_TESTS, read_platform, read_policy_tests
+from trainc.project.names import POLICIES, POLICY_TESTS
+from trainc.project.read import read_platform, read_policy_tests
 
 EPILOG = """\b
 Examples:

@@ -18,10 +18,11 @@ from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors
 from trainc.inputs.source import Source
 from trainc.pipeline.context import Keep
-from trainc.project.environments import JOBS, compile_for, load_config, with_empty
-from trainc.project.files import real_path
-from trainc.project.read import CONFIG, LOCK, merge, name_below, read_platform, read_policy_tests, read_tree
-from trainc.project.write import OUT, write_output
+from trainc.project.environments import compile_for, load_config, with_empty
+from trainc.project.links import real_path
+from trainc.project.names import JOBS, OUT, SETTINGS
+from trainc.project.read import name_below, read_policy_tests, read_project
+from trainc.project.write import write_output
 from trainc.report.fleet import Rows, fleet, totals, without_objects
 from trainc.report.page import TITLE, page
 
@@ -73,7 +74,7 @@ def command(
     environments = choose(config, environment)
     if reporter.fails(findings):
         return reporter.report(findings)
-    inputs = merge([read_tree(root, JOBS), read_platform(root)])
+    inputs = read_project(root)
     if target is not None and _is_input(target, root, (*inputs.sources, *read_policy_tests(root, root).sources)):
         raise click.BadParameter(f"{output!r} is an input, which is not overwritten", param_hint="'-o'")
     rows: Rows = {}
@@ -98,12 +99,12 @@ def command(
 
 def _is_input(target: Path, root: Path, sources: Iterable[Source]) -> bool:
     """Return whether a path leads to trainc.yaml, images.lock.yaml or a source, through any link above the file."""
-    if name_below(root, Path.cwd(), os.fspath(target)) in (CONFIG, LOCK):
+    if name_below(root, Path.cwd(), os.fspath(target)) in SETTINGS:
         return True
     if not os.path.lexists(target):
         return False
     replaced = target.lstat()
-    for name in (CONFIG, LOCK, *(each.name for each in sources)):
+    for name in (*SETTINGS, *(each.name for each in sources)):
         for status in (os.lstat, os.stat):  # a source may be a link
             with suppress(OSError):
                 if os.path.samestat(replaced, status(root / name)):

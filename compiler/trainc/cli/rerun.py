@@ -31,8 +31,9 @@ from trainc.inputs.source import Document, Source
 from trainc.pipeline.context import Keep
 from trainc.pipeline.jobresults import document_id
 from trainc.project.config import Config
-from trainc.project.environments import JOBS, compile_for, load_config
+from trainc.project.environments import compile_for, load_config
 from trainc.project.fixing import EditError, Files, diff_text, read_documents, write_sources
+from trainc.project.names import JOBS
 from trainc.project.read import Inputs, merge, name_below, read_platform, read_tree
 from trainc.upstream import RUN, RUN_PATH, TRAINER_API
 

@@ -23,35 +23,15 @@ from trainc.cli.options import (
 )
 from trainc.cli.paths import Existing
 from trainc.cli.reporter import Reporter
-from trainc.findings import Finding, has_errors, report
-from trainc.gitops.flux import is_used, refuses
+from trainc.findings import Finding, has_errors
 from trainc.inputs.options import Revision
-from trainc.inputs.source import Document, Source
 from trainc.pipeline.context import Keep
-from trainc.project.config import FILE, Config
-from trainc.project.environments import (
-    JOBS,
-    Outcome,
-    Standard,
-    compile_for,
-    load_config,
-    read_crds,
-    read_others,
-)
-from trainc.project.read import (
-    Inputs,
-    leads_nowhere,
-    merge,
-    name_below,
-    not_followed,
-    read_beside_policies,
-    read_tree,
-    source_overrides,
-    unfit,
-    unnamed,
-)
-from trainc.project.revisions import inputs_in_index, links_leading_out, links_to_nowhere, unnamed_submodules
-from trainc.project.write import OUT
+from trainc.project.clones import source_overrides, unreadable_clones
+from trainc.project.config import Config
+from trainc.project.environments import Outcome, Standard, compile_for, load_config, read_crds, read_others
+from trainc.project.names import CONFIG, JOBS, OUT
+from trainc.project.read import Inputs, merge, name_below, read_beside_policies, read_tree
+from trainc.project.unread import about
 
 EPILOG = """\b
 Examples:
@@ -106,18 +86,12 @@ def command(
     use_cache = cache and not special and not has_errors(of_config) and not reporter.lists_silenced
     store = open_store(root) if use_cache else None
 
-    beside = [*source_overrides(root)]
-    if before is not None:
-        index = inputs_in_index(root)
-        beside += [not_followed(name) for name in links_leading_out(root, index)]
-        beside += [leads_nowhere(name) for name in links_to_nowhere(root, index)]
-        beside += [unnamed(name) for name in unnamed_submodules(root, index)]
-        if is_used(config.data):
-            beside += [unfit(name) for name in index if refuses(name)]
+    beside = (*source_overrides(root), *(unreadable_clones(root, config.data) if before is not None else ()))
 
     def compiled(cache: RunCache | None) -> Outcome:
         platform = read_others(root, (name_below(root, folder, path) for path in paths), config)
-        merged = merge([*(inputs or [read_tree(root, JOBS, None if cache is None else cache.read)]), platform, *beside])
+        chosen = inputs or [read_tree(root, JOBS, None if cache is None else cache.read)]
+        merged = merge([*chosen, platform, Inputs((), beside)])
         return compile_for(
             merged,
             config,
@@ -157,7 +131,7 @@ def _standard(
         return None
     if not (before.sources or before.settings or before.output):
         message = "no project in this folder at that revision: nothing is compared, and no policy of it applies"
-        return Standard(before, (report("TC018", Document(Source(f"{before.name}:{FILE}", b""), {}), (), message),))
+        return Standard(before, (about(f"{before.name}:{CONFIG}", message, code="TC018"),))
     from trainc.changes.safeguards import weakened
 
     now = Revision("", inputs.sources, config.data)
@@ -177,6 +151,5 @@ def _without_output(base: Revision | None, config: Config) -> Iterator[Finding]:
     environments = as_object(base.config.get("environments"))
     for name in (each for each in config.environments if each in environments):
         if lacks_output(base, name):
-            place = Document(Source(f"{base.name}:{OUT}/{name}", b""), {})
             message = "no objects are committed: neither refused changes of them nor jobs that run again are reported"
-            yield report("TC018", place, (), message)
+            yield about(f"{base.name}:{OUT}/{name}", message, code="TC018")

@@ -33,6 +33,9 @@ _ESCAPE = re.compile(r"\\[xuU\s]")
 _PEEKED = 4096
 """The bytes at the start of a text in which kubectl and Argo CD look for the ``{`` of JSON."""
 
+_POINTER = "version https://git-lfs.github.com/spec/"
+_FETCH = "Git LFS has the content of this file: fetch it with git lfs pull, or keep the file in git itself"
+
 NAMELESS = {row.kind: row.stage for row in INPUTS if row.stage}
 """The stage at which an API server rejects custom resources without a name."""
 
@@ -163,7 +166,8 @@ def _is_list(data: Json) -> bool:
 def _identity(data: Json) -> list[Problem]:
     """Check that data names an object: apiVersion, kind and metadata.name, all of them non-empty strings."""
     if not isinstance(data, dict):
-        return [Problem("TC006", (), "the document is not a mapping")]
+        hint = _FETCH if isinstance(data, str) and data.startswith(_POINTER) else None
+        return [Problem("TC006", (), "the document is not a mapping", hint=hint)]
     metadata = data.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         return [Problem("TC006", ("metadata",), "metadata is not a mapping")]

@@ -21,7 +21,7 @@ from trainc.inputs.imagelock import key_of
 from trainc.inputs.settings import form
 from trainc.inputs.source import Document, Mark, Source
 from trainc.project.config import convert, read_document
-from trainc.project.files import real_path
+from trainc.project.links import real_path
 from trainc.project.read import read_bytes
 
 FILE: Final = "image.yaml"

@@ -22,7 +22,8 @@ from msgspec import Struct
 from trainc.basics.jsonvalues import Json, JsonObject, get, objects
 from trainc.images.definition import PATH, BuildError, Definition
 from trainc.inputs.imagelock import DIGEST, key_of
-from trainc.project.files import IrregularFileError, open_regular, real_path
+from trainc.project.files import IrregularFileError, open_regular
+from trainc.project.links import real_path
 from trainc.project.read import read_bytes
 
 MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"

@@ -33,6 +33,7 @@ from trainc.gitops.runtime_resources import (
     unused_resources,
 )
 from trainc.inputs.options import Options
+from trainc.inputs.settings import Settings
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import Content, Job
 from trainc.pipeline.context import Context, Keep
@@ -112,18 +113,26 @@ def load_all(sources: Iterable[Source], watch: Watch = iter) -> Loaded:
     return Loaded(ordered, tuple(documents), tuple(findings))
 
 
-def with_neighbours(loaded: Loaded, sources: Iterable[Source]) -> Loaded:
+def with_neighbours(loaded: Loaded, sources: Iterable[Source], environments: Iterable[Settings] = ()) -> Loaded:
     """Return what was loaded, with the TrainJobs of other files as neighbours, which are loaded once if needed.
 
-    One that is also among the loaded documents joins them as a duplicate: the output of both has the same place.
+    One that is also among the loaded documents, or whose output has the place of one of these in an environment, joins
+    them, so that it is reported as in a run of all jobs.
     """
-    sources = tuple(sources)
+    sources, environments = tuple(sources), tuple(environments)
     if not sources:  # as in a run of all jobs
         return loaded
 
     def jobs_of(sources: Iterable[Source]) -> Iterator[Document]:
         documents = (document for source in sources for document in load(source)[0])
         return (with_namespace(each)[0] for each in documents if each.data["kind"] == TRAINJOB)
+
+    def places(job: Document) -> Iterator[tuple[object, str, str]]:
+        version, home, name = identity(job)
+        yield version, home, name
+        for number, settings in enumerate(environments):
+            if settings.namespaces and is_included(job, settings):
+                yield number, settings.namespaces.get(home, home), name
 
     @cache
     def neighbours() -> tuple[Document, ...]:
@@ -132,13 +141,13 @@ def with_neighbours(loaded: Loaded, sources: Iterable[Source]) -> Loaded:
     def may_have(source: Source, names: Set[bytes]) -> bool:
         return not names.isdisjoint(source.encoded().translate(_BETWEEN_NAMES).split()) or may_hide_words(source)
 
-    jobs = [each for each in loaded.documents if each.data["kind"] == TRAINJOB]
+    jobs = [with_namespace(each)[0] for each in loaded.documents if each.data["kind"] == TRAINJOB]
     own = {each.source.name for each in jobs}
     others = tuple(source for source in sources if source.name not in own)
-    keys = {identity(with_namespace(each)[0]) for each in jobs}
-    names = {name.encode() for _, _, name in keys}
+    taken = {place for each in jobs for place in places(each)}
+    names = {name.encode() for _, _, name in taken}
     like = (source for source in others if may_have(source, names))
-    duplicates = [document for document in jobs_of(like) if identity(document) in keys]
+    duplicates = [document for document in jobs_of(like) if not taken.isdisjoint(places(document))]
     return replace(loaded, documents=(*loaded.documents, *duplicates), neighbours=neighbours)
 
 

@@ -23,8 +23,8 @@ from trainc.pipeline.compile import load_all
 from trainc.pipeline.runtimes import builtin_sources, reference
 from trainc.plugins.base import ancestor, pod_containers
 from trainc.project.config import Config
-from trainc.project.environments import JOBS
-from trainc.project.read import RUNTIMES, merge, read_tree
+from trainc.project.names import JOBS, RUNTIMES
+from trainc.project.read import merge, read_tree
 from trainc.upstream import DESCRIPTION, FRAMEWORK_LABEL, NODE, TRAINER
 
 FRAMEWORKS: Final = ("torch", "mpi", "jax", "xgboost", "flux")

@@ -29,11 +29,13 @@ from trainc.inputs.imagelock import IMAGES, NAME, Lock, LockFile, is_registry, k
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.settings import RECOMMENDED, ConfigFile, Settings, expanded, option_path, options_of, settings_of_all
 from trainc.inputs.source import Document, Source
-from trainc.project.files import KEY as UNMANAGED
+from trainc.project.names import CONFIG
 from trainc.upstream import FIXES
 
-FILE = "trainc.yaml"
 CODE = "TC013"
+
+UNMANAGED = "unmanaged"
+"""The key with the paths below out/ that others may write to."""
 
 _ONLY_FOR = {"secret": "existing", "image": "job", "skipDryRunOnMissingResource": "external-secrets"}
 """Options of sshKeys, and the mode that they belong to."""
@@ -133,7 +135,7 @@ def _rules(document: Document) -> Iterator[Finding]:
     for name in names:
         options = options_of(data, name)
         if options.get("target") != "flux" and get(options, "argocd", "write") is not None:
-            written += _without_repository(document, data, name)
+            written += without_repository(Config(data=data, document=document), [name])
     yield from {finding.path: finding for finding in written}.values()
     yield from _without_effect(document)
     yield from _split_projects(document)
@@ -197,19 +199,16 @@ def _without_effect(document: Document) -> Iterator[Finding]:
             yield report(CODE, document, (*place, *option), message, severity=Severity.WARNING, expected=expected)
 
 
-def without_repository(config: Config, environments: Iterable[str]) -> tuple[Finding, ...]:
-    """Return a finding for each environment without argocd.repoURL, at the position to add it."""
-    document = config.document or Document(Source(FILE, b""), {})
-    return tuple(found for name in environments for found in _without_repository(document, config.data, name))
-
-
-def _without_repository(document: Document, data: JsonObject, name: str) -> Iterator[Finding]:
-    if not isinstance(get(options_of(data, name), "argocd", "repoURL"), str):
-        message = f"environment {name} has no argocd.repoURL, which Argo CD's objects require"
-        expected = "the URL from which Argo CD clones this repository"
-        hint = f"set argocd.repoURL below environments.{name}, or below defaults for all environments"
-        where = existing(data, option_path(data, name, "argocd"))
-        yield report(CODE, document, where, message, expected=expected, hint=hint)
+def without_repository(config: Config, environments: Iterable[str]) -> Iterator[Finding]:
+    """Yield a finding for each environment without argocd.repoURL, at the position to add it."""
+    data, document = config.data, config.document or Document(Source(CONFIG, b""), {})
+    for name in environments:
+        if not isinstance(get(options_of(data, name), "argocd", "repoURL"), str):
+            message = f"environment {name} has no argocd.repoURL, which Argo CD's objects require"
+            expected = "the URL from which Argo CD clones this repository"
+            hint = f"set argocd.repoURL below environments.{name}, or below defaults for all environments"
+            where = existing(data, option_path(data, name, "argocd"))
+            yield report(CODE, document, where, message, expected=expected, hint=hint)
 
 
 def sharing_projects(config: Config, environments: Iterable[str]) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from trainc.gitops.naming import free_runs
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options, Revision
 from trainc.inputs.settings import option_path, read_settings, settings_of_all
-from trainc.inputs.source import Document, Source
+from trainc.inputs.source import Source
 from trainc.pipeline.compile import Build, Job, Loaded, Watch, load_all, run, with_neighbours
 from trainc.pipeline.content import Content
 from trainc.pipeline.context import Keep
@@ -40,8 +40,8 @@ from trainc.pipeline.jobresults import document_id
 from trainc.pipeline.runtimes import without_jobs
 from trainc.project.config import Config, parse, parse_lock
 from trainc.project.files import has_content
+from trainc.project.names import CONFIG, JOBS
 from trainc.project.read import (
-    CONFIG,
     Inputs,
     has_config,
     merge,
@@ -53,8 +53,7 @@ from trainc.project.read import (
     read_platform,
     read_tree,
 )
-
-JOBS = "jobs"
+from trainc.project.unread import about
 
 
 class Uncached:
@@ -198,8 +197,9 @@ def compile_for(
     found = [*of_config, *of_inputs]
     if has_errors(of_config):
         return Outcome(jobs={}, files={}, findings=tuple(sorted(found, key=sort_key)), made={}, rules=rules)
-    cache = cache or Uncached()
-    loaded = with_neighbours(cache.with_stubs(load_all(inputs.sources, watch)), inputs.neighbours)
+    cache, environments = cache or Uncached(), tuple(environments)
+    all_settings = (read_settings(config.data, name) for name in environments)
+    loaded = with_neighbours(cache.with_stubs(load_all(inputs.sources, watch)), inputs.neighbours, all_settings)
     builds: dict[str, tuple[Options, Build]] = {}
     for name in environments:
         judge = standard.revision if standard is not None else None
@@ -320,7 +320,7 @@ def crds_in(folders: Iterable[tuple[str, Inputs]]) -> Inputs:
 
 def nothing(place: str, message: str, severity: Severity | None = None, hint: str | None = None) -> Finding:
     """Return the finding for inputs with nothing to compile."""
-    return report("TC014", Document(Source(place, b""), {}), (), message, severity=severity, hint=hint)
+    return about(place, message, code="TC014", severity=severity, hint=hint)
 
 
 def with_nothing(findings: Iterable[Finding], made: Iterable[Finding]) -> tuple[Finding, ...]:

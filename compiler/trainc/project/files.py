@@ -1,14 +1,6 @@
-"""Reads files, and reports files below out/ that trainc did not write.
+"""Opens and reads files.
 
-Files must be regular: a pipe could block forever, a device never end. Symbolic links are followed only within the
-project, so that no pull request makes trainc quote a file of the machine that it runs on.
-
-A file below out/ that Argo CD or Flux would read and trainc did not write is an error. Argo CD 3.5 reads files that end
-in .yaml, .yml, .json and .jsonnet, treats a directory with Chart.yaml or a kustomization as one of Helm or kustomize,
-and lets .argocd-source*.yaml override an Application (reposerver/repository, util/app/discovery). Its ApplicationSet
-creates an Application for each folder of a job or a namespace, whatever is in it, and an Application without objects
-does not delete those that it had. Flux reads .yaml and .yml, a kustomization and .sourceignore. Git reads
-.gitattributes, with which a checkout may differ from what Flux reads. Case is ignored, as some file systems do.
+They must be regular: a pipe could block forever, a device never end.
 """
 
 from __future__ import annotations
@@ -16,28 +8,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from enum import Enum
 from hashlib import sha1
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
-from trainc.basics.jsonvalues import Json, as_list, as_object
-from trainc.basics.regex import lazy
-from trainc.findings import Finding, Severity, report
-from trainc.inputs.settings import Settings
-from trainc.inputs.source import Document, Source
 from trainc.pipeline.content import HEADER, Content, digest_of
-
-_GIT = ".git"
-"""Git's folder counts as outside: its configuration may have tokens."""
-
-_MODULES = ".gitmodules"
-_MODULE = lazy(r"""(?im)^(?:.*\])?[ \t]*+path[ \t]*+=[ \t]*+(?:"([^"\n]*)"|([^"#;\n]*+))""")
-"""The path of a submodule in .gitmodules, in quotes or without, and perhaps before a comment."""
 
 LIMIT: Final = 16 * 1024 * 1024
 """The most bytes of one file, and of standard input. An API server refuses requests above 3 MiB."""
@@ -122,158 +101,8 @@ def has_content(root: Path, name: str, content: Content) -> bool:
     return old is not None and (old == content if isinstance(content, bytes) else digest_of(old) == content.value)
 
 
-_LONGEST: Final = 4096
-"""The most characters of a path, and of the text of a link, in Linux."""
-
-
-def _link(path: str) -> str | None:
-    try:
-        return os.readlink(path)
-    except OSError:  # not a link, or nothing at all
-        return None
-
-
-def leads_to_folder(path: Path) -> bool:
-    """Return whether a path leads to a folder. Raises OSError if that is unknown, unlike Path.is_dir of Python 3.14."""
-    try:
-        return stat.S_ISDIR(os.stat(path).st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-
-
-def is_path_of_folder(path: str) -> bool:
-    """Return whether a regular file has the path of a folder and nothing else.
-
-    So git writes a link where core.symlinks is false, as on drives of Windows in WSL.
-    """
-    try:
-        text = os.fsdecode(read_start(path, _LONGEST))
-    except OSError:
-        return False
-    return text != "" and os.path.isdir(os.path.join(os.path.dirname(path), text))
-
-
-_IN_A_ROW: Final = 40
-"""The most links on the way to one file in Linux."""
-
-
-class RealPaths:
-    """Resolves symbolic links as os.path.realpath does, but each only once, and any number of them in a row.
-
-    Otherwise, many links that each lead to all others would take quadratic time. ``read`` returns the text of a link.
-    """
-
-    def __init__(self, read: Callable[[str], str | None] = _link) -> None:
-        self.read = read
-        self.links: dict[str, str] = {}
-
-    def of(self, path: str) -> str:
-        """Return an absolute path without links; one in a loop stays. A path that is too long leads to the root."""
-        reached, waiting = "", [("", path)]  # links, each with the rest of its text
-        while waiting:
-            link, rest = waiting.pop()
-            if not rest:
-                self.links[link] = reached
-                continue
-            step, _, rest = rest.partition("/")
-            waiting.append((link, rest))
-            if step == "..":
-                reached = reached.rpartition("/")[0]
-            elif step not in ("", "."):
-                place = f"{reached}/{step}"
-                text = None if place in self.links or len(place) > _LONGEST else self.read(place)
-                if text is None or len(text) > _LONGEST:
-                    reached = "" if len(place) > _LONGEST else self.links.get(place, place)
-                    continue
-                self.links[place] = place  # until its text is resolved: that leads here again in a loop
-                waiting.append((place, text))
-                reached = "" if text.startswith("/") else reached
-        return reached or "/"
-
-
-def real_path(path: str | Path, paths: RealPaths | None = None) -> str:
-    """Return a path of the machine with all links resolved; ``paths`` are those resolved before."""
-    if os.name != "posix":
-        return os.path.realpath(path)
-    return (paths or RealPaths()).of(os.path.join(os.getcwd(), path))
-
-
-def loop_of(path: str) -> frozenset[str]:
-    """Return the links of the loop that a link is in, or leads to; of a very long one, or of a row, the first ones."""
-    seen: list[str] = []
-    while path not in seen and len(seen) < _IN_A_ROW:
-        seen.append(path)
-        try:
-            target = os.readlink(path)
-        except OSError:  # the loop is among the parent folders
-            return frozenset(seen)
-        path = os.path.normpath(os.path.join(os.path.dirname(path), target))
-    return frozenset(seen[seen.index(path) :] if path in seen else seen)
-
-
-def leads_out(root: str | Path, path: str | Path) -> bool:
-    """Return whether a path, with all links resolved, is outside of a folder or in git's folder."""
-    return is_outside(real_path(root), real_path(path))
-
-
-def is_outside(home: str, real: str) -> bool:
-    """Return whether a real path is outside of a folder or in git's folder."""
-    if real == home:
-        return False
-    start = home.rstrip(os.sep) + os.sep
-    return not real.startswith(start) or _GIT in real[len(start) :].lower().split(os.sep)
-
-
-def top_of(folder: Path) -> Path | None:
-    """Return the real path of the top of the git repository that a folder is in, or None."""
-    real = Path(real_path(folder))
-    return next((each for each in (real, *real.parents) if (each / _GIT).exists()), None)
-
-
-def submodules(folder: str) -> frozenset[str]:
-    """Return the real paths of the submodules that .gitmodules in a folder, given by its real path, names."""
-    text = os.fsdecode(read_regular(f"{folder}/{_MODULES}") or b"")
-    paths = (quoted or plain.strip() for quoted, plain in _MODULE.findall(text))
-    return frozenset(os.path.join(folder, path.rstrip("/")) for path in paths)
-
-
-def is_submodule(real: str, named: Callable[[str], frozenset[str]] = submodules) -> bool:
-    """Return whether a .gitmodules above a folder, given by its real path, names it.
-
-    That may be one of the repository, or of a submodule around the folder. ``named`` returns what each names.
-    """
-    return any(real in named(os.fspath(above)) for above in Path(real).parents)
-
-
-def may_be_sparse(folder: Path) -> bool:
-    """Return whether a folder is in a git repository that may be checked out only in part; not if it is unreadable."""
-    top = top_of(folder)
-    if top is None:
-        return False
-    home = top / _GIT
-    try:
-        if home.is_file():  # it has the path, as in a linked working tree
-            home = top / os.fsdecode(read_regular(home) or b"").removeprefix("gitdir: ").strip()
-        return (home / "info/sparse-checkout").exists()
-    except OSError:  # a repository of another user, for example
-        return False
-
-
 OWNED: Final = f"# {HEADER}".encode()
 """The start of the first line of every file that trainc writes."""
-
-KEY: Final = "unmanaged"
-"""The key of trainc.yaml with the paths below out/ that others may write to."""
-
-FOREIGN: Final = "TC903"
-_TOP: Final = "out"
-_SUFFIXES: Final = (".yaml", ".yml", ".json", ".jsonnet", ".libsonnet")
-_STARTS: Final = ("kustomization", ".argocd-source", ".sourceignore")
-_APPLIED: Final = ".yaml"
-"""The end of the names of files that the Applications of trainc include."""
-_ATTRIBUTES: Final = ".gitattributes"
-_STEPS: Final = 5
-"""out, environment, namespace, job, file."""
 
 
 class Blob(Struct, frozen=True, eq=False, gc=False):
@@ -311,104 +140,3 @@ class Kind(Enum):
 def is_own(head: bytes) -> bool:
     """Return whether a file is trainc's by its first bytes, or was left empty or truncated by a power cut."""
     return head.startswith(OWNED) or OWNED.startswith(head) or not head[: len(OWNED)].strip(b"\0")
-
-
-def is_placed(name: str) -> bool:
-    """Return whether trainc could write a file of this name: ``out/<environment>/<namespace>/<job>/<file>.yaml``."""
-    steps = name.split("/")
-    placed = len(steps) == _STEPS and all(steps) and steps[0] == _TOP
-    return placed and name.endswith(".yaml") and not steps[-1].startswith(".")
-
-
-def unmanaged(config: Json) -> tuple[str, ...]:
-    """Return the paths of ``unmanaged`` in a parsed trainc.yaml.
-
-    One whose last part has a dot is that of a file, unless it ends with a slash; others may be of files or folders.
-    """
-    found = [(path, path.rstrip("/")) for path in as_list(as_object(config).get(KEY)) if isinstance(path, str)]
-    return tuple(f"{bare}/" if bare != path and _is_file(bare) else bare for path, bare in found)
-
-
-def _is_file(path: str) -> bool:
-    return "." in path.rpartition("/")[2]
-
-
-def application_folder(name: str, settings: Settings) -> str:
-    """Return the folder above a file of out/ that Argo CD has an Application for; empty if there is none."""
-    if settings.target != "argocd" or settings.argocd.hydrator is not UNSET:
-        return ""  # the hydrator syncs another branch
-    above = parents(name)
-    level = 2 if settings.argocd.per_namespace else 3
-    return above[level] if level < len(above) and above[0] == _TOP else ""
-
-
-def folder_of_job(name: str) -> str:
-    """Return ``application_folder`` with default settings."""
-    return application_folder(name, Settings())
-
-
-def foreign(
-    there: Mapping[str, Kind],
-    own: Collection[str],
-    exceptions: Collection[str] = (),
-    unread: Mapping[str, str] = MappingProxyType({}),
-    folder_of: Callable[[str], str] = folder_of_job,
-) -> Iterator[Finding]:
-    """Yield a finding for each entry below out/ that is not in ``own``, nor in or below ``exceptions``.
-
-    ``unread`` has the reason for each file that cannot be read, by name. ``folder_of`` returns the folder for which a
-    file keeps an Application, or nothing.
-    """
-    folders = {"", *(folder for name in own for folder in parents(name))}
-    files = frozenset(path for path in exceptions if not path.endswith("/"))
-    trees = frozenset(path.rstrip("/") for path in exceptions if path.endswith("/") or not _is_file(path))
-    excepted: list[str] = []
-    for name, kind in sorted(there.items()):
-        if name.partition("/")[0] != _TOP or name in own:
-            continue
-        if name in files or not trees.isdisjoint((*parents(name), name)):
-            excepted.append(name)
-            continue
-        last = name.rpartition("/")[2].casefold()
-        read = last.endswith(_SUFFIXES) or last.startswith(_STARTS)
-        if kind is Kind.LINK:
-            yield _finding(name, "a symbolic link, which trainc never creates")
-        elif kind is Kind.FOLDER:
-            if read and name not in folders:
-                yield _finding(name, "a folder with a name that Argo CD or Flux looks for, without files of trainc")
-        elif kind is Kind.OTHER:
-            yield _finding(name, "a special file or a git submodule, which trainc never creates")
-        elif read and name in unread:
-            yield _finding(name, f"cannot be read: {unread[name]}")
-        elif last == _ATTRIBUTES:
-            yield _finding(name, "not written by trainc, and with it git may check out other content than is committed")
-        elif not read and folder_of(name) not in folders:
-            message = "not written by trainc, in a folder without files of trainc, for which Argo CD has an Application"
-            yield _finding(name, message)
-        elif not read:
-            yield _finding(name, "not written by trainc; neither Argo CD nor Flux reads it", Severity.NOTE)
-        else:
-            yield _finding(name, "not written by trainc, and Argo CD or Flux reads it")
-    alone = (name for name in excepted if there[name] is Kind.FILE and folder_of(name) not in folders)
-    yield from _without_objects(tuple(alone), there, folder_of)
-
-
-def _without_objects(
-    names: Collection[str], there: Iterable[str], folder_of: Callable[[str], str]
-) -> Iterator[Finding]:
-    """Yield a warning for each file that keeps an Application for a folder in which it finds no object."""
-    applied = {folder_of(name) for name in there if name.endswith(_APPLIED)} if names else set()
-    for name in names:
-        if folder_of(name) not in applied:
-            message = "keeps the Application of its folder, which has no objects: Argo CD does not delete earlier ones"
-            yield _finding(name, message, Severity.WARNING, "remove it, or move it out of out/")
-
-
-def _finding(name: str, message: str, severity: Severity | None = None, hint: str | None = None) -> Finding:
-    return report(FOREIGN, Document(Source(name, b""), {}), (), message, severity=severity, hint=hint)
-
-
-def parents(name: str) -> list[str]:
-    """Return the folders above a path, outermost first."""
-    steps = name.split("/")
-    return ["/".join(steps[:end]) for end in range(1, len(steps))]

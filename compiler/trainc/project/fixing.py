@@ -30,8 +30,9 @@ from trainc.inputs.source import Document, Source
 from trainc.pipeline.jobresults import DocumentId, document_id
 from trainc.project.config import read_document
 from trainc.project.environments import Outcome
-from trainc.project.files import LIMIT, leads_out, open_regular, read_open, real_path
-from trainc.project.read import CONFIG, LOCK
+from trainc.project.files import LIMIT, open_regular, read_open
+from trainc.project.links import leads_out, real_path
+from trainc.project.names import SETTINGS
 from trainc.project.write import CHANGED, replace_sources
 
 ROUNDS: Final = 20
@@ -152,7 +153,7 @@ def read_documents(source: Source) -> tuple[tuple[Document, ...], int]:
 
 
 def _read(source: Source) -> tuple[tuple[Document, ...], tuple[Finding, ...]]:
-    if source.name in (CONFIG, LOCK):
+    if source.name in SETTINGS:
         _, document, findings = read_document(source)
         return (document,), findings
     return load(source)

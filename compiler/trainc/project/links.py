@@ -1,114 +1,111 @@
-"""Follows the symbolic links in the tree of a git revision, as read.py does in a working tree.
+"""Follows symbolic links.
 
-A policy behind a link has to count in a revision, too; git itself only lists links (and resolves none with a ``.``).
+They are followed only within the project, so that no pull request makes trainc quote a file of the machine that it runs
+on.
 """
 
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
 
-from trainc.project.files import MAX_FILES, RealPaths
-from trainc.project.read import MOST_LINKED, SUFFIXES
+GIT = ".git"
+"""Git's folder counts as outside: its configuration may have tokens."""
 
-LINK: Final = "120000"
-_FOLDER: Final = "040000"
-
-
-class TooManyLinksError(Exception):
-    """More folders or files are behind links than trainc follows: links to folders multiply both."""
+LONGEST: Final = 4096
+"""The most characters of a path, and of the text of a link, in Linux."""
 
 
-class Entry(NamedTuple):
-    """What a revision has at a path: git's mode, the hash of the content, and the size of a file."""
-
-    name: str
-    mode: str
-    content: str
-    size: str
+def _link(path: str) -> str | None:
+    try:
+        return os.readlink(path)
+    except OSError:  # not a link, or nothing at all
+        return None
 
 
-class _Way(NamedTuple):
-    """A link at a path, the name by which it is reached, and the folders with the links that led to it."""
+def leads_to_folder(path: Path) -> bool:
+    """Return whether a path leads to a folder. Raises OSError if that is unknown, unlike Path.is_dir of Python 3.14."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
-    name: str
-    path: str
-    folders: tuple[str, ...] = ()
+
+_IN_A_ROW: Final = 40
+"""The most links on the way to one file in Linux."""
 
 
-class Tree:
-    """All entries of a revision, by their paths, and the texts of its links by their hashes.
+class RealPaths:
+    """Resolves symbolic links as os.path.realpath does, but each only once, and any number of them in a row.
 
-    Links are followed only within ``home``, the path of the project with a final slash. They may lead there through
-    folders above the repository, which is at ``top``.
+    Otherwise, many links that each lead to all others would take quadratic time. ``read`` returns the text of a link.
     """
 
-    def __init__(self, entries: Iterable[Entry], texts: Mapping[str, bytes], home: str, top: str) -> None:
-        self.entries = {entry.name: entry for entry in entries}
-        self.names = sorted(self.entries)
-        self.texts = texts
-        self.home = home
-        self.top = "".join(f"/{step}" for step in top.split("/") if step)
-        self.paths = RealPaths(self._text)
+    def __init__(self, read: Callable[[str], str | None] = _link) -> None:
+        self.read = read
+        self.links: dict[str, str] = {}
 
-    def behind(self, links: Iterable[Entry]) -> list[Entry]:
-        """Return what links lead to, and the files in the folders that may be inputs, by the names of the links.
-
-        Links that are broken, form a loop or lead out of the project are left out. Raises TooManyLinksError.
-        """
-        found: list[Entry] = []
-        inside: dict[str, list[Entry]] = {}  # many links may lead to one folder
-        linked = 0
-        waiting = [_Way(link.name, link.name) for link in links]
+    def of(self, path: str) -> str:
+        """Return an absolute path without links; one in a loop stays. A path that is too long leads to the root."""
+        reached, waiting = "", [("", path)]  # links, each with the rest of its text
         while waiting:
-            way = waiting.pop()
-            target = self._resolve(way.path)
-            entry = None if target is None else self.entries.get(target)
-            folders = (*way.folders, way.path.rpartition("/")[0])
-            if target is None or entry is None or any(f"{each}/".startswith(f"{target}/") for each in folders):
+            link, rest = waiting.pop()
+            if not rest:
+                self.links[link] = reached
                 continue
-            found.append(entry._replace(name=way.name))
-            if entry.mode != _FOLDER:
-                continue
-            linked += 1
-            if linked > MOST_LINKED:
-                message = f"more than {MOST_LINKED} folders behind symbolic links, one of them {way.name}"
-                raise TooManyLinksError(message)
-            if target not in inside:
-                inside[target] = self._inside(target)
-            for each in inside[target]:
-                name = way.name + each.name[len(target) :]
-                if each.mode == LINK:
-                    waiting.append(_Way(name, each.name, folders))
-                else:
-                    found.append(each._replace(name=name))
-            if len(found) > MAX_FILES:
-                raise TooManyLinksError(f"more than {MAX_FILES:,} files behind symbolic links, one of them {way.name}")
-        return found
+            step, _, rest = rest.partition("/")
+            waiting.append((link, rest))
+            if step == "..":
+                reached = reached.rpartition("/")[0]
+            elif step not in ("", "."):
+                place = f"{reached}/{step}"
+                text = None if place in self.links or len(place) > LONGEST else self.read(place)
+                if text is None or len(text) > LONGEST:
+                    reached = "" if len(place) > LONGEST else self.links.get(place, place)
+                    continue
+                self.links[place] = place  # until its text is resolved: that leads here again in a loop
+                waiting.append((place, text))
+                reached = "" if text.startswith("/") else reached
+        return reached or "/"
 
-    def _inside(self, folder: str) -> list[Entry]:
-        """Return the files and links in a folder that may lead to inputs: they are not hidden there, and not broken."""
-        first, end = (bisect_left(self.names, f"{folder}{after}") for after in "/0")  # 0 comes after / in ASCII
-        names = (name for name in self.names[first:end] if "/." not in name[len(folder) :])
-        return [each for each in (self.entries[name] for name in names) if self._may_lead_to_inputs(each)]
 
-    def _may_lead_to_inputs(self, entry: Entry) -> bool:
-        end = self.entries.get(self._resolve(entry.name) or "") if entry.mode == LINK else entry
-        is_folder = entry.mode == LINK and end is not None and end.mode == _FOLDER
-        return is_folder or (end is not None and entry.name.lower().endswith(SUFFIXES))
+def real_path(path: str | Path, paths: RealPaths | None = None) -> str:
+    """Return a path of the machine with all links resolved; ``paths`` are those resolved before."""
+    if os.name != "posix":
+        return os.path.realpath(path)
+    return (paths or RealPaths()).of(os.path.join(os.getcwd(), path))
 
-    def _resolve(self, path: str) -> str | None:
-        """Return a path without links; None if it leads out of the project, or is in a loop."""
-        found = self._below_top(self.paths.of(f"{self.top}/{path}"))
-        entry = self.entries.get(found)
-        return found if entry is not None and entry.mode != LINK and f"{found}/".startswith(self.home) else None
 
-    def _text(self, place: str) -> str | None:
-        entry = self.entries.get(self._below_top(place))
-        return os.fsdecode(self.texts[entry.content]) if entry is not None and entry.mode == LINK else None
+def loop_of(path: str) -> frozenset[str]:
+    """Return the links of the loop that a link is in, or leads to; of a very long one, or of a row, the first ones."""
+    seen: list[str] = []
+    while path not in seen and len(seen) < _IN_A_ROW:
+        seen.append(path)
+        try:
+            target = os.readlink(path)
+        except OSError:  # the loop is among the parent folders
+            return frozenset(seen)
+        path = os.path.normpath(os.path.join(os.path.dirname(path), target))
+    return frozenset(seen[seen.index(path) :] if path in seen else seen)
 
-    def _below_top(self, place: str) -> str:
-        """Return the path in the repository of an absolute one; empty if it is not below the top."""
-        return place[len(self.top) + 1 :] if place.startswith(f"{self.top}/") else ""
+
+def leads_out(root: str | Path, path: str | Path) -> bool:
+    """Return whether a path, with all links resolved, is outside of a folder or in git's folder."""
+    return is_outside(real_path(root), real_path(path))
+
+
+def is_outside(home: str, real: str) -> bool:
+    """Return whether a real path is outside of a folder or in git's folder."""
+    if real == home:
+        return False
+    start = home.rstrip(os.sep) + os.sep
+    return not real.startswith(start) or GIT in real[len(start) :].lower().split(os.sep)
+
+
+def top_of(folder: Path) -> Path | None:
+    """Return the real path of the top of the git repository that a folder is in, or None."""
+    real = Path(real_path(folder))
+    return next((each for each in (real, *real.parents) if (each / GIT).exists()), None)

@@ -19,11 +19,14 @@ from trainc.pipeline.content import Job, bytes_of, compressed
 from trainc.pipeline.context import Context
 from trainc.pipeline.job import Executor
 from trainc.pipeline.layout import argocd_files, flux_files
-from trainc.project.config import CODE, FILE, Config
-from trainc.project.environments import JOBS, Outcome, Uncached, compile_for, read_others, with_empty
-from trainc.project.files import Kind, leads_to_folder, parents, top_of
+from trainc.project.config import CODE, Config
+from trainc.project.environments import Outcome, Uncached, compile_for, read_others, with_empty
+from trainc.project.files import Kind
+from trainc.project.foreign import foreign_files, kept_applications
+from trainc.project.links import leads_to_folder, top_of
+from trainc.project.names import CONFIG, JOBS, OUT, parents
 from trainc.project.read import merge, read_tree
-from trainc.project.write import OUT, Plan, foreign_files, kept_applications, look, plan
+from trainc.project.write import Plan, look, plan
 
 
 class Request(msgspec.Struct, frozen=True, eq=False):
@@ -108,10 +111,9 @@ def plan_request(
 
 def _foreign(there: Mapping[str, Kind], todo: Plan, config: Config) -> frozenset[str]:
     """Return the other files, without those that git's index decides on, so that the cache has no result with one."""
-    written = {*todo.unchanged, *(file.name for file in (*todo.create, *todo.change))}
-    ours = written.union(todo.remove, todo.leftovers)
+    ours = todo.written | todo.removed
     found = [name for name, kind in there.items() if kind is Kind.FILE and name not in ours]
-    folders = {"", *(folder for name in written for folder in parents(name))} if found else set()
+    folders = {"", *(folder for name in todo.written for folder in parents(name))} if found else set()
     folder_of = kept_applications(config.data)
     return frozenset(name for name in found if folder_of(name) in folders)
 
@@ -178,7 +180,7 @@ def in_another_folder(root: Path, config: Config) -> tuple[Finding, ...]:
     actual = "/".join(root.relative_to(top).parts) if top is not None else named
     if actual == named:
         return ()
-    document = config.document or Document(Source(FILE, b""), {})
+    document = config.document or Document(Source(CONFIG, b""), {})
     path, place = ("folder",) if named else (), f"folder {actual}" if actual else "the top folder"
     message = f"trainc.yaml is in {place} of the git repository, so Argo CD and Flux would look for out/ elsewhere"
     expected = f"folder: {actual}" if actual else "no folder"

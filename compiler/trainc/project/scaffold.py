@@ -23,7 +23,7 @@ from trainc.inputs.source import Source
 from trainc.plugins.base import is_gpu
 from trainc.plugins.torchtune import ENTRYPOINT
 from trainc.project.catalog import MODELINE, Runtime
-from trainc.project.read import CONFIG
+from trainc.project.names import CONFIG
 from trainc.schema.editors import schema_url
 from trainc.upstream import (
     DATASET_INITIALIZER,

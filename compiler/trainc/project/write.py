@@ -13,38 +13,29 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import partial
 from pathlib import Path, PurePosixPath
 from unicodedata import normalize
 
 import msgspec
 
-from trainc.basics.jsonvalues import JsonObject
 from trainc.basics.regex import lazy
-from trainc.findings import Finding, report
-from trainc.inputs.settings import Settings, read_settings
-from trainc.inputs.source import Document, Source
+from trainc.findings import Finding
 from trainc.pipeline.content import Content, bytes_of, writable
 from trainc.project.files import (
     OWNED,
     IrregularFileError,
     Kind,
-    application_folder,
     first_bytes,
-    foreign,
     has_content,
     is_own,
-    is_placed,
-    leads_out,
-    parents,
     read_regular,
     read_start,
-    top_of,
-    unmanaged,
 )
+from trainc.project.links import leads_out, top_of
+from trainc.project.names import OUT, is_placed, parents
 from trainc.project.read import name_below
-
-OUT = "out"
+from trainc.project.unread import OUTSIDE, about
 
 MANY = 64
 """The number of files from which the run waits for the disk only once."""
@@ -92,6 +83,16 @@ class Plan(msgspec.Struct, frozen=True):
     def stale(self) -> bool:
         """Whether out/ differs from the rendered files."""
         return bool(self.create or self.change or self.remove)
+
+    @property
+    def written(self) -> set[str]:
+        """The files that are up to date after the changes."""
+        return {*self.unchanged, *(file.name for file in (*self.create, *self.change))}
+
+    @property
+    def removed(self) -> set[str]:
+        """The files that do not exist after the changes."""
+        return {*self.remove, *self.leftovers}
 
     def differences(self) -> tuple[str, ...]:
         """Return a line for each file that differs, by name: missing, changed or stale, and the file."""
@@ -141,12 +142,10 @@ def plan(
     extra = [name for name in sorted(there) if name not in wanted and there[name] is Kind.FILE]
     temporary = list(filter(is_temporary, extra))
     leftovers = _of_killed_runs(root, temporary, wanted)
-    remove, unread = _ours(base, sorted(set(extra).difference(temporary)))
+    remove, unread = ours_among(base, sorted(set(extra).difference(temporary)))
     remove = sorted({*remove, *temporary}.difference(leftovers))
     blocked |= _same_file(wanted, sorted(set(extra).difference(remove, leftovers)))
-    obstacles = tuple(
-        report("TC901", Document(Source(name, b""), {}), (), message) for name, message in sorted(blocked.items())
-    )
+    obstacles = tuple(about(name, message, code="TC901") for name, message in sorted(blocked.items()))
     done = (tuple(create), tuple(change), tuple(remove), tuple(unchanged))
     return Plan(root, *done, obstacles, tuple(leftovers), tuple(tops), tuple(unread.items()))
 
@@ -160,7 +159,7 @@ def _of_killed_runs(root: Path, temporary: Iterable[str], wanted: Iterable[str])
     temporary, folders = list(temporary), {folder for name in wanted for folder in parents(name)}
     if not temporary:
         return []
-    from trainc.project.revisions import index_of
+    from trainc.project.git import index_of
 
     index = index_of(root, OUT)
     if index is None:
@@ -186,7 +185,7 @@ def apply(todo: Plan, advance: Callable[[], object] = lambda: None) -> None:
     """
     if todo.blocked:
         raise ValueError("a blocked plan cannot be applied")
-    root, gone = os.fspath(todo.root), (*todo.leftovers, *todo.remove)
+    root, gone = os.fspath(todo.root), sorted(todo.removed)
     for name in gone:
         (todo.root / name).unlink(missing_ok=True)
     replace_files(root, [(f"{root}/{file.name}", file.data) for file in (*todo.create, *todo.change)], advance)
@@ -194,50 +193,7 @@ def apply(todo: Plan, advance: Callable[[], object] = lambda: None) -> None:
         _remove_empty(todo.root, folder, todo.tops)
 
 
-def foreign_files(root: Path, there: Mapping[str, Kind], todo: Plan | None, config: JsonObject) -> tuple[Finding, ...]:
-    """Return a finding (TC903) for each entry of out/ that trainc did not write and that is not in the plan.
-
-    ``there`` is the result of ``look``; ``config`` is the parsed trainc.yaml.
-    """
-    own: set[str] = set()
-    if todo is not None:
-        gone = {*todo.remove, *todo.leftovers}
-        there = {name: kind for name, kind in there.items() if name not in gone}
-        own.update(todo.unchanged, (finding.file for finding in todo.blocked))
-        own.update(file.name for file in (*todo.create, *todo.change))
-    rest = (name for name, kind in there.items() if kind is Kind.FILE and name.startswith(f"{OUT}/"))
-    unread = {} if todo is None else dict(todo.unread)
-    others = [name for name in rest if name not in own and name not in unread]
-    ours, more = _ours(os.fspath(root), filter(is_placed, others))
-    own.update(ours, filter(is_temporary, others))
-    return tuple(foreign(there, own, unmanaged(config), {**unread, **more}, kept_applications(config, root)))
-
-
-def kept_applications(config: JsonObject, root: Path | None = None) -> Callable[[str], str]:
-    """Return a function for the folder of out/ for which a file that no tool reads keeps an Application, or nothing.
-
-    Where git has files of out/, those that it does not have, such as .DS_Store, keep none. Without ``root``, the files
-    are those of a revision.
-    """
-
-    @cache
-    def index() -> Collection[str]:
-        from trainc.project.revisions import index_of
-
-        return index_of(root, OUT) or () if root is not None else ()
-
-    @cache
-    def settings(environment: str) -> Settings:
-        return read_settings(config, environment)
-
-    def folder_of(name: str) -> str:
-        folder = application_folder(name, settings(name.partition("/")[2].partition("/")[0]))
-        return folder if folder and (not index() or name in index()) else ""
-
-    return folder_of
-
-
-def _ours(base: str, names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+def ours_among(base: str, names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
     """Return the files that are trainc's, and the reason for each that cannot be read."""
     ours, unread = [], dict[str, str]()
     for name in names:
@@ -298,7 +254,7 @@ def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
             if kind is Kind.FOLDER:
                 waiting.append(name)
     if empty and not ((top_of(root) or root) / ".gitmodules").exists():
-        from trainc.project.revisions import index_of
+        from trainc.project.git import index_of
 
         index = index_of(root, OUT)
         empty = [folder for folder in empty if index is None or index.get(folder) is Kind.OTHER]
@@ -309,14 +265,13 @@ def look(root: Path, scopes: Iterable[str]) -> dict[str, Kind]:
 def kind_of(path: str) -> Kind | None:
     """Return the kind of an entry, without following links; None if it does not exist. Raises OSError."""
     try:
-        mode = os.lstat(path).st_mode
+        os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    kinds = ((stat.S_ISLNK, Kind.LINK), (stat.S_ISDIR, Kind.FOLDER), (stat.S_ISREG, Kind.FILE))
-    return next((kind for test, kind in kinds if test(mode)), Kind.OTHER)
+    return _kind(Path(path))
 
 
-def _kind(entry: os.DirEntry[str]) -> Kind:
+def _kind(entry: os.DirEntry[str] | Path) -> Kind:
     if entry.is_symlink():
         return Kind.LINK
     if entry.is_dir():
@@ -370,7 +325,7 @@ def create(root: Path, name: str, text: str) -> bool:
     """
     path = root / name
     if leads_out(root, path.parent):
-        raise OSError(None, "symbolic link that leads out of the project, not followed", name)
+        raise OSError(None, OUTSIDE, name)
     if os.path.lexists(path):
         return False
     with _named(path):
@@ -566,8 +521,7 @@ def check_folder(root: Path, folder: Path) -> None:
     A pull request may bring links.
     """
     if name_below(root, Path.cwd(), os.fspath(folder)) is not None and leads_out(root, folder):
-        message = "symbolic link that leads out of the project, not followed"
-        raise OSError(None, message, os.fspath(folder))
+        raise OSError(None, OUTSIDE, os.fspath(folder))
 
 
 def write_output(root: Path, path: Path, text: str) -> None:

@@ -17,10 +17,13 @@ from trainc.inputs.options import Options, Revision
 from trainc.inputs.source import Document, Source
 from trainc.pipeline.compile import load_all
 from trainc.pipeline.runtimes import Runtimes, admit_builtin, builtin_names
-from trainc.project.environments import JOBS, check_file, load_config, runtimes_among
-from trainc.project.files import read_regular, top_of
+from trainc.project.environments import check_file, load_config, runtimes_among
+from trainc.project.files import read_regular
+from trainc.project.git import RevisionError, branches_and_tags
+from trainc.project.links import top_of
+from trainc.project.names import JOBS
 from trainc.project.read import Inputs, merge, read_platform, read_tree
-from trainc.project.revisions import RevisionError, branches_and_tags, read_revision
+from trainc.project.revisions import read_revision
 from trainc.project.write import replace_file
 
 HEADER = "# Written by trainc.sdk. Running the notebook again overwrites this file.\n"
