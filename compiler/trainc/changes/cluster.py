@@ -14,6 +14,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
 from trainc.changes.applications import Applications, application, home_of
 from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
+from trainc.findings.display import counted
 from trainc.gitops.argocd import DEFAULT
 from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS
 from trainc.gitops.environment import cluster_of
@@ -246,9 +247,8 @@ def _is_suspended(job: JobChange) -> bool:
 
 def amounts(usage: Usage) -> str:
     """Return the number of pods and GPUs."""
-    pods = f"{usage.pods:,} pod{'s' * (usage.pods != 1)}"
-    gpus = usage.gpu_count
-    return f"{pods} with {gpus:,} GPU{'s' * (gpus != 1)}" if gpus else pods
+    pods, gpus = counted(usage.pods, "pod"), usage.gpu_count
+    return f"{pods} with {counted(gpus, 'GPU')}" if gpus else pods
 
 
 def _updated(job: JobChange, settings: Settings) -> str:

@@ -30,7 +30,7 @@ from trainc.changes.safeguards import RESTARTING
 from trainc.changes.usage import COUNTS, PROCESSES, SOURCE_FIELDS
 from trainc.documents.emit import emit
 from trainc.findings import Severity
-from trainc.findings.display import ELLIPSIS, escaped, listed, one_line
+from trainc.findings.display import ELLIPSIS, counted, escaped, listed, one_line
 from trainc.findings.redaction import MASK
 from trainc.gitops.runtime_resources import FOLDER
 
@@ -72,11 +72,6 @@ _PIECE: Final = WIDTH - 2
 
 _AROUND: Final = 40
 """The characters shown before and after the part of a long line that differs."""
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number and what it counts: ``1 pod``, ``2 pods``."""
-    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def effect_of(job: JobChange) -> str:

@@ -14,6 +14,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
 from trainc.basics.memo import keeping
 from trainc.basics.starts import Starts
 from trainc.findings import Finding, report
+from trainc.findings.display import listed
 from trainc.gitops.base import Pass, option_origin
 from trainc.gitops.pods import Summary, images, with_images, with_pods
 from trainc.inputs.imagelock import IMAGES, Lock, key_of, prefix_spelt_out, spelt_out
@@ -199,10 +200,9 @@ def lock_notes(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> t
     document = lock.document or config
     if unpinned and document is not None:
         names = sorted(unpinned)
-        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         path: Path = ("lock",) if get(document.data, IMAGES) is None else (IMAGES,)
         message = "1 image has no digest" if len(names) == 1 else f"{len(names)} images have no digest"
-        found.append(report(UNPINNED, document, path, message, found=f"{', '.join(names[:SHOWN])}{more}"))
+        found.append(report(UNPINNED, document, path, message, found=listed(names, SHOWN)))
     return tuple(found)
 
 
