@@ -19,6 +19,7 @@ import msgspec
 
 from trainc.admission.update import POD_TEMPLATE, WHILE_SUSPENDED
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
+from trainc.gitops.pods import replicated_jobs
 from trainc.kube.gotypes import POD_SPEC, decode
 from trainc.kube.pods import default_job, default_pod, prepared_pod
 from trainc.upstream import JOBSET_API
@@ -96,10 +97,10 @@ def _resumed(job: JsonObject, before: JsonObject) -> JsonObject:
 def created_objects(jobset: JsonObject) -> Iterator[CreatedObject]:
     """Yield the first Job and the first pod of every replicated job that has one."""
     counts = _counts(jobset)
-    for index, replicated in enumerate(objects(get(jobset, "spec", "replicatedJobs"))):
+    for path, replicated in replicated_jobs(jobset):
         if replicated.get("replicas", 1) == 0:
             continue
-        template: Path = ("spec", "replicatedJobs", index, "template")
+        template = (*path, "template")
         job = _job(jobset, replicated, counts[replicated.get("name")])
         yield CreatedObject(job, template, _JOB_UNKNOWN)
         yield from created_pod(job, template, _METADATA)

@@ -30,7 +30,7 @@ from trainc.admission.policy.match import Labels, requirements, selects
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.basics.memo import Remembered
 from trainc.basics.regex import lazy
-from trainc.checks.controllers import check_controllers, replicated_jobs
+from trainc.checks.controllers import check_controllers
 from trainc.checks.created_pods import (
     BY_SELECTOR,
     CONTROLLERS,
@@ -49,6 +49,7 @@ from trainc.checks.pod_volumes import TWO_SOURCES
 from trainc.checks.pods import pod_annotations, validate_pod, validate_pod_template
 from trainc.findings import Finding, Related
 from trainc.findings.reporting import Fault, report_fault
+from trainc.gitops.pods import replicated_jobs
 from trainc.kube.fielderror import quote
 from trainc.kube.gojson import fits
 from trainc.kube.names import TOTAL_ANNOTATION_SIZE_LIMIT
@@ -404,7 +405,7 @@ def check_jobs(model: Model, obj: Object) -> Iterator[Finding]:
     if obj.kind == "Job":  # its metadata is checked when it is patched
         yield from _check_job(model, obj, (), obj.name, {**obj.data, "metadata": {}})
         return
-    for root, replicated in replicated_jobs(obj):
+    for root, replicated in replicated_jobs(obj.data):
         name = str(replicated.get("name"))
         label = Field(replicated, (), "", "TC804").child("name")
         label.invalid_each(label_value_details(name), name)

@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.basics.regex import lazy
-from trainc.checks.containers import KINDS, POD, containers
+from trainc.checks.containers import KINDS, containers
 from trainc.findings import Finding, Severity
 from trainc.findings.display import listed
+from trainc.gitops.pods import replicated_pods
 from trainc.kube.names import is_config_map_key, is_dns1123_subdomain
 from trainc.kube.pods import REFERENCE
 from trainc.plugins.model import Model, Object
@@ -41,12 +42,10 @@ Problem = tuple[str, Path, str, dict[str, Any]]
 
 def check_kubelet(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield an error for each value with which no pod of a replicated job starts."""
-    for index, job in enumerate(objects(get(jobset.data, "spec", "replicatedJobs"))):
-        pod = as_object(get(job, *POD))
+    for name, at, pod in replicated_pods(jobset.data):
         for code, path, reason, details in (*_volumes(pod), *_containers(pod)):
-            where: Path = ("spec", "replicatedJobs", index, *POD, *path)
-            message = f"no pod of job {job.get('name')!r} starts: {dotted(path)}: {reason}"
-            yield report_at(code, model, jobset, where, message, severity=model.severity, **details)
+            message = f"no pod of job {name!r} starts: {dotted(path)}: {reason}"
+            yield report_at(code, model, jobset, (*at, *path), message, severity=model.severity, **details)
 
 
 def _volumes(pod: JsonObject) -> Iterator[Problem]:
