@@ -8,6 +8,7 @@ whose drivers have been removed. tests/oracle/pods compares the results with Kub
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 
 from trainc.admission.fields import (
     MAX_ID,
@@ -234,8 +235,6 @@ def _dns(spec: Field) -> None:
 
 
 def _ip_address(field: Field) -> None:
-    from ipaddress import ip_address
-
     # The server accepts leading zeros, and no zone.
     address = field.text()
     plain = ".".join(part.lstrip("0") or part[-1:] for part in address.split("."))

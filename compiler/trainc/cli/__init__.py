@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import signal
+import sys
 from typing import NoReturn
 
 
@@ -11,9 +15,6 @@ class Stopped(SystemExit):
 
 def main() -> None:
     """Run trainc on the arguments of the process, and exit."""
-    import gc
-    import os
-
     # Otherwise a tenth of a short run goes into garbage collection, which finds nothing to free.
     gc.set_threshold(250_000, 10, 10)
     _hear_signals()
@@ -35,7 +36,6 @@ def main() -> None:
 
 def _hear_signals() -> None:
     """Exit with 128 plus the signal number after SIGTERM and SIGHUP, after cleaning up; SIGPIPE ends the run."""
-    import signal
 
     def stop(number: int, _frame: object) -> NoReturn:
         raise Stopped(128 + number)
@@ -54,9 +54,6 @@ def _hold_output() -> None:
 
     Otherwise output would be lost, or go to a file with the same descriptor.
     """
-    import os
-    import sys
-
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
 
@@ -66,9 +63,6 @@ def _leave(end: SystemExit) -> NoReturn:
 
     Python exits normally if the run is profiled or traced, or if an MPI library has to finish.
     """
-    import os
-    import sys
-
     observed = sys.getprofile() is not None or sys.gettrace() is not None or "mpi4py" in sys.modules
     if isinstance(end.code, int) and not observed:
         try:
