@@ -48,7 +48,6 @@ Weaker = Iterator[tuple[Path, str]]
 
 _DOCUMENTS = "TC520"
 _SETTINGS = "TC521"
-_COMMENTS = "TC522"
 RESTARTING = "TC616"
 
 
@@ -172,7 +171,7 @@ def _new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
         for ignored, document in _ignored(source):
             known[ignored] -= 1
             if known[ignored] < 0:
-                yield report(_COMMENTS, document, (), f"new comment ignores {ignored.code}: {ignored.reason}")
+                yield report("TC522", document, (), f"new comment ignores {ignored.code}: {ignored.reason}")
 
 
 def _ignored(source: Source) -> Iterator[tuple[_Ignored, Document]]:

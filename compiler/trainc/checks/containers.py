@@ -21,7 +21,6 @@ from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import report_at, source_of
 
 MEMORY, COMMAND = "TC836", "TC837"
-ROOT: Final = "TC809"
 KINDS: Final = ("initContainers", "containers")
 TEMPLATE: Final[Path] = ("spec", "template")
 """The path of the JobSet template in a runtime."""
@@ -162,7 +161,7 @@ def _root(model: Model, jobset: Object, path: Path, container: JsonObject) -> It
     if required is True and user == 0 and user is not False:
         message = f"container {container.get('name')!r} is never started: runAsNonRoot is true, but it runs as user 0"
         hint = "set another runAsUser, or remove runAsNonRoot"
-        yield report(ROOT, *source_of(model, jobset, where), message, severity=model.severity, hint=hint)
+        yield report("TC809", *source_of(model, jobset, where), message, severity=model.severity, hint=hint)
 
 
 def _in_bytes(written: str) -> str:

@@ -356,7 +356,6 @@ def _is_valid_packed(rule: Callable[[Field], None], key: bytes) -> bool:
 # Findings on the errors that prevent controllers from creating the Jobs, pods and claims of a JobSet.
 
 
-CLAIM = "TC812"
 NUM_NODES: Path = ("spec", "trainer", "numNodes")
 _REMOVE: Final = "remove this label: the Job controller adds it"
 _GENERATED: Final = "remove selector and manualSelector: the server generates a selector for each Job"
@@ -417,7 +416,7 @@ def check_jobs(model: Model, obj: Object) -> Iterator[Finding]:
         yield _finding(model, obj, fault, (), f"pods cannot be created: {dotted(fault.path)}")
     for i, policy in enumerate(objects(get(obj.data, "spec", "volumeClaimPolicies"))):
         for j, template in enumerate(objects(policy.get("templates"))):
-            for fault in faults_of_created_claim(template, CLAIM):
+            for fault in faults_of_created_claim(template, "TC812"):
                 subject = f"the PersistentVolumeClaim cannot be created: {dotted(fault.path)}"
                 root = ("spec", "volumeClaimPolicies", i, "templates", j)
                 yield _finding(model, obj, fault, root, subject)

@@ -29,9 +29,6 @@ from trainc.plugins.origins import report_at, source_of
 from trainc.plugins.podgroup import ones, replicas_in_jobset
 from trainc.upstream import FIXES, LAUNCHER, NODE
 
-INCOMPLETE: Final = "TC822"
-ENDLESS: Final = "TC825"
-UNORDERED: Final = "TC826"
 JOBSET: Final[Path] = ("spec", "template", "spec")
 
 _MPIRUN = lazy(r"\b(?:mpirun|mpiexec|orterun|prterun|horovodrun)\b")
@@ -53,7 +50,7 @@ def check_launching(model: Model) -> Iterator[Finding]:
         return
     if _waits_for_nodes(model):
         message = "the JobSet ends only after the pods of job 'node', which run until they are stopped"
-        yield report(ENDLESS, model.runtime, existing(model.runtime.data, (*JOBSET, "successPolicy")), message)
+        yield report("TC825", model.runtime, existing(model.runtime.data, (*JOBSET, "successPolicy")), message)
     if not by_kubexec(model) and (ahead := _starts_early(model)):  # the kubexec script waits for the pods
         yield ahead
 
@@ -75,7 +72,7 @@ def _incomplete(model: Model, missing: list[str]) -> Finding:
     found = ", ".join(str(job.get("name")) for job in model.jobs)
     path = existing(model.runtime.data, (*JOBSET, "replicatedJobs"))
     message = "; ".join(what[name] for name in missing)
-    return report(INCOMPLETE, model.runtime, path, message, severity=severity, found=found, hint=hint)
+    return report("TC822", model.runtime, path, message, severity=severity, found=found, hint=hint)
 
 
 def _launches_itself(model: Model) -> bool:
@@ -117,7 +114,7 @@ def _starts_early(model: Model) -> Finding | None:
     jobs = objects(get(model.runtime.data, *JOBSET, "replicatedJobs"))
     index = next((index for index, job in enumerate(jobs) if job.get("name") == LAUNCHER), 0)
     path = existing(model.runtime.data, (*JOBSET, "replicatedJobs", index, "dependsOn"))
-    return report(UNORDERED, model.runtime, path, message, hint=hint)
+    return report("TC826", model.runtime, path, message, hint=hint)
 
 
 NEVER: Final = "TC828"

@@ -27,7 +27,6 @@ from trainc.plugins.model import Findings, Model, Objects
 from trainc.plugins.origins import report_at
 
 _NAME: Path = ("metadata", "name")
-WITHOUT_TARGET: Final = "TC606"
 UNKNOWN: Final = "TC613"
 _FOLDER: Final = "folder"
 _WORD: Final = lazy("[-a-z0-9]+")
@@ -100,7 +99,7 @@ def patches_without_target(by_environment: Iterable[tuple[Options, Iterable[Summ
                 own = where[1][0] == "environments"
                 place = f"environment {options.environment}" if own else "any environment that has it"
                 message = f"patch matches no {patch.target.kind} in {place}"
-                unused[where[1]] = report(WITHOUT_TARGET, *where, message)
+                unused[where[1]] = report("TC606", *where, message)
     return tuple(finding for path, finding in unused.items() if path not in used)
 
 

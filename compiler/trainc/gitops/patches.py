@@ -45,7 +45,6 @@ from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.schema.metadata import object_meta_violations, undecodable
 from trainc.upstream import RBAC_GROUP, VOLCANO_API
 
-CODE: Final = "TC605"
 FIXED: Final = ("apiVersion", "kind", "status")
 SPECS: Final[Mapping[str, str]] = {
     "JobSet": JOB_SET_SPEC,
@@ -196,7 +195,7 @@ def _patches_of(options: Options, target: Target) -> dict[int, JsonObject]:
 
 
 def _finding(options: Options, document: Document, inside: Path, message: str) -> Finding:
-    return report(CODE, *(patch_position(options, *inside) or (document, ("metadata", "name"))), message)
+    return report("TC605", *(patch_position(options, *inside) or (document, ("metadata", "name"))), message)
 
 
 def patch_position(options: Options, *inside: str | int) -> tuple[Document, Path] | None:

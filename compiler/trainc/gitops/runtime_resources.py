@@ -50,8 +50,6 @@ KEPT: Final[Mapping[str, str]] = {
 """Annotations of claims, which keep them when their file is deleted. Argo CD reads the first from the live object, so
 they are always added. Flux has another annotation."""
 
-IDLE: Final = "TC015"
-LEFT_OUT: Final = "TC834"
 BELOW: Final = "runtimes/"
 _OF_POLICIES: Final = "policies/"
 READ: Final = frozenset(
@@ -225,7 +223,7 @@ def unused_resources(
             found.setdefault(document.source, []).append(document)
     kinds = {source: ", ".join(dict.fromkeys(str(d.data["kind"]) for d in group)) for source, group in found.items()}
     return tuple(
-        report(IDLE, group[0], ("kind",), f"{kinds[source]} not written: unused runtime, or faithful output")
+        report("TC015", group[0], ("kind",), f"{kinds[source]} not written: unused runtime, or faithful output")
         for source, group in found.items()
     )
 
@@ -255,7 +253,7 @@ def unread_resources(
         if (beside or below) and not reported and not is_read:
             message = f"trainc does not write {kind} {get(document.data, *_NAME)} to out/"
             hint = _BESIDE if is_companion(document) and not is_cluster_scoped(document.data) else None
-            found.append(report(LEFT_OUT, document, ("kind",), message, found=kind, hint=hint))
+            found.append(report("TC834", document, ("kind",), message, found=kind, hint=hint))
     return tuple(found)
 
 

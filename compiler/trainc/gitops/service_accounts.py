@@ -13,7 +13,6 @@ from trainc.plugins.origins import report_at
 DEFAULT: Final = "default"
 """The service account that every namespace has."""
 
-CODE: Final = "TC604"
 KIND: Final = "ServiceAccount"
 ACCOUNT: Final = f"v1/{KIND}"
 
@@ -32,7 +31,7 @@ def check_objects(model: Model, objects: Objects) -> Findings:
             is_known = name in existing or name in listed
             if isinstance(name, str) and not is_known and model.in_cluster(ACCOUNT, name) is None:
                 message = f"service account {name!r} not found"
-                found.append(report_at(CODE, model, obj, (*path, field), message, found=name))
+                found.append(report_at("TC604", model, obj, (*path, field), message, found=name))
     return tuple(dict.fromkeys(found))
 
 
