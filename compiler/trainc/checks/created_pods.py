@@ -42,9 +42,9 @@ _LABELS: Final[Path] = ("metadata", "labels")
 _TEMPLATE: Final[Path] = ("spec", "template")
 _METADATA: Final[tuple[Path, ...]] = ((*_LABELS, _UID), ("metadata", "annotations", _UID))
 _OWNER_UID: Final[Path] = ("metadata", "ownerReferences", 0, "uid")
-_OBJECT: Final[tuple[Path, ...]] = (*_METADATA, _OWNER_UID)
 _JOB_UNKNOWN: Final[tuple[Path, ...]] = (
-    *_OBJECT,
+    *_METADATA,
+    _OWNER_UID,
     *((*_TEMPLATE, *path) for path in _METADATA),
     *((*_TEMPLATE, *_LABELS, key) for key in CONTROLLERS),
     ("spec", "selector", "matchLabels", CONTROLLER_UID),

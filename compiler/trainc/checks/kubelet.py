@@ -31,8 +31,6 @@ _HUGE_PAGES: Final = "HugePages"
 _BY_CLUSTER: Final = lazy(r"JOB_COMPLETION_INDEX|(?=.*_(?:SERVICE|PORT)(?:_|\Z)).*")
 """Variables that the Job controller adds, and those that the kubelet adds for Services of the namespace."""
 
-_ADDED_LAST: Final = "JOB_COMPLETION_INDEX"
-
 _NAMED: Final = 20
 """The most containers of the pod that an error names."""
 
@@ -152,7 +150,7 @@ def check_references(model: Model, jobset: Object) -> Iterator[Finding]:
         for number, value in values:
             own = variables[number].get("name")
             for name in dict.fromkeys(found[2] for found in REFERENCE.finditer(value)):
-                if positions.get(name, len(variables) if name == _ADDED_LAST else -1) < number:
+                if positions.get(name, len(variables) if name == "JOB_COMPLETION_INDEX" else -1) < number:
                     continue
                 reason, hint = f"{name} comes later", f"put {name} before it, or write $({name}) in command or args"
                 if name == own:

@@ -353,9 +353,10 @@ def check_rendezvous(model: Model, jobset: Object) -> Iterator[Finding]:
     by_ssh = model.policy("mpi") is not None and not by_kubexec(model)
     for path, _, container in containers(jobset.data):
         text = command_line(container)
+        is_standalone = "torchrun" in text and _STANDALONE.search(text) and not _NODES.search(text)
         if "rdzv" in text and _ENDPOINT.search(text) and not _ONE_NODE.search(text):
             yield from _at_localhost(model, jobset, path, container, _OPTION)
-        elif _is_standalone(text) and any(each.get("name") == "PET_NNODES" for each in objects(container.get("env"))):
+        elif is_standalone and any(each.get("name") == "PET_NNODES" for each in objects(container.get("env"))):
             yield from _at_localhost(model, jobset, path, container, _STANDALONE)
         if by_ssh and DISCOVER in text and get(jobset.data, *path[:3], "name") == LAUNCHER:
             mounts = [mount.get("mountPath") for mount in objects(container.get("volumeMounts"))]
@@ -363,10 +364,6 @@ def check_rendezvous(model: Model, jobset: Object) -> Iterator[Finding]:
             for at, word in words(container) if _DISCOVERY not in mounts else ():
                 if _DISCOVERY in word:
                     yield report_at(SCRIPT, model, jobset, (*path, *at), message)
-
-
-def _is_standalone(line: str) -> bool:
-    return "torchrun" in line and bool(_STANDALONE.search(line)) and not _NODES.search(line)
 
 
 def _at_localhost(

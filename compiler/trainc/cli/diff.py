@@ -66,7 +66,6 @@ from trainc.project.read import (
 from trainc.project.write import kept_applications, look
 
 FORMS: Final = ("text", "markdown", "json")
-WORKING_TREE: Final = "the working tree"
 
 EPILOG = """\b
 Examples:
@@ -120,7 +119,7 @@ def command(
         stale, broken = _staleness(root, config, names)
         difference = without_new_runs(replace(difference, stale=stale, broken=broken))
     if output == "json":
-        text = as_json(difference, base, head or WORKING_TREE)
+        text = as_json(difference, base, head or "the working tree")
     else:
         text = as_markdown(difference) if output == "markdown" else as_text(difference, is_coloured())
     echo(text, nl=False, color=is_coloured(), form=output)

@@ -155,7 +155,9 @@ def unused_registries(by_environment: Iterable[tuple[Options, Iterable[Summary]]
         found: set[str] = set()
         for image in images:
             left = (key for key in keys.of(image, by_step=False) if key not in found)
-            found.update(key for key in left if _makes(key, image, settings))
+            for key in left:  # an image that starts with the replacement may come from another entry, or from none
+                if rewritten(key + image.removeprefix(settings.registries[key]), settings.registries) == image:
+                    found.add(key)
         for key in settings.registries:
             path = (*where, key)
             if key in found:
@@ -163,11 +165,6 @@ def unused_registries(by_environment: Iterable[tuple[Options, Iterable[Summary]]
             else:
                 unused[path] = report(UNKNOWN, options.config_document, path, f"no image starts with {key}", found=key)
     return tuple(finding for path, finding in unused.items() if path not in used)
-
-
-def _makes(key: str, image: str, settings: Settings) -> bool:
-    """Return whether an entry for a registry makes an image of one that starts with its key."""
-    return rewritten(key + image.removeprefix(settings.registries[key]), settings.registries) == image
 
 
 def written_twice(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:

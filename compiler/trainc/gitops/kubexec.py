@@ -164,8 +164,6 @@ def origin(model: Model) -> Origin:
 # The plugin adds scripts and variables, the pass the rights. Kubernetes cannot limit exec to pods whose names are not
 # yet known, so the launcher may exec into every pod of the namespace.
 
-OPTION: Final = "transport"
-
 
 def shape(model: Model, objects: Objects) -> Objects:
     """Return the objects with the launcher's rights, and with the token only in its pods."""
@@ -184,7 +182,7 @@ def shape(model: Model, objects: Objects) -> Objects:
 def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of additions to pods: for kubectl, the environment's image."""
     if model.options.settings.transport.image and ("initContainers" in path or "volumes" in path):
-        return option_origin(model.options, OPTION, "image")
+        return option_origin(model.options, "transport", "image")
     return origin(model)
 
 

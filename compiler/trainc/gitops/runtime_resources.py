@@ -50,8 +50,6 @@ KEPT: Final[Mapping[str, str]] = {
 """Annotations of claims, which keep them when their file is deleted. Argo CD reads the first from the live object, so
 they are always added. Flux has another annotation."""
 
-BELOW: Final = "runtimes/"
-_OF_POLICIES: Final = "policies/"
 READ: Final = frozenset(
     (
         *(TRAINJOB, *RUNTIMES, *POLICIES, "CustomResourceDefinition"),
@@ -192,7 +190,7 @@ def overwritten_params(
     """
     of_runtimes, generated = {identify(one.obj.data): one for one in shared}, {one.identity for one in objects}
     for document in stored.values():
-        if not is_companion(document) or not document.source.name.startswith(_OF_POLICIES):
+        if not is_companion(document) or not document.source.name.startswith("policies/"):
             continue
         key = _, kind, namespace, name = identify(document.data)
         label = f"{kind} {namespace}/{name}"
@@ -246,7 +244,7 @@ def unread_resources(
     found = []
     for document in documents:
         _, kind = key = group_and_kind(document.data)
-        below = document.source.name.startswith(BELOW) and key not in defined
+        below = document.source.name.startswith("runtimes/") and key not in defined
         beside = document.source in files
         reported = (document.source.name, document.index) in named or key in SUPERSEDED
         is_read = beside if is_companion(document) else kind in read
