@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
@@ -20,7 +20,7 @@ from trainc.admission.policy.documents import BINDING, POLICY, is_policy, namesp
 from trainc.admission.policy.documents import read as read_policy
 from trainc.admission.policy.match import requirements
 from trainc.admission.rules import BUDGET
-from trainc.basics.differences import changes, same
+from trainc.basics.differences import changes, same, with_keys
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get
 from trainc.basics.starts import Starts
 from trainc.cel.codegen import LIMIT
@@ -152,12 +152,12 @@ def _weaker_fields(was: Document, now: Document) -> Weaker:
 
 
 class _Ignored(NamedTuple):
-    """A code in a comment, and what the comment covers: kinds, namespaces and names of objects, and paths."""
+    """A code in a comment, and what the comment covers: objects, and paths with the keys of list items."""
 
     file: str
     code: str
     reason: str
-    covered: frozenset[tuple[Key, Path]]
+    covered: frozenset[tuple[Key, tuple[Hashable, ...]]]
 
 
 def _new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
@@ -178,28 +178,18 @@ def _ignored(source: Source) -> Iterator[tuple[_Ignored, Document]]:
     """Yield the codes that the comments of a file suppress, with documents for findings on them."""
     documents = load(source)[0]
     suppressions = Suppressions.read((source,), documents, comments)
-    covered: dict[tuple[int, str], set[tuple[Key, Path]]] = {}
+    covered: dict[tuple[int, str], set[tuple[Key, tuple[Hashable, ...]]]] = {}
     for document in documents:
         lines = suppressions.covered.get((source, document.index), {})
         for path, by_code in lines.items():
             for code, ignore in by_code.items():
                 if path == () or ignore is not lines.get(path[:-1], {}).get(code):
-                    where = (identity(document), _by_names(document.data, path))
+                    where = (identity(document), with_keys(document.data, path))
                     covered.setdefault((ignore.line, code), set()).add(where)
     for ignore in suppressions.ignores:
         for code, document in ignore.codes.items():
             values = frozenset(covered.get((ignore.line, code), ()))
             yield _Ignored(source.name, code, ignore.reason, values), document
-
-
-def _by_names(value: Json, path: Path) -> Path:
-    """Return a path with the names of items, where they have one, instead of their indexes."""
-    steps: list[str | int] = []
-    for step in path:
-        value = get(value, step)
-        name = get(value, "name") if isinstance(step, int) else None
-        steps.append(name if isinstance(name, str) else step)
-    return tuple(steps)
 
 
 def _severities(before: Json, after: Json) -> Weaker:
@@ -436,17 +426,13 @@ def _weaker_policy(old: JsonObject, new: JsonObject) -> Weaker:
     """Yield each way in which a policy forbids less, or may."""
     yield from _lowered(old, new, "failurePolicy", "Ignore")
     yield from _weaker_match(old, new, "matchConstraints")
-    known = {_tokens(row) for row in rows(old, "matchConditions")}
-    for index, row in enumerate(rows(new, "matchConditions")):
-        if _tokens(row) not in known:
-            yield ("matchConditions", index), f"match condition {str(row.get('name'))!r} added or changed"
+    for index, row in _not_in(old, new, "matchConditions"):
+        yield ("matchConditions", index), f"match condition {str(row.get('name'))!r} added or changed"
     if old.get("failurePolicy") != "Ignore":
         yield from _without_errors(old, new)
-    remaining = {_tokens(row) for row in rows(new, "validations")}
-    for row in rows(old, "validations"):
-        if _tokens(row) not in remaining:
-            shown = " ".join(str(row.get("expression", "")).split())
-            yield ("validations",), f"validation {shown!r} removed or changed"
+    for _, row in _not_in(new, old, "validations"):
+        shown = " ".join(str(row.get("expression", "")).split())
+        yield ("validations",), f"validation {shown!r} removed or changed"
     variables = {str(row.get("name")): _tokens(row) for row in rows(new, "variables")}
     for row in rows(old, "variables"):
         if variables.get(name := str(row.get("name"))) not in (None, _tokens(row)):
@@ -471,11 +457,17 @@ def _without_errors(old: JsonObject, new: JsonObject) -> Weaker:
     for tokens in sorted(before.keys() - after.keys()) if after.keys() <= before.keys() else ():  # others are reported
         message = f"match condition {str(before[tokens].get('name'))!r}, an error in which denies, removed"
         yield ("matchConditions",), message
-    kept = {_tokens(row, "valueExpression") for row in rows(new, "auditAnnotations")}
-    for row in rows(old, "auditAnnotations"):
-        if _tokens(row, "valueExpression") not in kept:
-            message = f"audit annotation {str(row.get('key'))!r}, an error in which denies, removed or changed"
-            yield ("auditAnnotations",), message
+    for _, row in _not_in(new, old, "auditAnnotations", "valueExpression"):
+        message = f"audit annotation {str(row.get('key'))!r}, an error in which denies, removed or changed"
+        yield ("auditAnnotations",), message
+
+
+def _not_in(
+    spec: JsonObject, other: JsonObject, field: str, key: str = "expression"
+) -> Iterator[tuple[int, JsonObject]]:
+    """Yield the rows of a field of another spec whose expressions a spec does not have there, with their indexes."""
+    known = {_tokens(row, key) for row in rows(spec, field)}
+    yield from ((index, row) for index, row in enumerate(rows(other, field)) if _tokens(row, key) not in known)
 
 
 def _expressions(spec: JsonObject) -> Counter[tuple[str, ...]]:

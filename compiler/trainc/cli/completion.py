@@ -129,10 +129,6 @@ def _files(_root: Path, incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(incomplete, type="file")]
 
 
-def _images(root: Path, _incomplete: str) -> Iterable[str]:
-    return sorted(path.parent.name for path in (root / "images").glob("*/image.yaml"))
-
-
 def _runtimes(root: Path, incomplete: str) -> Iterable[str]:
     from trainc.pipeline.runtimes import builtin_names
 
@@ -173,6 +169,8 @@ complete_fixable = _completer(_fixable)
 complete_kind = _completer(_kinds)
 complete_job_path = _completer(_paths)
 complete_file = _completer(_files)
-complete_image = _completer(_images)
+complete_image = _completer(
+    lambda root, _incomplete: sorted(path.parent.name for path in (root / "images").glob("*/image.yaml"))
+)
 complete_revision = _completer(_revisions)
 complete_runtime = _completer(_runtimes)
