@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from trainc.admission.update import IF_SUSPENDED
 from trainc.basics.differences import comparable
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
-from trainc.changes.applications import Applications, application, home_of
+from trainc.changes.applications import Applications, application, project_of
 from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
 from trainc.findings.display import counted
@@ -58,7 +58,7 @@ TAKEN: Final = (
 )
 
 
-def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
+def files_outside(chosen: Collection[Directory], tree: Tree) -> Tree:
     """Return the files of a tree in other directories than those chosen."""
     return {
         f"out/{directory}/{file}": content
@@ -70,14 +70,14 @@ def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
 
 def with_sentences(jobs: Collection[JobChange], applications: Applications) -> Iterator[JobChange]:
     """Yield the jobs with sentences about what the cluster does."""
-    settings_of, homes = applications.settings_of, applications.homes
+    settings_of, projects = applications.settings_of, applications.projects
     given_up, removed = _given_up(jobs, applications), _removed_jobsets(jobs, settings_of)
     by_argocd = {name: each for name, each in applications.now.items() if each.target == "argocd"}
-    sharing = {homes[name][:length]: each for length in (1, 2) for name, each in by_argocd.items()}
+    sharing = {projects[name][:length]: each for length in (1, 2) for name, each in by_argocd.items()}
     for job in jobs:
         (environment, namespace, _), own = job.directory, settings_of[job.directory]
-        home, of_removed = homes[environment], applications.settings_of_removed(job.renamed_from or job.directory)
-        found = _sentences(job, own, of_removed, by_argocd.get(environment), sharing.get(home, sharing.get(home[:1])))
+        key, of_removed = projects[environment], applications.settings_of_removed(job.renamed_from or job.directory)
+        found = _sentences(job, own, of_removed, by_argocd.get(environment), sharing.get(key, sharing.get(key[:1])))
         if (job.application, namespace, job.name) in given_up:
             found = (TAKEN, *found)
         elif job.effect is Effect.CREATED and (origin := removed.get((cluster_of(own), namespace, job.name))):
@@ -88,8 +88,8 @@ def with_sentences(jobs: Collection[JobChange], applications: Applications) -> I
 def _given_up(jobs: Iterable[JobChange], applications: Applications) -> set[tuple[str, str, str]]:
     """Return the JobSets that jobs no longer have: application, namespace and name."""
     gone = [job for job in jobs if job.old_name and job.effect in (Effect.DELETED, Effect.RERUN, Effect.RENAMED)]
-    homes = ((job.renamed_from or job.directory, job.old_name) for job in gone)
-    return {(applications.name(home), home.namespace, name) for home, name in homes}
+    were = ((job.renamed_from or job.directory, job.old_name) for job in gone)
+    return {(applications.name(directory), directory.namespace, name) for directory, name in were}
 
 
 def _removed_jobsets(
@@ -147,7 +147,7 @@ def _of_argocd(job: JobChange, was: Settings, later: Settings | None, sharing: S
 def _of_project(job: JobChange, was: Settings, later: Settings) -> Iterator[str]:
     """Yield a sentence if the same commit makes the AppProject forget what is removed."""
     home = job.renamed_from or job.directory
-    (_, project), _ = home_of(home.environment, was)
+    (_, project), _ = project_of(home.environment, was)
     if _may_stay(job, was, later):
         effect = "before it deletes the application, the JobSet stays, and a running job continues"
         yield f"AppProject {project} no longer allows namespace {home.namespace}: if Argo CD applies it {effect}."
@@ -165,7 +165,7 @@ def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
     """
     if not _removes_jobset(job) or was.argocd.on_delete != "stop":
         return False
-    if later.argocd.namespaces and home_of("", was)[1] == home_of("", later)[1]:
+    if later.argocd.namespaces and project_of("", was)[1] == project_of("", later)[1]:
         home = (job.renamed_from or job.directory).namespace
         is_allowed = is_among(home, later.argocd.namespaces)
     else:

@@ -303,7 +303,7 @@ def _unified(old: list[str], new: list[str]) -> list[str]:
 
 def _signed(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
     """Yield removed and added lines with their signs; a long line in several, from where it differs from its pair."""
-    removed, added = _told_apart(removed, added)
+    removed, added = _distinguishable(removed, added)
     if len(removed) == len(added):
         pairs = [_differing(old, new) for old, new in zip(removed, added, strict=True)]
         removed, added = [old for old, _ in pairs], [new for _, new in pairs]
@@ -324,7 +324,7 @@ def _with_blanks(line: str) -> str:
     return text + (len(found) - len(text)) * r"\x20"
 
 
-def _told_apart(removed: Sequence[str], added: Sequence[str]) -> tuple[list[str], list[str]]:
+def _distinguishable(removed: Sequence[str], added: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return lines with visible blanks, and with two backslashes where one looks like an escape in another line."""
     lines = [*removed, *added]
     looks = [escaped(_with_blanks(line)) for line in lines]

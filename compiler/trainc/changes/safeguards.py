@@ -25,7 +25,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object,
 from trainc.basics.starts import Starts
 from trainc.cel.codegen import LIMIT
 from trainc.cel.lalr import BROKEN, scan
-from trainc.changes.applications import placed
+from trainc.changes.applications import application_key
 from trainc.changes.model import Directory
 from trainc.documents.classify import JOBS, Key, classify, identity
 from trainc.documents.load import comments, load
@@ -392,12 +392,12 @@ def _moved(
         {each.name.split("/")[1] for each in one.sources if each.name.startswith(JOBS)} for one in (before, after)
     )
     # With one Application per job, no other folder has that of the job that is called like this folder.
-    remaining = {placed(Directory(name, now.namespaces.get(each, each), each), now) for each in current}
+    remaining = {application_key(Directory(name, now.namespaces.get(each, each), each), now) for each in current}
     for folder in sorted(earlier & current):
         old, new = (each.namespaces.get(folder, folder) for each in (was, now))
         if old != new:
             is_kept = was.tool.on_delete == "keep" or (was.target == "flux" and not was.flux.write)
-            yield folder, old, new, is_kept and placed(Directory(name, old, folder), was) not in remaining
+            yield folder, old, new, is_kept and application_key(Directory(name, old, folder), was) not in remaining
 
 
 _KEEP: Final = "set {}.onDelete: keep in a commit that is applied before, so that running jobs continue"
