@@ -95,17 +95,17 @@ def _command(model: Model, jobset: Object, path: Path, container: JsonObject) ->
     where, first = line[0]
     if not first:
         message, hint = f"{named} has no program: the first word of command is empty", "remove it, or write the program"
-        yield report(COMMAND, *source_of(model, jobset, (*path, *where)), message, found='""', hint=hint)
+        yield report_at(COMMAND, model, jobset, (*path, *where), message, found='""', hint=hint)
     elif len(first.split()) > 1:
         found = _short(first)
         message = f"{named} looks for a program called {found!r}, not {found.partition(' ')[0]!r}"
         hint = "write one list item per word, or command: [sh, -c, '...'] for a shell"
-        yield report(COMMAND, *source_of(model, jobset, (*path, *where)), message, found=found, hint=hint)
+        yield report_at(COMMAND, model, jobset, (*path, *where), message, found=found, hint=hint)
     elif first.rpartition("/")[2] in _SHELLS:
         for where, message, hint in _shell(line[1:]):
             found = _short(str(get(container, *where)))
-            source = source_of(model, jobset, (*path, *where))
-            yield report(COMMAND, *source, f"the shell of {named} {message}", found=found, hint=hint)
+            text = f"the shell of {named} {message}"
+            yield report_at(COMMAND, model, jobset, (*path, *where), text, found=found, hint=hint)
 
 
 def _short(line: str) -> str:
@@ -161,7 +161,7 @@ def _root(model: Model, jobset: Object, path: Path, container: JsonObject) -> It
     if required is True and user == 0 and user is not False:
         message = f"container {container.get('name')!r} is never started: runAsNonRoot is true, but it runs as user 0"
         hint = "set another runAsUser, or remove runAsNonRoot"
-        yield report("TC809", *source_of(model, jobset, where), message, severity=model.severity, hint=hint)
+        yield report_at("TC809", model, jobset, where, message, severity=model.severity, hint=hint)
 
 
 def _in_bytes(written: str) -> str:
