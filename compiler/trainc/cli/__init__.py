@@ -17,8 +17,8 @@ def main() -> None:
     """Run trainc on the arguments of the process, and exit."""
     # Otherwise a tenth of a short run goes into garbage collection, which finds nothing to free.
     gc.set_threshold(250_000, 10, 10)
-    _hear_signals()
-    _hold_output()
+    _handle_signals()
+    _replace_closed_output()
     try:
         from trainc.cli.root import trainc
 
@@ -27,14 +27,14 @@ def main() -> None:
         # Without a last flush: the reader may have stopped, too.
         os._exit(end.code if isinstance(end.code, int) else 1)
     except SystemExit as end:
-        _leave(end)
+        _exit(end)
     except KeyboardInterrupt:  # while modules are loaded; later, click catches it
         os._exit(130)
     except OSError:  # of standard error: nothing can be reported
         os._exit(2)
 
 
-def _hear_signals() -> None:
+def _handle_signals() -> None:
     """Exit with 128 plus the signal number after SIGTERM and SIGHUP, after cleaning up; SIGPIPE ends the run."""
 
     def stop(number: int, _frame: object) -> NoReturn:
@@ -49,7 +49,7 @@ def _hear_signals() -> None:
             signal.signal(number, stop)
 
 
-def _hold_output() -> None:
+def _replace_closed_output() -> None:
     """Replace a standard output that the caller closed with a stream whose writes fail: the device is open for reading.
 
     Otherwise output would be lost, or go to a file with the same descriptor.
@@ -58,7 +58,7 @@ def _hold_output() -> None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
 
 
-def _leave(end: SystemExit) -> NoReturn:
+def _exit(end: SystemExit) -> NoReturn:
     """Exit at once, without freeing memory object by object, which takes a tenth of a short run.
 
     Python exits normally if the run is profiled or traced, or if an MPI library has to finish.
