@@ -145,8 +145,7 @@ def _rule(rule: Field, names: set[str], *, per_index: bool) -> None:
 
 def _exit_codes(codes: Field, names: set[str]) -> None:
     operator, container, values = map(codes.child, ("operator", "containerName", "values"))
-    if not operator.text():
-        operator.required(_valid(EXIT_OPERATORS))
+    operator.require(_valid(EXIT_OPERATORS))
     operator.one_of(EXIT_OPERATORS)
     if isinstance(container.value, str) and container.value not in names:
         container.invalid("must be one of the container or initContainer names in the pod template")
@@ -169,8 +168,7 @@ def _success_policy(policy: Field, spec: Field, *, indexed: bool) -> None:
     if not indexed:
         policy.invalid("requires indexed completion mode", internal(policy.value, "v1.SuccessPolicy"))
         return
-    if not policy.items("rules"):
-        policy.child("rules").required("at least one rules must be specified when the successPolicy is specified")
+    policy.child("rules").require("at least one rules must be specified when the successPolicy is specified")
     policy.child("rules").at_most_items(MAX_RULES)
     completions = spec.number("completions")
     for rule in policy.items("rules"):
@@ -500,10 +498,8 @@ def _faults_of_exclusive(jobset: JsonObject) -> list[Fault]:
         if EXCLUSIVE not in annotations.object() or BY_SELECTOR in annotations.object():
             continue
         topology = annotations.child(EXCLUSIVE)
-        if topology.text():
+        if topology.require("can not be empty"):
             qualified_name(topology)
-        else:
-            topology.required("can not be empty")
         for job in jobs if owner is root else (owner,):
             mode = job.child(*(("template",) if owner is root else ()), "spec", "completionMode")
             if mode.text() == "NonIndexed":

@@ -214,8 +214,7 @@ def _dns(spec: Field) -> None:
         if not config.has():
             config.required("must provide `dnsConfig` when `dnsPolicy` is None")
             return
-        if not servers.value:
-            servers.required("must provide at least one DNS nameserver when `dnsPolicy` is None")
+        if not servers.require("must provide at least one DNS nameserver when `dnsPolicy` is None"):
             return
     if len(servers.items()) > 3:
         servers.invalid("must not have more than 3 nameservers")
@@ -351,8 +350,7 @@ def _pod_affinity_term(term: Field) -> None:
         if key.text() in mismatched:
             key.invalid("exists in both matchLabelKeys and mismatchLabelKeys")
     topology = term.child("topologyKey")
-    if not topology.text():
-        topology.required("can not be empty")
+    topology.require("can not be empty")
     qualified_name(topology)
 
 
@@ -377,8 +375,7 @@ def _spread_constraint(constraint: Field, *, is_last: bool) -> None:
     key = constraint.text("topologyKey")
     if (skew.number() or 0) <= 0:
         skew.invalid("must be greater than zero", skew.number() or 0)
-    if not key:
-        constraint.child("topologyKey").required("can not be empty")
+    constraint.child("topologyKey").require("can not be empty")
     action.one_of(("DoNotSchedule", "ScheduleAnyway"), pointer=True)
     if not is_last:
         both = constraint.named(f"{constraint.name}.{{topologyKey, whenUnsatisfiable}}")
