@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.admission.base_revision import as_stored
+from trainc.admission.base_revision import as_stored, identify
 from trainc.admission.update import kueue_changes, refused_changes
 from trainc.basics.differences import Change, changes, key_of, keys_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
@@ -289,10 +289,7 @@ def _compare_objects(
     findings: tuple[Finding, ...] = ()
     if same(old.data, new.data):
         effect = Effect.COMMENTS
-    elif (get(old.data, "metadata", "namespace") or "", _name(old)) != (
-        get(new.data, "metadata", "namespace") or "",
-        _name(new),
-    ):
+    elif identify(old.data) != identify(new.data):
         effect = Effect.RERUN
     else:
         refused, findings = _refusals(new, old)
