@@ -197,7 +197,9 @@ def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iter
         case Effect.UPDATED | Effect.COMMENTS:
             yield from _of_update(job, settings, of_removed)
         case Effect.RERUN:
-            yield from _rerun(job, of_removed)
+            yield f"{_removed(job, of_removed)} {job.name} is created{_start(job)}."
+            if not _keeps_jobset(job) and not (job.last and of_removed.tool.on_delete == "keep"):
+                yield "The new JobSet is created while the pods of the old one terminate: for a moment both exist."
         case Effect.RENAMED:
             yield f"JobSet {job.name} is created{_start(job)}."
             yield _removed(job, of_removed)
@@ -341,12 +343,6 @@ def _changed_options(change: ObjectChange) -> tuple[frozenset[str], frozenset[st
     """Return the options of an object that were removed, and those that were added."""
     before, after = map(sync_options, _changed_metadata(change))
     return before - after, after - before
-
-
-def _rerun(job: JobChange, was: Settings) -> Iterator[str]:
-    yield f"{_removed(job, was)} {job.name} is created{_start(job)}."
-    if not _keeps_jobset(job) and not (job.last and was.tool.on_delete == "keep"):
-        yield "The new JobSet is created while the pods of the old one terminate: for a moment both exist."
 
 
 def _removed(job: JobChange, settings: Settings) -> str:

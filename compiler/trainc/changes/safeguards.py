@@ -294,11 +294,6 @@ def _other_files(was: Settings, now: Settings) -> Weaker:
         yield path, f"what Argo CD commits to {branch} no longer has to be merged from argocd.hydrator.staging"
 
 
-def _branch(argocd: ArgoCD) -> str:
-    """Return the branch to which the hydrator commits, if there is one."""
-    return argocd.hydrator.branch if argocd.hydrator else "none"
-
-
 def _is_staged(argocd: ArgoCD) -> bool:
     """Return whether the hydrator commits to another branch than that from which Argo CD syncs."""
     return argocd.hydrator is not UNSET and argocd.hydrator.staging not in ("", argocd.hydrator.branch)
@@ -323,7 +318,7 @@ def _origin(settings: Settings) -> Mapping[tuple[str, ...], str]:
     values = {"repoURL": argocd.repo_url, "revision": argocd.revision, "project": project}
     return {
         **{("argocd", key): value for key, value in values.items()},
-        ("argocd", "hydrator", "branch"): _branch(argocd),
+        ("argocd", "hydrator", "branch"): argocd.hydrator.branch if argocd.hydrator else "none",
     }
 
 

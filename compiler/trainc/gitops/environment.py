@@ -196,7 +196,7 @@ def kept_by_removed(options: Options) -> Iterator[str]:
     """
     cluster = cluster_of(options.settings)
     if cluster and options.base is not None:
-        found = _keeping(options.base.config).get(cluster, ())
+        found = _kept(options.base.config).get(cluster, ())
         now = as_object(options.config.get("environments"))
         yield from (name for name in found if name not in now and name != options.environment)
 
@@ -213,6 +213,7 @@ def in_cluster(options: Options) -> Iterator[str]:
     yield from kept_by_removed(options)
 
 
+@keeping  # settings are read once for all environments
 def _kept(config: JsonObject) -> Mapping[tuple[str, ...], list[str]]:
     """Return the environments with onDelete: keep by their cluster."""
     found: dict[tuple[str, ...], list[str]] = {}
@@ -220,10 +221,6 @@ def _kept(config: JsonObject) -> Mapping[tuple[str, ...], list[str]]:
         if was.tool.on_delete == "keep":
             found.setdefault(cluster_of(was), []).append(name)
     return found
-
-
-_keeping: Final = keeping(_kept)
-"""Settings are read once for all environments."""
 
 
 def cluster_of(settings: Settings) -> tuple[str, ...]:
