@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from trainc.changes import Difference, compare, formats, trees
-from trainc.changes.cluster import application, beside
+from trainc.changes.cluster import application, files_outside
 from trainc.changes.model import Directory, Effect
 from trainc.changes.trees import select
 from trainc.documents.emit import visible
@@ -286,7 +286,7 @@ def test_a_part_of_an_application_with_a_refused_job() -> None:
     )
     before = {**jobset("kept", {}), **jobset("gone", {}), **jobset("refused", {}), "out/prod/b/x/jobset-x.yaml": b""}
     after = {**annotated("kept", {"a": "b"}), **jobset("refused", {"image": "x:2"})}
-    assert {file.split("/")[3] for file in beside({kept, gone}, before)} == {"refused", "x"}
+    assert {file.split("/")[3] for file in files_outside({kept, gone}, before)} == {"refused", "x"}
     found = compare(before, after, settings, shown={kept, gone})
     assert [(job.directory, job.effect.value) for job in found.jobs] == [(gone, "held"), (kept, "held")]
     assert found.totals.all.before.jobs == 2
@@ -294,8 +294,8 @@ def test_a_part_of_an_application_with_a_refused_job() -> None:
     found = compare(before, after, settings, shown={kept, gone})
     assert [job.effect.value for job in found.jobs] == ["deleted", "updated"]
     assert found.jobs[0].cluster == ("JobSet gone is pruned, which stops it if it is still running.",)
-    assert {file.split("/")[3] for file in beside({other}, before)} == {"kept", "gone", "refused"}
-    assert beside({Directory("dev", "a", "kept")}, before) == before
+    assert {file.split("/")[3] for file in files_outside({other}, before)} == {"kept", "gone", "refused"}
+    assert files_outside({Directory("dev", "a", "kept")}, before) == before
 
 
 @pytest.mark.parametrize(

@@ -174,10 +174,10 @@ class Field(msgspec.Struct, frozen=True, eq=False):
 
     # Rules that many fields share.
 
-    def require(self) -> bool:
+    def require(self, detail: str = "") -> bool:
         """Check that the field is set and not empty; return whether it is."""
         if not self.value:
-            self.required()
+            self.required(detail)
         return bool(self.value)
 
     def one_of(self, supported: Sequence[str], *, pointer: bool = False) -> None:
@@ -305,8 +305,7 @@ def selector_requirement(field: Field, *, node: bool = False, any_value: bool = 
     """Check one expression of a selector; ``node`` allows the operators of node selectors."""
     operator, values = field.child("operator"), field.child("values")
     if operator.text() in ("In", "NotIn"):
-        if not values.value:
-            values.required("must be specified when `operator` is 'In' or 'NotIn'")
+        values.require("must be specified when `operator` is 'In' or 'NotIn'")
     elif operator.text() in ("Exists", "DoesNotExist"):
         if values.value:
             values.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'")

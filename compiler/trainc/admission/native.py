@@ -120,8 +120,7 @@ def validate_claim(spec: Field) -> None:
     """Check a claim's spec, as ValidatePersistentVolumeClaimSpec does."""
     modes, alone = spec.child("accessModes"), "ReadWriteOncePod"
     supported = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", alone)
-    if not modes.value:
-        modes.required("at least 1 access mode is required")
+    modes.require("at least 1 access mode is required")
     label_selector(spec.child("selector"))
     for mode in modes.items():
         mode.named(modes.name).one_of(supported, pointer=True)
@@ -208,26 +207,22 @@ def _cluster_role(root: Field) -> None:
         _policy_rule(rule, namespaced=False)
     if root.has("aggregationRule"):
         selectors = root.child("aggregationRule", "clusterRoleSelectors")
-        if not selectors.value:
-            selectors.required("at least one clusterRoleSelector required if aggregationRule is non-nil")
+        selectors.require("at least one clusterRoleSelector required if aggregationRule is non-nil")
         for selector in selectors.items():
             label_selector(selector)
 
 
 def _policy_rule(rule: Field, *, namespaced: bool) -> None:
     verbs, urls, groups, resources = map(rule.child, ("verbs", "nonResourceURLs", "apiGroups", "resources"))
-    if not verbs.value:
-        verbs.required("verbs must contain at least one value")
+    verbs.require("verbs must contain at least one value")
     if urls.value:
         if namespaced:
             urls.invalid("namespaced rules cannot apply to non-resource URLs")
         if groups.value or resources.value or rule.child("resourceNames").value:
             urls.invalid("rules cannot apply to both regular resources and non-resource URLs")
         return
-    if not groups.value:
-        groups.required("resource rules must supply at least one api group")
-    if not resources.value:
-        resources.required("resource rules must supply at least one resource")
+    groups.require("resource rules must supply at least one api group")
+    resources.require("resource rules must supply at least one resource")
 
 
 def _binding(root: Field, roles: tuple[str, ...], *, namespaced: bool) -> None:

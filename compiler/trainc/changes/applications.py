@@ -28,18 +28,18 @@ def application(directory: Directory, settings: Settings) -> str:
     return ".".join(directory[:2] if settings.argocd.per_namespace else directory)
 
 
-Placed = tuple[str, str, str]
+ApplicationKey = tuple[str, str, str]
 
 
-def placed(directory: Directory, settings: Settings) -> Placed:
+def application_key(directory: Directory, settings: Settings) -> ApplicationKey:
     """Return tool, namespace and name of the Application or Kustomization that a directory of out/ belongs to."""
     return settings.target, settings.tool.namespace, application(directory, settings)
 
 
-Home = tuple[tuple[str, str], tuple[str, str]]
+Project = tuple[tuple[str, str], tuple[str, str]]
 
 
-def home_of(environment: str, settings: Settings) -> Home:
+def project_of(environment: str, settings: Settings) -> Project:
     """Return the AppProject of an environment, by namespace and name, and the cluster."""
     found = Tree(environment, settings)
     return (settings.argocd.namespace, found.project), found.cluster
@@ -50,14 +50,14 @@ class Applications(Struct, frozen=True):
 
     ``settings_of`` are the settings that decide what happens to each directory. ``replaced`` are the earlier ones of
     directories that have another application now, as with another argocd.per. ``remaining`` are the applications after
-    the change. ``now`` are the settings of the environments that remain, and ``homes`` the homes of all environments.
+    the change. ``now`` are the settings of the environments that remain, ``projects`` the projects of all.
     """
 
     settings_of: Mapping[Directory, Settings]
     replaced: Mapping[Directory, Settings]
-    remaining: Collection[Placed]
+    remaining: Collection[ApplicationKey]
     now: Mapping[str, Settings]
-    homes: Mapping[str, Home]
+    projects: Mapping[str, Project]
 
     @classmethod
     def of(
@@ -69,21 +69,21 @@ class Applications(Struct, frozen=True):
     ) -> Applications:
         """Return the applications of directories before and after, with the settings of environments then."""
         settings_of = {each: now.get(each.environment, Settings()) for each in new}
-        remaining = {placed(directory, settings) for directory, settings in settings_of.items()}
+        remaining = {application_key(directory, settings) for directory, settings in settings_of.items()}
         written = {"", *(each.tool.deployment_folder for each in now.values())}
         for each in {*old} - {*new}:
             was = earlier.get(each.environment, Settings())
             if was.flux.write and was.flux.write not in written:  # the files stay there, and so do the Kustomizations
                 was = replace(was, flux=replace(was.flux, write=""))
             remains = replace(now.get(each.environment, was), namespaces=was.namespaces)  # its name with a hydrator
-            settings_of[each] = remains if placed(each, was) in remaining else was
+            settings_of[each] = remains if application_key(each, was) in remaining else was
         both = {each: earlier[each.environment] for each in {*old} & {*new} if each.environment in earlier}
         # In a folder to which nothing is written any more, the file stays, and with it the earlier application.
         deleted = {each: was for each, was in both.items() if was.tool.deployment_folder in written}
-        replaced = {each: was for each, was in deleted.items() if placed(each, was) not in remaining}
+        replaced = {each: was for each, was in deleted.items() if application_key(each, was) not in remaining}
         known = {**dict.fromkeys((each.environment for each in settings_of), Settings()), **earlier, **now}
-        homes = {name: home_of(name, each) for name, each in known.items()}
-        return cls(settings_of, replaced, remaining, now, homes)
+        projects = {name: project_of(name, each) for name, each in known.items()}
+        return cls(settings_of, replaced, remaining, now, projects)
 
     def name(self, directory: Directory) -> str:
         """Return the name of the application of a directory."""
@@ -91,13 +91,14 @@ class Applications(Struct, frozen=True):
 
     def removes(self, directory: Directory) -> bool:
         """Return whether the change removes the application of a directory: no other one is left in it."""
-        return directory in self.replaced or placed(directory, self.settings_of[directory]) not in self.remaining
+        key = application_key(directory, self.settings_of[directory])
+        return directory in self.replaced or key not in self.remaining
 
     def settings_of_removed(self, directory: Directory) -> Settings:
         """Return the settings that decide what happens to the objects of a directory that are removed."""
         return self.replaced.get(directory, self.settings_of[directory])
 
-    def keeping(self, directory: Directory) -> frozenset[str]:
+    def keep_options(self, directory: Directory) -> frozenset[str]:
         """Return the options of an object that stays in the cluster after its file is removed.
 
         When it deletes the application, too, Argo CD reads Delete; otherwise it prunes the object, and reads Prune

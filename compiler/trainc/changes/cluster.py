@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from trainc.admission.update import IF_SUSPENDED
 from trainc.basics.differences import comparable
 from trainc.basics.jsonvalues import Json, JsonObject, as_object, get
-from trainc.changes.applications import Applications, application, home_of
+from trainc.changes.applications import Applications, application, project_of
 from trainc.changes.model import Difference, Directory, Effect, FieldChange, JobChange, ObjectChange, Usage
 from trainc.changes.trees import Tree, directories
+from trainc.findings.display import counted
 from trainc.gitops.argocd import DEFAULT
 from trainc.gitops.base import FLUX_PREFIX, SYNC_OPTIONS
 from trainc.gitops.environment import cluster_of
@@ -57,7 +58,7 @@ TAKEN: Final = (
 )
 
 
-def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
+def files_outside(chosen: Collection[Directory], tree: Tree) -> Tree:
     """Return the files of a tree in other directories than those chosen."""
     return {
         f"out/{directory}/{file}": content
@@ -69,14 +70,14 @@ def beside(chosen: Collection[Directory], tree: Tree) -> Tree:
 
 def with_sentences(jobs: Collection[JobChange], applications: Applications) -> Iterator[JobChange]:
     """Yield the jobs with sentences about what the cluster does."""
-    settings_of, homes = applications.settings_of, applications.homes
+    settings_of, projects = applications.settings_of, applications.projects
     given_up, removed = _given_up(jobs, applications), _removed_jobsets(jobs, settings_of)
     by_argocd = {name: each for name, each in applications.now.items() if each.target == "argocd"}
-    sharing = {homes[name][:length]: each for length in (1, 2) for name, each in by_argocd.items()}
+    sharing = {projects[name][:length]: each for length in (1, 2) for name, each in by_argocd.items()}
     for job in jobs:
         (environment, namespace, _), own = job.directory, settings_of[job.directory]
-        home, of_removed = homes[environment], applications.settings_of_removed(job.renamed_from or job.directory)
-        found = _sentences(job, own, of_removed, by_argocd.get(environment), sharing.get(home, sharing.get(home[:1])))
+        key, of_removed = projects[environment], applications.settings_of_removed(job.renamed_from or job.directory)
+        found = _sentences(job, own, of_removed, by_argocd.get(environment), sharing.get(key, sharing.get(key[:1])))
         if (job.application, namespace, job.name) in given_up:
             found = (TAKEN, *found)
         elif job.effect is Effect.CREATED and (origin := removed.get((cluster_of(own), namespace, job.name))):
@@ -87,8 +88,8 @@ def with_sentences(jobs: Collection[JobChange], applications: Applications) -> I
 def _given_up(jobs: Iterable[JobChange], applications: Applications) -> set[tuple[str, str, str]]:
     """Return the JobSets that jobs no longer have: application, namespace and name."""
     gone = [job for job in jobs if job.old_name and job.effect in (Effect.DELETED, Effect.RERUN, Effect.RENAMED)]
-    homes = ((job.renamed_from or job.directory, job.old_name) for job in gone)
-    return {(applications.name(home), home.namespace, name) for home, name in homes}
+    were = ((job.renamed_from or job.directory, job.old_name) for job in gone)
+    return {(applications.name(directory), directory.namespace, name) for directory, name in were}
 
 
 def _removed_jobsets(
@@ -146,7 +147,7 @@ def _of_argocd(job: JobChange, was: Settings, later: Settings | None, sharing: S
 def _of_project(job: JobChange, was: Settings, later: Settings) -> Iterator[str]:
     """Yield a sentence if the same commit makes the AppProject forget what is removed."""
     home = job.renamed_from or job.directory
-    (_, project), _ = home_of(home.environment, was)
+    (_, project), _ = project_of(home.environment, was)
     if _may_stay(job, was, later):
         effect = "before it deletes the application, the JobSet stays, and a running job continues"
         yield f"AppProject {project} no longer allows namespace {home.namespace}: if Argo CD applies it {effect}."
@@ -164,7 +165,7 @@ def _may_stay(job: JobChange, was: Settings, later: Settings) -> bool:
     """
     if not _removes_jobset(job) or was.argocd.on_delete != "stop":
         return False
-    if later.argocd.namespaces and home_of("", was)[1] == home_of("", later)[1]:
+    if later.argocd.namespaces and project_of("", was)[1] == project_of("", later)[1]:
         home = (job.renamed_from or job.directory).namespace
         is_allowed = is_among(home, later.argocd.namespaces)
     else:
@@ -196,7 +197,9 @@ def _of_effect(job: JobChange, settings: Settings, of_removed: Settings) -> Iter
         case Effect.UPDATED | Effect.COMMENTS:
             yield from _of_update(job, settings, of_removed)
         case Effect.RERUN:
-            yield from _rerun(job, of_removed)
+            yield f"{_removed(job, of_removed)} {job.name} is created{_start(job)}."
+            if not _keeps_jobset(job) and not (job.last and of_removed.tool.on_delete == "keep"):
+                yield "The new JobSet is created while the pods of the old one terminate: for a moment both exist."
         case Effect.RENAMED:
             yield f"JobSet {job.name} is created{_start(job)}."
             yield _removed(job, of_removed)
@@ -246,9 +249,8 @@ def _is_suspended(job: JobChange) -> bool:
 
 def amounts(usage: Usage) -> str:
     """Return the number of pods and GPUs."""
-    pods = f"{usage.pods:,} pod{'s' * (usage.pods != 1)}"
-    gpus = usage.gpu_count
-    return f"{pods} with {gpus:,} GPU{'s' * (gpus != 1)}" if gpus else pods
+    pods, gpus = counted(usage.pods, "pod"), usage.gpu_count
+    return f"{pods} with {counted(gpus, 'GPU')}" if gpus else pods
 
 
 def _updated(job: JobChange, settings: Settings) -> str:
@@ -341,12 +343,6 @@ def _changed_options(change: ObjectChange) -> tuple[frozenset[str], frozenset[st
     """Return the options of an object that were removed, and those that were added."""
     before, after = map(sync_options, _changed_metadata(change))
     return before - after, after - before
-
-
-def _rerun(job: JobChange, was: Settings) -> Iterator[str]:
-    yield f"{_removed(job, was)} {job.name} is created{_start(job)}."
-    if not _keeps_jobset(job) and not (job.last and was.tool.on_delete == "keep"):
-        yield "The new JobSet is created while the pods of the old one terminate: for a moment both exist."
 
 
 def _removed(job: JobChange, settings: Settings) -> str:

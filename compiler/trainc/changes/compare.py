@@ -12,12 +12,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from trainc.admission.base_revision import as_stored
+from trainc.admission.base_revision import as_stored, identify
 from trainc.admission.update import kueue_changes, refused_changes
 from trainc.basics.differences import Change, changes, key_of, keys_of, same
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, mapped
 from trainc.basics.regex import lazy
-from trainc.changes.applications import Applications, home_of
+from trainc.changes.applications import Applications, project_of
 from trainc.changes.cluster import IGNORED, sync_options, with_sentences
 from trainc.changes.model import (
     Difference,
@@ -90,9 +90,9 @@ def compare(
     demands: list[tuple[Directory, Demand, Demand]] = []
     ours: set[str] = set()
     applications = Applications.of(old, new, settings, settings if earlier is None else earlier)
-    settings_of, homes = applications.settings_of, applications.homes
-    namespaces = {(homes[each.environment], each.namespace) for each in new}
-    kinds = {(homes[each.environment][0], kind_of(file)) for each, files in new.items() for file in files}
+    settings_of, projects = applications.settings_of, applications.projects
+    namespaces = {(projects[each.environment], each.namespace) for each in new}
+    kinds = {(projects[each.environment][0], kind_of(file)) for each, files in new.items() for file in files}
     unshown = {*old, *new} - {*shown} if shown is not None else set()
     for directory in sorted({*old, *new} - unshown):
         was, now = old.get(directory, {}), new.get(directory, {})
@@ -105,12 +105,12 @@ def compare(
         both = demand if before_files == after_files else demand_of(before_files), demand
         demands.append((directory, *both))
         if before_files != after_files:
-            name, keeps = applications.name(directory), applications.keeping(directory)
+            name, keeps = applications.name(directory), applications.keep_options(directory)
             job, found = _compare_directory(directory, before_files, after_files, name, both, keeps=keeps)
             gone = {each.kind for each in job.objects if each.effect is Effect.DELETED}
-            home, last = home_of(directory.environment, settings_of[directory]), applications.removes(directory)
-            last_kinds = tuple(sorted(kind for kind in gone if (home[0], kind.lower()) not in kinds))
-            last_of_namespace = (home, directory.namespace) not in namespaces
+            project, last = project_of(directory.environment, settings_of[directory]), applications.removes(directory)
+            last_kinds = tuple(sorted(kind for kind in gone if (project[0], kind.lower()) not in kinds))
+            last_of_namespace = (project, directory.namespace) not in namespaces
             jobs.append(replace(job, last=last, last_of_namespace=last_of_namespace, last_kinds=last_kinds))
             findings += found
     beside = {each: applications.name(each) for each in unshown}
@@ -292,10 +292,7 @@ def _compare_objects(
     findings: tuple[Finding, ...] = ()
     if same(old.data, new.data):
         effect = Effect.COMMENTS
-    elif (get(old.data, "metadata", "namespace") or "", _name(old)) != (
-        get(new.data, "metadata", "namespace") or "",
-        _name(new),
-    ):
+    elif identify(old.data) != identify(new.data):
         effect = Effect.RERUN
     else:
         refused, findings = _refusals(new, old)

@@ -22,7 +22,6 @@ from trainc.changes.phrases import (
     Group,
     advice,
     change_lines,
-    counted,
     effect_of,
     grouped,
     images,
@@ -34,7 +33,7 @@ from trainc.changes.phrases import (
     weakened_lines,
     weakened_title,
 )
-from trainc.findings.display import aligned, one_line
+from trainc.findings.display import aligned, counted, one_line
 
 LIMIT: Final = 65_535
 """The most characters of a comment on GitHub, in UTF-16."""

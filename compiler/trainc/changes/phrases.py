@@ -30,7 +30,7 @@ from trainc.changes.safeguards import RESTARTING
 from trainc.changes.usage import COUNTS, PROCESSES, SOURCE_FIELDS
 from trainc.documents.emit import emit
 from trainc.findings import Severity
-from trainc.findings.display import ELLIPSIS, escaped, listed, one_line
+from trainc.findings.display import ELLIPSIS, counted, escaped, listed, one_line
 from trainc.findings.redaction import MASK
 from trainc.gitops.runtime_resources import FOLDER
 
@@ -72,11 +72,6 @@ _PIECE: Final = WIDTH - 2
 
 _AROUND: Final = 40
 """The characters shown before and after the part of a long line that differs."""
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number and what it counts: ``1 pod``, ``2 pods``."""
-    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def effect_of(job: JobChange) -> str:
@@ -308,7 +303,7 @@ def _unified(old: list[str], new: list[str]) -> list[str]:
 
 def _signed(removed: Sequence[str], added: Sequence[str]) -> Iterator[str]:
     """Yield removed and added lines with their signs; a long line in several, from where it differs from its pair."""
-    removed, added = _told_apart(removed, added)
+    removed, added = _distinguishable(removed, added)
     if len(removed) == len(added):
         pairs = [_differing(old, new) for old, new in zip(removed, added, strict=True)]
         removed, added = [old for old, _ in pairs], [new for _, new in pairs]
@@ -329,7 +324,7 @@ def _with_blanks(line: str) -> str:
     return text + (len(found) - len(text)) * r"\x20"
 
 
-def _told_apart(removed: Sequence[str], added: Sequence[str]) -> tuple[list[str], list[str]]:
+def _distinguishable(removed: Sequence[str], added: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return lines with visible blanks, and with two backslashes where one looks like an escape in another line."""
     lines = [*removed, *added]
     looks = [escaped(_with_blanks(line)) for line in lines]

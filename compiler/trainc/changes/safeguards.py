@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
@@ -20,12 +20,12 @@ from trainc.admission.policy.documents import BINDING, POLICY, is_policy, namesp
 from trainc.admission.policy.documents import read as read_policy
 from trainc.admission.policy.match import requirements
 from trainc.admission.rules import BUDGET
-from trainc.basics.differences import changes, same
+from trainc.basics.differences import changes, same, with_keys
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get
 from trainc.basics.starts import Starts
 from trainc.cel.codegen import LIMIT
 from trainc.cel.lalr import BROKEN, scan
-from trainc.changes.applications import placed
+from trainc.changes.applications import application_key
 from trainc.changes.model import Directory
 from trainc.documents.classify import JOBS, Key, classify, identity
 from trainc.documents.load import comments, load
@@ -48,7 +48,6 @@ Weaker = Iterator[tuple[Path, str]]
 
 _DOCUMENTS = "TC520"
 _SETTINGS = "TC521"
-_COMMENTS = "TC522"
 RESTARTING = "TC616"
 
 
@@ -153,12 +152,12 @@ def _weaker_fields(was: Document, now: Document) -> Weaker:
 
 
 class _Ignored(NamedTuple):
-    """A code in a comment, and what the comment covers: kinds, namespaces and names of objects, and paths."""
+    """A code in a comment, and what the comment covers: objects, and paths with the keys of list items."""
 
     file: str
     code: str
     reason: str
-    covered: frozenset[tuple[Key, Path]]
+    covered: frozenset[tuple[Key, tuple[Hashable, ...]]]
 
 
 def _new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
@@ -172,35 +171,25 @@ def _new_comments(before: Revision, after: Revision) -> Iterator[Finding]:
         for ignored, document in _ignored(source):
             known[ignored] -= 1
             if known[ignored] < 0:
-                yield report(_COMMENTS, document, (), f"new comment ignores {ignored.code}: {ignored.reason}")
+                yield report("TC522", document, (), f"new comment ignores {ignored.code}: {ignored.reason}")
 
 
 def _ignored(source: Source) -> Iterator[tuple[_Ignored, Document]]:
     """Yield the codes that the comments of a file suppress, with documents for findings on them."""
     documents = load(source)[0]
     suppressions = Suppressions.read((source,), documents, comments)
-    covered: dict[tuple[int, str], set[tuple[Key, Path]]] = {}
+    covered: dict[tuple[int, str], set[tuple[Key, tuple[Hashable, ...]]]] = {}
     for document in documents:
         lines = suppressions.covered.get((source, document.index), {})
         for path, by_code in lines.items():
             for code, ignore in by_code.items():
                 if path == () or ignore is not lines.get(path[:-1], {}).get(code):
-                    where = (identity(document), _by_names(document.data, path))
+                    where = (identity(document), with_keys(document.data, path))
                     covered.setdefault((ignore.line, code), set()).add(where)
     for ignore in suppressions.ignores:
         for code, document in ignore.codes.items():
             values = frozenset(covered.get((ignore.line, code), ()))
             yield _Ignored(source.name, code, ignore.reason, values), document
-
-
-def _by_names(value: Json, path: Path) -> Path:
-    """Return a path with the names of items, where they have one, instead of their indexes."""
-    steps: list[str | int] = []
-    for step in path:
-        value = get(value, step)
-        name = get(value, "name") if isinstance(step, int) else None
-        steps.append(name if isinstance(name, str) else step)
-    return tuple(steps)
 
 
 def _severities(before: Json, after: Json) -> Weaker:
@@ -305,11 +294,6 @@ def _other_files(was: Settings, now: Settings) -> Weaker:
         yield path, f"what Argo CD commits to {branch} no longer has to be merged from argocd.hydrator.staging"
 
 
-def _branch(argocd: ArgoCD) -> str:
-    """Return the branch to which the hydrator commits, if there is one."""
-    return argocd.hydrator.branch if argocd.hydrator else "none"
-
-
 def _is_staged(argocd: ArgoCD) -> bool:
     """Return whether the hydrator commits to another branch than that from which Argo CD syncs."""
     return argocd.hydrator is not UNSET and argocd.hydrator.staging not in ("", argocd.hydrator.branch)
@@ -334,7 +318,7 @@ def _origin(settings: Settings) -> Mapping[tuple[str, ...], str]:
     values = {"repoURL": argocd.repo_url, "revision": argocd.revision, "project": project}
     return {
         **{("argocd", key): value for key, value in values.items()},
-        ("argocd", "hydrator", "branch"): _branch(argocd),
+        ("argocd", "hydrator", "branch"): argocd.hydrator.branch if argocd.hydrator else "none",
     }
 
 
@@ -403,12 +387,12 @@ def _moved(
         {each.name.split("/")[1] for each in one.sources if each.name.startswith(JOBS)} for one in (before, after)
     )
     # With one Application per job, no other folder has that of the job that is called like this folder.
-    remaining = {placed(Directory(name, now.namespaces.get(each, each), each), now) for each in current}
+    remaining = {application_key(Directory(name, now.namespaces.get(each, each), each), now) for each in current}
     for folder in sorted(earlier & current):
         old, new = (each.namespaces.get(folder, folder) for each in (was, now))
         if old != new:
             is_kept = was.tool.on_delete == "keep" or (was.target == "flux" and not was.flux.write)
-            yield folder, old, new, is_kept and placed(Directory(name, old, folder), was) not in remaining
+            yield folder, old, new, is_kept and application_key(Directory(name, old, folder), was) not in remaining
 
 
 _KEEP: Final = "set {}.onDelete: keep in a commit that is applied before, so that running jobs continue"
@@ -437,17 +421,13 @@ def _weaker_policy(old: JsonObject, new: JsonObject) -> Weaker:
     """Yield each way in which a policy forbids less, or may."""
     yield from _lowered(old, new, "failurePolicy", "Ignore")
     yield from _weaker_match(old, new, "matchConstraints")
-    known = {_tokens(row) for row in rows(old, "matchConditions")}
-    for index, row in enumerate(rows(new, "matchConditions")):
-        if _tokens(row) not in known:
-            yield ("matchConditions", index), f"match condition {str(row.get('name'))!r} added or changed"
+    for index, row in _not_in(old, new, "matchConditions"):
+        yield ("matchConditions", index), f"match condition {str(row.get('name'))!r} added or changed"
     if old.get("failurePolicy") != "Ignore":
         yield from _without_errors(old, new)
-    remaining = {_tokens(row) for row in rows(new, "validations")}
-    for row in rows(old, "validations"):
-        if _tokens(row) not in remaining:
-            shown = " ".join(str(row.get("expression", "")).split())
-            yield ("validations",), f"validation {shown!r} removed or changed"
+    for _, row in _not_in(new, old, "validations"):
+        shown = " ".join(str(row.get("expression", "")).split())
+        yield ("validations",), f"validation {shown!r} removed or changed"
     variables = {str(row.get("name")): _tokens(row) for row in rows(new, "variables")}
     for row in rows(old, "variables"):
         if variables.get(name := str(row.get("name"))) not in (None, _tokens(row)):
@@ -472,11 +452,17 @@ def _without_errors(old: JsonObject, new: JsonObject) -> Weaker:
     for tokens in sorted(before.keys() - after.keys()) if after.keys() <= before.keys() else ():  # others are reported
         message = f"match condition {str(before[tokens].get('name'))!r}, an error in which denies, removed"
         yield ("matchConditions",), message
-    kept = {_tokens(row, "valueExpression") for row in rows(new, "auditAnnotations")}
-    for row in rows(old, "auditAnnotations"):
-        if _tokens(row, "valueExpression") not in kept:
-            message = f"audit annotation {str(row.get('key'))!r}, an error in which denies, removed or changed"
-            yield ("auditAnnotations",), message
+    for _, row in _not_in(new, old, "auditAnnotations", "valueExpression"):
+        message = f"audit annotation {str(row.get('key'))!r}, an error in which denies, removed or changed"
+        yield ("auditAnnotations",), message
+
+
+def _not_in(
+    spec: JsonObject, other: JsonObject, field: str, key: str = "expression"
+) -> Iterator[tuple[int, JsonObject]]:
+    """Yield the rows of a field of another spec whose expressions a spec does not have there, with their indexes."""
+    known = {_tokens(row, key) for row in rows(spec, field)}
+    yield from ((index, row) for index, row in enumerate(rows(other, field)) if _tokens(row, key) not in known)
 
 
 def _expressions(spec: JsonObject) -> Counter[tuple[str, ...]]:

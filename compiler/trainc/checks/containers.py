@@ -13,7 +13,7 @@ from trainc.basics.regex import lazy
 from trainc.findings import Finding, Severity, report
 from trainc.findings.reporting import secrets_in_plain_text
 from trainc.findings.secrets import Hidden
-from trainc.gitops.pods import replicated_pods
+from trainc.gitops.pods import POD, replicated_jobs, replicated_pods
 from trainc.inputs.source import Document
 from trainc.kube.pods import IMAGE, gated_fields
 from trainc.kube.quantity import Quantity, QuantityError, from_json, parse
@@ -21,9 +21,7 @@ from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import report_at, source_of
 
 MEMORY, COMMAND = "TC836", "TC837"
-ROOT: Final = "TC809"
 KINDS: Final = ("initContainers", "containers")
-POD: Final[Path] = ("template", "spec", "template", "spec")
 TEMPLATE: Final[Path] = ("spec", "template")
 """The path of the JobSet template in a runtime."""
 
@@ -44,12 +42,11 @@ def containers(
     data: JsonObject, prefix: Path = (), kinds: tuple[str, ...] = KINDS
 ) -> Iterator[tuple[Path, JsonObject, JsonObject]]:
     """Yield path, replicated job and container of all containers of a JobSet, or of that in a runtime at TEMPLATE."""
-    jobs: Path = (*prefix, "spec", "replicatedJobs")
-    for index, job in enumerate(objects(get(data, *jobs))):
+    for path, job in replicated_jobs(as_object(get(data, *prefix))):
         pod = as_object(get(job, *POD))
         for kind in kinds:
             for number, container in enumerate(objects(pod.get(kind))):
-                yield (*jobs, index, *POD, kind, number), job, container
+                yield (*prefix, *path, *POD, kind, number), job, container
 
 
 def words(container: JsonObject) -> Iterator[tuple[Path, str]]:
@@ -66,11 +63,11 @@ def command_line(container: JsonObject) -> str:
 
 def _dropped(jobset: JsonObject) -> Iterator[tuple[Path, str]]:
     """Yield the path of each field that a server drops from the pods and claims of a JobSet, and what is said of it."""
-    for index, job in enumerate(objects(get(jobset, "spec", "replicatedJobs"))):
-        for path, gate in gated_fields(as_object(get(job, *POD))):
+    for _, at, pod in replicated_pods(jobset):
+        for path, gate in gated_fields(pod):
             reason = f"its feature gate {gate} is off by default" if gate else "it does not have the field"
             what = "from the pods, with the volume and its mounts" if path[-1] == IMAGE else "from the pods"
-            yield ("spec", "replicatedJobs", index, *POD, *path), f"{what}: {reason}"
+            yield (*at, *path), f"{what}: {reason}"
     for index, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
         for number, template in enumerate(objects(policy.get("templates"))):
             for key, reason in dropped_sources(as_object(template.get("spec"))):
@@ -100,17 +97,17 @@ def _command(model: Model, jobset: Object, path: Path, container: JsonObject) ->
     where, first = line[0]
     if not first:
         message, hint = f"{named} has no program: the first word of command is empty", "remove it, or write the program"
-        yield report(COMMAND, *source_of(model, jobset, (*path, *where)), message, found='""', hint=hint)
+        yield report_at(COMMAND, model, jobset, (*path, *where), message, found='""', hint=hint)
     elif len(first.split()) > 1:
         found = _short(first)
         message = f"{named} looks for a program called {found!r}, not {found.partition(' ')[0]!r}"
         hint = "write one list item per word, or command: [sh, -c, '...'] for a shell"
-        yield report(COMMAND, *source_of(model, jobset, (*path, *where)), message, found=found, hint=hint)
+        yield report_at(COMMAND, model, jobset, (*path, *where), message, found=found, hint=hint)
     elif first.rpartition("/")[2] in _SHELLS:
         for where, message, hint in _shell(line[1:]):
             found = _short(str(get(container, *where)))
-            source = source_of(model, jobset, (*path, *where))
-            yield report(COMMAND, *source, f"the shell of {named} {message}", found=found, hint=hint)
+            text = f"the shell of {named} {message}"
+            yield report_at(COMMAND, model, jobset, (*path, *where), text, found=found, hint=hint)
 
 
 def _short(line: str) -> str:
@@ -166,7 +163,7 @@ def _root(model: Model, jobset: Object, path: Path, container: JsonObject) -> It
     if required is True and user == 0 and user is not False:
         message = f"container {container.get('name')!r} is never started: runAsNonRoot is true, but it runs as user 0"
         hint = "set another runAsUser, or remove runAsNonRoot"
-        yield report(ROOT, *source_of(model, jobset, where), message, severity=model.severity, hint=hint)
+        yield report_at("TC809", model, jobset, where, message, severity=model.severity, hint=hint)
 
 
 def _in_bytes(written: str) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainc.admission.update import POD_TEMPLATE
-from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, dotted, get, objects
+from trainc.basics.jsonvalues import Path, as_list, as_object, dotted, get
 from trainc.checks.created_pods import JOBSET_LABELS, added_annotations, replaced_placement
 from trainc.findings import Finding
+from trainc.gitops.pods import replicated_jobs
 from trainc.kube.names import is_domain_prefixed_path
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import report_at
@@ -30,7 +31,7 @@ _TTL = "ttlSecondsAfterFinished"
 def _other_managers(model: Model, obj: Object) -> Iterator[Finding]:
     """Yield a warning for each managedBy of a JobSet, its Jobs or a Job that names another controller than its own."""
     specs: list[tuple[str, Path]] = [(obj.kind, ("spec",))] if obj.kind in _MANAGERS else []
-    specs += [("Job", (*path, "template", "spec")) for path, _ in replicated_jobs(obj)]
+    specs += [("Job", (*path, "template", "spec")) for path, _ in replicated_jobs(obj.data)]
     for kind, path in specs:
         manager = get(obj.data, *path, "managedBy")
         if isinstance(manager, str) and manager != _MANAGERS[kind] and not is_domain_prefixed_path("", manager):
@@ -44,7 +45,7 @@ def _deleted_early(model: Model, jobset: Object) -> Iterator[Finding]:
 
     Source: JobSet v0.12.0 pkg/controllers/jobset_controller.go (shouldCreateJob) and success_policy.go.
     """
-    jobs = [(path, job) for path, job in replicated_jobs(jobset) if job.get("replicas") != 0]
+    jobs = [(path, job) for path, job in replicated_jobs(jobset.data) if job.get("replicas") != 0]
     policy = as_object(get(jobset.data, "spec", "successPolicy"))
     targets = frozenset(as_list(policy.get("targetReplicatedJobs"))) or {job.get("name") for _, job in jobs}
     awaited = [job.get("replicas", 1) for _, job in jobs if job.get("name") in targets]
@@ -69,7 +70,7 @@ def _replaced_values(model: Model, jobset: Object) -> Iterator[Finding]:
 
     Before, JobSet's own replaces it. Source: JobSet v0.12.0 pkg/controllers/jobset_controller.go (resumeJob).
     """
-    jobs = replicated_jobs(jobset)
+    jobs = [*replicated_jobs(jobset.data)]
     added = added_annotations(jobset.data, str(jobs[0][1].get("name")), jobset.name) if jobs else {}
     for root, job in jobs:
         metadata = as_object(get(job, *POD_TEMPLATE, "metadata"))
@@ -90,7 +91,7 @@ def _replaced_values(model: Model, jobset: Object) -> Iterator[Finding]:
 def _without_pods(model: Model, obj: Object) -> Iterator[Finding]:
     """Yield a finding on a JobSet or Job that creates no pods, unless they are missing because of numNodes."""
     counts = ("parallelism", "completions")
-    roots = [path for path, _ in replicated_jobs(obj)]
+    roots = [path for path, _ in replicated_jobs(obj.data)]
     jobs = [[(*at, "replicas"), *((*at, "template", "spec", count) for count in counts)] for at in roots]
     if obj.kind == "Job":
         jobs = [[("spec", count) for count in counts]]
@@ -104,14 +105,8 @@ def _without_pods(model: Model, obj: Object) -> Iterator[Finding]:
 
 def _without_time(model: Model, obj: Object) -> Iterator[Finding]:
     """Yield a finding on each Job with a deadline of 0 s: it fails before its controller creates pods."""
-    roots = [("spec",)] if obj.kind == "Job" else [(*path, "template", "spec") for path, _ in replicated_jobs(obj)]
+    roots = [("spec",)] if obj.kind == "Job" else [(*path, "template", "spec") for path, _ in replicated_jobs(obj.data)]
     for path in ((*root, "activeDeadlineSeconds") for root in roots):
         if get(obj.data, *path) == 0:
             message, hint = "the Job fails at once: activeDeadlineSeconds is 0", "leave it out for no deadline"
             yield report_at("TC410", model, obj, path, message, severity=model.severity, hint=hint)
-
-
-def replicated_jobs(jobset: Object) -> list[tuple[Path, JsonObject]]:
-    """Return the replicated jobs of a JobSet with their paths."""
-    jobs = objects(get(jobset.data, "spec", "replicatedJobs"))
-    return [(("spec", "replicatedJobs", index), job) for index, job in enumerate(jobs)]

@@ -19,6 +19,7 @@ import msgspec
 
 from trainc.admission.update import POD_TEMPLATE, WHILE_SUSPENDED
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
+from trainc.gitops.pods import replicated_jobs
 from trainc.kube.generated import JOB_UID, JOBSET_UID
 from trainc.kube.gotypes import POD_SPEC, decode
 from trainc.kube.pods import default_job, default_pod, prepared_pod
@@ -40,10 +41,10 @@ _LABELS: Final[Path] = ("metadata", "labels")
 _TEMPLATE: Final[Path] = ("spec", "template")
 _METADATA: Final[tuple[Path, ...]] = ((*_LABELS, _UID), ("metadata", "annotations", _UID))
 _OWNER_UID: Final[Path] = ("metadata", "ownerReferences", 0, "uid")
-_OBJECT: Final[tuple[Path, ...]] = (*_METADATA, _OWNER_UID)
 _JOB_UNKNOWN: Final[tuple[Path, ...]] = (
     ("metadata", "uid"),
-    *_OBJECT,
+    *_METADATA,
+    _OWNER_UID,
     *((*_TEMPLATE, *path) for path in _METADATA),
     *((*_TEMPLATE, *_LABELS, key) for key in CONTROLLERS),
     ("spec", "selector", "matchLabels", CONTROLLER_UID),
@@ -108,10 +109,10 @@ def created_objects(jobset: JsonObject, *, resumed: bool = False) -> Iterator[Cr
     ``resumed`` it is the other way round, as when it resumes the Job.
     """
     counts = _counts(jobset)
-    for index, replicated in enumerate(objects(get(jobset, "spec", "replicatedJobs"))):
+    for path, replicated in replicated_jobs(jobset):
         if replicated.get("replicas", 1) == 0:
             continue
-        template: Path = ("spec", "replicatedJobs", index, "template")
+        template = (*path, "template")
         job = _job(jobset, replicated, counts[replicated.get("name")])
         job = _replaced(job, replicated) if resumed else job
         yield CreatedObject(job, template, _JOB_UNKNOWN)

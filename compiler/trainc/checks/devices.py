@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from trainc.basics.jsonvalues import JsonObject, Path, get, objects
+from trainc.basics.jsonvalues import JsonObject, Path, get
 from trainc.basics.regex import lazy
 from trainc.checks.containers import TEMPLATE, containers
 from trainc.findings import Finding, Related, report
+from trainc.gitops.pods import POD, replicated_jobs
 from trainc.inputs.source import Document
 from trainc.plugins.base import gpu_count, node_resources, quantities
 from trainc.plugins.model import Model, Object
@@ -141,7 +142,6 @@ def check_listed(runtime: Document) -> Iterator[Finding]:
 
 SCHEDULER, NO_RESOURCES = "TC831", "TC832"
 POLICY: Final[Path] = ("spec", "podGroupPolicy")
-PODS: Final[Path] = ("template", "spec", "template")
 GROUP: Final = "volcano.sh/resource-group"
 """The annotation of pods by which Volcano's admission webhook chooses their scheduler."""
 
@@ -155,9 +155,9 @@ def check_gangs(model: Model, jobset: Object) -> Iterator[Finding]:
     if not (volcano or coscheduling):
         return
     if volcano != coscheduling:
-        for index, job in enumerate(objects(get(jobset.data, "spec", "replicatedJobs"))):
-            path: Path = ("spec", "replicatedJobs", index, *PODS, "spec", "schedulerName")
-            assigned = volcano and get(job, *PODS, "metadata", "annotations", GROUP)
+        for root, job in replicated_jobs(jobset.data):
+            path: Path = (*root, *POD, "schedulerName")
+            assigned = volcano and get(job, *POD[:-1], "metadata", "annotations", GROUP)
             name = get(jobset.data, *path)
             foreign = "volcano" not in str(name or "") if volcano else name in OTHERS
             if foreign and not assigned and job.get("name") not in model.ungrouped:

@@ -7,9 +7,11 @@ and backends/kubernetes/utils.py, get_command_using_train_func.
 
 from __future__ import annotations
 
+import ast
 import builtins
+import warnings
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -18,9 +20,6 @@ from trainc.basics.regex import lazy
 from trainc.documents.positions import within
 from trainc.findings import Finding, report
 from trainc.plugins.model import Model
-
-if TYPE_CHECKING:
-    import ast
 
 SHELL, NAMES, SYNTAX, TOO_LONG = "TC060", "TC061", "TC062", "TC063"
 COMMAND: Path = ("spec", "trainer", "command")
@@ -146,9 +145,6 @@ def _changed(script: Script) -> Iterator[Mistake]:
 
 def _invalid(code: str, replaced: frozenset[str]) -> Iterator[Mistake]:
     """Yield a mistake if the code is not valid Python or does not run, or one for each name that nothing defines."""
-    import ast  # here, since few jobs have such a script
-    import warnings
-
     starts = [match.start() for match in _LINE.finditer(code)]
     lines = _LINE.findall(code)
     is_changed = False
@@ -189,8 +185,6 @@ def _miscalled(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
 
     The call is ``name()``, or ``name(**{...})`` with func_args. Decorators may change what it does.
     """
-    import ast
-
     call = getattr(tree.body[-1], "value", None) if tree.body else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         return
@@ -213,8 +207,6 @@ def _miscalled(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
 
 def _own_nodes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
     """Yield the nodes in the body of a function, but not those in functions and classes within it."""
-    import ast
-
     nodes: list[ast.AST] = [*function.body]
     for node in nodes:  # grows
         yield node
@@ -224,8 +216,6 @@ def _own_nodes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast
 
 def _does_not_fit(call: ast.Call, parameters: ast.arguments) -> str | None:
     """Return which arguments of a call the function lacks or still needs; None if they fit, or are not known."""
-    import ast
-
     if call.args:  # earlier releases of the SDK pass func_args as one argument
         return None
     given: set[str] = set()

@@ -17,7 +17,6 @@ from trainc.inputs.source import Document
 from trainc.plugins.model import Model, Object, Objects
 from trainc.plugins.origins import nearest, source_of
 
-UNPINNED = "TC412"
 IMAGE: Path = ("spec", "trainer", "image")
 
 _Key = tuple[Json, ...]
@@ -58,7 +57,7 @@ def _unpinned(image: Json, document: Document, path: Path) -> Finding:
     before = get(document.data, *path)  # the environment's registries
     image = before if isinstance(before, str) else image
     message, expected = f"image {image} has no fixed version", "a tag other than latest, or a digest"
-    return report(UNPINNED, document, path, message, found=str(image), expected=expected)
+    return report("TC412", document, path, message, found=str(image), expected=expected)
 
 
 def _written(model: Model) -> dict[_Key, tuple[Document, Path]]:
@@ -82,9 +81,6 @@ def _key(job: JsonObject, kind: str, container: JsonObject, image: str) -> _Key:
 
 
 # Images that no node can pull, because the kubelet cannot parse their references.
-
-
-NOT_PULLABLE: Final = "TC821"
 
 
 def check_pullable(model: Model, result: Objects) -> Iterator[Finding]:
@@ -120,7 +116,7 @@ def _finding(model: Model, owner: Object, path: Path, image: str, error: Error) 
                 error = error._replace(hint=f"write {registry.lower()!r}")
     severity = Severity.WARNING if reference_error(image) is None else model.severity
     message = f"image {image} cannot be pulled: {error.message}"
-    return report(NOT_PULLABLE, document, source, message, severity=severity, found=image, hint=error.hint)
+    return report("TC821", document, source, message, severity=severity, found=image, hint=error.hint)
 
 
 # The grammar of image references, as the kubelet applies it before it asks a container runtime to pull an image.

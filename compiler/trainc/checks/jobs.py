@@ -30,7 +30,7 @@ from trainc.admission.policy.match import Labels, requirements, selects
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.basics.memo import Remembered
 from trainc.basics.regex import lazy
-from trainc.checks.controllers import check_controllers, replicated_jobs
+from trainc.checks.controllers import check_controllers
 from trainc.checks.created_pods import (
     BY_SELECTOR,
     CONTROLLERS,
@@ -50,6 +50,7 @@ from trainc.checks.pod_volumes import TWO_SOURCES
 from trainc.checks.pods import label_keys_in_selectors, pod_annotations, validate_pod, validate_pod_template
 from trainc.findings import Finding, Related
 from trainc.findings.reporting import Fault, report_fault
+from trainc.gitops.pods import replicated_jobs
 from trainc.kube.fielderror import quote
 from trainc.kube.gojson import fits
 from trainc.kube.names import TOTAL_ANNOTATION_SIZE_LIMIT
@@ -145,8 +146,7 @@ def _rule(rule: Field, names: set[str], *, per_index: bool) -> None:
 
 def _exit_codes(codes: Field, names: set[str]) -> None:
     operator, container, values = map(codes.child, ("operator", "containerName", "values"))
-    if not operator.text():
-        operator.required(_valid(EXIT_OPERATORS))
+    operator.require(_valid(EXIT_OPERATORS))
     operator.one_of(EXIT_OPERATORS)
     if isinstance(container.value, str) and container.value not in names:
         container.invalid("must be one of the container or initContainer names in the pod template")
@@ -169,8 +169,7 @@ def _success_policy(policy: Field, spec: Field, *, indexed: bool) -> None:
     if not indexed:
         policy.invalid("requires indexed completion mode", internal(policy.value, "v1.SuccessPolicy"))
         return
-    if not policy.items("rules"):
-        policy.child("rules").required("at least one rules must be specified when the successPolicy is specified")
+    policy.child("rules").require("at least one rules must be specified when the successPolicy is specified")
     policy.child("rules").at_most_items(MAX_RULES)
     completions = spec.number("completions")
     for rule in policy.items("rules"):
@@ -356,7 +355,6 @@ def _is_valid_packed(rule: Callable[[Field], None], key: bytes) -> bool:
 # Findings on the errors that prevent controllers from creating the Jobs, pods and claims of a JobSet.
 
 
-CLAIM = "TC812"
 NUM_NODES: Path = ("spec", "trainer", "numNodes")
 _REMOVE: Final = "remove this label: the Job controller adds it"
 _GENERATED: Final = "remove selector and manualSelector: the server generates a selector for each Job"
@@ -405,7 +403,7 @@ def check_jobs(model: Model, obj: Object) -> Iterator[Finding]:
     if obj.kind == "Job":  # its metadata is checked when it is patched
         yield from _check_job(model, obj, (), obj.name, {**obj.data, "metadata": {}})
         return
-    for root, replicated in replicated_jobs(obj):
+    for root, replicated in replicated_jobs(obj.data):
         name = str(replicated.get("name"))
         label = Field(replicated, (), "", "TC804").child("name")
         label.invalid_each(label_value_details(name), name)
@@ -417,7 +415,7 @@ def check_jobs(model: Model, obj: Object) -> Iterator[Finding]:
         yield _finding(model, obj, fault, (), f"pods cannot be created: {dotted(fault.path)}")
     for i, policy in enumerate(objects(get(obj.data, "spec", "volumeClaimPolicies"))):
         for j, template in enumerate(objects(policy.get("templates"))):
-            for fault in faults_of_created_claim(template, CLAIM):
+            for fault in faults_of_created_claim(template, "TC812"):
                 subject = f"the PersistentVolumeClaim cannot be created: {dotted(fault.path)}"
                 root = ("spec", "volumeClaimPolicies", i, "templates", j)
                 yield _finding(model, obj, fault, root, subject)
@@ -516,10 +514,8 @@ def _faults_of_exclusive(jobset: JsonObject) -> list[Fault]:
         if EXCLUSIVE not in annotations.object() or BY_SELECTOR in annotations.object():
             continue
         topology = annotations.child(EXCLUSIVE)
-        if topology.text():
+        if topology.require("can not be empty"):
             qualified_name(topology)
-        else:
-            topology.required("can not be empty")
         for job in jobs if owner is root else (owner,):
             mode = job.child(*(("template",) if owner is root else ()), "spec", "completionMode")
             if mode.text() == "NonIndexed":

@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, get, objects
 from trainc.basics.regex import lazy
-from trainc.checks.containers import KINDS, POD, containers
+from trainc.checks.containers import KINDS, containers
 from trainc.findings import Finding, Severity
 from trainc.findings.display import listed
+from trainc.gitops.pods import replicated_pods
 from trainc.kube.names import is_config_map_key, is_dns1123_subdomain
 from trainc.kube.pods import REFERENCE
 from trainc.plugins.model import Model, Object
@@ -30,8 +31,6 @@ _HUGE_PAGES: Final = "HugePages"
 _BY_CLUSTER: Final = lazy(r"JOB_COMPLETION_INDEX|(?=.*_(?:SERVICE|PORT)(?:_|\Z)).*")
 """Variables that the Job controller adds, and those that the kubelet adds for Services of the namespace."""
 
-_ADDED_LAST: Final = "JOB_COMPLETION_INDEX"
-
 _NAMED: Final = 20
 """The most containers of the pod that an error names."""
 
@@ -41,12 +40,10 @@ Problem = tuple[str, Path, str, dict[str, Any]]
 
 def check_kubelet(model: Model, jobset: Object) -> Iterator[Finding]:
     """Yield an error for each value with which no pod of a replicated job starts."""
-    for index, job in enumerate(objects(get(jobset.data, "spec", "replicatedJobs"))):
-        pod = as_object(get(job, *POD))
+    for name, at, pod in replicated_pods(jobset.data):
         for code, path, reason, details in (*_volumes(pod), *_containers(pod)):
-            where: Path = ("spec", "replicatedJobs", index, *POD, *path)
-            message = f"no pod of job {job.get('name')!r} starts: {dotted(path)}: {reason}"
-            yield report_at(code, model, jobset, where, message, severity=model.severity, **details)
+            message = f"no pod of job {name!r} starts: {dotted(path)}: {reason}"
+            yield report_at(code, model, jobset, (*at, *path), message, severity=model.severity, **details)
 
 
 def _volumes(pod: JsonObject) -> Iterator[Problem]:
@@ -153,7 +150,7 @@ def check_references(model: Model, jobset: Object) -> Iterator[Finding]:
         for number, value in values:
             own = variables[number].get("name")
             for name in dict.fromkeys(found[2] for found in REFERENCE.finditer(value)):
-                if positions.get(name, len(variables) if name == _ADDED_LAST else -1) < number:
+                if positions.get(name, len(variables) if name == "JOB_COMPLETION_INDEX" else -1) < number:
                     continue
                 reason, hint = f"{name} comes later", f"put {name} before it, or write $({name}) in command or args"
                 if name == own:

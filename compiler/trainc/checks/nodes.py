@@ -29,9 +29,6 @@ from trainc.plugins.origins import report_at, source_of
 from trainc.plugins.podgroup import ones, replicas_in_jobset
 from trainc.upstream import FIXES, LAUNCHER, NODE
 
-INCOMPLETE: Final = "TC822"
-ENDLESS: Final = "TC825"
-UNORDERED: Final = "TC826"
 JOBSET: Final[Path] = ("spec", "template", "spec")
 
 _MPIRUN = lazy(r"\b(?:mpirun|mpiexec|orterun|prterun|horovodrun)\b")
@@ -53,7 +50,7 @@ def check_launching(model: Model) -> Iterator[Finding]:
         return
     if _waits_for_nodes(model):
         message = "the JobSet ends only after the pods of job 'node', which run until they are stopped"
-        yield report(ENDLESS, model.runtime, existing(model.runtime.data, (*JOBSET, "successPolicy")), message)
+        yield report("TC825", model.runtime, existing(model.runtime.data, (*JOBSET, "successPolicy")), message)
     if not by_kubexec(model) and (ahead := _starts_early(model)):  # the kubexec script waits for the pods
         yield ahead
 
@@ -75,7 +72,7 @@ def _incomplete(model: Model, missing: list[str]) -> Finding:
     found = ", ".join(str(job.get("name")) for job in model.jobs)
     path = existing(model.runtime.data, (*JOBSET, "replicatedJobs"))
     message = "; ".join(what[name] for name in missing)
-    return report(INCOMPLETE, model.runtime, path, message, severity=severity, found=found, hint=hint)
+    return report("TC822", model.runtime, path, message, severity=severity, found=found, hint=hint)
 
 
 def _launches_itself(model: Model) -> bool:
@@ -117,7 +114,7 @@ def _starts_early(model: Model) -> Finding | None:
     jobs = objects(get(model.runtime.data, *JOBSET, "replicatedJobs"))
     index = next((index for index, job in enumerate(jobs) if job.get("name") == LAUNCHER), 0)
     path = existing(model.runtime.data, (*JOBSET, "replicatedJobs", index, "dependsOn"))
-    return report(UNORDERED, model.runtime, path, message, hint=hint)
+    return report("TC826", model.runtime, path, message, hint=hint)
 
 
 NEVER: Final = "TC828"
@@ -356,9 +353,10 @@ def check_rendezvous(model: Model, jobset: Object) -> Iterator[Finding]:
     by_ssh = model.policy("mpi") is not None and not by_kubexec(model)
     for path, _, container in containers(jobset.data):
         text = command_line(container)
+        is_standalone = "torchrun" in text and _STANDALONE.search(text) and not _NODES.search(text)
         if "rdzv" in text and _ENDPOINT.search(text) and not _ONE_NODE.search(text):
             yield from _at_localhost(model, jobset, path, container, _OPTION)
-        elif _is_standalone(text) and any(each.get("name") == "PET_NNODES" for each in objects(container.get("env"))):
+        elif is_standalone and any(each.get("name") == "PET_NNODES" for each in objects(container.get("env"))):
             yield from _at_localhost(model, jobset, path, container, _STANDALONE)
         if by_ssh and DISCOVER in text and get(jobset.data, *path[:3], "name") == LAUNCHER:
             mounts = [mount.get("mountPath") for mount in objects(container.get("volumeMounts"))]
@@ -366,10 +364,6 @@ def check_rendezvous(model: Model, jobset: Object) -> Iterator[Finding]:
             for at, word in words(container) if _DISCOVERY not in mounts else ():
                 if _DISCOVERY in word:
                     yield report_at(SCRIPT, model, jobset, (*path, *at), message)
-
-
-def _is_standalone(line: str) -> bool:
-    return "torchrun" in line and bool(_STANDALONE.search(line)) and not _NODES.search(line)
 
 
 def _at_localhost(

@@ -138,10 +138,6 @@ def _fibre_channel(source: Field) -> None:
         lun.between(0, 255)
 
 
-def _git_repository(source: Field) -> None:
-    local_descending_path(source.child("directory"))
-
-
 def _csi(source: Field) -> None:
     driver, secret = source.child("driver"), source.child("nodePublishSecretRef", "name")
     if len(driver.text().encode()) > 63:
@@ -237,7 +233,7 @@ def _token(token: Field, volume: str) -> None:
 SOURCES: dict[str, tuple[tuple[str, ...], Callable[[Field], None] | None]] = {
     "emptyDir": ((), _empty_dir),
     "hostPath": (("path",), _host_path),
-    "gitRepo": (("repository",), _git_repository),
+    "gitRepo": (("repository",), lambda source: local_descending_path(source.child("directory"))),
     "gcePersistentDisk": (("pdName",), _disk),
     "awsElasticBlockStore": (("volumeID",), _disk),
     "secret": (("secretName",), _files),

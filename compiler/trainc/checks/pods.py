@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from ipaddress import ip_address
 from typing import Final
 
 from msgspec.structs import replace
@@ -234,8 +235,7 @@ def _dns(spec: Field) -> None:
         if not config.has():
             config.required("must provide `dnsConfig` when `dnsPolicy` is None")
             return
-        if not servers.value:
-            servers.required("must provide at least one DNS nameserver when `dnsPolicy` is None")
+        if not servers.require("must provide at least one DNS nameserver when `dnsPolicy` is None"):
             return
     if len(servers.items()) > 3:
         servers.invalid("must not have more than 3 nameservers")
@@ -255,8 +255,6 @@ def _dns(spec: Field) -> None:
 
 
 def _ip_address(field: Field) -> None:
-    from ipaddress import ip_address
-
     # The server accepts leading zeros, and no zone.
     address = field.text()
     plain = ".".join(part.lstrip("0") or part[-1:] for part in address.split("."))
@@ -377,8 +375,7 @@ def _pod_affinity_term(term: Field) -> None:
         if key.text() in mismatched:
             key.invalid("exists in both matchLabelKeys and mismatchLabelKeys")
     topology = term.child("topologyKey")
-    if not topology.text():
-        topology.required("can not be empty")
+    topology.require("can not be empty")
     qualified_name(topology)
 
 
@@ -426,8 +423,7 @@ def _spread_constraint(constraint: Field, *, is_last: bool) -> None:
     key = constraint.text("topologyKey")
     if (skew.number() or 0) <= 0:
         skew.invalid("must be greater than zero", skew.number() or 0)
-    if not key:
-        constraint.child("topologyKey").required("can not be empty")
+    constraint.child("topologyKey").require("can not be empty")
     action.one_of(("DoNotSchedule", "ScheduleAnyway"), pointer=True)
     if not is_last:
         both = constraint.named(f"{constraint.name}.{{topologyKey, whenUnsatisfiable}}")

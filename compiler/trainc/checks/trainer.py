@@ -23,8 +23,6 @@ from trainc.upstream import (
     TRAINER_VERSION,
 )
 
-MISSPELT: Final = "TC823"
-MISSING: Final = "TC824"
 ROLES: Final = (TRAINER, DATASET_INITIALIZER, MODEL_INITIALIZER)
 NEAR: Final = 0.8
 """The least similarity of a misspelt text; less similar texts may be intended."""
@@ -55,7 +53,7 @@ def misspelt(model: Model) -> Iterator[Finding]:
                 message = f"job {job.get('name')!r} has a misspelt ancestor label, which Trainer ignores"
                 found, hint = f"{key}: {value}", f"write {expected}"
                 path = (*labels, key)
-                yield report(MISSPELT, model.runtime, path, message, severity=model.severity, found=found, hint=hint)
+                yield report("TC823", model.runtime, path, message, severity=model.severity, found=found, hint=hint)
 
 
 _has_misspelt: Final = keeping(lambda model: any(misspelt(model)), 1)
@@ -100,7 +98,7 @@ def _missing_label(model: Model) -> Finding:
             path = (*JOBS, index, *inner)
             hint = "move it from the pod template to the job template: replicatedJobs[].template.metadata.labels"
             break
-    return report(MISSING, model.runtime, path, message, hint=hint)
+    return report("TC824", model.runtime, path, message, hint=hint)
 
 
 # Addresses of data sets and models that the initializers of Trainer refuse.
@@ -185,16 +183,13 @@ def _kind(model: Model, jobset: Object, path: Path, container: JsonObject) -> st
 # Numbers of nodes and processes below one, which every webhook accepts.
 
 
-COUNT = "TC410"
-
-
 def check_counts(model: Model) -> Iterator[Finding]:
     """Yield a finding for each count below one. Flux itself refuses its number of processes (TC405)."""
     for document, path, value in _counts(model):
         if isinstance(value, int) and not isinstance(value, bool) and value < 1:
             message = f"{path[-1]} {value}: no {'pod' if path[-1] == 'numNodes' else 'process'} starts"
             yield report(
-                COUNT, document, path, message, severity=model.severity, found=str(value), expected="1 or more"
+                "TC410", document, path, message, severity=model.severity, found=str(value), expected="1 or more"
             )
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import signal
+import sys
 from typing import NoReturn
 
 
@@ -11,13 +15,10 @@ class Stopped(SystemExit):
 
 def main() -> None:
     """Run trainc on the arguments of the process, and exit."""
-    import gc
-    import os
-
     # Otherwise a tenth of a short run goes into garbage collection, which finds nothing to free.
     gc.set_threshold(250_000, 10, 10)
-    _hear_signals()
-    _hold_output()
+    _handle_signals()
+    _replace_closed_output()
     try:
         from trainc.cli.root import trainc
 
@@ -26,16 +27,15 @@ def main() -> None:
         # Without a last flush: the reader may have stopped, too.
         os._exit(end.code if isinstance(end.code, int) else 1)
     except SystemExit as end:
-        _leave(end)
+        _exit(end)
     except KeyboardInterrupt:  # while modules are loaded; later, click catches it
         os._exit(130)
     except OSError:  # of standard error: nothing can be reported
         os._exit(2)
 
 
-def _hear_signals() -> None:
+def _handle_signals() -> None:
     """Exit with 128 plus the signal number after SIGTERM and SIGHUP, after cleaning up; SIGPIPE ends the run."""
-    import signal
 
     def stop(number: int, _frame: object) -> NoReturn:
         raise Stopped(128 + number)
@@ -49,26 +49,20 @@ def _hear_signals() -> None:
             signal.signal(number, stop)
 
 
-def _hold_output() -> None:
+def _replace_closed_output() -> None:
     """Replace a standard output that the caller closed with a stream whose writes fail: the device is open for reading.
 
     Otherwise output would be lost, or go to a file with the same descriptor.
     """
-    import os
-    import sys
-
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
 
 
-def _leave(end: SystemExit) -> NoReturn:
+def _exit(end: SystemExit) -> NoReturn:
     """Exit at once, without freeing memory object by object, which takes a tenth of a short run.
 
     Python exits normally if the run is profiled or traced, or if an MPI library has to finish.
     """
-    import os
-    import sys
-
     observed = sys.getprofile() is not None or sys.gettrace() is not None or "mpi4py" in sys.modules
     if isinstance(end.code, int) and not observed:
         try:

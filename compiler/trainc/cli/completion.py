@@ -11,21 +11,19 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import redirect_stderr
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import click
+from click.shell_completion import CompletionItem
 
 from trainc.basics.jsonvalues import as_object, get
 from trainc.basics.regex import lazy
 from trainc.inputs.source import Source
 
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem  # every command imports this module
-
-Words: TypeAlias = "Callable[[Path, str], Iterable[str | CompletionItem]]"
+Words: TypeAlias = Callable[[Path, str], Iterable[str | CompletionItem]]
 """Takes the project root and the word before the cursor, and returns the words that may stand there."""
 
-Completer: TypeAlias = "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]"
+Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 JOBS: Final = "jobs"
 
@@ -38,8 +36,6 @@ _PLAIN: Final = lazy(r"[A-Za-z0-9@%+=:,./_-]+")
 
 def _completer(words: Words) -> Completer:
     def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
         from trainc.project.read import find_own_root
 
         with redirect_stderr(io.StringIO()):
@@ -94,8 +90,6 @@ def _jobs(root: Path, incomplete: str) -> Iterable[str]:
 
 
 def _codes(_root: Path, incomplete: str) -> Iterator[CompletionItem]:
-    from click.shell_completion import CompletionItem
-
     from trainc.findings.codes import CODES
 
     start = incomplete.upper()  # the shell replaces the word
@@ -132,13 +126,7 @@ def _paths(root: Path, incomplete: str) -> Iterable[str | CompletionItem]:
 
 
 def _files(_root: Path, incomplete: str) -> list[CompletionItem]:
-    from click.shell_completion import CompletionItem
-
     return [CompletionItem(incomplete, type="file")]
-
-
-def _images(root: Path, _incomplete: str) -> Iterable[str]:
-    return sorted(path.parent.name for path in (root / "images").glob("*/image.yaml"))
 
 
 def _runtimes(root: Path, incomplete: str) -> Iterable[str]:
@@ -181,6 +169,8 @@ complete_fixable = _completer(_fixable)
 complete_kind = _completer(_kinds)
 complete_job_path = _completer(_paths)
 complete_file = _completer(_files)
-complete_image = _completer(_images)
+complete_image = _completer(
+    lambda root, _incomplete: sorted(path.parent.name for path in (root / "images").glob("*/image.yaml"))
+)
 complete_revision = _completer(_revisions)
 complete_runtime = _completer(_runtimes)

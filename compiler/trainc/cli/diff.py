@@ -15,7 +15,7 @@ from trainc.cache.run import RunCache, with_cache
 from trainc.cache.snapshot import load_last
 from trainc.cache.store import open_store
 from trainc.changes import compare
-from trainc.changes.cluster import beside, unexplained, without_new_runs
+from trainc.changes.cluster import files_outside, unexplained, without_new_runs
 from trainc.changes.formats import as_json, as_markdown, as_text
 from trainc.changes.model import Difference, Directory
 from trainc.changes.safeguards import weakened
@@ -53,7 +53,6 @@ from trainc.project.read import (
 from trainc.project.write import look
 
 FORMS: Final = ("text", "markdown", "json")
-WORKING_TREE: Final = "the working tree"
 
 EPILOG = """\b
 Examples:
@@ -107,7 +106,7 @@ def command(
         stale, broken = _staleness(root, config, names)
         difference = without_new_runs(replace(difference, stale=stale, broken=broken))
     if output == "json":
-        text = as_json(difference, base, head or WORKING_TREE)
+        text = as_json(difference, base, head or "the working tree")
     else:
         text = as_markdown(difference) if output == "markdown" else as_text(difference, is_coloured())
     echo(text, nl=False, color=is_coloured(), form=output)
@@ -190,7 +189,7 @@ def _difference(old: Side, new: Side, names: Collection[str], config: Config, ro
     there = {name: kind for name, kind in new.there.items() if not names or is_below(name, names)}
     shown = {*directories(before), *directories(after)} if names else None
     if shown is not None:  # what happens to them depends on what else is in their applications and AppProjects
-        before, after = {**beside(shown, old.output), **before}, {**beside(shown, new.output), **after}
+        before, after = {**files_outside(shown, old.output), **before}, {**files_outside(shown, new.output), **after}
     kept = kept_applications(config.data, None if new.inputs.name else root)
     foreign_to = partial(foreign, there, exceptions=unmanaged(config.data), folder_of=kept)
     difference = compare(before, after, settings, foreign_to, earlier=earlier, shown=shown)

@@ -43,7 +43,6 @@ Examples:
 
 STDIN = "-"
 NOTHING = "nothing to import: no document is a job of another operator or of an older release"
-EXISTS = "nothing to write: every file exists with the same content"
 
 
 @click.command("import", cls=Command, epilog=EPILOG)
@@ -115,7 +114,7 @@ def command(
     if new:
         reporter.remark(f"wrote {_counted(new)}")
     elif imported.files:
-        reporter.remark(EXISTS)
+        reporter.remark("nothing to write: every file exists with the same content")
     return status
 
 

@@ -127,9 +127,7 @@ def _create(root: Path, file: str, text: str) -> None:
 
 def _namespace(root: Path) -> str:
     """Return the default namespace. Raises UsageError if jobs/ has several."""
-    folder = root / JOBS
-    found = sorted(each.name for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else []
-    found = [each for each in found if not each.startswith(".")]
+    found = sorted(each.name for each in (root / JOBS).glob("[!.]*") if each.is_dir())
     if len(found) > 1:
         raise click.UsageError(f"jobs/ has several namespaces, choose one with -n: {', '.join(map(one_line, found))}")
     return found[0] if found else "default"

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from trainc.changes.phrases import counted
 from trainc.cli.command import CLEAN, Command, echo
 from trainc.cli.compiling import choose, executor_of, reading, with_project
 from trainc.cli.options import environment_option, findings_options, root_option
 from trainc.cli.paths import OutsideGit
 from trainc.cli.reporter import Reporter
 from trainc.findings import has_errors
+from trainc.findings.display import counted
 from trainc.inputs.source import Source
 from trainc.pipeline.context import Keep
 from trainc.project.environments import compile_for, load_config, with_empty

@@ -7,17 +7,16 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from trainc import __version__
 from trainc.cli.command import INTERRUPTED, allow_all_text, echo, echo_line, failure
+from trainc.findings import suggest
 from trainc.findings.display import escaped
 from trainc.upstream import JOBSET_VERSION, TRAINER_VERSION
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "init": "Set up a repository of your own.",
@@ -77,8 +76,6 @@ class Root(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the name of a command, or an option, without importing any command."""
-        from click.shell_completion import CompletionItem
-
         names = [CompletionItem(name, help=short) for name, short in COMMANDS.items() if name.startswith(incomplete)]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
@@ -97,10 +94,8 @@ class Root(click.Group):
         name = args[0]
         if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, COMMANDS, 1)
-        raise click.UsageError(f"no such command {name!r}" + (f", did you mean {near[0]!r}?" if near else ""), ctx)
+        hint = suggest(name, COMMANDS)
+        raise click.UsageError(f"no such command {name!r}" + (f", {hint}" if hint else ""), ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands without importing any."""

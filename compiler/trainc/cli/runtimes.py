@@ -19,7 +19,7 @@ from trainc.cli.options import findings_options, root_option
 from trainc.cli.reporter import Reporter
 from trainc.documents.emit import emit_inert
 from trainc.findings import has_errors, suggest
-from trainc.findings.display import escape_json, one_line, width
+from trainc.findings.display import aligned, escape_json, one_line, width
 from trainc.findings.redaction import masked_object
 from trainc.project.catalog import Catalog, Runtime, read_catalog
 from trainc.project.environments import load_config
@@ -102,16 +102,14 @@ def table(runtimes: Sequence[Runtime], columns: int | None) -> Iterator[str]:
     texts = ["DESCRIPTION", *(one_line(one.description) for one in runtimes)]
     images = ["IMAGE", *(one_line(next(iter(one.images), "")) for one in runtimes)]
     if columns is None:
-        rows = [(*row, image) for row, image in zip(rows, images, strict=True)]
+        yield from aligned([(*row, image, text) for row, image, text in zip(rows, images, texts, strict=True)])
+        return
     widths = [max(map(width, cells)) for cells in zip(*rows, strict=True)]
     start = sum(widths) + 2 * len(widths)
-    if columns is not None and columns - start < ROOM:  # the description has lines of its own
+    if columns - start < ROOM:  # the description has lines of its own
         start, texts[0], images[0] = 2, "", ""
     for row, text, image in zip(rows, texts, images, strict=True):
         line = "  ".join(cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True))
-        if columns is None:
-            yield f"{line}  {text}".rstrip()
-            continue
         below = textwrap.wrap(text, max(columns - start, 20), break_on_hyphens=False) + [image] * (row is not HEAD)
         yield f"{line}  {below.pop(0) if start > 2 and below else ''}".rstrip()
         yield from (f"{' ' * start}{part}" for part in below if part)

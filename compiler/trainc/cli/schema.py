@@ -12,6 +12,7 @@ from trainc.basics.jsonvalues import JsonObject
 from trainc.cli.command import CLEAN, Command, WrongValue, echo
 from trainc.cli.completion import complete_kind
 from trainc.cli.paths import OutsideGit
+from trainc.findings.display import aligned
 from trainc.schema.editors import RUNTIMES, catalog, catalog_names, editor_schema, schema_url
 
 EPILOG: Final = """\b
@@ -61,8 +62,7 @@ def command(*, every: bool, output: str | None, vscode: bool, kind: str | None) 
     elif kind is not None:
         echo(_text(editor_schema(_name(kind))), nl=False, form="json")
     elif output is None:
-        width = max(map(len, catalog_names()))
-        echo("".join(f"{name:<{width}}  {path}\n" for name, path in catalog_names().items()), nl=False)
+        echo("".join(f"{line}\n" for line in aligned([*catalog_names().items()])), nl=False)
     return CLEAN
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -59,8 +60,6 @@ def page(code: str) -> str:
 
 def _fill(text: str) -> str:
     # Names such as volume-source-replaced are not broken, so that they can be found and copied.
-    import textwrap  # used by few runs, and 1 ms to import
-
     return textwrap.fill(text, WIDTH, break_on_hyphens=False)
 
 

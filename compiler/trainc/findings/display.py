@@ -244,8 +244,8 @@ ESCAPES: dict[str, Callable[[str], str]] = {
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number and a noun in the singular or plural: ``1 file``, ``2 files``."""
-    return f"{number} {noun}{'s' * (number != 1)}"
+    """Return a number and a noun in the singular or plural: ``1 file``, ``2,000 files``."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def listed(names: Collection[str], most: int) -> str:

@@ -7,13 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final, TypeAlias
+from urllib.parse import quote
 
 from trainc.basics.about import VERSION, docs_page
 from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted, get
 from trainc.basics.regex import lazy
 from trainc.findings import text
 from trainc.findings.codes import CODES, Code, anchor, page
-from trainc.findings.display import HINT_WIDTH, VALUE_WIDTH, escaped, is_in_file, one_line, shown_name
+from trainc.findings.display import escaped, is_in_file, one_line, shown_name
 from trainc.findings.finding import Finding, Severity, Silenced, sort_key
 from trainc.findings.redaction import masked_path
 from trainc.findings.settling import without_count
@@ -96,10 +97,7 @@ def _command(finding: Finding) -> str:
 def _annotation(finding: Finding) -> str:
     message = one_line(finding.message)
     lines = [message if is_in_file(finding.document.source) else f"{shown_name(finding.document.source)}: {message}"]
-    values = (("expected", finding.expected, VALUE_WIDTH), ("hint", finding.hint, HINT_WIDTH))
-    for name, value, limit in (*values, ("note", text.note(finding), HINT_WIDTH)):
-        if value is not None:
-            lines.append(f"{name}: {one_line(value, limit)}")
+    lines += (f"{name}: {value}" for name, value in text.details(finding).items() if name != "found")
     lines += (f"also here: {text.position(to.document, to.path)}: {one_line(to.message)}" for to in finding.related)
     return "\n".join(lines)
 
@@ -323,9 +321,6 @@ def _location(document: Document, path: Path) -> JsonObject:
 
 
 def _artifact(name: str) -> JsonObject:
-    # Imported when it is used: most runs write text.
-    from urllib.parse import quote
-
     try:
         data = name.encode("utf-8", "surrogateescape")  # the bytes of a file name that is not UTF-8
     except UnicodeEncodeError:

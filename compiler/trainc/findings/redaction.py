@@ -357,10 +357,12 @@ def masked_line(document: Document, lines: Sequence[str], mark: Mark) -> tuple[s
     at = max(mark.column - 1, 0)
     first, last = max(at - NEAR, 0), at + NEAR
     near = line[first:last]
-    spans = _on_line(document, lines, mark, (first, last))
+    unread = () if document.data else _unread_in(document.source)
+    spelt, regions = known(document), _regions(document)
+    spans = _in_part(line, mark.line, (first, last), spelt=spelt, regions=regions, unread=unread)
     at -= first
     column = at
-    for start, end in reversed(merged(spans)):
+    for start, end in reversed(spans):
         near = near[:start] + MASK + near[end:]
         if end <= at:
             column += len(MASK) - (end - start)
@@ -381,26 +383,26 @@ def masked_lines(documents: Iterable[Document], lines: Sequence[str]) -> list[st
     readable = {part for part, is_read in parts if is_read} - {part for part, is_read in parts if not is_read}
     unread = unread_parts(lines)
     for number, line in enumerate(lines, 1):
-        spans = [*_secret_by_itself(line), *occurrences(line, spelt)]
-        spans += _by_regions(regions, line, number, (0, len(line)))
-        if bisect_right(breaks, number) not in readable:
-            spans += _in_unread(unread, line, number, (0, len(line)))
-        found.append(_masked(line, merged(spans)))
+        is_unread = bisect_right(breaks, number) not in readable
+        spans = _in_part(line, number, (0, len(line)), spelt=spelt, regions=regions, unread=unread if is_unread else ())
+        found.append(_masked(line, spans))
     return found
 
 
-def _on_line(document: Document, lines: Sequence[str], mark: Mark, part: Span) -> list[Span]:
-    """Return the spans of secrets in a part of the line of a mark, relative to the part."""
-    line = lines[mark.line - 1] if 0 < mark.line <= len(lines) else ""
+def _in_part(
+    line: str, number: int, part: Span, *, spelt: Index, regions: _Regions, unread: Sequence[Span | None]
+) -> list[Span]:
+    """Return the spans of secrets in a part of a line, relative to the part.
+
+    ``spelt``, ``regions`` and ``unread`` are those of the line's documents.
+    """
     first, last = part
     near = line[first:last]
-    spans = [*_secret_by_itself(near), *occurrences(near, known(document))]
-    in_regions = _by_regions(_regions(document), line, mark.line, part)
-    unread = () if document.data else _unread_in(document.source)
-    for start, end in (*in_regions, *_in_unread(unread, line, mark.line, part)):
+    spans = [*_secret_by_itself(near), *occurrences(near, spelt)]
+    for start, end in (*_by_regions(regions, line, number, part), *_in_unread(unread, line, number, part)):
         if start < last and end > first:
             spans.append((max(start - first, 0), min(end, last) - first))
-    return spans
+    return merged(spans)
 
 
 @lru_cache(maxsize=16)  # a line may have many findings

@@ -135,7 +135,6 @@ SHOWN: Final = 2
 
 _COUNT = lazy(r" \(in \d+ TrainJobs(?: of \d+ environments)?: [^()]*\)\Z")
 
-_AMBIGUOUS: Final = "TC005"
 _WRONG_TYPE: Final = ("TC006", "TC102", "TC108")
 
 MOST: Final = 64
@@ -199,7 +198,7 @@ def _explained(found: Iterable[Finding]) -> Callable[[Finding], bool]:
             refused.add(_field(each))
 
     def explained(finding: Finding) -> bool:
-        if finding.code == _AMBIGUOUS:
+        if finding.code == "TC005":
             return bool(finding.path) and _field(finding) in wrong
         return finding.code in OF_CHANGES and finding.severity is not Severity.ERROR and _field(finding) in refused
 

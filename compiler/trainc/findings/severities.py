@@ -33,7 +33,6 @@ REFUSED = frozenset(
 OF_OTHER_FILES = frozenset(("TC602", "TC608", "TC612"))
 """The codes of errors that are about another file, too: a comment in one file must not decide about the other."""
 
-_PRIVATE_KEY = "TC414"
 _REFUSAL = "the cluster refuses it, too"
 
 LEVEL, LOCKED = "level", "locked"
@@ -47,7 +46,7 @@ def immovable(code: str) -> str | None:
     """Return why the errors of a code can be neither lowered nor suppressed, or None if they can."""
     if code in REFUSED:
         return _REFUSAL
-    if code == _PRIVATE_KEY:
+    if code == "TC414":
         return "everyone who can read the repository has the key"
     if CODES[code].severity is Severity.ERROR and code.startswith("TC0"):
         return "trainc cannot compile such input"

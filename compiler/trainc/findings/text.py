@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from trainc.basics.jsonvalues import Path, dotted
 from trainc.findings.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, counted, one_line, shown_name, window
 from trainc.findings.finding import Finding, Severity, sort_key
 from trainc.findings.redaction import lines_of, masked_line, masked_path
-from trainc.inputs.source import Document, Mark, Source
+from trainc.inputs.source import Document, Mark
 
 _RESET = "\x1b[0m"
 _BOLD = "\x1b[1m"
@@ -66,19 +66,12 @@ def summary(findings: Iterable[Finding]) -> str:
 
 
 class _Renderer(Struct):
-    """Writes findings, and keeps the lines of their sources."""
+    """Writes findings."""
 
     colour: bool
-    lines: dict[Source, Sequence[str]] = field(default_factory=dict)
 
     def paint(self, style: str, text: str) -> str:
         return f"{style}{text}{_RESET}" if self.colour else text
-
-    def source(self, document: Document) -> Sequence[str]:
-        source = document.source
-        if source not in self.lines:
-            self.lines[source] = lines_of(source)
-        return self.lines[source]
 
     def finding(self, finding: Finding) -> str:
         mark = finding.document.locate(finding.path)
@@ -114,7 +107,7 @@ class _Renderer(Struct):
 
     def excerpt(self, document: Document, mark: Mark, size: int, *, style: str, sign: str, text: str) -> Iterator[str]:
         """Yield the gutter, the line of a mark and ``text`` below it after signs; nothing for an empty line."""
-        line, column = masked_line(document, self.source(document), mark)
+        line, column = masked_line(document, lines_of(document.source), mark)
         if not line.strip():
             return
         shown, indent, length = window(line, column)
@@ -125,14 +118,19 @@ class _Renderer(Struct):
         yield f"{blank} {' ' * indent}{below}\n"
 
     def notes(self, finding: Finding, size: int) -> Iterator[str]:
-        values = (("found", finding.found, VALUE_WIDTH), ("expected", finding.expected, VALUE_WIDTH))
-        for name, value, limit in (*values, ("hint", finding.hint, HINT_WIDTH), ("note", note(finding), HINT_WIDTH)):
-            if value is not None:
-                sign = self.paint(_GUTTER, " " * (size + 2) + "=")
-                yield f"{sign} {self.paint(_BOLD, name)}: {one_line(value, limit)}\n"
+        sign = self.paint(_GUTTER, " " * (size + 2) + "=")
+        for name, value in details(finding).items():
+            yield f"{sign} {self.paint(_BOLD, name)}: {value}\n"
 
 
-def note(finding: Finding) -> str | None:
+def details(finding: Finding) -> dict[str, str]:
+    """Return what a finding has besides its message, by name, each on one line."""
+    values = {"found": (finding.found, VALUE_WIDTH), "expected": (finding.expected, VALUE_WIDTH)}
+    values |= {"hint": (finding.hint, HINT_WIDTH), "note": (_note(finding), HINT_WIDTH)}
+    return {name: one_line(value, limit) for name, (value, limit) in values.items() if value is not None}
+
+
+def _note(finding: Finding) -> str | None:
     """Return how to print the built-in runtimes that a finding points to, or None."""
     documents = (finding.document, *(other.document for other in finding.related))
     names = dict.fromkeys(name for document in documents if (name := document.source.built_in) is not None)

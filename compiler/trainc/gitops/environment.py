@@ -27,7 +27,6 @@ from trainc.plugins.model import Findings, Model, Objects
 from trainc.plugins.origins import report_at
 
 _NAME: Path = ("metadata", "name")
-WITHOUT_TARGET: Final = "TC606"
 UNKNOWN: Final = "TC613"
 _FOLDER: Final = "folder"
 _WORD: Final = lazy("[-a-z0-9]+")
@@ -100,7 +99,7 @@ def patches_without_target(by_environment: Iterable[tuple[Options, Iterable[Summ
                 own = where[1][0] == "environments"
                 place = f"environment {options.environment}" if own else "any environment that has it"
                 message = f"patch matches no {patch.target.kind} in {place}"
-                unused[where[1]] = report(WITHOUT_TARGET, *where, message)
+                unused[where[1]] = report("TC606", *where, message)
     return tuple(finding for path, finding in unused.items() if path not in used)
 
 
@@ -156,7 +155,9 @@ def unused_registries(by_environment: Iterable[tuple[Options, Iterable[Summary]]
         found: set[str] = set()
         for image in images:
             left = (key for key in keys.of(image, by_step=False) if key not in found)
-            found.update(key for key in left if _makes(key, image, settings))
+            for key in left:  # an image that starts with the replacement may come from another entry, or from none
+                if rewritten(key + image.removeprefix(settings.registries[key]), settings.registries) == image:
+                    found.add(key)
         for key in settings.registries:
             path = (*where, key)
             if key in found:
@@ -164,11 +165,6 @@ def unused_registries(by_environment: Iterable[tuple[Options, Iterable[Summary]]
             else:
                 unused[path] = report(UNKNOWN, options.config_document, path, f"no image starts with {key}", found=key)
     return tuple(finding for path, finding in unused.items() if path not in used)
-
-
-def _makes(key: str, image: str, settings: Settings) -> bool:
-    """Return whether an entry for a registry makes an image of one that starts with its key."""
-    return rewritten(key + image.removeprefix(settings.registries[key]), settings.registries) == image
 
 
 def written_twice(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> tuple[Finding, ...]:
@@ -200,7 +196,7 @@ def kept_by_removed(options: Options) -> Iterator[str]:
     """
     cluster = cluster_of(options.settings)
     if cluster and options.base is not None:
-        found = _keeping(options.base.config).get(cluster, ())
+        found = _kept(options.base.config).get(cluster, ())
         now = as_object(options.config.get("environments"))
         yield from (name for name in found if name not in now and name != options.environment)
 
@@ -217,6 +213,7 @@ def in_cluster(options: Options) -> Iterator[str]:
     yield from kept_by_removed(options)
 
 
+@keeping  # settings are read once for all environments
 def _kept(config: JsonObject) -> Mapping[tuple[str, ...], list[str]]:
     """Return the environments with onDelete: keep by their cluster."""
     found: dict[tuple[str, ...], list[str]] = {}
@@ -224,10 +221,6 @@ def _kept(config: JsonObject) -> Mapping[tuple[str, ...], list[str]]:
         if was.tool.on_delete == "keep":
             found.setdefault(cluster_of(was), []).append(name)
     return found
-
-
-_keeping: Final = keeping(_kept)
-"""Settings are read once for all environments."""
 
 
 def cluster_of(settings: Settings) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, get
 from trainc.basics.memo import keeping
 from trainc.basics.starts import Starts
 from trainc.findings import Finding, report
+from trainc.findings.display import listed
 from trainc.gitops.base import Pass, option_origin
 from trainc.gitops.pods import Summary, images, with_images, with_pods
 from trainc.inputs.imagelock import IMAGES, Lock, key_of, prefix_spelt_out, spelt_out
@@ -22,10 +23,7 @@ from trainc.inputs.settings import Settings
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 from trainc.plugins.origins import LOCK, REGISTRIES, report_at
 
-REQUIRED: Final = "TC702"
 UNPINNED: Final = "TC703"
-STALE: Final = "TC704"
-MISMATCHED: Final = "TC705"
 SHOWN: Final = 3
 """The most images that a note names."""
 
@@ -143,12 +141,12 @@ def _problem(model: Model, obj: Object, path: Path, image: str) -> Finding | Non
             return None
         message = f"image {image} has no digest, but lock.required in trainc.yaml requires one"
         hint = f"run trainc image lock {keys[0] if keys else image}=sha256:..."
-        return report_at(REQUIRED, model, obj, path, message, found=image, hint=hint)
+        return report_at("TC702", model, obj, path, message, found=image, hint=hint)
     wanted = [found for found in map(model.options.lock.digests.get, keys) if found is not None]
     if not wanted or digest in wanted:
         return None
     message = f"image {name} has a different digest in images.lock.yaml"
-    return report_at(MISMATCHED, model, obj, path, message, found=digest, expected=wanted[0])
+    return report_at("TC705", model, obj, path, message, found=digest, expected=wanted[0])
 
 
 def is_required(image: str, settings: Settings) -> bool:
@@ -192,17 +190,16 @@ def lock_notes(by_environment: Iterable[tuple[Options, Iterable[Summary]]]) -> t
             if "@" not in image and not is_required(image, settings):
                 unpinned[image] = None
     found = [
-        report(STALE, lock.document, (IMAGES, key), f"no job uses image {key}", found=key)
+        report("TC704", lock.document, (IMAGES, key), f"no job uses image {key}", found=key)
         for key in lock.digests
         if key not in used and lock.document is not None
     ]
     document = lock.document or config
     if unpinned and document is not None:
         names = sorted(unpinned)
-        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         path: Path = ("lock",) if get(document.data, IMAGES) is None else (IMAGES,)
         message = "1 image has no digest" if len(names) == 1 else f"{len(names)} images have no digest"
-        found.append(report(UNPINNED, document, path, message, found=f"{', '.join(names[:SHOWN])}{more}"))
+        found.append(report(UNPINNED, document, path, message, found=listed(names, SHOWN)))
     return tuple(found)
 
 

@@ -56,11 +56,10 @@ def check(model: Model) -> Iterator[Finding]:
 
 def check_objects(model: Model, objects: Objects) -> Iterator[Finding]:
     """Refuse a launcher without a token, and warn about other pods with its rights."""
-    jobset = jobset_of(objects) if by_kubexec(model) else None
-    launcher = launcher_of(jobset.data) if jobset is not None else None
-    if jobset is None or launcher is None:
+    if (found := _launcher(model, objects)) is None:
         return
-    account = account_of(launcher[1]) or DEFAULT
+    jobset, launcher_path, launcher = found
+    account = account_of(launcher) or DEFAULT
     for name, path, spec in replicated_pods(jobset.data):
         if name == LAUNCHER and spec.get(TOKEN) is False:
             message = "the launcher needs the token of its service account to run kubectl"
@@ -71,7 +70,7 @@ def check_objects(model: Model, objects: Objects) -> Iterator[Finding]:
     if account == DEFAULT:
         message = "the launcher has the default service account"
         message = f"{message}, so every pod without a service account may exec into pods"
-        yield report_at(FURTHER, model, jobset, (*launcher[0], ACCOUNT), message, found=account)
+        yield report_at(FURTHER, model, jobset, (*launcher_path, ACCOUNT), message, found=account)
 
 
 # The pods of the JobSet: tokens, and kubectl.
@@ -86,9 +85,11 @@ _COPY: Final = f'cp -f "$(command -v kubectl)" {FOLDER}/kubectl && chmod 0555 {F
 """-f: if the sandbox of a pod is created again, init containers run again with the existing folder."""
 
 
-def launcher_of(jobset: JsonObject) -> tuple[Path, JsonObject] | None:
-    """Return path and value of the launcher's pod spec, or None."""
-    return next(((path, spec) for name, path, spec in replicated_pods(jobset) if name == LAUNCHER), None)
+def _launcher(model: Model, objects: Objects) -> tuple[Object, Path, JsonObject] | None:
+    """Return the JobSet of a job with this transport, and path and value of its launcher's pod spec, or None."""
+    if not by_kubexec(model) or (jobset := jobset_of(objects)) is None:
+        return None
+    return next(((jobset, path, pod) for name, path, pod in replicated_pods(jobset.data) if name == LAUNCHER), None)
 
 
 def account_of(pod: JsonObject) -> str | None:
@@ -163,16 +164,13 @@ def origin(model: Model) -> Origin:
 # The plugin adds scripts and variables, the pass the rights. Kubernetes cannot limit exec to pods whose names are not
 # yet known, so the launcher may exec into every pod of the namespace.
 
-OPTION: Final = "transport"
-
 
 def shape(model: Model, objects: Objects) -> Objects:
     """Return the objects with the launcher's rights, and with the token only in its pods."""
-    jobset = jobset_of(objects) if by_kubexec(model) else None
-    launcher = launcher_of(jobset.data) if jobset is not None else None
-    if jobset is None or launcher is None:
+    if (found := _launcher(model, objects)) is None:
         return objects
-    account = account_of(launcher[1])
+    jobset, _, launcher = found
+    account = account_of(launcher)
     data = with_token(jobset.data, account or kubexec_name(model), model.options.settings.transport.image or None)
     added = (
         Object(each, lambda: origins_of(model, origin(model)))
@@ -184,17 +182,16 @@ def shape(model: Model, objects: Objects) -> Objects:
 def cause(model: Model, path: Path, root: Json) -> Origin:
     """Return the origin of additions to pods: for kubectl, the environment's image."""
     if model.options.settings.transport.image and ("initContainers" in path or "volumes" in path):
-        return option_origin(model.options, OPTION, "image")
+        return option_origin(model.options, "transport", "image")
     return origin(model)
 
 
 def _as_patched(model: Model, objects: Objects) -> Objects:
     """Return the objects with the rights of the account that the launcher has after the environment's patches."""
-    jobset = jobset_of(objects) if by_kubexec(model) and model.options.settings.patches else None
-    launcher = launcher_of(jobset.data) if jobset is not None else None
-    if launcher is None:
+    found = _launcher(model, objects) if model.options.settings.patches else None
+    if found is None:
         return objects
-    account, path = account_of(launcher[1]) or DEFAULT, ("subjects", 0, "name")
+    account, path = account_of(found[2]) or DEFAULT, ("subjects", 0, "name")
     own = ("RoleBinding", kubexec_name(model))
     return tuple(replace(o, data=put(o.data, path, account)) if (o.kind, o.name) == own else o for o in objects)
 

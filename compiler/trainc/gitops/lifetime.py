@@ -15,11 +15,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from trainc.admission.fields import Field, dns_subdomain
-from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects, put
+from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, get, objects, put
 from trainc.basics.regex import lazy
 from trainc.findings import Finding, Severity, report
 from trainc.findings.reporting import Fault, report_fault
 from trainc.gitops.base import Pass, jobset_of, option_origin, with_jobset
+from trainc.gitops.pods import replicated_jobs
 from trainc.inputs.settings import Flux
 from trainc.inputs.source import Document
 from trainc.kube.fielderror import quote
@@ -36,7 +37,6 @@ from trainc.upstream import (
 
 FIELD: Final = "activeDeadlineSeconds"
 _DEADLINE: Path = ("spec", FIELD)
-_JOBS: Path = ("spec", "replicatedJobs")
 _ENDING: Final = frozenset(("FailJobSet", "RestartJobSet"))
 """Actions of a failure policy after which, without restarts, a JobSet has failed."""
 
@@ -47,8 +47,8 @@ def _with_deadline(model: Model, objs: Objects) -> Objects:
     if not isinstance(seconds, int) or jobset is None or deadline_obstacle(jobset.data) is not None:
         return objs
     data = jobset.data
-    for index in range(len(as_list(get(data, *_JOBS)))):
-        path: Path = (*_JOBS, index, "template", "spec", FIELD)
+    for root, _ in replicated_jobs(data):
+        path = (*root, "template", "spec", FIELD)
         limit = get(data, *path)
         if limit is None or (isinstance(limit, int) and limit > seconds):  # anything else is refused
             data = put(data, path, seconds)

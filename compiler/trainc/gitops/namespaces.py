@@ -56,7 +56,7 @@ def _in_term(term: Json, renames: Mapping[str, str]) -> Json:
     """Return a term of an affinity, which names namespaces in a list and in a selector."""
 
     def in_list(names: Json) -> Json:
-        return _in_list(names, renames)
+        return [*dict.fromkeys(renames.get(str(name), str(name)) for name in as_list(names))]  # two may become one
 
     def in_rule(rule: Json) -> Json:
         return _changed(rule, ("values",), in_list) if get(rule, "key") == _LABEL else rule
@@ -70,11 +70,6 @@ def _changed(value: Json, path: Path, change: Callable[[Json], Json]) -> Json:
     """Return a value with the part at a path changed, if there is one."""
     part = get(value, *path)
     return value if part is None else replaced(value, path, change(part))
-
-
-def _in_list(names: Json, renames: Mapping[str, str]) -> list[Json]:
-    """Return the names, each once, since two namespaces may become one."""
-    return [*dict.fromkeys(renames.get(str(name), str(name)) for name in as_list(names))]
 
 
 def has_names(spec: Json) -> bool:

@@ -7,7 +7,7 @@ patch (RFC 7386), which replaces lists.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -45,7 +45,6 @@ from trainc.schema.kinds import BUILT_IN, split_version
 from trainc.schema.metadata import object_meta_violations, undecodable
 from trainc.upstream import RBAC_GROUP, VOLCANO_API
 
-CODE: Final = "TC605"
 FIXED: Final = ("apiVersion", "kind", "status")
 SPECS: Final[Mapping[str, str]] = {
     "JobSet": JOB_SET_SPEC,
@@ -59,22 +58,15 @@ METADATA: Final = ("labels", "annotations")
 """The fields of metadata that a patch can change. The others identify the object or are set by the server."""
 
 
-def _of_jobset(model: Model, objects: Objects) -> Objects:
-    """Return the objects after the environment's patches of the JobSet."""
-    return _after_patches(model, objects, lambda obj: obj.kind == JOBSET)
+def _after_patches(model: Model, objects: Objects, *, of_jobset: bool) -> Objects:
+    """Return the objects after the environment's patches of the JobSet, or of all others.
 
-
-def _of_others(model: Model, objects: Objects) -> Objects:
-    """Return the objects after the environment's patches of all but the JobSet."""
-    return _after_patches(model, objects, lambda obj: obj.kind != JOBSET)
-
-
-def _after_patches(model: Model, objects: Objects, is_wanted: Callable[[Object], bool]) -> Objects:
-    """Return the objects after patches of those wanted. A patch that cannot be merged has no effect, and is noted."""
+    A patch that cannot be merged has no effect, and is noted.
+    """
     if not model.options.settings.patches:
         return objects
     titled = with_titles(model, objects)
-    return tuple(_patched(obj, model.options) if is_wanted(obj) else obj for obj in titled)
+    return tuple(_patched(obj, model.options) if (obj.kind == JOBSET) is of_jobset else obj for obj in titled)
 
 
 def patched_companion(obj: Object, options: Options) -> Object:
@@ -203,7 +195,7 @@ def _patches_of(options: Options, target: Target) -> dict[int, JsonObject]:
 
 
 def _finding(options: Options, document: Document, inside: Path, message: str) -> Finding:
-    return report(CODE, *(patch_position(options, *inside) or (document, ("metadata", "name"))), message)
+    return report("TC605", *(patch_position(options, *inside) or (document, ("metadata", "name"))), message)
 
 
 def patch_position(options: Options, *inside: str | int) -> tuple[Document, Path] | None:
@@ -376,6 +368,6 @@ def _base64(value: Json) -> Json:
     return base64.b64encode(found).decode()
 
 
-JOBSET_PASS: Final = Pass("patches", _of_jobset, cause)
+JOBSET_PASS: Final = Pass("patches", partial(_after_patches, of_jobset=True), cause)
 """Comes first, since other objects of a job have values of the JobSet's pods, which their own patches may replace."""
-PASS: Final = Pass("patches", _of_others, cause, check=check, check_objects=check_objects)
+PASS: Final = Pass("patches", partial(_after_patches, of_jobset=False), cause, check, check_objects)

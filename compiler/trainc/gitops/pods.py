@@ -20,22 +20,31 @@ _IMAGES: Final[tuple[tuple[str, Path], ...]] = (
 )
 """Lists of a pod's spec whose items have an image, and its path in an item."""
 
+_JOBS: Final = ("spec", "replicatedJobs")
 _JOB: Final = ("spec", "template", "spec")
+POD: Final[Path] = ("template", *_JOB)
+"""The path of the pod spec in a replicated job."""
+
+
+def replicated_jobs(jobset: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
+    """Yield path and value of each replicated job of a JobSet; of other objects none."""
+    for index, job in enumerate(as_list(get(jobset, *_JOBS))):
+        if isinstance(job, dict):
+            yield (*_JOBS, index), job
 
 
 def pod_specs(data: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
     """Yield path and value of each pod spec in an object: one per replicated job in a JobSet, one in a Job."""
     if data["kind"] == "JobSet":
-        for index, job in enumerate(as_list(get(data, "spec", "replicatedJobs"))):
-            yield ("spec", "replicatedJobs", index, "template", *_JOB), as_object(get(job, "template", *_JOB))
+        yield from (((*path, *POD), as_object(get(job, *POD))) for path, job in replicated_jobs(data))
     elif data["kind"] == "Job":
         yield _JOB, as_object(get(data, *_JOB))
 
 
 def replicated_pods(jobset: JsonObject) -> Iterator[tuple[str, Path, JsonObject]]:
     """Yield the name of each replicated job of a JobSet, with path and value of its pod spec."""
-    for (path, spec), job in zip(pod_specs(jobset), as_list(get(jobset, "spec", "replicatedJobs")), strict=True):
-        yield str(get(job, "name")), path, spec
+    for path, job in replicated_jobs(jobset):
+        yield str(job.get("name")), (*path, *POD), as_object(get(job, *POD))
 
 
 def images(data: JsonObject) -> Iterator[tuple[Path, str]]:

@@ -50,10 +50,6 @@ KEPT: Final[Mapping[str, str]] = {
 """Annotations of claims, which keep them when their file is deleted. Argo CD reads the first from the live object, so
 they are always added. Flux has another annotation."""
 
-IDLE: Final = "TC015"
-LEFT_OUT: Final = "TC834"
-BELOW: Final = "runtimes/"
-_OF_POLICIES: Final = "policies/"
 READ: Final = frozenset(
     (
         *(TRAINJOB, *RUNTIMES, *POLICIES, "CustomResourceDefinition"),
@@ -194,7 +190,7 @@ def overwritten_params(
     """
     of_runtimes, generated = {identify(one.obj.data): one for one in shared}, {one.identity for one in objects}
     for document in stored.values():
-        if not is_companion(document) or not document.source.name.startswith(_OF_POLICIES):
+        if not is_companion(document) or not document.source.name.startswith("policies/"):
             continue
         key = _, kind, namespace, name = identify(document.data)
         label = f"{kind} {namespace}/{name}"
@@ -225,7 +221,7 @@ def unused_resources(
             found.setdefault(document.source, []).append(document)
     kinds = {source: ", ".join(dict.fromkeys(str(d.data["kind"]) for d in group)) for source, group in found.items()}
     return tuple(
-        report(IDLE, group[0], ("kind",), f"{kinds[source]} not written: unused runtime, or faithful output")
+        report("TC015", group[0], ("kind",), f"{kinds[source]} not written: unused runtime, or faithful output")
         for source, group in found.items()
     )
 
@@ -248,14 +244,14 @@ def unread_resources(
     found = []
     for document in documents:
         _, kind = key = group_and_kind(document.data)
-        below = document.source.name.startswith(BELOW) and key not in defined
+        below = document.source.name.startswith("runtimes/") and key not in defined
         beside = document.source in files
         reported = (document.source.name, document.index) in named or key in SUPERSEDED
         is_read = beside if is_companion(document) else kind in read
         if (beside or below) and not reported and not is_read:
             message = f"trainc does not write {kind} {get(document.data, *_NAME)} to out/"
             hint = _BESIDE if is_companion(document) and not is_cluster_scoped(document.data) else None
-            found.append(report(LEFT_OUT, document, ("kind",), message, found=kind, hint=hint))
+            found.append(report("TC834", document, ("kind",), message, found=kind, hint=hint))
     return tuple(found)
 
 
