@@ -358,10 +358,11 @@ def _removed(job: JobChange, settings: Settings) -> str:
     if keep or _keeps_jobset(job):
         start = "With onDelete: keep, " if keep else ""
         return f"{start}JobSet {job.old_name} stays in the cluster; if it is running, it continues."
+    claims = f" Its claims are deleted with their data: {', '.join(job.claims)}." if job.claims else ""
     if not job.last:
-        return f"JobSet {job.old_name} is pruned, which stops it if it is still running."
+        return f"JobSet {job.old_name} is pruned, which stops it if it is still running.{claims}"
     what = "Kustomization" if is_flux else "application"
-    return f"The {what} and JobSet {job.old_name} are deleted, which stops the job if it is still running."
+    return f"The {what} and JobSet {job.old_name} are deleted, which stops the job if it is still running.{claims}"
 
 
 def _keeps_jobset(job: JobChange) -> bool:

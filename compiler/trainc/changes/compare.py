@@ -44,6 +44,7 @@ from trainc.changes.trees import (
     unreadable,
 )
 from trainc.changes.usage import Demand, demand_of, property_changes, replicated_jobs, totals
+from trainc.checks.created_pods import created_claims
 from trainc.documents.classify import group_and_kind
 from trainc.findings import Finding, Severity
 from trainc.findings.redaction import LEAST, MASK, masked_at, masking
@@ -208,10 +209,18 @@ def _compare_directory(
         after=demands[1].usage,
         replicated_jobs=replicated_jobs(new.data) if new is not None else (),
         had_ttl=old is not None and get(old.data, *_TTL) is not None,
+        claims=() if old is None else tuple(_owned_claims(old.data)),
         ignored=tuple(ignored),
         only_waiting=old is not None and new is not None and any(kueue_changes(new.data, old.data, waits=False)),
     )
     return job, findings
+
+
+def _owned_claims(jobset: JsonObject) -> Iterator[str]:
+    """Yield the names of the claims that are deleted with a JobSet."""
+    for claim in created_claims(jobset):
+        if get(claim.data, "metadata", "ownerReferences"):
+            yield str(get(claim.data, "metadata", "name"))
 
 
 def _ignored(old: Document | None, changed: Iterable[ObjectChange]) -> Iterator[str]:

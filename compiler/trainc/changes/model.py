@@ -120,9 +120,9 @@ class JobChange(Struct, frozen=True):
     ``cluster`` has sentences about what the cluster does, ``annotation`` makes a refused change possible. ``last``: the
     application has no other directory. ``last_of_namespace``: nor has the namespace, in all environments of the
     AppProject. ``last_kinds`` are the kinds of removed objects of which these environments have no others. ``had_ttl``:
-    its TTL may have deleted the JobSet. ``ignored`` are removed objects with IgnoreExtraneous. ``only_waiting``: Kueue
-    refuses the change, unless the JobSet waits in its queue. ``runtime`` is the runtime's file, ``queue`` Kueue's;
-    both may be empty.
+    its TTL may have deleted the JobSet. ``claims`` are those that are deleted with the old JobSet. ``ignored`` are
+    removed objects with IgnoreExtraneous. ``only_waiting``: Kueue refuses the change, unless the JobSet waits in its
+    queue. ``runtime`` is the runtime's file, ``queue`` Kueue's; both may be empty.
     """
 
     directory: Directory
@@ -147,6 +147,7 @@ class JobChange(Struct, frozen=True):
     last_kinds: tuple[str, ...] = ()
     had_ttl: bool = False
     only_waiting: bool = False
+    claims: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
 
 
