@@ -386,6 +386,7 @@ def test_params_of_which_none_has_the_version_of_the_policy() -> None:
     assert is_linear(seconds, 1000)
 
 
+@thorough
 def test_objects_in_versions_that_their_crd_does_not_have() -> None:
     """The finding on each could list all versions of the kind."""
 
@@ -496,6 +497,7 @@ def test_namespaces_without_jobs_and_files_of_jobs() -> None:
     assert is_linear(seconds, 3000)
 
 
+@thorough
 def test_claims_that_a_removed_jobset_may_have_had() -> None:
     """For each claim of a new JobSet, that one could be read again, with all of its claims."""
 
@@ -536,19 +538,19 @@ def named_test(size: int) -> Files:
 
 
 REPEATED: dict[str, tuple[str, Callable[[int], Files]]] = {
-    "message of a policy and jobs": (
-        "validate --jobs=1",
-        lambda n: {"policies/p.yaml": long_message(1), "jobs/a/all.yaml": several(JOB, n)},
-    ),
     "message of a policy and bindings": (
         "validate --jobs=1",
         lambda n: {"policies/p.yaml": long_message(n), "jobs/a/one.yaml": one()},
+    ),
+    "message of a policy and jobs": (
+        "validate --jobs=1",
+        lambda n: {"policies/p.yaml": long_message(1), "jobs/a/all.yaml": several(JOB, n)},
     ),
     "name of a test and errors": ("policy test", named_test),
 }
 
 
-@pytest.mark.parametrize("kind", REPEATED)
+@pytest.mark.parametrize("kind", some(REPEATED, 3))
 def test_a_long_text_that_each_error_names(kind: str) -> None:
     """Each could keep a copy of the text, or search it for secrets."""
     command, files = REPEATED[kind]
