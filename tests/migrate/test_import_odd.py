@@ -240,8 +240,8 @@ def test_more_hosts_than_a_jobset_can_hold_are_an_error(version: str, kind: str,
 
 def test_a_job_above_a_limit_has_no_comments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(problems, "MAX_OBJECT", 200_000)
-    tree = mapping(spec=mapping(a="x" * 210_000))
-    text = write_tree(tree, {(id(tree["spec"]), "a"): Comment("# why", [])})
+    tree = mapping(apiVersion="v1", kind="A", metadata=mapping(name="a"), spec=mapping(a="x" * 210_000))
+    text = write_tree(tree, {(id(tree["spec"]), "a"): Comment(["# why"])})
     assert len(text) > 210_000
     assert "# why" not in text
 
