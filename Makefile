@@ -90,7 +90,7 @@ lock: $(READY) ## resolve the dependencies of pyproject.toml again (use the olde
 	$(COMPILE) --constraint requirements.lock --output-file runtime.lock pyproject.toml # only what trainc needs
 
 clean: ## remove .venv, caches and build products, but not out/
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis compiler/*.egg-info tests/oracle/oracle tests/oracle/argocd/argocd tests/oracle/cel/cel tests/oracle/kube/kube tests/oracle/yamlread/yamlread tests/oracle/operators/*/{mpi,training,volcano,trainerv2.*}
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis compiler/*.egg-info tests/oracle/oracle tests/oracle/{argocd/argocd,cel/cel,cel/policies/policies,created/created,gotypes/gotypes,kinds/kinds,kube/kube,pods/pods,pods/{made/made,references/references,stored/stored},printable/printable,schema/schema,yamlread/yamlread} tests/oracle/operators/*/{mpi,training,volcano,trainerv2.*}
 	find compiler tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The lock holds the build backend too, so the package itself needs no index.

@@ -6,8 +6,11 @@ import os
 from collections.abc import Iterable
 from typing import TypeVar
 
+import pytest
+
 T = TypeVar("T")
 THOROUGH = any(os.environ.get(name) for name in ("CI", "TRAINC_THOROUGH"))
+thorough = pytest.mark.skipif(not THOROUGH, reason="takes seconds: only in CI, or with TRAINC_THOROUGH=1")
 
 
 def share(count: int) -> int:

@@ -17,6 +17,12 @@ def tree(path: Path) -> ast.Module:
 
 
 @cache
+def nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """Return all nodes of a tree; several tests go over them."""
+    return tuple(ast.walk(tree))
+
+
+@cache
 def modules() -> dict[str, ast.Module]:
     """Return the tree of every module below trainc, by its name without the package: ``plugins.mpi.plugin``.
 
@@ -37,7 +43,7 @@ def name_of(path: Path) -> str:
 
 def imports(tree: ast.Module, known: frozenset[str]) -> Iterator[tuple[int, str]]:
     """Yield line and name of every module of the package that a tree imports, inside functions too."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from syntax import modules
+from syntax import modules, nodes
 
 
 def test_structs_define_both() -> None:
     found = {
         f"{name}.{each.name}": methods
         for name, tree in modules().items()
-        for each in ast.walk(tree)
+        for each in nodes(tree)
         if isinstance(each, ast.ClassDef)
         and each.bases
         and "__eq__" in (methods := {part.name for part in each.body if isinstance(part, ast.FunctionDef)})

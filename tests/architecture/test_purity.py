@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from syntax import ROOT, modules
+from syntax import ROOT, modules, nodes
 from test_layers import ROOMS, room
 
 HERE = Path(__file__).parent
@@ -85,10 +85,10 @@ def called(node: ast.AST) -> str | None:
 
 def impure(tree: ast.Module) -> Iterator[str]:
     """Yield what in a tree reaches outside."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in nodes(tree) if isinstance(node, ast.FunctionDef)]
     own = {function.name for function in functions}
     hashing = {inner for function in functions if function.name == "__hash__" for inner in ast.walk(function)}
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.partition(".")[0] in IMPURE_MODULES:
@@ -122,7 +122,7 @@ def globals_of(tree: ast.Module) -> dict[str, ast.expr]:
 
 
 def inside_functions(tree: ast.Module) -> Iterator[ast.AST]:
-    for function in ast.walk(tree):
+    for function in nodes(tree):
         if isinstance(function, ast.FunctionDef | ast.Lambda):
             yield from ast.walk(function)
 
@@ -155,7 +155,7 @@ def is_set(node: ast.expr) -> bool:
 
 def hash_order(tree: ast.Module) -> Iterator[str]:
     """Yield where the order of a set would come into a result."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         iterated: list[ast.expr] = []
         if isinstance(node, ast.For):
             iterated.append(node.iter)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from syntax import modules
+from syntax import modules, nodes
 
 READING = frozenset(("open", "fdopen", "read_text", "read_bytes", "file_digest"))
 ALLOWED = {
@@ -43,7 +43,7 @@ ALLOWED = {
 
 def reading(tree: ast.Module) -> Iterator[str]:
     """Yield the calls that open or read a file, as they are written."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if name in READING:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from syntax import PACKAGE, ROOT, tree
+from syntax import PACKAGE, ROOT, nodes, tree
 
 FILE_LINES = 600
 FUNCTION_LINES = 60
@@ -33,7 +33,7 @@ def body_lines(function: Function) -> int:
 
 
 def functions(name: str, module: ast.Module) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(module):
+    for node in nodes(module):
         if isinstance(node, Function):
             yield f"{name}:{node.name}", body_lines(node)
 

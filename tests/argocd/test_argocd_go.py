@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +12,14 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 from test_argocd_health import STATUSES, script
 
+from oracle import gotools
 from trainc.basics.jsonvalues import JsonObject
 from trainc.cli.root import trainc
 from trainc.documents.emit import emit
 from trainc.gitops.argocd import applicationset
 from trainc.pipeline.layout import argocd_objects
 
-ORACLE = Path(__file__).parents[1] / "oracle" / "argocd"
-BINARY = ORACLE / "argocd"
+ORACLE = gotools.ORACLE / "argocd"
 ARGO_CD = "github.com/argoproj/argo-cd/v3@v3.5.7"
 
 pytestmark = pytest.mark.go
@@ -40,29 +37,11 @@ DIRECTORIES = [
 ]
 
 
-def go(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["go", *command], cwd=ORACLE, capture_output=True, text=True, check=False)
-
-
-@cache
-def missing() -> str | None:
-    """Build the program, and say why that cannot be done on this machine, or None."""
-    if shutil.which("go") is None:
-        return "no Go toolchain (go is not on the PATH)"
-    if (done := go("mod", "download")).returncode:
-        return f"the Go modules of tests/oracle/argocd/go.mod are not there: {done.stderr.strip()[-300:]}"
-    done = go("build", "-o", BINARY.name, ".")
-    assert done.returncode == 0, done.stderr
-    return None
-
-
 def ask(question: dict[str, Any]) -> dict[str, Any]:
-    if (reason := missing()) is not None:
+    if (reason := gotools.missing(ORACLE)) is not None:
         pytest.skip(reason)
-    done = subprocess.run([BINARY], input=json.dumps(question), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+    (answer,) = gotools.ask(".", [question], ORACLE)
+    return dict(answer)
 
 
 def expand(data: JsonObject, directories: list[str] = DIRECTORIES) -> dict[str, Any]:
@@ -193,12 +172,10 @@ def test_health_checks_in_the_lua_of_argo_cd() -> None:
 
 @pytest.fixture(scope="session")
 def crds() -> str:
-    if shutil.which("go") is None:
-        pytest.skip("no Go toolchain (go is not on the PATH)")
-    done = go("mod", "download", "-json", ARGO_CD)
-    if done.returncode:
-        pytest.skip(f"{ARGO_CD} is not there: {done.stdout.strip()[-300:]}")
-    return str(Path(json.loads(done.stdout)["Dir"]) / "manifests" / "crds")
+    if (reason := gotools.missing(ORACLE, "-json", ARGO_CD)) is not None:
+        pytest.skip(reason)
+    found = json.loads(gotools.run(["go", "mod", "download", "-json", ARGO_CD], folder=ORACLE))
+    return str(Path(found["Dir"]) / "manifests" / "crds")
 
 
 def validate(root: Path, crds: str, made: list[JsonObject]) -> tuple[int, str]:

@@ -239,15 +239,15 @@ def counted(root: Path, kind: str, count: int) -> Iterator[dict[str, int]]:
 
 
 FILES = {
-    "environments": lambda filling: settings(Filling(1, changed=filling.changed), filling.count),
     "image": image,
+    "environments": lambda filling: settings(Filling(1, changed=filling.changed), filling.count),
     "settings": settings,
 }
 OTHERS = [f"{group}/{kind}" for group, kind in BUILT_IN.kinds() if kind not in KINDS]
 
 
 @needs_git
-@pytest.mark.parametrize("kind", some(["job", *OTHERS, "patch", "runtime", *FILES], 15))
+@pytest.mark.parametrize("kind", some([*FILES, *OTHERS, "job", "patch", "runtime"], 17))
 def test_four_times_the_items_of_each_list(kind: str, tmp_path: Path) -> None:
     warm_up()
     few, many = (list(counted(tmp_path / str(count), kind, count)) for count in (COUNT, 4 * COUNT))

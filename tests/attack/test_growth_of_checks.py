@@ -14,7 +14,7 @@ import pytest
 from test_growth import is_linear
 
 from builders import runtime, trainjob
-from effort import some
+from effort import some, thorough
 from trainc import Options, Source, compile
 from trainc.admission import companions
 from trainc.basics.jsonvalues import Json, JsonObject
@@ -60,19 +60,19 @@ def initializer(image: str, name: str = "dataset-initializer") -> JsonObject:
 
 
 ROLES: dict[str, tuple[int, Callable[[int], list[Json]]]] = {
+    "parts of a variable's name": (1000, lambda n: [mounted("$(" + "_PORT" * n + "\n)")]),
     "exit codes": (6000, lambda n: [codes(n)]),
     "label keys": (8000, lambda n: [affine(n)]),
+    "brackets in an image": (15_000, lambda n: [contained({"image": "%(" * n})]),
     "sysctls": (
         8000,
         lambda n: [role({"securityContext": {"sysctls": [{"name": f"net.a{i}", "value": "1"} for i in range(n)]}})],
     ),
-    "parts of a variable's name": (1000, lambda n: [mounted("$(" + "_PORT" * n + "\n)")]),
-    "brackets in an image": (15_000, lambda n: [contained({"image": "%(" * n})]),
-    "folders of an image": (150, lambda n: [initializer("kubeflow/trainer/dataset-initializer:1.1/" * n + "@\n")]),
     "initializers without an address": (
         500,
         lambda n: [initializer("ghcr.io/kubeflow/trainer/dataset-initializer:v2.3.0", f"job-{i}") for i in range(n)],
     ),
+    "folders of an image": (150, lambda n: [initializer("kubeflow/trainer/dataset-initializer:1.1/" * n + "@\n")]),
 }
 """Replicated jobs of a runtime, by what grows."""
 
@@ -104,6 +104,7 @@ def test_the_variables_in_four_times_the_patches() -> None:
     assert is_linear(patched, 3)
 
 
+@thorough
 def test_the_volumes_with_two_sources_of_a_patched_job() -> None:
     def patched(count: int) -> float:
         volumes: list[Json] = [{"name": f"v{i}", "emptyDir": {}, "hostPath": {"path": "/a"}} for i in range(count)]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
 from collections.abc import Iterable
 
 import pods_oracle
 import pytest
 
 from builders import role, runtime, trainjob
+from oracle import gotools
 from trainc import Options, Severity, Source, compile
 
 HEX = "0123456789abcdef" * 4
@@ -109,8 +109,5 @@ def test_the_kubelet_agrees() -> None:
     if (reason := pods_oracle.missing()) is not None:
         pytest.skip(reason)
     images = [*FINE, *BROKEN, *mixed(1500, 7)]
-    lines = "".join(f"{json.dumps(image)}\n" for image in images)
-    command = ["go", "run", "./references"]
-    done = subprocess.run(command, cwd=pods_oracle.ORACLE, input=lines, capture_output=True, text=True, check=True)
-    answers = done.stdout.split()
-    assert refused(images) == {image for image, answer in zip(images, answers, strict=True) if answer == "false"}
+    answers = gotools.ask("./references", images, pods_oracle.ORACLE)
+    assert refused(images) == {image for image, answer in zip(images, answers, strict=True) if not answer}

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from small import RUNTIME, Process, Run, job, surroundings
 
+from effort import some
 from folders import put
 
 
@@ -122,15 +123,18 @@ def test_a_pipe_that_is_closed(tmp_path: Path, process: Process) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="a shell that closes streams")
 @pytest.mark.parametrize(
     ("command", "status", "message"),
-    [
-        ("build jobs >&-", 2, "trainc: error: <stdout>: Bad file descriptor\n"),
-        ("build - <&-", 2, "trainc: error: <stdin>: Bad file descriptor\n"),
-        ("import - <&-", 2, "trainc: error: <stdin>: Bad file descriptor\n"),
-        ("cel --jsonl <&-", 2, "trainc: error: <stdin>: Bad file descriptor\n"),
-        ("cel 1 --object - <&-", 2, "trainc: error: <stdin>: Bad file descriptor\n"),
-        ("build jobs/a/one.yaml 2>&-", 0, ""),
-        ("validate >&-", 0, "3 TrainJobs are valid\n"),
-    ],
+    some(
+        [
+            ("build jobs >&-", 2, "trainc: error: <stdout>: Bad file descriptor\n"),
+            ("import - <&-", 2, "trainc: error: <stdin>: Bad file descriptor\n"),
+            ("build - <&-", 2, "trainc: error: <stdin>: Bad file descriptor\n"),
+            ("cel --jsonl <&-", 2, "trainc: error: <stdin>: Bad file descriptor\n"),
+            ("build jobs/a/one.yaml 2>&-", 0, ""),
+            ("cel 1 --object - <&-", 2, "trainc: error: <stdin>: Bad file descriptor\n"),
+            ("validate >&-", 0, "3 TrainJobs are valid\n"),
+        ],
+        2,
+    ),
 )
 def test_closed_streams(repository: Path, command: str, status: int, message: str) -> None:
     shell = ["sh", "-c", f'"$0" -m trainc {command}', sys.executable]

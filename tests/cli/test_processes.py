@@ -166,7 +166,7 @@ COMMANDS = [
 
 
 @needs_full
-@pytest.mark.parametrize("command", some(COMMANDS, 3), ids=" ".join)
+@pytest.mark.parametrize("command", some(COMMANDS, 6), ids=" ".join)
 def test_standard_output_that_takes_nothing(repository: Path, command: tuple[str, ...]) -> None:
     put(repository, "runtimes/plain.yaml", RUNTIME.replace("example.com/img:1", "example.com/img"))
     line = f"{sys.executable} -m trainc {' '.join(map(repr, command))}"

@@ -13,7 +13,7 @@ from effort import THOROUGH
 STEP = 1 if os.environ.get("TRAINC_THOROUGH") else 20 if THOROUGH else 150
 """One of so many cases is tried."""
 
-FEW = ("render-changes", "render-many", "fix", "init", "package-again")
+FEW = ("render-changes", "fix", "package-again")
 """The commands of a short run."""
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from effort import thorough
 from trainc.changes import Difference, Effect, compare, formats, usage
 from trainc.changes.formats import LIMIT
 from trainc.changes.trees import OWNED, directories, is_jobset
@@ -174,6 +175,7 @@ def test_only_what_differs_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> Non
     assert read == [name, name]
 
 
+@thorough
 def test_a_comment_of_a_thousand_jobs_fits_and_says_what_is_left_out() -> None:
     (name,) = [name for name in TREE if name.endswith("/mnist-cpu/jobset-mnist-cpu.yaml")]
     many = {name.replace("mnist-cpu", f"job-{number:04}"): TREE[name] for number in range(1000)}

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from builders import role, runtime, trainjob
+from effort import thorough
 from trainc import Options, Source, compile
 from trainc.basics.differences import place_of
 from trainc.basics.jsonvalues import Json
@@ -115,6 +116,7 @@ def test_the_place_of_an_item(items: list[Json], item: Json, index: int, found: 
     assert place_of(items, item, index) == found
 
 
+@thorough
 @pytest.mark.parametrize("text", ["effect: NoExecute, tolerationSeconds: NUMBER", "key: kNUMBER"])
 def test_many_items_of_a_patch(text: str) -> None:
     """Each could be looked for among all others, once for each of its fields."""

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from imagecase import REPOSITORY
 
+from effort import thorough
+
 np = pytest.importorskip("numpy", reason="the extra mpi is not installed")
 
 PROGRAM = REPOSITORY / "images" / "mpi4py" / "train.py"
@@ -177,6 +179,7 @@ def test_real_ranks_come_to_the_weights_of_one_process(capsys: pytest.CaptureFix
     assert "the same weights" in done.stderr
 
 
+@thorough
 @needs_mpi
 def test_another_number_of_ranks_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = ("--checkpoints", str(tmp_path), "--checkpoint-every", "4")

@@ -102,4 +102,4 @@ def test_recorded_scalars_are_what_upstream_says_today(update: bool) -> None:
 @pytest.mark.go
 @pytest.mark.usefixtures("go_modules")
 def test_the_table_of_printable_characters_is_that_of_go() -> None:
-    assert load_json("go_printable.json") == gotools.run(["go", "run", "./printable"]).split()
+    assert load_json("go_printable.json") == gotools.run([gotools.build(package="./printable")]).split()

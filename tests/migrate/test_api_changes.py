@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from effort import THOROUGH
+from effort import thorough
 from oracle import gotools
 from trainc import Options, Source, compile
 from trainc.basics.jsonvalues import get
@@ -148,7 +148,7 @@ def test_a_patch_has_every_field_of_an_override() -> None:
 
 
 @pytest.mark.go
-@pytest.mark.skipif(not THOROUGH, reason="takes long: only in CI, or with TRAINC_THOROUGH=1")
+@thorough
 def test_the_table_is_that_of_the_crds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if reason := gotools.missing(Path(__file__).parents[1] / "oracle"):
         pytest.skip(reason)

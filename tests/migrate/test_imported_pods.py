@@ -18,7 +18,7 @@ from imported_pods import Difference, Side, differences, earlier_side, new_side,
 from pod_differences import DIFFERENCES, PAGE, page
 from test_import_cases import imported
 
-from effort import THOROUGH
+from effort import some, thorough
 from oracle import operatorgoldens
 from oracle.gotools import OracleError
 from trainc import Build, Options, Source, compile
@@ -26,8 +26,7 @@ from trainc.findings import has_errors
 from trainc.findings.text import render
 
 CASES = [path for path in operatorgoldens.cases() if operatorgoldens.golden(path).exists()]
-SOME = CASES if THOROUGH else CASES[::3]
-thorough = pytest.mark.skipif(not THOROUGH, reason="takes long: only in CI, or with TRAINC_THOROUGH=1")
+SOME = some(CASES, 3)
 
 
 class Compared(NamedTuple):

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import campaign
-import pytest
 from mutants import compiled, mutants, sample
 
-from effort import THOROUGH
+from effort import thorough
 
 FOLDER = Path(__file__).parent
 MODULE = '''\
@@ -161,7 +160,7 @@ def test_the_tests_of_a_mutant_are_those_that_execute_its_lines() -> None:
     assert campaign.planned(last, elsewhere, {"tiny.py": unused}, 30.0) == (["quick", "other", "slow"], [], True)
 
 
-@pytest.mark.skipif(not THOROUGH, reason="takes several seconds")
+@thorough
 def test_a_campaign(tmp_path: Path) -> None:
     (tmp_path / "tiny.py").write_text(MODULE, encoding="utf-8")
     (tmp_path / "test_tiny.py").write_text(TESTS, encoding="utf-8")

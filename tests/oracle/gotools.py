@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -29,10 +31,25 @@ def missing(folder: Path = ORACLE, *modules: str) -> str | None:
 
 
 @cache
+def _changed() -> float:
+    """Return when the last of all sources was changed."""
+    files = (Path(root, name) for root, _, names in os.walk(ORACLE) for name in names)
+    return max(file.stat().st_mtime for file in files if file.suffix in (".go", ".mod", ".sum"))
+
+
+@cache
 def build(folder: Path = ORACLE, package: str = ".") -> Path:
-    """Compile a program beside its source; Go's cache makes that quick if nothing changed. Raises OracleError."""
-    binary = (folder / package).resolve() / (folder / package).resolve().name
-    run(["go", "build", "-o", str(binary), package], folder=folder)
+    """Compile a program beside its source, if a source is newer. Raises OracleError.
+
+    `go build` would find out as well, but takes a second of CPU time for that.
+    """
+    home = (folder / package).resolve()
+    binary = home / home.name
+    if not binary.exists() or binary.stat().st_mtime <= _changed():
+        with tempfile.TemporaryDirectory(prefix=".trainc-", suffix=".tmp", dir=home) as new:
+            run(["go", "build", "-o", new, package], folder=folder)
+            (built,) = Path(new).iterdir()
+            built.replace(binary)  # at once: other processes may run it
     return binary
 
 
@@ -57,12 +74,12 @@ def rows(text: str) -> list[Any]:
 def ask(
     command: list[str | Path] | str, questions: Iterable[Any], folder: Path = ORACLE, *, escaped: bool = True
 ) -> list[Any]:
-    """Return the answer to each question, both JSON; a text as command is a package to run. Raises OracleError.
+    """Return the answer to each question, both JSON; a text as command is a package to build. Raises OracleError.
 
     ``escaped``: letters beyond ASCII are written as escapes, so that lone surrogates can be sent, too.
     """
     lines = [json.dumps(question, ensure_ascii=escaped) + "\n" for question in questions]
-    words: list[str | Path] = ["go", "run", command] if isinstance(command, str) else command
+    words: list[str | Path] = [build(folder, command)] if isinstance(command, str) else command
     answers = rows(run(words, "".join(lines), folder))
     if len(answers) != len(lines):
         raise OracleError(f"{len(answers)} answers to {len(lines)} questions")

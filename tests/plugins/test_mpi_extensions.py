@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from builders import role, runtime, trainjob
+from effort import thorough
 from trainc import Options, Source, compile
 from trainc.plugins.model import Object
 from trainc.plugins.mpi.implementations import IMPLEMENTATIONS
@@ -102,6 +103,7 @@ def test_too_many_hosts_are_an_error_at_once(nodes: str, faithful: bool) -> None
     assert (found.code, found.stage) == ("TC407", "build")
 
 
+@thorough
 def test_as_many_hosts_as_allowed() -> None:
     made = build("OpenMPI", nodes="100000", faithful=True)
     assert hostfile(made.objects).count("\n") == 100_000

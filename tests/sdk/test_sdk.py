@@ -15,8 +15,10 @@ PYDANTIC = "ignore:Support for class-based:DeprecationWarning"
 """The option -W without which the import of the SDK fails, as tests turn warnings into errors."""
 
 
-def test_the_cases() -> None:
-    command = [sys.executable, "-m", "pytest", "-p", "no:xdist", "-W", PYDANTIC, "--no-header", os.fspath(CASES)]
+def test_the_cases(tmp_path: Path) -> None:
+    # The folder of its own keeps pytest from removing those of earlier runs, of which some have thousands of files.
+    options = ["-p", "no:xdist", "-W", PYDANTIC, "--no-header", f"--basetemp={tmp_path / 'cases'}"]
+    command = [sys.executable, "-m", "pytest", *options, os.fspath(CASES)]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -23,6 +23,7 @@ from fakeapi import FakeApi, Reply, certificates, missing_tools, ok, serving, st
 from mpijob import build
 
 from builders import the
+from effort import some
 from trainc.basics.jsonvalues import get
 
 NAMESPACE, SECRET = "team", "job-mpi-ssh-auth"
@@ -258,20 +259,20 @@ def always(reply: Reply) -> Callable[[FakeApi, str, bytes], Reply]:
 CUT = Reply(200, b'{"kind": "Secret", "metadata": {"resourceV', announced=900)
 
 
+PASSING = [
+    (status(500, "etcdserver: leader changed"), "the API server answers 500: etcdserver: leader changed"),
+    (status(503, "apiserver is shutting down"), "the API server answers 503: apiserver is shutting down"),
+    (status(401, "Unauthorized"), "the API server answers 401: Unauthorized"),
+    (Reply(502, b"<html>bad gateway</html>"), "the API server answers 502: (without a message)"),
+    (CUT, "no answer from the API server: the answer is cut off"),
+    (Reply(200, b"gibberish"), "no answer from the API server: the answer is not JSON"),
+    (Reply(200, b'["a list"]'), "no answer from the API server: the answer is not JSON"),
+]
+
+
 @pytest.mark.parametrize(
-    ("reply", "said"),
-    [
-        (status(500, "etcdserver: leader changed"), "the API server answers 500: etcdserver: leader changed"),
-        (status(503, "apiserver is shutting down"), "the API server answers 503: apiserver is shutting down"),
-        (status(401, "Unauthorized"), "the API server answers 401: Unauthorized"),
-        (Reply(502, b"<html>bad gateway</html>"), "the API server answers 502: (without a message)"),
-        (CUT, "no answer from the API server: the answer is cut off"),
-        (Reply(200, b"gibberish"), "no answer from the API server: the answer is not JSON"),
-        (Reply(200, b'["a list"]'), "no answer from the API server: the answer is not JSON"),
-    ],
-    ids=["500", "503", "401", "proxy", "truncated", "gibberish", "list"],
+    ("reply", "said", "request_number"), some([(*each, number) for each in PASSING for number in (0, 1)], 3)
 )
-@pytest.mark.parametrize("request_number", [0, 1], ids=["get", "patch"])
 def test_what_passes_is_tried_again(pod: Pod, reply: Reply, said: str, request_number: int) -> None:
     nothing: list[Any] = [lambda *_: None] * request_number
     pod.api.faults = [*nothing, always(reply), always(reply)]
