@@ -118,6 +118,7 @@ MARKUP = (
     "%%{init: {}}%%",
     "#quot;#35;",
     "[[ATTACHMENT|/etc/passwd]]",
+    "a" + "\u0336\u0489" * 9,
 )
 """What a reader of Markdown, HTML, XML, Mermaid or SARIF obeys, and what GitHub turns into a link."""
 

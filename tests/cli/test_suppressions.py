@@ -40,6 +40,14 @@ def test_sarif_lists_what_is_silenced(repository: Path, run: Run) -> None:
     assert "[TC412]" not in run("validate").stdout
 
 
+def test_the_reason_of_a_comment_shows_no_secret(repository: Path, run: Run) -> None:
+    put(repository, "jobs/a/one.yaml", loose("one").replace("the image moves", "password=hunter2-before moves"))
+    for command in ("validate", "render"):
+        found = run(command, "--format", "sarif").stdout
+        assert "inSource" in found
+        assert "hunter2-before" not in found
+
+
 def test_without_suppressions_nothing_is_said_of_them(repository: Path, run: Run) -> None:
     put(repository, "jobs/a/one.yaml", loose("one").replace(COMMENT, ""))
     assert results(run("validate", "--format", "sarif").stdout) == [("TC412", None)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from html import unescape
-from json import dumps
+from json import dumps, loads
 from typing import Any
 
 import pytest
@@ -638,7 +638,7 @@ PRIVILEGED = {
     "volumes": [{"name": "v", "hostPath": {"path": "/"}}],
     "initContainers": [{"name": "i", "securityContext": {"privileged": True, "capabilities": {"add": ["SYS_ADMIN"]}}}],
 }
-PRIVILEGES = "hostNetwork, hostPath=/, runAsUser=0, i: privileged, i: SYS_ADMIN"
+PRIVILEGES = "hostNetwork, i: privileged, runAsUser=0, i: SYS_ADMIN, hostPath=/"
 
 
 @pytest.mark.parametrize("account", ["serviceAccountName", "serviceAccount"])
@@ -652,6 +652,39 @@ def test_what_a_new_job_runs_and_may_do_is_in_the_table(account: str) -> None:
         "command (node): python",
         "needs: 1 pod, 0 GPUs",
     ]
+
+
+def test_a_comment_has_all_properties_of_a_new_job_with_many_replicated_jobs() -> None:
+    after = pod({})
+    ((file, data),) = after.items()
+    header, text = data.split(b"\n", 1)
+    jobset = loads(text)
+    (job,) = jobset["spec"]["replicatedJobs"]
+    others = [
+        {**job, "name": name, "replicas": number, "template": loads(dumps(job["template"]).replace("a:1", f"{name}:1"))}
+        for number, name in enumerate(("data", "model", "check", "last"), 1)
+    ]
+    last = others[-1]["template"]["spec"]["template"]["spec"]
+    last |= {"hostNetwork": True, "containers": [{**last["containers"][0], "command": ["miner"]}]}
+    jobset["spec"]["replicatedJobs"] = others
+    after = {file: header + b"\n" + dumps(jobset).encode()}
+    assert row({}, after)[0] == "privileges (last): hostNetwork"
+    details = unescape(formats.as_markdown(compare({}, after)).partition("<details>")[2])
+    assert "\n- <code>image (last): example.com/last:1</code>\n- <code>command (last): miner</code>\n" in details
+
+
+def test_what_a_pod_may_do_is_told_before_its_paths() -> None:
+    many = {
+        "volumes": [{"name": "v", "hostPath": {"path": f"/{'a' * 300}"}}],
+        "containers": [
+            {
+                "name": "a" * 63,
+                "securityContext": {"runAsUser": 0, "runAsGroup": 0, "capabilities": {"add": ["CHOWN"]}},
+            },
+            {"name": "node", "image": "example.com/a:1", "securityContext": {"privileged": True}},
+        ],
+    }
+    assert any(cell.startswith("privileges (node): node: privileged, ") for cell in row({}, pod(many)))
 
 
 @pytest.mark.parametrize(

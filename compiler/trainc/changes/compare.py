@@ -545,8 +545,14 @@ def _item(new: Json, step: str | int | None, old: Json, old_step: str | int | No
     return f"[{name}]" if field == "name" and not _INDEX.match(str(name)) else f"[{field}={name}]"
 
 
+_NAMES: Final = frozenset(
+    ("image", "serviceAccountName", "serviceAccount", "priorityClassName", "hostPath", "capabilities")
+)
+"""Fields that name what runs, and its rights. A reader has to see them, also where a password is the same word."""
+
+
 def masked(document: Document, other: Document | None) -> JsonObject:
-    """Return the object of a document with its secrets, and those of the other, masked at any position."""
+    """Return the object of a document with its secrets, and those of the other, masked at any position but in names."""
     texts: set[str] = set()
     for each in (document, other):
         if each is not None:
@@ -558,6 +564,6 @@ def masked(document: Document, other: Document | None) -> JsonObject:
     def mask(path: Path, value: Json) -> Json:
         if path in here:
             value = masked_at(here[path], value) if isinstance(value, str) else MASK
-        return without(value) if isinstance(value, str) else value
+        return without(value) if isinstance(value, str) and _NAMES.isdisjoint(path) else value
 
     return as_object(mapped(document.data, mask)) if texts else document.data

@@ -53,8 +53,8 @@ _WEAKENED: Final = 30
 _CELLS: Final = 8
 """The most changes of a job in the table."""
 
-_LATER: Final = {"command": 1, "args": 1, "env": 2, "needs:": 3}
-"""Which of too many properties in a table come later, by their first word. The last one is never omitted."""
+_ORDER: Final = {"privileges": -1, "command": 1, "args": 1, "env": 2, "needs:": 3}
+"""Which of too many properties in a table come first or later, by their first word. The last one is never omitted."""
 
 _BACKTICKS: Final = re.compile("`+")
 
@@ -123,7 +123,7 @@ def _row(group: Group) -> str:
     title = _code(group.title) + ("" if group.single else f"<br>{_text(group.names)}")
     cells = properties_of(job)
     if (rest := len(cells) - _CELLS) > 0:
-        cells.sort(key=lambda text: _LATER.get(text.split()[0], 0))
+        cells.sort(key=lambda text: _ORDER.get(text.split()[0], 0))
         cells = [*cells[: _CELLS - 2], f"{rest + 1} more", cells[-1]]
     cells = [_code(text) for text in (*cells, *other_changes(job))]
     if job.annotation is not None:
@@ -139,6 +139,9 @@ def _details(group: Group) -> str:
         "",
         *(f"- {_text(sentence)}" for sentence in job.cluster),
     ]
+    properties = properties_of(job)
+    if not job.old_name and len(properties) > _CELLS:  # neither the table nor a changed field shows all of them
+        lines += [f"- {_code(text)}" for text in properties]
     if job.annotation is not None:
         target = _code(job.source) if group.single else "each TrainJob"
         lines.append(f"- Add to <code>metadata.annotations</code> of {target}: {_code(job.annotation)}")

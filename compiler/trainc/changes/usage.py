@@ -283,17 +283,24 @@ _RISKS: Final = (
 
 
 def _privileges(pod: JsonObject) -> Iterator[str]:
-    """Yield what gives a pod access to its node: host namespaces and paths, root, capabilities and the like."""
+    """Yield what gives a pod access to its node: host namespaces, root, capabilities and the like, and paths.
+
+    A long list is cut where it is shown, so what gives most comes first, and paths, which may be long, last.
+    """
     yield from (key for key in ("hostNetwork", "hostPID", "hostIPC") if pod.get(key) is True)
+    owners = (pod, *objects(pod.get("initContainers")), *objects(pod.get("containers")))
+    contexts = [
+        ("" if each is pod else f"{each.get('name')}: ", as_object(each.get("securityContext"))) for each in owners
+    ]
+    for path, value in _RISKS:
+        for name, context in contexts:
+            if (found := get(context, *path)) == value and type(found) is type(value):
+                yield f"{name}{path[0]}" if value is True else f"{name}{path[0]}={value}"
+    for name, context in contexts:
+        yield from (f"{name}{each}" for each in as_list(get(context, "capabilities", "add")))
     for volume in objects(pod.get("volumes")):
         if "hostPath" in volume:
             yield f"hostPath={get(volume, 'hostPath', 'path')}"
-    for owner in (pod, *objects(pod.get("initContainers")), *objects(pod.get("containers"))):
-        context, name = as_object(owner.get("securityContext")), "" if owner is pod else f"{owner.get('name')}: "
-        for path, value in _RISKS:
-            if (found := get(context, *path)) == value and type(found) is type(value):
-                yield f"{name}{path[0]}" if value is True else f"{name}{path[0]}={value}"
-        yield from (f"{name}{each}" for each in as_list(get(context, "capabilities", "add")))
 
 
 def _of_container(where: str, container: JsonObject) -> Iterator[tuple[_Key, Json]]:

@@ -56,15 +56,23 @@ _HIDDEN = (
     r"\ufff0-\ufffb\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bcaf\U0001d173-\U0001d17a"
     r"\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff"
 )
-HIDDEN = lazy(rf"{_SELECTOR}|[{_HIDDEN}]")
+_MARKS = (
+    r"\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u06d6-\u06dc\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+    r"\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd\u0f71-\u0f7e\u0f80-\u0f84\u1ab0-\u1ace\u1dc0-\u1dff\u20d0-\u20f0\u302a-\u302d"
+    r"\u3099\u309a\ufe20-\ufe2f"
+)
+"""Marks that are drawn above or below the letter before them, and above or below each other."""
+_STACKED = rf"[{_MARKS}](?<=[{_MARKS}]{{5}})"
+"""A mark on four others, which no language has: a pile of them covers the lines around it in a browser."""
+HIDDEN = lazy(rf"{_SELECTOR}|{_STACKED}|[{_HIDDEN}]")
 """A character that must not reach a reader as it is, other than a tab and a line feed.
 
 Controls, formats such as bidirectional overrides, what Unicode lets a font leave out (Default_Ignorable_Code_Point),
 line separators, surrogates, private use, noncharacters, and planes without a character. They are listed here because
 unicodedata differs between versions of Python. Other unassigned characters are shown as is, as a font's empty box.
 """
-_UNSAFE = lazy(rf"{_SELECTOR}|[\t\n{_HIDDEN}]")
-_HIDDEN_BUT_COLOURS = lazy(rf"\x1b\[[0-9;]*m|{_SELECTOR}|[{_HIDDEN}]")
+_UNSAFE = lazy(rf"{_SELECTOR}|{_STACKED}|[\t\n{_HIDDEN}]")
+_HIDDEN_BUT_COLOURS = lazy(rf"\x1b\[[0-9;]*m|{_SELECTOR}|{_STACKED}|[{_HIDDEN}]")
 
 _SPACES = lazy("[\\xa0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000]")
 _INVISIBLE = lazy("[\\xa0\\u1680\\u2000-\\u200d\\u202f\\u205f\\u2060\\u3000\\ufeff]")

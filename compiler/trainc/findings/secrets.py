@@ -53,6 +53,12 @@ _MAYBE_NAME = lazy(f"(?i:{'|'.join(_HINTS)}|(?<![a-z])pat(?![a-z]))|Pat(?![a-z])
 _RUN = r"(?!\"?(?:\$\(|`))"
 """Not before the output of a command, which is no secret: a reader has to see what runs."""
 
+_OUTPUT = lazy(r"\$\(|`[^`]*`")
+"""The output of a command within a text."""
+
+_LEAST: Final = 4
+"""The fewest characters before the output of a command that may be a secret."""
+
 _ASSIGNED = lazy(rf"(?<![\w.-])(?:--?)?([A-Za-z][\w.-]*)={_RUN}(\"[^\"]*\"|'[^']*'|[^\s\"']+)")
 _FLAG = lazy(r"--?([A-Za-z][\w.-]*)\Z")
 _FLAGGED = lazy(rf"(?<![\w.-])--?([A-Za-z][\w.-]*)[ \t]+{_RUN}(\"[^\"]*\"|'[^']*'|[^\s\"'\\|&;<>)-][^\s\"';)]*)")
@@ -301,21 +307,33 @@ def _inside(text: str, path: Path, shaped: bool) -> Iterator[Hidden]:
     if shaped and may_hold(text.lower()):
         for secret in (*private_keys(text), *tokens(text)):
             yield Hidden(path, secret, whole=False)
-    for match in (*_ASSIGNED.finditer(text), *_PARAMETER.finditer(text)) if "=" in text else ():
-        if looks_secret(match[1]) and (value := match[2].strip("\"'")).lower() not in _NO_SECRET:
-            yield Hidden(path, value, whole=False, name=match[1], is_code=_is_code(text, match))
-    for match in _FLAGGED.finditer(text) if "-" in text else ():
-        if looks_secret(match[1]) and (value := match[2].strip("\"'")).lower() not in _NO_SECRET:
-            yield Hidden(path, value, whole=False, name=match[1])
-    for match in _PAIRED.finditer(text) if ":" in text else ():
-        if looks_secret(match[2]) and match[4].lower() not in _NO_SECRET:
-            yield Hidden(path, match[4], whole=False, name=match[2])
-    for match in _HEADER.finditer(text) if ":" in text else ():
-        if looks_secret(match[1]):
-            yield Hidden(path, match[2], whole=False, name=match[1])
+    for name, value, assignment in _named(text):
+        if looks_secret(name) and (part := _secret_part(value)):
+            is_code = assignment is not None and _is_code(text, assignment)
+            yield Hidden(path, part, whole=False, name=name, is_code=is_code)
     for match in (*_URL.finditer(text), *_USER.finditer(text)) if "@" in text else ():
-        yield Hidden(path, match[1], whole=False)
+        if part := _secret_part(match[1]):
+            yield Hidden(path, part, whole=False)
     yield from (Hidden(path, each, whole=False) for each, _ in _logins(text))
+
+
+def _named(text: str) -> Iterator[tuple[str, str, re.Match[str] | None]]:
+    """Yield the names and values within a text, with the match of an assignment."""
+    for match in (*_ASSIGNED.finditer(text), *_PARAMETER.finditer(text)) if "=" in text else ():
+        yield match[1], match[2].strip("\"'"), match
+    for match in _FLAGGED.finditer(text) if "-" in text else ():
+        yield match[1], match[2].strip("\"'"), None
+    for match in _PAIRED.finditer(text) if ":" in text else ():
+        yield match[2], match[4], None
+    for match in _HEADER.finditer(text) if ":" in text else ():
+        yield match[1], match[2], None
+
+
+def _secret_part(value: str) -> str:
+    """Return the part of a value that is a secret, which may be none: a reader has to see what commands run."""
+    if (command := _OUTPUT.search(value)) is not None:
+        value = value[: command.start()] if command.start() >= _LEAST else ""
+    return "" if value.lower() in _NO_SECRET else value
 
 
 def _logins(text: str) -> Iterator[tuple[str, int]]:
@@ -324,9 +342,10 @@ def _logins(text: str) -> Iterator[tuple[str, int]]:
         command = _COMMAND.search(text[max(match.start() - _NEAR, 0) : match.start()].replace("\\\n", "  "))
         if command is None or match[1] not in _LOGINS.get(command[1], "-p").split():
             continue
-        password = match[3].partition(":")[2] if command[1] == "curl" else match[3]
+        whole = match[3].partition(":")[2] if command[1] == "curl" else match[3]
+        password = _secret_part(whole)
         if password and password[0] not in "$`<{" and not (command[1] in ("mysql", "mariadb") and match[2]):
-            yield password, match.end() - len(password)
+            yield password, match.end() - len(whole)
 
 
 def _is_code(text: str, match: re.Match[str]) -> bool:

@@ -18,6 +18,7 @@ from trainc.basics.jsonvalues import JsonObject
 from trainc.basics.regex import lazy
 from trainc.findings.display import counted
 from trainc.findings.finding import Finding, Severity, Silenced, has_errors, sort_key
+from trainc.findings.redaction import Redactor
 from trainc.findings.severities import KEY, LEVELS, OF_OTHER_FILES, Severities, apply, locked, read
 from trainc.findings.suppression import ReadComments, Suppressions
 from trainc.inputs.options import Options
@@ -124,7 +125,8 @@ class ReportRules(Struct, frozen=True):
         for finding in collapse(filter(suppresses, of_inputs), rows):
             ignore, final = self.suppressions.covering(finding), apply(finding, self.severities, self.floor)
             if ignore is not None and final is not None:
-                yield Silenced(final, ignore.reason)
+                reason = Redactor(ignore.codes[finding.code], (), None, ()).text(ignore.reason)
+                yield Silenced(final, reason or "")
 
 
 # Repeated findings.

@@ -141,7 +141,7 @@ def _rules(document: Document) -> Iterator[Finding]:
     yield from _split_projects(document)
     yield from _read_by_flux(document)
     yield from severities.check(document)
-    yield from secrets_in_plain_text(document)
+    yield from secrets_in_plain_text(document, lambda value: value.path[-1] == "repoURL")  # Argo CD's objects have it
 
 
 def _fixes(document: Document, path: Path) -> Iterator[Finding]:
