@@ -10,6 +10,7 @@ import pytest
 
 from trainc.basics.jsonvalues import Json, JsonObject
 from trainc.changes import compare, formats
+from trainc.changes.phrases import grouped
 from trainc.project.files import OWNED
 
 NODE: JsonObject = {"name": "node", "image": "example.com/a:1"}
@@ -147,3 +148,27 @@ def test_a_variable_that_follows_from_the_number_of_nodes_is_no_property_of_its_
     (job,) = compare(before, after).jobs
     assert paths(before, after) == [f"containers[node].env[{name}].value"]
     assert not job.properties
+
+
+@pytest.mark.parametrize(
+    ("names", "runtime", "shown"),
+    [
+        (("first", "first"), "runtimes/own.yaml", ""),
+        (("one-job", "another"), "built-in runtimes/torch.yaml", ""),
+        (("one-job", "another"), "runtimes/own.yaml", "runtimes/own.yaml: "),
+    ],
+)
+def test_the_title_of_a_group_names_only_a_runtime_that_may_explain_it(
+    names: tuple[str, ...], runtime: str, shown: str
+) -> None:
+    def files(pods: int) -> dict[str, bytes]:
+        found = {}
+        for environment, name in enumerate(names):
+            for path, content in jobset({"priority": pods}, name).items():
+                sources = f"jobs/a/{name}.yaml".encode()
+                moved = path.replace("prod", f"e{environment}")
+                found[moved] = content.replace(sources, sources + f" and {runtime}".encode(), 1)
+        return found
+
+    (group,) = grouped(compare(files(1), files(2)).jobs)
+    assert group.title == f"{shown}node priority 1 to 2, 2 jobs"

@@ -269,6 +269,14 @@ def test_an_unknown_revision(tmp_path: Path, revision: str) -> None:
     assert hint == "pass a branch, a tag or a commit that git rev-parse --verify accepts"
 
 
+def test_a_repository_without_a_commit(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    assert refusal(tmp_path, "HEAD") == (
+        "revision 'HEAD' not found",
+        "the current branch has no commit yet: commit first",
+    )
+
+
 def test_a_branch_that_was_not_fetched(tmp_path: Path) -> None:
     commit(tmp_path)
     git(tmp_path, "remote", "add", "origin", "nowhere")

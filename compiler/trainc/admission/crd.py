@@ -118,6 +118,8 @@ def rule_finding(document: Document, failure: BrokenRule, stage: str | None) -> 
 
 def unknown_field(document: Document, path: Path, resource: Resource, severity: Severity | None = None) -> Finding:
     """Return the finding on a field that is not in the schema of the document's kind."""
+    kind = str(document.data["kind"])
+    hint = field_hint(kind, path, unknown_field_hint(resource, path))
     return report(
         "TC101",
         document,
@@ -125,7 +127,7 @@ def unknown_field(document: Document, path: Path, resource: Resource, severity: 
         f"unknown field {dotted(path)}",
         severity=severity,
         found=str(path[-1]),
-        hint=field_hint(str(document.data["kind"]), path, unknown_field_hint(resource, path)),
+        hint=hint or (_right_place(resource, path) if kind == TRAINJOB else None),
         upstream=f'unknown field "{dotted(path)}"',
     )
 
@@ -202,6 +204,8 @@ _RUNTIME: dict[Path, str] = {
 
 _ADVICE: dict[Path, str] = {
     ("spec", "trainer", "resourcesPerNode"): "write resources below limits or requests",
+    ("spec", "runtimeRef"): "write runtimeRef: {name: torch-distributed}; 'trainc runtimes' lists all",
+    ("spec", "trainer", "replicas"): "set the number of pods that train with numNodes",
 }
 """Hints for often misunderstood fields of a TrainJob, and the fields below them."""
 
@@ -213,6 +217,24 @@ def field_hint(kind: str, path: Path, similar: str | None = None) -> str | None:
     table = _TRAINJOB if kind == TRAINJOB else _RUNTIME
     found = table.get(tuple("[]" if isinstance(step, int) else step for step in path))
     return found or similar or _ADVICE.get(path) or _ADVICE.get(path[:-1])
+
+
+_TRAINER: Path = ("spec", "trainer")
+_PATCHED_POD: Path = ("spec", "runtimePatches", 0, "trainingRuntimeSpec", *_POD[1:4], 0, *_POD[5:])
+
+
+def _right_place(resource: Resource, path: Path) -> str | None:
+    """Return a hint for a field in spec or spec.trainer of a TrainJob that belongs elsewhere in it."""
+    *parents, name = path
+    if tuple(parents) not in (_TRAINER, _TRAINER[:1]):
+        return None
+    schemas = resource.schema.at
+    if (trainer := schemas(_TRAINER)) is not None and name in trainer.properties:
+        return f"write it below spec.trainer, as spec.trainer.{name}"
+    patched = (schemas(_PATCHED_POD), schemas((*_PATCHED_POD, "containers", 0)))
+    if any(schema is not None and name in schema.properties for schema in patched):
+        return "set it with a patch in spec.runtimePatches, or in the runtime"
+    return None
 
 
 _UNDECLARED = lazy(r"undeclared reference to '([A-Za-z_][A-Za-z0-9_]*)'")

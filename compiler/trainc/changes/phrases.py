@@ -430,7 +430,8 @@ _MEMBERS: Final = 5
 class Group(NamedTuple):
     """Jobs with the same change: ``common``, with JOB in place of their names unless it is one job.
 
-    ``runtime`` is the file of the runtime that all of them use, or empty.
+    ``runtime`` is the file of the runtime that all of them use. It is empty where something else explains the change
+    better: a built-in runtime changes only with trainc, and jobs of one source differ only in their environment.
     """
 
     common: JobChange
@@ -474,12 +475,17 @@ def grouped(jobs: Iterable[JobChange]) -> tuple[Group, ...]:
         found.setdefault(key, (common or job, []))[1].append(job)
     groups = []
     for common, members in found.values():
-        runtimes = {job.runtime for job in members}
         if len(members) == 1:
             groups.append(Group(members[0], (members[0],)))
         else:
-            groups.append(Group(common, tuple(members), runtimes.pop() if len(runtimes) == 1 else ""))
+            groups.append(Group(common, tuple(members), _shared_runtime(members)))
     return tuple(groups)
+
+
+def _shared_runtime(members: Sequence[JobChange]) -> str:
+    runtimes, sources = {job.runtime for job in members}, {job.source for job in members}
+    shared = runtimes.pop() if len(runtimes) == 1 and len(sources) > 1 else ""
+    return "" if shared.startswith("built-in ") else shared
 
 
 def _without_names(job: JobChange) -> JobChange | None:

@@ -71,7 +71,9 @@ def command(
     if what.upper() not in CODES:
         from difflib import get_close_matches
 
-        near = get_close_matches(what.upper(), CODES, 3, 0.7)
+        from trainc.cli.explainjob import jobs_called
+
+        near = get_close_matches(what.upper(), CODES, 3, 0.7) or jobs_called(project_root(Path.cwd(), root), what)[:3]
         hint = (
             f", did you mean {' or '.join(near)}?"
             if near

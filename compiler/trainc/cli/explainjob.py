@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -87,8 +87,18 @@ def _read(namespace: str, name: str, root: Path) -> Inputs:
     sources = tuple(source for source in inputs.sources if name in names_in(source, {TRAINJOB}))
     if sources:
         return Inputs(sources, inputs.findings)
-    every = read_tree(root, JOBS).sources
-    known = [f"{source.name.split('/')[1]}/{job}" for source in every for job in names_in(source, {TRAINJOB})]
+    known = [*_jobs(root)]
     wanted = f"{namespace}/{name}"
     hint = suggest(wanted, known, len(known)) or f"{JOBS}/ has {counted(len(known), 'job')}"
     raise WrongValue(f"TrainJob {wanted!r} not found in {JOBS}/.", hint, WHAT)
+
+
+def jobs_called(root: Path, name: str) -> list[str]:
+    """Return the jobs of a name, as NAMESPACE/JOB."""
+    return [job for job in _jobs(root) if job.partition("/")[2] == name]
+
+
+def _jobs(root: Path) -> Iterator[str]:
+    for source in read_tree(root, JOBS).sources:
+        for name in names_in(source, {TRAINJOB}):
+            yield f"{source.name.split('/')[1]}/{name}"

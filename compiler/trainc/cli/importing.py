@@ -101,7 +101,9 @@ def command(
         text = "---\n".join(f"# {visible(file.path)}\n{file.text}" for file in imported.files)
         echo_yaml(text)
         if text:
-            reporter.remark(f"{_counted(imported.files)}; to write the files, add --write or -o DIR")
+            refused = reporter.fails(findings) and not incomplete
+            first = "correct the errors or add --incomplete, and " if refused else ""
+            reporter.remark(f"{_counted(imported.files)}; to write the files, {first}add --write or -o DIR")
         return status
     target = root if output is None else folder / output
     new = [file for file in imported.files if file.replaces or not _exists(target / file.path, file)]

@@ -83,7 +83,7 @@ class Runtimes(Struct, frozen=True, dict=True):
         may_be_built_in = kind == CLUSTER_WIDE and not self.options.faithful
         if may_be_built_in and (built_in := admit_builtin(name)) is not None:
             return built_in
-        finding = not_found(job, key, *self.existing)
+        finding = not_found(job, key, *self.existing, faithful=self.options.faithful)
         old = self.base.input(TRAINER_GROUP, kind, namespace, name)
         if old is None:
             return finding
@@ -193,7 +193,12 @@ def check_kind(job: Document) -> tuple[Finding, ...]:
 
 
 def not_found(
-    job: Document, wanted: Key, names: Mapping[_Pair, Set[str]], namespaces: Mapping[_Pair, Set[str]]
+    job: Document,
+    wanted: Key,
+    names: Mapping[_Pair, Set[str]],
+    namespaces: Mapping[_Pair, Set[str]],
+    *,
+    faithful: bool,
 ) -> Finding:
     """Return the finding on a missing runtime, with the nearest name (L3: upstream spells one field RuntimeRef)."""
     version, namespace, name = wanted
@@ -206,6 +211,8 @@ def not_found(
     detail = f"{detail}: specified {what} must be created before the TrainJob is created"
     text = invalid(field, typed(get(job.data, "spec", "runtimeRef"), "v1alpha1.RuntimeRef"), detail)
     hint = _elsewhere(job, wanted, namespaces) or suggest(name, names.get((version, namespace), ()), by_words=True)
+    if hint is None and faithful:
+        hint = "--faithful reads only the given files: add the runtime's ('trainc runtimes NAME' prints it)"
     path, message = ("spec", "runtimeRef", "name"), f"{kind} {name!r} not found{reason}"
     return refused("TC301", job, path, text, message, found=name, hint=hint)
 

@@ -330,6 +330,9 @@ def with_nothing(findings: Iterable[Finding], made: Iterable[Finding]) -> tuple[
     return (*(one for one in findings if one.code != "TC020" or one.document.source.name not in named), *made)
 
 
+_WHERE = f"a job is a YAML or JSON file in {JOBS}/<namespace>/"
+
+
 def with_empty(outcome: Outcome, root: Path, names: Iterable[str]) -> tuple[Finding, ...]:
     """Return the findings, with one for each of ``names``, jobs/ or below, if there is no TrainJob at all.
 
@@ -350,7 +353,7 @@ def with_empty(outcome: Outcome, root: Path, names: Iterable[str]) -> tuple[Find
         emptied = project and not unread and (name == JOBS or (root / name).is_dir())
         if emptied:
             message = "no TrainJob found: render removes everything that it generated before"
-            made.append(nothing(name, message, Severity.NOTE))
+            made.append(nothing(name, message, Severity.NOTE, hint=hint or _WHERE))
         else:
             made.append(nothing(name, "no TrainJob found", hint=hint))
     return with_nothing(outcome.findings, outcome.rules.settle(made))

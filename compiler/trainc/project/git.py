@@ -137,6 +137,8 @@ def commit_of(root: Path, revision: str) -> str:
 
 
 def _hint(root: Path, revision: str) -> str:
+    if revision == "HEAD" and run(root, ("rev-parse", "--verify", "HEAD")).returncode:
+        return "the current branch has no commit yet: commit first"
     if run(root, ("rev-parse", "--is-shallow-repository")).stdout.strip() == b"true":
         return "this clone is shallow: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)"
     remote, slash, branch = revision.partition("/")
