@@ -33,7 +33,7 @@ from trainc.images.build import BuildError
 from trainc.inputs import settings
 from trainc.kube import names, quantity
 from trainc.plugins.mpi import implementations
-from trainc.project import files, read, revisions
+from trainc.project import files, listing, revisions
 from trainc.schema import formats
 
 PAGE = Path(__file__).parents[2] / "docs/limits.md"
@@ -115,7 +115,7 @@ LIMITS = {
     "files below a folder": Limit(files.MAX_FILES),
     "bytes of the files below a folder": Limit(files.MAX_TOTAL),
     "bytes of the inputs of a git revision": Limit(files.MAX_TOTAL),
-    "folders behind symbolic links": Limit(read.MOST_LINKED),
+    "folders behind symbolic links": Limit(listing.MOST_LINKED),
     "documents in a file": Limit(problems.MAX_DOCUMENTS, lambda n: text("---\n#\n" * n + one())),
     "bytes of an object, as JSON": Limit(
         problems.MAX_OBJECT, lambda n: text(f"{HEAD}data: {'é' * 9}{'x' * (n - EMPTY - 18)}\n---\n{one()}")
@@ -234,7 +234,7 @@ def test_all_files_of_a_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_linked_folders(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "links").mkdir()
-    for number in range(read.MOST_LINKED):
+    for number in range(listing.MOST_LINKED):
         (tmp_path / f"links/{number}").symlink_to("../real")
     assert read.read_given(tmp_path, tmp_path, "links").findings == ()
     (tmp_path / "links/more").symlink_to("../real")

@@ -47,6 +47,8 @@ _RESUMED_HINT: Final = (
 )
 _REPLACED_HINT: Final = "remove it from the pod template: it replaces JobSet's own when the JobSet resumes"
 _SCOPE_HINT: Final = "pass their CRD with --crd-dir"
+_CONSTRAINTS: Final = ("spec", "matchConstraints")
+_PODS_HINT: Final = "set policies: {pods: true} in trainc.yaml"
 _NO_PARAMS: Final = "no params found"
 """A part of the server's message that adding params resolves."""
 
@@ -138,7 +140,7 @@ class Policies(Struct, frozen=True, eq=False):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Findings on policies that a server refuses, and on Deny bindings without params."""
+        """Findings on policies that a server refuses, or that trainc does not evaluate, and on missing params."""
         severity = Severity.WARNING if self.faithful else None
         found = list(self.policies.findings)
         lacking = [(*each, "its params were not found", _PARAMS_HINT) for each in self.policies.without_params()]
@@ -147,6 +149,10 @@ class Policies(Struct, frozen=True, eq=False):
         for policy, binding, reason, hint in lacking:
             message = f"policy {_name(policy)!r} with binding {_name(binding)!r} is undecided: {reason}"
             found.append(report(LACKING, binding, ("spec", "paramRef"), message, hint=hint, severity=severity))
+        for policy, denies in () if self.pods else self.policies.without_jobsets():
+            severity = Severity.WARNING if denies else Severity.NOTE
+            message = f"policy {_name(policy)!r} is not evaluated on the Jobs and pods that controllers create"
+            found.append(report(UNDECIDED, policy, _CONSTRAINTS, message, hint=_PODS_HINT, severity=severity))
         for document in self.not_evaluated:
             message = f"{document.data['kind']} {_name(document)!r} is not evaluated: only a cluster does"
             found.append(report(UNDECIDED, document, ("kind",), message))

@@ -40,6 +40,7 @@ from trainc.admission.policy.match import (
     is_placed,
     lacks_params,
     lacks_scope,
+    match,
     own,
     param_kind,
     sees,
@@ -55,6 +56,7 @@ from trainc.inputs.source import Document
 from trainc.kube.generated import Generated
 from trainc.kube.gojson import go_json, trim_space
 from trainc.schema.kinds import BUILT_IN, Registry, split_version
+from trainc.upstream import JOBSET_API
 
 _EXEMPT = frozenset(
     f"{mode}{kind}" for mode in ("Validating", "Mutating") for kind in ("AdmissionPolicy", "AdmissionPolicyBinding")
@@ -133,6 +135,17 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
                 if DENY in binding.actions and lacks_scope(bound.policy, binding, self.cluster):
                     yield bound.policy.document, binding.document
 
+    def without_jobsets(self) -> Iterator[tuple[Document, bool]]:
+        """Yield the policies whose rules match Jobs or pods, but no JobSets, and whether they deny."""
+
+        def matches(bound: Bound, request: Request) -> bool:
+            constraints = bound.policy.constraints
+            return match({key: constraints.get(key) for key in _RULES}, request, self.cluster) is not None
+
+        for bound in self.bound:
+            if not matches(bound, _JOBSET) and any(matches(bound, each) for each in _CREATED):
+                yield bound.policy.document, any(DENY in binding.actions for binding in bound.bindings)
+
     def applying(self, request: Request) -> Iterator[tuple[Document, bool]]:
         """Yield the policies that apply to a request, or may apply, and whether they deny."""
         for bound in () if _is_exempt(request) else self.bound:
@@ -173,6 +186,14 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
                 found.append((bound, applied))
         return tuple(found)
 
+
+_RULES: Final = ("resourceRules", "excludeResourceRules", "matchPolicy")
+_JOBSET: Final = Request("CREATE", None, None, *split_version(JOBSET_API), "JobSet", "jobsets", "default", "")
+_CREATED: Final = (
+    Request("CREATE", None, None, "batch", "v1", "Job", "jobs", "default", ""),
+    Request("CREATE", None, None, "", "v1", "Pod", "pods", "default", ""),
+)
+"""What controllers create for a JobSet."""
 
 _REQUESTS: Final = 1024
 """The most requests whose policies are kept: those of a few hundred namespaces."""
