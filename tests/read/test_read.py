@@ -11,7 +11,8 @@ from trainc.findings import Severity
 from trainc.inputs.source import Source
 from trainc.project import read
 from trainc.project.files import RealPaths, real_path
-from trainc.project.read import Inputs, find_root, merge, name_below, read_config, read_given, read_stdin, read_tree
+from trainc.project.read import Inputs, merge, name_below, read_config, read_given, read_stdin, read_tree
+from trainc.project.root import find_root
 
 
 def tree(root: Path, *names: str) -> Path:

@@ -40,7 +40,7 @@ def _completer(words: Words) -> Completer:
     def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
-        from trainc.project.read import find_own_root
+        from trainc.project.root import find_own_root
 
         with redirect_stderr(io.StringIO()):
             try:

@@ -138,7 +138,8 @@ def project_root(folder: Path, project: str | None) -> Path:
     """Return the root of the project for a working directory; ``project`` is the value of --root."""
     if project is not None:
         return Path(os.path.normpath(folder / project))
-    from trainc.project.read import CONFIG, find_own_root  # not needed for --help
+    from trainc.project.read import CONFIG  # not needed for --help
+    from trainc.project.root import find_own_root
 
     root, ignored = find_own_root(folder)
     if ignored is not None:

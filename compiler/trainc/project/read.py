@@ -14,6 +14,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -101,24 +102,6 @@ def merge(parts: Iterable[Inputs]) -> Inputs:
     return Inputs(tuple(sources[name] for name in sorted(sources)), tuple(findings.values()), tuple(neighbours))
 
 
-def find_root(folder: Path) -> Path:
-    """Return the nearest folder from ``folder`` upward with a trainc.yaml, or ``folder`` itself."""
-    return next((place for place in (folder, *folder.parents) if has_config(place)), folder)
-
-
-def find_own_root(folder: Path) -> tuple[Path, Path | None]:
-    """Return the root of the project of a working directory, and the folder of a trainc.yaml that does not count.
-
-    Like git, trainc ignores a trainc.yaml further up that belongs to another user: in a folder that everyone may write
-    to, anyone could put one there.
-    """
-    found = find_root(folder)
-    user = getattr(os, "geteuid", None)  # not on Windows
-    if found == folder or user is None or (found / CONFIG).lstat().st_uid in (user(), folder.stat().st_uid):
-        return found, None
-    return folder, found
-
-
 def has_config(folder: Path) -> bool:
     """Return whether a folder has a trainc.yaml, which may be a broken link."""
     return _exists(folder / CONFIG)
@@ -162,11 +145,15 @@ def _read_own(root: Path, name: str) -> Inputs:
     if not _exists(root / name):
         return Inputs((), others)
     inputs = not_followed(name) if leads_out(root, root / name) else read_file(root / name, name)
-    return replace(inputs, findings=(*inputs.findings, *others))
+    folders = (finding for folder in _DEPTHS if name == CONFIG for finding in _misnamed(root, folder))
+    return replace(inputs, findings=(*inputs.findings, *others, *folders))
 
 
 def _misnamed(root: Path, name: str) -> Iterator[Finding]:
-    """Yield a finding for each file that someone may take for ``name``: with capitals, or with the ending .yml."""
+    """Yield a finding for each entry that someone may take for ``name``: with capitals, or with the ending .yml.
+
+    Where names have no case, as on macOS, a folder with capitals is read.
+    """
     try:
         names = sorted(os.listdir(root))
     except OSError:  # a folder may be searched that cannot be listed
@@ -174,17 +161,24 @@ def _misnamed(root: Path, name: str) -> Iterator[Finding]:
     exists = name in names
     hint = f"move its content to {name}, and delete it" if exists else f"rename it to {name}"
     for other in names:
-        if other != name and re.sub(r"\.yml\Z", ".yaml", other.lower()) == name and _exists(root / other):
+        if other != name and re.sub(r"\.yml\Z", ".yaml", other.lower()) == name and _may_be(root / other, name):
             document, severity = Document(Source(other, b""), {}), Severity.WARNING if exists else None
             message = "not read because of its name"
             yield report("TC011", document, (), message, severity=severity, found=other, expected=name, hint=hint)
 
 
+def _may_be(path: Path, name: str) -> bool:
+    """Return whether a path is a file, or has inputs if ``name`` is that of a folder with inputs."""
+    if name not in _DEPTHS:
+        return _exists(path)
+    below = (found.relative_to(path).as_posix() for depth in ("*", "*/*") for found in path.glob(depth))
+    return any(is_input(f"{name}/{found}") for found in below)
+
+
 def not_read(root: Path) -> tuple[str, ...]:
     """Return a text for each finding on files that are not read: those that are misnamed or not checked out."""
-    wrong = (finding for name in (CONFIG, LOCK) for finding in _misnamed(root, name))
-    missing = (finding for name in (CONFIG, LOCK, *_DEPTHS) for finding in _left_out(root, name))
-    return tuple(f"{finding.file}: {finding.message}" for finding in (*wrong, *missing))
+    parts = (chain(_misnamed(root, name), _left_out(root, name)) for name in (CONFIG, LOCK, *_DEPTHS))
+    return tuple(f"{finding.file}: {finding.message}" for part in parts for finding in part)
 
 
 def _left_out(root: Path, name: str, links: Iterable[tuple[str, str]] = ()) -> Iterator[Finding]:

@@ -43,7 +43,8 @@ from trainc.inputs.source import Source
 from trainc.kube.names import is_dns1035_label, is_dns1123_label
 from trainc.kube.quantity import from_json
 from trainc.project.environments import JOBS
-from trainc.project.read import find_own_root, is_input
+from trainc.project.read import is_input
+from trainc.project.root import find_own_root
 from trainc.sdk import functions
 from trainc.sdk.errors import SECRET_CODES, FindingsError, FindingsWarning, NeedsClusterError
 from trainc.sdk.options import Reference
