@@ -33,7 +33,7 @@ from trainc.images.build import BuildError
 from trainc.inputs import settings
 from trainc.kube import names, quantity
 from trainc.plugins.mpi import implementations
-from trainc.project import files, listing, revisions
+from trainc.project import files, listing, read, revisions
 from trainc.schema import formats
 
 PAGE = Path(__file__).parents[2] / "docs/limits.md"
@@ -202,7 +202,7 @@ def test_an_input_at_its_limit_and_above_it(name: str) -> None:
 @pytest.mark.parametrize("constant", ["MAX_FILES", "MAX_TOTAL"])
 @pytest.mark.parametrize("place", ["jobs", "other", "policies"])
 def test_all_files_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, constant: str, place: str) -> None:
-    monkeypatch.setattr(read, constant, 3)
+    monkeypatch.setattr(listing if constant == "MAX_FILES" else read, constant, 3)
 
     def problems() -> list[tuple[str, str, str]]:
         found = read.read_given(tmp_path, tmp_path, place) if place == "other" else read.read_tree(tmp_path, place)

@@ -51,10 +51,12 @@ def test_what_is_read(tmp_path: Path) -> None:
         put(tmp_path, name, data)
     for name in ("trainc.yaml", "jobs/x.yaml", "jobs/a/b/x.yaml", "jobs/a/.x.yaml", "jobs/.a/x.yaml", "jobs/a/x.txt"):
         put(tmp_path, name)
-    put(tmp_path, "out/prod/a/x/foreign.yaml")
-    put(tmp_path, "runtimes/run.yaml").chmod(0o755)
+    put(tmp_path, "out/prod/a/foreign.yaml")
+    for name in ("out/prod/a/x/foreign.yaml", "runtimes/run.yaml"):
+        wanted[name] = put(tmp_path, name).read_bytes()
+    (tmp_path / "runtimes/run.yaml").chmod(0o755)
     commit(tmp_path)
-    assert read(tmp_path) == {**wanted, "runtimes/run.yaml": b"kind: X\n"}
+    assert read(tmp_path) == wanted
     found = read_revision(tmp_path, "HEAD")
     assert [source.name for source in found.sources] == sorted(source.name for source in found.sources)
 

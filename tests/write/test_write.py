@@ -164,6 +164,14 @@ def test_a_special_file_in_the_way(tmp_path: Path) -> None:
     assert blocked(plan(tmp_path, {JOBSET: owned()})) == [("TC901", JOBSET, "a special file is in the way")]
 
 
+def test_an_empty_folder_that_may_be_a_submodule_is_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / DIR).mkdir(parents=True)
+    assert blocked(plan(tmp_path, {JOBSET: owned()})) == []
+    put(tmp_path, ".gitmodules", b"")
+    message = "a special file, or an empty folder that may be a submodule, in place of a folder"
+    assert blocked(plan(tmp_path, {JOBSET: owned()})) == [("TC901", DIR, message)]
+
+
 @pytest.mark.parametrize("place", ["out", "out/prod", "out/prod/a", DIR])
 @pytest.mark.parametrize("scopes", [("out",), ("out/prod",), ("out/prod/a",), (DIR,)])
 @pytest.mark.parametrize("files", [{}, {JOBSET: owned("b: 1\n")}])
@@ -262,6 +270,11 @@ def test_a_folder_beside_out(tmp_path: Path) -> None:
     assert sorted(tree(tmp_path)) == sorted([*files, "deploy/argocd/mine.yaml", "deploy/other.yaml"])
     apply(plan(tmp_path, {}, tops, tops))
     assert sorted(tree(tmp_path)) == ["deploy/argocd/mine.yaml", "deploy/other.yaml"]
+    foreign.unlink()
+    put(tmp_path, "deploy/argocd/new.yaml", owned())
+    put(tmp_path, ".gitmodules", b"")
+    apply(plan(tmp_path, {}, tops, tops))
+    assert plan(tmp_path, files, tops, tops).blocked == (), "its empty folder could be a submodule"
     with pytest.raises(ValueError, match="not a path below out/ or deploy/argocd/: deploy/x"):
         plan(tmp_path, {"deploy/x": owned()}, tops, tops)
 
@@ -272,19 +285,21 @@ def test_a_run_that_is_stopped_leaves_whole_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: ModuleType, step: str, kill: BaseException
 ) -> None:
     put(tmp_path, JOBSET, owned("a: 0\n"))
-    files = {JOBSET: owned("a: 1\n"), f"{DIR}/z.yaml": owned()}
+    put(tmp_path, ".gitmodules", b"")
+    files = {JOBSET: owned("a: 1\n"), f"{DIR}/z.yaml": owned(), "out/prod/b/k/jobset-k.yaml": owned()}
 
     def stop(*_: object) -> None:
         raise kill
 
     with monkeypatch.context() as patch:
         patch.setattr(owner, step, stop)
-        todo = Plan(tmp_path, create=tuple(File(name, data) for name, data in files.items()))
+        todo = Plan(tmp_path, create=tuple(File(name, data) for name, data in sorted(files.items(), reverse=True)))
         with pytest.raises(type(kill)):
             apply(todo)
-    assert tree(tmp_path) == {JOBSET: owned("a: 0\n")}
+    assert tree(tmp_path) == {JOBSET: owned("a: 0\n"), ".gitmodules": b""}
+    assert plan(tmp_path, files).blocked == (), "an empty folder that the run made could be a submodule"
     apply(plan(tmp_path, files))
-    assert tree(tmp_path) == files
+    assert tree(tmp_path) == {**files, ".gitmodules": b""}
 
 
 def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:

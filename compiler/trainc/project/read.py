@@ -10,6 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -144,11 +145,15 @@ def _read_own(root: Path, name: str) -> Inputs:
     if not _exists(root / name):
         return Inputs((), others)
     found = Inputs((), (not_followed(name),)) if leads_out(root, root / name) else read_file(root / name, name)
-    return merge([found, Inputs((), others)])
+    folders = tuple(finding for folder in INPUTS if name == CONFIG for finding in _misnamed(root, folder))
+    return merge([found, Inputs((), (*others, *folders))])
 
 
 def _misnamed(root: Path, name: str) -> Iterator[Finding]:
-    """Yield a finding for each file that someone may take for ``name``: with capitals, or with the ending .yml."""
+    """Yield a finding for each entry that someone may take for ``name``: with capitals, or with the ending .yml.
+
+    Where names have no case, as on macOS, a folder with capitals is read.
+    """
     try:
         names = sorted(os.listdir(root))
     except OSError:  # a folder may be searched that cannot be listed
@@ -156,16 +161,23 @@ def _misnamed(root: Path, name: str) -> Iterator[Finding]:
     exists = name in names
     hint = f"move its content to {name}, and delete it" if exists else f"rename it to {name}"
     for other in names:
-        if other != name and re.sub(r"\.yml\Z", ".yaml", other.lower()) == name and _exists(root / other):
+        if other != name and re.sub(r"\.yml\Z", ".yaml", other.lower()) == name and _may_be(root / other, name):
             severity = Severity.WARNING if exists else None
             yield about(other, _MISNAMED, severity=severity, found=other, expected=name, hint=hint)
 
 
+def _may_be(path: Path, name: str) -> bool:
+    """Return whether a path is a file, or has inputs if ``name`` is that of a folder with inputs."""
+    if name not in INPUTS:
+        return _exists(path)
+    below = (found.relative_to(path).as_posix() for depth in ("*", "*/*") for found in path.glob(depth))
+    return any(is_input(f"{name}/{found}") for found in below)
+
+
 def not_read(root: Path) -> tuple[str, ...]:
     """Return a text for each finding on files that are not read: those that are misnamed or not checked out."""
-    wrong = (finding for name in SETTINGS for finding in _misnamed(root, name))
-    missing = (finding for name in (*SETTINGS, *INPUTS) for finding in left_out(root, name))
-    return tuple(f"{finding.file}: {finding.message}" for finding in (*wrong, *missing))
+    parts = (chain(_misnamed(root, name), left_out(root, name)) for name in (*SETTINGS, *INPUTS))
+    return tuple(f"{finding.file}: {finding.message}" for part in parts for finding in part)
 
 
 def read_project(root: Path) -> Inputs:

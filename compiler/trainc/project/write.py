@@ -181,16 +181,21 @@ def apply(todo: Plan, advance: Callable[[], object] = lambda: None) -> None:
     """Carry out a plan, and remove the folders that become empty; ``advance`` is called for each file written.
 
     Raises ValueError, before writing, for a blocked plan. After an OSError, changes made so far are kept, and the next
-    run continues.
+    run continues. No empty folder stays, which the next run could take for a submodule.
     """
     if todo.blocked:
         raise ValueError("a blocked plan cannot be applied")
     root, gone = os.fspath(todo.root), sorted(todo.removed)
     for name in gone:
         (todo.root / name).unlink(missing_ok=True)
-    replace_files(root, [(f"{root}/{file.name}", file.data) for file in (*todo.create, *todo.change)], advance)
-    for folder in sorted({PurePosixPath(name).parent for name in gone}, reverse=True):
-        _remove_empty(todo.root, folder, todo.tops)
+    try:
+        replace_files(root, [(f"{root}/{file.name}", file.data) for file in (*todo.create, *todo.change)], advance)
+    except BaseException:
+        gone += (file.name for file in todo.create)
+        raise
+    finally:
+        for folder in sorted({PurePosixPath(name).parent for name in gone}, reverse=True):
+            _remove_empty(todo.root, folder)
 
 
 def ours_among(base: str, names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
@@ -283,7 +288,9 @@ def _folders_in_the_way(files: Iterable[str], scopes: Iterable[str], there: Mapp
     above = {name.rpartition("/")[0]: name for name in (*files, *scopes)}  # one name per folder is enough
     folders = {folder for name in above.values() for folder in parents(name)} | set(scopes)
     kinds = {folder: there[folder] for folder in folders if folder in there}
-    return {folder: f"{kind.value} in place of a folder" for folder, kind in kinds.items() if kind is not Kind.FOLDER}
+    words = {Kind.OTHER: "a special file, or an empty folder that may be a submodule,"}  # as ``look`` says
+    wrong = {folder: words.get(kind, kind.value) for folder, kind in kinds.items() if kind is not Kind.FOLDER}
+    return {folder: f"{what} in place of a folder" for folder, what in wrong.items()}
 
 
 def _same_file(wanted: Iterable[str], kept: Iterable[str]) -> dict[str, str]:
@@ -309,8 +316,8 @@ def _difference(name: str, other: str) -> str:
     return f"differs only in {what} from {other}"
 
 
-def _remove_empty(root: Path, folder: PurePosixPath, tops: Collection[str]) -> None:
-    while folder.as_posix() not in tops:
+def _remove_empty(root: Path, folder: PurePosixPath) -> None:
+    while folder.as_posix() not in (OUT, "."):
         try:
             (root / folder).rmdir()
         except OSError:  # not empty, or already removed
