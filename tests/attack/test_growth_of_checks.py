@@ -50,6 +50,15 @@ def affine(count: int) -> JsonObject:
     return role({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}})
 
 
+def sidecars(count: int) -> JsonObject:
+    """Return pods with resources of their own, in which each sidecar has another resource."""
+    limits: list[JsonObject] = [{"limits": {f"example.com/a{i}": 1}} for i in range(count)]
+    containers: list[Json] = [
+        {"name": f"a{i}", "image": IMAGE, "restartPolicy": "Always", "resources": each} for i, each in enumerate(limits)
+    ]
+    return role({"initContainers": containers, "resources": {"limits": {"cpu": 1}}})
+
+
 def mounted(path: str) -> JsonObject:
     mount: JsonObject = {"name": "v", "mountPath": "/v", "subPathExpr": path}
     return contained({"volumeMounts": [mount]}, {"volumes": [{"name": "v", "emptyDir": {}}]})
@@ -64,6 +73,7 @@ ROLES: dict[str, tuple[int, Callable[[int], list[Json]]]] = {
     "exit codes": (6000, lambda n: [codes(n)]),
     "label keys": (8000, lambda n: [affine(n)]),
     "brackets in an image": (15_000, lambda n: [contained({"image": "%(" * n})]),
+    "resources of sidecars": (800, lambda n: [sidecars(n)]),
     "sysctls": (
         8000,
         lambda n: [role({"securityContext": {"sysctls": [{"name": f"net.a{i}", "value": "1"} for i in range(n)]}})],

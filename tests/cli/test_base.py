@@ -41,6 +41,13 @@ def test_a_file_of_the_base_that_lost_its_header(repository: Path, run: Run) -> 
     assert (result.exit_code, "error[TC204]: the JobSet is refused" in result.stdout) == (1, True)
 
 
+def test_files_of_others_in_the_base_do_not_show_what_its_jobs_emit(repository: Path, run: Run) -> None:
+    """As in a repository without out/, but for a file that trainc.yaml lists as unmanaged."""
+    put(repository, "out/prod/a/more/resourcequota-q.yaml", "apiVersion: v1\nkind: ResourceQuota\n")
+    commit(repository)
+    assert "HEAD:out/prod:1:1: note[TC018]: no objects are committed" in run("validate", "--base", "HEAD").stdout
+
+
 def test_of_two_files_of_one_object_in_the_base_the_last_counts(repository: Path, run: Run) -> None:
     """As for Argo CD."""
     changed = job("one").replace("trainer: {}", "trainer: {numNodes: 4}")

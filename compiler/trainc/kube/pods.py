@@ -442,10 +442,10 @@ def of_containers(pod_spec: Json, kind: str) -> ResourceList:
         if get(container, "restartPolicy") == "Always":
             _add(total, amounts)
             _add(sidecars, amounts)
-            _raise(peak, sidecars)
+            amounts = {name: sidecars[name] for name in amounts}
         else:
-            _add(amounts, sidecars)
-            _raise(peak, amounts)
+            _add(amounts, {name: sidecars[name] for name in amounts if name in sidecars})
+        _raise(peak, amounts)  # other resources are as after an earlier container
     _raise(total, peak)
     return total
 
