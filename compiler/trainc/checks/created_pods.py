@@ -221,9 +221,9 @@ def first_job(jobset: str, replicated: JsonObject) -> str:
     return f"{jobset}-{replicated.get('name')}-0"
 
 
-def controller_labels(job: str) -> dict[str, str]:
-    """Return the labels that the Job controller adds to the pods of a Job, with a placeholder for its uid."""
-    return {**dict.fromkeys(JOB_NAMES, job), **dict.fromkeys(CONTROLLERS, JOB_UID)}
+def controller_labels(job: str, uid: str = JOB_UID) -> dict[str, str]:
+    """Return the labels that the Job controller adds to the pods of a Job with a uid, or with a placeholder for it."""
+    return {**dict.fromkeys(JOB_NAMES, job), **dict.fromkeys(CONTROLLERS, uid)}
 
 
 def _job(jobset: JsonObject, replicated: JsonObject, counts: JsonObject) -> JsonObject:
