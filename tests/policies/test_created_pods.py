@@ -12,15 +12,19 @@ from trainc.basics.jsonvalues import Path
 from trainc.checks.created_pods import (
     created_claims,
     created_objects,
+    created_pod,
     created_service,
     ephemeral_claims,
     only_in_clusters,
 )
+from trainc.checks.server_forms import server_form
 from trainc.kube.pods import default_pod
 
 CASES = childgoldens.read()
 BY_PLUGINS = ("tolerations", "serviceAccountName", "serviceAccount")
 """What admission plugins, which the oracle does not run, fill in of a pod's spec."""
+
+PREFERRED = ("affinity", "podAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
 
 
 def without(value: Any, path: Path) -> None:
@@ -169,3 +173,16 @@ def test_what_a_pod_names_itself_is_known() -> None:
     """The plugin Priority of Kubernetes 1.34 refuses a pod with another priority or policy than its class has."""
     pod: Any = {"spec": {"containers": [], "priority": 5, "preemptionPolicy": "Never", "imagePullSecrets": []}}
     assert [path[1] for path in only_in_clusters(pod) if path[0] == "spec"] == ["priorityClassName", "imagePullSecrets"]
+
+
+def test_uids_in_selectors_are_unknown() -> None:
+    """The server copies the labels that matchLabelKeys names into the selector."""
+    term = {"labelSelector": {"matchLabels": {"app": "a"}}, "matchLabelKeys": ["controller-uid", "job-name"]}
+    affinity = {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"podAffinityTerm": term}]}}
+    spec = {"containers": [], "affinity": affinity, "topologySpreadConstraints": [term]}
+    job: Any = {"metadata": {"name": "a"}, "spec": {"template": {"metadata": {}, "spec": spec}}}
+    (pod,) = created_pod(server_form({"apiVersion": "batch/v1", "kind": "Job", **job}).data)
+    assert [path[1:] for path in pod.unknown if path[-1] == "values"] == [
+        (*PREFERRED, 0, "podAffinityTerm", "labelSelector", "matchExpressions", 0, "values"),
+        ("topologySpreadConstraints", 0, "labelSelector", "matchExpressions", 0, "values"),
+    ]

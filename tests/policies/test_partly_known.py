@@ -137,6 +137,10 @@ GENERATED = (
         ("object.metadata.uid != object.metadata.labels['controller-uid']", "allowed"),
         ("object.metadata.uid.matches('^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')", "allowed"),
         ("object.metadata.uid.startsWith('0')", "undecided"),
+        ("object.metadata.name.findAll('[0-9]+').size() <= 3", "undecided"),
+        ("!object.metadata.name.matches('[0-9][a-z][0-9]')", "undecided"),
+        ("object.metadata.labels.all(key, !object.metadata.labels[key].matches('[0-9]{6}'))", "undecided"),
+        ("!object.metadata.labels.exists(key, object.metadata.labels[key].contains('ff'))", "undecided"),
         ("object.metadata.labels == {'app': 'a'}", "denied"),
         ("object.metadata.name.startsWith('train-') && object.metadata.generation == 1", "undecided"),
         ("object.metadata.name.startsWith('debug-') && object.metadata.generation == 1", "denied"),
@@ -159,11 +163,17 @@ def generated(prefix: str) -> list[dict[str, str]]:
 def test_each_generated_character_is_at_each_position() -> None:
     names = [values[NAME] for values in generated("train-")]
     assert all(name.startswith("train-") and len(name) == len("train-") + 5 for name in names)
-    assert all(len({name[-at] for name in names}) == EXAMPLES for at in range(1, 6))
-    assert generated("a" * 63)[0][NAME] == f"{'a' * 58}bcdfg"
-    uids = [values[uid] for values in generated("") for uid in (JOB_UID, JOBSET_UID)]
-    assert all(uuid.UUID(text).version == 4 and str(uuid.UUID(text)) == text for text in uids)
-    assert all({text[at] for text in uids} == set("0123456789abcdef") for at in (0, 9, 15, 35))
+    assert all({name[-at] for name in names} == set("bcdfghjklmnpqrstvwxz2456789") for at in range(1, 6))
+    assert generated("a" * 63)[0][NAME] == f"{'a' * 58}{names[0][-5:]}"
+    for placeholder in (JOB_UID, JOBSET_UID):
+        uids = [values[placeholder] for values in generated("")]
+        assert all(uuid.UUID(text).version == 4 and str(uuid.UUID(text)) == text for text in uids)
+        assert all({text[at] for text in uids} == set("0123456789abcdef") for at in (0, 9, 15, 35))
+
+
+def test_generated_names_have_letters_and_digits_in_each_order() -> None:
+    orders = {tuple(character.isdigit() for character in values[NAME]) for values in generated("")}
+    assert len(orders) == 2**5
 
 
 def test_examples_cost_at_most_as_much_as_one_expression() -> None:

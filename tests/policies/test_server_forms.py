@@ -11,14 +11,16 @@ from test_created_pods import without
 
 from oracle import celrunner, serverforms
 from trainc.admission.companions import admit_object
-from trainc.basics.jsonvalues import Path
+from trainc.basics.jsonvalues import Path, get
 from trainc.checks.server_forms import server_form
 from trainc.findings import has_errors
 from trainc.inputs.source import Document, Source
+from trainc.kube.generated import JOB_UID
 from trainc.schema.kinds import BUILT_IN
 from trainc.upstream import TRAINER_API
 
 CASES = serverforms.read()
+UID = ("metadata", "uid")
 BY_PLUGINS: dict[str, tuple[Path, ...]] = {
     "Pod": tuple(("spec", field) for field in ("tolerations", "serviceAccountName", "serviceAccount")),
     "PersistentVolumeClaim": (("metadata", "finalizers"),),
@@ -60,6 +62,17 @@ def test_the_time_of_a_runtime_patch() -> None:
     job: dict[str, Any] = {"apiVersion": TRAINER_API, "kind": "TrainJob", "metadata": {"name": "a"}, "spec": spec}
     assert server_form(job) == (job, (("spec", "runtimePatches", 0, "time"),))
     assert server_form(job, created=False) == (job, ())
+
+
+def test_a_stored_job_has_the_uid_that_is_given() -> None:
+    metadata = {"name": "a", "uid": "1d7e3a95-0b4c-4f62-8a5e-9c1f6b20d847"}
+    spec = {"template": {"spec": {"containers": [], "restartPolicy": "Never"}}}
+    job: dict[str, Any] = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
+    data, unknown = server_form(job, created=False)
+    uids = get(data, *UID), get(data, "spec", "selector", "matchLabels", "batch.kubernetes.io/controller-uid")
+    assert uids == (metadata["uid"], metadata["uid"]) and unknown == ()
+    data, unknown = server_form(job)
+    assert get(data, *UID) == JOB_UID and UID in unknown
 
 
 def test_not_decodable() -> None:

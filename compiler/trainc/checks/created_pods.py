@@ -56,6 +56,9 @@ _POD_UNKNOWN: Final[tuple[Path, ...]] = (
     _OWNER_UID,
     ("metadata", "name"),
 )
+_SELECTORS: Final = ("affinity", "topologySpreadConstraints")
+"""The fields of a pod that select pods by labels."""
+_PLACEHOLDERS: Final = frozenset((JOB_UID, JOBSET_UID))
 
 
 class CreatedObject(msgspec.Struct, frozen=True, eq=False):
@@ -126,7 +129,18 @@ def created_pod(job: JsonObject, template: Path = (), unknown: tuple[Path, ...] 
     """
     if get(job, "spec", "parallelism") != 0 and get(job, "spec", "completions") != 0:
         pod = _pod(job)
-        yield CreatedObject(pod, (*template, *_TEMPLATE), (*unknown, *_POD_UNKNOWN, *only_in_clusters(pod)))
+        selected = (path for field in _SELECTORS for path in _lists_of_uids(get(pod, "spec", field), ("spec", field)))
+        known_later = (*unknown, *_POD_UNKNOWN, *only_in_clusters(pod), *selected)
+        yield CreatedObject(pod, (*template, *_TEMPLATE), known_later)
+
+
+def _lists_of_uids(value: Json, path: Path) -> Iterator[Path]:
+    """Yield the paths of lists with a placeholder, which the server copies from labels that matchLabelKeys names."""
+    if isinstance(value, list) and not _PLACEHOLDERS.isdisjoint(each for each in value if isinstance(each, str)):
+        yield path
+        return
+    for key, each in value.items() if isinstance(value, dict) else enumerate(as_list(value)):
+        yield from _lists_of_uids(each, (*path, key))
 
 
 def created_service(jobset: JsonObject) -> Iterator[CreatedObject]:
@@ -207,9 +221,9 @@ def first_job(jobset: str, replicated: JsonObject) -> str:
     return f"{jobset}-{replicated.get('name')}-0"
 
 
-def controller_labels(job: str) -> dict[str, str]:
-    """Return the labels that the Job controller adds to the pods of a Job, with a placeholder for its uid."""
-    return {**dict.fromkeys(JOB_NAMES, job), **dict.fromkeys(CONTROLLERS, JOB_UID)}
+def controller_labels(job: str, uid: str = JOB_UID) -> dict[str, str]:
+    """Return the labels that the Job controller adds to the pods of a Job with a uid, or with a placeholder for it."""
+    return {**dict.fromkeys(JOB_NAMES, job), **dict.fromkeys(CONTROLLERS, uid)}
 
 
 def _job(jobset: JsonObject, replicated: JsonObject, counts: JsonObject) -> JsonObject:

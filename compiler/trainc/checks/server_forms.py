@@ -146,12 +146,15 @@ def _job(data: JsonObject, created: bool) -> ServerForm:
     job = {**job, "status": {}} if created else job
     if get(job, "spec", "manualSelector") is True:
         return ServerForm(job)
-    own = controller_labels(str(get(job, "metadata", "name")))
+    known = None if created else get(job, *_UID)  # the server sets the uid of a new object
+    uid = str(known or JOB_UID)
+    own = controller_labels(str(get(job, "metadata", "name")), uid)
     job = put(job, template, {**labels, **own})
     selector: Path = ("spec", "selector", "matchLabels")
-    job = put(job, ("spec", "selector"), {"matchLabels": {CONTROLLER_UID: own[CONTROLLER_UID]}})
-    job = put(job, _UID, JOB_UID)
-    return ServerForm(job, (_UID, (*selector, CONTROLLER_UID), *((*template, key) for key in CONTROLLERS)))
+    job = put(job, ("spec", "selector"), {"matchLabels": {CONTROLLER_UID: uid}})
+    job = put(job, _UID, uid)
+    unknown = (_UID, (*selector, CONTROLLER_UID), *((*template, key) for key in CONTROLLERS))
+    return ServerForm(job, () if known else unknown)
 
 
 def _pod(data: JsonObject, created: bool) -> ServerForm:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from hashlib import sha256
+from itertools import count, islice
 from typing import Final
 
 JOB_UID: Final = "00000000-0000-0000-0000-000000000000"
@@ -19,19 +21,27 @@ OTHER_UID: Final = "00000000-0000-0000-0000-000000000002"
 NAME: Final = "?"
 """The placeholder for the name that the API server generates."""
 
-_SOME_UID: Final = "1d7e3a95-0b4c-4f62-8a5e-9c1f6b20d847"
 _HEX: Final = "0123456789abcdef"
+_DASHES: Final = (8, 13, 18, 23)
 _FIXED: Final = {14: "4", 19: "89ab"}
 """Positions in a UUID of version 4 that not all digits may have."""
 
-_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+_LETTERS: Final = "bcdfghjklmnpqrstvwxz"
+_DIGITS: Final = "2456789"
 """The characters of generated names: k8s.io/apimachinery v0.34 pkg/util/rand."""
+
+_RANDOM: Final = 5
+"""The number of characters of a name that are generated."""
 
 _LONGEST: Final = 58
 """The longest beginning of a generated name: k8s.io/apiserver v0.34 pkg/storage/names."""
 
-EXAMPLES: Final = len(_LETTERS)
-"""The number of examples: each character is at each position that is generated, in at least one of them."""
+EXAMPLES: Final = 36
+"""The number of examples.
+
+In at least one of them, each character is at each position that is generated. The names have letters and digits in
+each possible order.
+"""
 
 
 class Generated:
@@ -60,14 +70,29 @@ class Generated:
 @cache
 def _example(number: int) -> tuple[str, dict[str, str]]:
     """Return the end of a name, and the uids by placeholder."""
-    uids = {uid: _uid(number + 5 * at) for at, uid in enumerate((JOB_UID, JOBSET_UID, OTHER_UID))}
-    return "".join(_rotated(letter, _LETTERS, number) for letter in _LETTERS[:5]), uids
+    uids = {uid: "".join(column[number] for column in _uids(uid)) for uid in (JOB_UID, JOBSET_UID, OTHER_UID)}
+    return "".join(column[number] for column in _endings()), uids
 
 
-def _uid(by: int) -> str:
-    digits = ((digit, _FIXED.get(at, _HEX)) for at, digit in enumerate(_SOME_UID))
-    return "".join(digit if digit == "-" else _rotated(digit, letters, by) for digit, letters in digits)
+@cache
+def _endings() -> tuple[list[str], ...]:
+    """Return the characters of all examples by position. The bits of an example's number select digits."""
+    columns: list[list[str]] = []
+    for at in range(_RANDOM):
+        letters, digits = _shuffled(_LETTERS, f"{at}"), _shuffled(_DIGITS, f"{at}")
+        has_digit = (number < 2**_RANDOM and number >> at & 1 for number in range(EXAMPLES))
+        columns.append([next(digits if digit else letters) for digit in has_digit])
+    return tuple(columns)
 
 
-def _rotated(letter: str, letters: str, by: int) -> str:
-    return letters[(letters.index(letter) + by) % len(letters)]
+@cache
+def _uids(placeholder: str) -> tuple[list[str], ...]:
+    """Return the characters of all examples by position."""
+    columns = (_shuffled("-" if at in _DASHES else _FIXED.get(at, _HEX), f"{placeholder} {at}") for at in range(36))
+    return tuple([*islice(column, EXAMPLES)] for column in columns)
+
+
+def _shuffled(characters: str, key: str) -> Iterator[str]:
+    """Yield the characters again and again, each time in another order, which depends on ``key`` only."""
+    for turn in count():
+        yield from sorted(characters, key=lambda each: sha256(f"{key} {turn} {each}".encode()).digest())
