@@ -737,6 +737,24 @@ def test_a_field_is_in_the_table_if_no_property_shows_its_change(old: str, new: 
     assert any(each.startswith("JobSet train: ") and cell in each for each in others)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ({"nvidia.com/gpu": 8}, {"nvidia.com/gpu": 4}, "8 -> 4"),
+        ({"nvidia.com/gpu": 8}, {"amd.com/gpu": 8}, "nvidia.com/gpu 8 -> amd.com/gpu 8"),
+        ({"nvidia.com/gpu": 8}, {"amd.com/gpu": 4}, "nvidia.com/gpu 8 -> amd.com/gpu 4"),
+        (
+            {"amd.com/gpu": 1, "nvidia.com/gpu": 2},
+            {"amd.com/gpu": 8, "nvidia.com/gpu": 1},
+            "amd.com/gpu 1, nvidia.com/gpu 2 -> amd.com/gpu 8, nvidia.com/gpu 1",
+        ),
+    ],
+)
+def test_gpus_of_several_kinds_are_named(old: dict[str, Any], new: dict[str, Any], shown: str) -> None:
+    before, after = (jobset("train", {"resources": {"limits": gpus}}) for gpus in (old, new))
+    assert row(before, after)[0] == f"GPUs per node (node): {shown}"
+
+
 def test_variables_are_the_first_to_be_omitted_from_the_table() -> None:
     many = [{"name": f"A{number}", "value": "x"} for number in range(20)]
     other = {"name": "other", "image": "example.com/b:1"}

@@ -213,9 +213,13 @@ def property_changes(
 
 
 def _texts(old: Json, new: Json, shown_old: Json, shown_new: Json) -> tuple[str | None, str | None]:
-    """Return both values, as they are shown, as text; of lists only the items that are not in both."""
+    """Return both values, as they are shown, as text; of lists only the items that are not in both.
+
+    The amounts of resources get their names if there are several on both sides together.
+    """
     if not (isinstance(old, list) and isinstance(new, list)):
-        return _text(shown_old), _text(shown_new)
+        is_named = len({*as_object(shown_old), *as_object(shown_new)}) > 1
+        return _text(shown_old, is_named=is_named), _text(shown_new, is_named=is_named)
     removed: list[Json] = []
     added: list[Json] = []
     for before, after in _differing(list(map(str, old)), list(map(str, new))):
@@ -237,9 +241,11 @@ def _differing(old: list[str], new: list[str]) -> Iterator[tuple[slice, slice]]:
         yield slice(start, len(old) - end), slice(start, len(new) - end)
 
 
-def _text(value: Json) -> str | None:
+def _text(value: Json, *, is_named: bool = False) -> str | None:
     if value is None:
         return None
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {amount}" if is_named else str(amount) for name, amount in sorted(value.items()))
     if isinstance(value, bool):
         return "yes" if value else "no"
     return shlex.join(map(str, value)) if isinstance(value, list) else str(value)
@@ -314,8 +320,10 @@ def _of_container(where: str, container: JsonObject) -> Iterator[tuple[_Key, Jso
         if (count := get(variables.get(name), "value")) is not None:
             yield ("processes per node", where), count
             break
-    for name, amount in _requests(container).items():
-        yield ("GPUs per node" if is_gpu(name) else name, where), amount
+    requests = _requests(container)
+    if gpus := {name: amount for name, amount in requests.items() if is_gpu(name)}:
+        yield ("GPUs per node", where), gpus
+    yield from (((name, where), amount) for name, amount in requests.items() if name not in gpus)
     for name, variable in variables.items():
         if name not in _DERIVED:
             yield (f"env {name}", where), _of_variable(variable)

@@ -11,7 +11,7 @@ from trainc.checks.containers import TEMPLATE, containers
 from trainc.findings import Finding, Related, report
 from trainc.gitops.pods import POD, replicated_jobs
 from trainc.inputs.source import Document
-from trainc.plugins.base import gpu_count, node_resources, quantities
+from trainc.plugins.base import container_resources, gpu_count, is_gpu, node_resources, quantities
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
 from trainc.plugins.podgroup import members
@@ -44,7 +44,10 @@ def check_devices(model: Model) -> Iterator[Finding]:
     amounts = {**quantities(resources, "limits"), **quantities(resources, "requests")}
     devices = {name: amount.value() for name, amount in amounts.items() if UNCOUNTED.fullmatch(name)}
     counted = [(name, count) for name, count in devices.items() if count > 0]
-    if len(counted) != 1 or gpu_count(resources) != 0:
+    if gpu_count(resources) != 0:
+        return
+    yield from _check_gpus_of_runtime(model)
+    if len(counted) != 1:
         return
     [(name, count)] = counted
     started, variable = _started(model)
@@ -54,6 +57,22 @@ def check_devices(model: Model) -> Iterator[Finding]:
     message = f"{count} {name} per node, but {started} process{s} ({variable}): Trainer does not count this resource"
     hint = f"set spec.trainer.numProcPerNode: {count}, or 1 where one process drives all devices"
     yield report(COUNT, *_source(model, name), message, found=name, hint=hint)
+
+
+def _check_gpus_of_runtime(model: Model) -> Iterator[Finding]:
+    """Yield a warning if a container keeps the runtime's GPUs, which Trainer does not see behind resourcesPerNode."""
+    merged = container_resources(model)
+    count, (started, variable) = gpu_count(merged), _started(model)
+    if count == 0 or started is None or started == count:
+        return
+    amounts = (pair for kind in ("requests", "limits") for pair in quantities(merged, kind).items())
+    name = next(name for name, amount in amounts if is_gpu(name) and amount.value() == count)
+    message = (
+        f"{count} {name} per node, but {started} process{'' if started == 1 else 'es'} ({variable}):"
+        " Trainer looks for GPUs in resourcesPerNode only"
+    )
+    hint = f"repeat them in resourcesPerNode, or set spec.trainer.numProcPerNode: {count}"
+    yield report(COUNT, model.job, NODE_RESOURCES, message, found=name, hint=hint)
 
 
 def _started(model: Model) -> tuple[int | None, str]:
@@ -66,6 +85,8 @@ def _started(model: Model) -> tuple[int | None, str]:
     words = [str(word) for word in model.trainer_list("command")] or list(container.command)
     if words and words[0].rpartition("/")[2].startswith("python") and not any("torch" in word for word in words[1:]):
         return None, ""  # it ignores torchrun's variables
+    if any("nproc" in word for word in (*words, *map(str, model.trainer_list("args")))):
+        return None, ""  # an option of torchrun is stronger than its variable
     count = processes(model)
     return (count if isinstance(count, int) else None), "PET_NPROC_PER_NODE"
 

@@ -80,8 +80,11 @@ def _variable(variable: JsonObject) -> JsonObject:
 def node_resources(model: Model) -> JsonObject:
     """Return the resources of a node: those of the TrainJob, else of the runtime, never merged (X1)."""
     per_node = model.trainer_value("resourcesPerNode")
-    if isinstance(per_node, dict):
-        return per_node
+    return per_node if isinstance(per_node, dict) else container_resources(model)
+
+
+def container_resources(model: Model) -> JsonObject:
+    """Return the resources of a node's container: those of the runtime, merged with those of the TrainJob."""
     for job in model.jobs:
         if job.get("name") == NODE or ancestor(job) == TRAINER:
             for container in node_containers(job):
