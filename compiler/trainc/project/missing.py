@@ -12,10 +12,9 @@ from pathlib import Path
 
 from trainc.findings import Finding
 from trainc.findings.display import counted
-from trainc.project.files import Kind, read_regular, read_start
+from trainc.project.files import Kind, about, read_regular, read_start
 from trainc.project.links import GIT, LONGEST, real_path, top_of
 from trainc.project.names import CONFIG, is_input, is_read, parents
-from trainc.project.unread import about
 
 MODULES = ".gitmodules"
 _EMPTY = "submodule that is not checked out: what was rendered from it would be removed, and its policies do not apply"
