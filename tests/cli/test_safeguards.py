@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -257,6 +258,13 @@ def test_a_submodule_that_any_gitmodules_above_it_names(
     assert run("validate").exit_code == 1, "git cannot read it"
     put(top, ".gitmodules", '[submodule "code"]\n\tpath = code\n')
     assert run("validate").exit_code == 0
+    put(top, ".gitmodules", "[include]\n\tpath = more\n")
+    put(top, "more", f'[submodule "central"]\n\tpath = {path}\n')
+    assert run("validate").exit_code == 0, "git follows no include there"
+    for name, value in (("LIMIT", 8), ("open_regular", lambda _: os.open("", os.O_RDONLY))):
+        with monkeypatch.context() as patched:
+            patched.setattr(f"trainc.project.missing.{name}", value)
+            assert run("validate").exit_code == 1, "too large, or not readable"
     monkeypatch.setenv("PATH", "")
     assert run("validate").exit_code == 1, "git, which has no empty folders, cannot tell"
 

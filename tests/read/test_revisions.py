@@ -222,7 +222,7 @@ def test_only_what_may_be_an_input_is_kept_of_linked_folders(tmp_path: Path) -> 
 
 
 def test_files_behind_links_do_not_multiply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainc.project.tree.MAX_FILES", 8)
+    monkeypatch.setattr("trainc.project.revisions.MAX_FILES", 8)
     put(tmp_path, "s/x.yaml")
     put(tmp_path, "s/y.yaml")
     (tmp_path / "jobs").mkdir()
@@ -230,7 +230,7 @@ def test_files_behind_links_do_not_multiply(tmp_path: Path, monkeypatch: pytest.
         (tmp_path / f"jobs/{number}").symlink_to("../s")
     commit(tmp_path)
     assert refusal(tmp_path, "HEAD")[0].startswith("more than 8 files behind symbolic links, one of them jobs/")
-    monkeypatch.setattr("trainc.project.tree.MAX_FILES", 9)
+    monkeypatch.setattr("trainc.project.revisions.MAX_FILES", 9)
     assert len(read(tmp_path)) == 6
 
 

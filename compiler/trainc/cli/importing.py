@@ -22,11 +22,10 @@ from trainc.findings import Finding, has_errors, sort_key
 from trainc.findings.display import counted
 from trainc.inputs.source import Source
 from trainc.project.environments import has_no_document, nothing, runtimes_among, with_nothing
-from trainc.project.files import read_regular
+from trainc.project.files import about, read_regular
 from trainc.project.fixing import write_sources
 from trainc.project.names import JOBS
 from trainc.project.read import merge, name_below, read_given, read_platform, read_stdin, read_tree
-from trainc.project.unread import about
 from trainc.project.write import create
 
 if TYPE_CHECKING:

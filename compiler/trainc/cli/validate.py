@@ -29,9 +29,9 @@ from trainc.pipeline.context import Keep
 from trainc.project.clones import source_overrides, unreadable_clones
 from trainc.project.config import Config
 from trainc.project.environments import Outcome, Standard, compile_for, load_config, read_crds, read_others
+from trainc.project.files import about
 from trainc.project.names import CONFIG, JOBS, OUT
 from trainc.project.read import Inputs, merge, name_below, read_beside_policies, read_tree
-from trainc.project.unread import about
 
 EPILOG = """\b
 Examples:

@@ -119,9 +119,10 @@ def with_neighbours(loaded: Loaded, sources: Iterable[Source], environments: Ite
     One that is also among the loaded documents, or whose output has the place of one of these in an environment, joins
     them, so that it is reported as in a run of all jobs.
     """
-    sources, environments = tuple(sources), tuple(environments)
+    sources = tuple(sources)
     if not sources:  # as in a run of all jobs
         return loaded
+    environments = tuple(environments)
 
     def jobs_of(sources: Iterable[Source]) -> Iterator[Document]:
         documents = (document for source in sources for document in load(source)[0])

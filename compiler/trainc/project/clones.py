@@ -11,11 +11,10 @@ from pathlib import Path
 from trainc.basics.jsonvalues import JsonObject
 from trainc.findings import Finding
 from trainc.gitops.flux import READS_NOTHING, is_used, refuses
-from trainc.project.files import Kind
+from trainc.project.files import Kind, about, not_followed, unnamable
 from trainc.project.git import index_of, prefix_of, top_for
 from trainc.project.missing import MODULES, submodules
 from trainc.project.names import INPUTS, is_text
-from trainc.project.unread import about, not_followed, unnamable
 
 _NOWHERE = "symbolic link in a circle or through a file: with it, Argo CD and Flux may read nothing of the repository"
 _SUBMODULE = "submodule that .gitmodules does not name: Argo CD reads nothing of the repository"

@@ -39,7 +39,7 @@ from trainc.pipeline.job import Executor, in_order
 from trainc.pipeline.jobresults import document_id
 from trainc.pipeline.runtimes import without_jobs
 from trainc.project.config import Config, parse, parse_lock
-from trainc.project.files import has_content
+from trainc.project.files import about, has_content
 from trainc.project.names import CONFIG, JOBS
 from trainc.project.read import (
     Inputs,
@@ -53,7 +53,6 @@ from trainc.project.read import (
     read_platform,
     read_tree,
 )
-from trainc.project.unread import about
 
 
 class Uncached:

@@ -23,9 +23,8 @@ from trainc.basics.jsonvalues import Json, JsonObject, as_list, as_object
 from trainc.findings import Finding, Severity
 from trainc.inputs.settings import Settings, read_settings
 from trainc.project.config import UNMANAGED
-from trainc.project.files import Kind
+from trainc.project.files import Kind, about
 from trainc.project.names import OUT, is_output, is_placed, parents
-from trainc.project.unread import about
 from trainc.project.write import Plan, is_temporary, ours_among
 
 FOREIGN: Final = "TC903"

@@ -77,10 +77,10 @@ def index_of(root: Path, folder: str) -> dict[str, Kind] | None:
         return None
 
 
-def settings_in(file: str, pattern: str) -> list[str]:
-    """Return the values of the settings in a file of git's format whose keys match. Raises RevisionError."""
-    nowhere = Path(Path(file).anchor)  # in no repository
-    done = run(nowhere, ("config", "--file", file, "--null", "--get-regexp", pattern))
+def settings_in(handle: int, pattern: str) -> list[str]:
+    """Return the values of the settings in an open file of git's format whose keys match. Raises RevisionError."""
+    nowhere = Path(os.path.abspath(os.sep))  # in no repository
+    done = run(nowhere, ("config", "--file", "-", "--no-includes", "--null", "--get-regexp", pattern), handle)
     if done.returncode > 1:
         raise RevisionError(f"git config: {_error(done.stderr)}")
     return [os.fsdecode(entry.partition(b"\n")[2]) for entry in filter(None, done.stdout.split(b"\0"))]
@@ -167,11 +167,11 @@ def prefix_of(root: Path) -> str:
     return "" if name == os.curdir else f"{name}/"
 
 
-def run(root: Path, args: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+def run(root: Path, args: Sequence[str], stdin: int | None = None) -> subprocess.CompletedProcess[bytes]:
     """Run git, which may fail. Raises RevisionError without git."""
-    place = top_for(root)
+    place, environment = top_for(root), _environment(root)
     try:
-        return subprocess.run(("git", *args), cwd=place, capture_output=True, check=False, env=_environment(root))
+        return subprocess.run(("git", *args), cwd=place, stdin=stdin, capture_output=True, check=False, env=environment)
     except FileNotFoundError:
         raise RevisionError("git not found on PATH", "install git, which trainc uses to read revisions") from None
 

@@ -16,11 +16,10 @@ import msgspec
 from msgspec.structs import replace
 
 from trainc.findings import Finding, Severity
-from trainc.project.files import MAX_FILES
+from trainc.project.files import LOOP, MAX_FILES, about, not_followed, unnamable, unreadable
 from trainc.project.links import RealPaths, is_outside, loop_of, real_path
 from trainc.project.missing import empty_submodule, is_path_of_folder, is_submodule, link_as_file, submodules
 from trainc.project.names import SUFFIXES, is_text, may_have_inputs
-from trainc.project.unread import LOOP, about, not_followed, unnamable, unreadable
 
 _LETTERS = frozenset("".join(sorted(suffix)) for suffix in SUFFIXES)
 """The sorted letters of each suffix, by which a misspelt one such as .ymal is found."""

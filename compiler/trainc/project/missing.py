@@ -12,10 +12,9 @@ from pathlib import Path
 
 from trainc.findings import Finding
 from trainc.findings.display import counted
-from trainc.project.files import Kind, read_regular, read_start
+from trainc.project.files import LIMIT, Kind, about, open_regular, read_regular, read_start
 from trainc.project.links import GIT, LONGEST, real_path, top_of
 from trainc.project.names import CONFIG, is_input, is_read, parents
-from trainc.project.unread import about
 
 MODULES = ".gitmodules"
 _EMPTY = "submodule that is not checked out: what was rendered from it would be removed, and its policies do not apply"
@@ -44,16 +43,26 @@ def link_as_file(name: str) -> Finding:
 
 
 def submodules(folder: str) -> frozenset[str] | None:
-    """Return the paths of the submodules that .gitmodules in a folder names; None if git cannot tell."""
+    """Return the paths of the submodules that .gitmodules in a folder names; None if git cannot tell.
+
+    Git gets an open file: it would wait for a pipe, and take a file that it may not read for an empty one.
+    """
     file = os.path.join(folder, MODULES)
     if not os.path.isfile(file):
         return frozenset()
     from trainc.project.git import RevisionError, settings_in
 
     try:
-        return frozenset(settings_in(file, r"^submodule\..*\.path$"))
+        handle = open_regular(file)
+    except OSError:
+        return None
+    try:
+        too_large = os.fstat(handle).st_size > LIMIT
+        return None if too_large else frozenset(settings_in(handle, r"^submodule\..*\.path$"))
     except RevisionError:
         return None
+    finally:
+        os.close(handle)
 
 
 def is_submodule(real: str, named: Callable[[str], frozenset[str] | None] = submodules) -> bool:

@@ -23,8 +23,12 @@ from trainc.project.files import (
     MAX_TOTAL,
     FileTooLargeError,
     IrregularFileError,
+    about,
+    not_followed,
     open_regular,
     read_open,
+    unnamable,
+    unreadable,
 )
 from trainc.project.links import leads_out, leads_to_folder, real_path
 from trainc.project.listing import Listing
@@ -45,7 +49,6 @@ from trainc.project.names import (
     is_policy_test,
     is_text,
 )
-from trainc.project.unread import about, not_followed, unnamable, unreadable
 
 STDIN = "<stdin>"
 

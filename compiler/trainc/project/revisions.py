@@ -1,22 +1,27 @@
 """Reads jobs/, runtimes/, policies/ and out/ of a git revision, with git.
 
 Names are relative to the project root, as in read.py, which may be a folder of a larger git repository. Nothing is
-checked out. Symbolic links are followed as in a working tree, except below out/.
+checked out. Symbolic links are followed as in a working tree, except below out/: a policy behind a link has to count in
+a revision, too, and git itself only lists links (and resolves none with a ``.``).
 """
 
 from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Final, NamedTuple
 
 from trainc.findings import has_errors
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Packed, Source
 from trainc.project.config import parse, read_document
-from trainc.project.files import LIMIT, MAX_TOTAL, Blob, Kind
+from trainc.project.files import LIMIT, MAX_FILES, MAX_TOTAL, Blob, Kind
 from trainc.project.git import KINDS, LINK, RevisionError, commit_of, git, prefix_of, reader, top_for, without_content
+from trainc.project.links import RealPaths
+from trainc.project.listing import MOST_LINKED
 from trainc.project.names import (
     CONFIG,
     INPUTS,
@@ -29,7 +34,8 @@ from trainc.project.names import (
     is_read,
     is_shown,
 )
-from trainc.project.tree import Entry, Tree
+
+_FOLDER: Final = "040000"
 
 
 def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revision:
@@ -69,7 +75,7 @@ def read_output(root: Path, revision: str, read: Callable[[Blob], bytes]) -> tup
     return files, {entry.name: KINDS.get(entry.mode, Kind.OTHER) for entry in entries}
 
 
-def _entries(root: Path, revision: str, *paths: str) -> list[Entry]:
+def _entries(root: Path, revision: str, *paths: str) -> list[_Entry]:
     """Return what a revision has at and below some paths, sorted by name; links that lead to something are followed.
 
     As in a working tree, hidden links are not, and the limit of links holds for each path.
@@ -82,7 +88,7 @@ def _entries(root: Path, revision: str, *paths: str) -> list[Entry]:
     if links:
         whole = _listing(root, commit)
         texts = _contents(root, [entry for entry in whole if entry.mode == LINK])
-        tree = Tree(whole, texts, prefix, str(top_for(root)))
+        tree = _Tree(whole, texts, prefix, str(top_for(root)))
         listed = [entry for entry in listed if entry.name not in links]
         for place in places:
             found = sorted(name for name in links if is_shown(name, place))
@@ -90,35 +96,35 @@ def _entries(root: Path, revision: str, *paths: str) -> list[Entry]:
     return sorted(entry._replace(name=entry.name[len(prefix) :]) for entry in listed if entry.name.startswith(prefix))
 
 
-def _listing(root: Path, commit: str, *paths: str) -> list[Entry]:
+def _listing(root: Path, commit: str, *paths: str) -> list[_Entry]:
     listing = git(root, "ls-tree", "-r", "-t", "-z", "-l", commit, "--", *paths)
     found = []
     for line in filter(None, listing.split(b"\0")):
         head, _, name = line.partition(b"\t")
         mode, _, content, size = head.decode("ascii").split()
-        found.append(Entry(os.fsdecode(name), mode, content, size))
+        found.append(_Entry(os.fsdecode(name), mode, content, size))
     return found
 
 
-def _sources(root: Path, entries: Iterable[Entry], wanted: Callable[[str], bool]) -> list[Source]:
+def _sources(root: Path, entries: Iterable[_Entry], wanted: Callable[[str], bool]) -> list[Source]:
     chosen = _files(entries, wanted)
     contents = _contents(root, chosen)
     return [Source(entry.name, contents[entry.content]) for entry in chosen]
 
 
-def _files(entries: Iterable[Entry], wanted: Callable[[str], bool]) -> list[Entry]:
+def _files(entries: Iterable[_Entry], wanted: Callable[[str], bool]) -> list[_Entry]:
     """Return the regular files with a wanted name and within the size limit."""
     return [e for e in entries if KINDS.get(e.mode) is Kind.FILE and wanted(e.name) and _size(e) <= LIMIT]
 
 
-def _size(entry: Entry) -> int:
+def _size(entry: _Entry) -> int:
     """Return the size of a file or link. Raises RevisionError if git does not have its content."""
     if not entry.size.isdecimal():
         raise without_content(entry.name)
     return int(entry.size)
 
 
-def _contents(root: Path, entries: Sequence[Entry]) -> dict[str, bytes]:
+def _contents(root: Path, entries: Sequence[_Entry]) -> dict[str, bytes]:
     """Return the contents of files and links by their hashes."""
     if not entries:
         return {}
@@ -127,3 +133,97 @@ def _contents(root: Path, entries: Sequence[Entry]) -> dict[str, bytes]:
     with reader(root) as read:
         contents = read([(entry.name, entry.content) for entry in entries])
         return {entry.content: data for entry, data in zip(entries, contents, strict=True)}
+
+
+class _Entry(NamedTuple):
+    """What a revision has at a path: git's mode, the hash of the content, and the size of a file."""
+
+    name: str
+    mode: str
+    content: str
+    size: str
+
+
+class _Way(NamedTuple):
+    """A link at a path, the name by which it is reached, and the folders with the links that led to it."""
+
+    name: str
+    path: str
+    folders: tuple[str, ...] = ()
+
+
+class _Tree:
+    """All entries of a revision, by their paths, and the texts of its links by their hashes.
+
+    Links are followed only within ``home``, the path of the project with a final slash. They may lead there through
+    folders above the repository, which is at ``top``.
+    """
+
+    def __init__(self, entries: Iterable[_Entry], texts: Mapping[str, bytes], home: str, top: str) -> None:
+        self.entries = {entry.name: entry for entry in entries}
+        self.names = sorted(self.entries)
+        self.texts = texts
+        self.home = home
+        self.top = "".join(f"/{step}" for step in top.split("/") if step)
+        self.paths = RealPaths(self._text)
+
+    def behind(self, links: Iterable[_Entry]) -> list[_Entry]:
+        """Return what links lead to, and the files in the folders that may be inputs, by the names of the links.
+
+        Links that are broken, form a loop or lead out of the project are left out. Raises RevisionError
+        for more folders or files behind links than trainc follows: links to folders multiply both.
+        """
+        found: list[_Entry] = []
+        inside: dict[str, list[_Entry]] = {}  # many links may lead to one folder
+        linked = 0
+        waiting = [_Way(link.name, link.name) for link in links]
+        while waiting:
+            way = waiting.pop()
+            target = self._resolve(way.path)
+            entry = None if target is None else self.entries.get(target)
+            folders = (*way.folders, way.path.rpartition("/")[0])
+            if target is None or entry is None or any(f"{each}/".startswith(f"{target}/") for each in folders):
+                continue
+            found.append(entry._replace(name=way.name))
+            if entry.mode != _FOLDER:
+                continue
+            linked += 1
+            if linked > MOST_LINKED:
+                message = f"more than {MOST_LINKED} folders behind symbolic links, one of them {way.name}"
+                raise RevisionError(message)
+            if target not in inside:
+                inside[target] = self._inside(target)
+            for each in inside[target]:
+                name = way.name + each.name[len(target) :]
+                if each.mode == LINK:
+                    waiting.append(_Way(name, each.name, folders))
+                else:
+                    found.append(each._replace(name=name))
+            if len(found) > MAX_FILES:
+                raise RevisionError(f"more than {MAX_FILES:,} files behind symbolic links, one of them {way.name}")
+        return found
+
+    def _inside(self, folder: str) -> list[_Entry]:
+        """Return the files and links in a folder that may lead to inputs: they are not hidden there, and not broken."""
+        first, end = (bisect_left(self.names, f"{folder}{after}") for after in "/0")  # 0 comes after / in ASCII
+        names = (name for name in self.names[first:end] if "/." not in name[len(folder) :])
+        return [each for each in (self.entries[name] for name in names) if self._may_lead_to_inputs(each)]
+
+    def _may_lead_to_inputs(self, entry: _Entry) -> bool:
+        end = self.entries.get(self._resolve(entry.name) or "") if entry.mode == LINK else entry
+        is_folder = entry.mode == LINK and end is not None and end.mode == _FOLDER
+        return is_folder or (end is not None and entry.name.lower().endswith(SUFFIXES))
+
+    def _resolve(self, path: str) -> str | None:
+        """Return a path without links; None if it leads out of the project, or is in a loop."""
+        found = self._below_top(self.paths.of(f"{self.top}/{path}"))
+        entry = self.entries.get(found)
+        return found if entry is not None and entry.mode != LINK and f"{found}/".startswith(self.home) else None
+
+    def _text(self, place: str) -> str | None:
+        entry = self.entries.get(self._below_top(place))
+        return os.fsdecode(self.texts[entry.content]) if entry is not None and entry.mode == LINK else None
+
+    def _below_top(self, place: str) -> str:
+        """Return the path in the repository of an absolute one; empty if it is not below the top."""
+        return place[len(self.top) + 1 :] if place.startswith(f"{self.top}/") else ""

@@ -23,9 +23,11 @@ from trainc.basics.regex import lazy
 from trainc.findings import Finding
 from trainc.pipeline.content import Content, bytes_of, writable
 from trainc.project.files import (
+    OUTSIDE,
     OWNED,
     IrregularFileError,
     Kind,
+    about,
     first_bytes,
     has_content,
     is_own,
@@ -35,7 +37,6 @@ from trainc.project.files import (
 from trainc.project.links import leads_out, top_of
 from trainc.project.names import OUT, is_placed, parents
 from trainc.project.read import name_below
-from trainc.project.unread import OUTSIDE, about
 
 MANY = 64
 """The number of files from which the run waits for the disk only once."""
