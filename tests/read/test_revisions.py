@@ -196,7 +196,7 @@ def test_folders_behind_links_do_not_multiply(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["jobs/a/.l", "jobs/a/.x/l", "jobs/.a"])
 def test_hidden_links_are_not_followed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainc.project.tree.MOST_LINKED", 10)
+    monkeypatch.setattr("trainc.project.revisions.MOST_LINKED", 10)
     put(tmp_path, "jobs/b/x.yaml")
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     for number in range(11):
