@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.basics.jsonvalues import Path
-from trainc.findings import Related, Severity, report
+from trainc.findings import Related, Severity, report, text
 from trainc.findings.display import (
     ELLIPSIS,
     HINT_WIDTH,
@@ -146,3 +146,18 @@ def test_a_byte_order_mark_is_no_column() -> None:
 
 def test_bytes_that_are_not_utf8_are_shown() -> None:
     assert " 1 | a: \ufffd\n" in render([report("TC001", document(b"a: \xff\n"), (), "m")])
+
+
+def test_each_source_is_split_into_lines_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many findings may lead to a few large files in turn, such as jobs with the names of others."""
+    split: list[str] = []
+
+    def lines(source: Source) -> list[str]:
+        split.append(source.name)
+        return source.decoded().split("\n")
+
+    monkeypatch.setattr(text, "lines_of", lines)
+    large = [document("a: 1\n", {("a",): Mark(1, 1)}, f"jobs/a/{number}.yaml") for number in range(9)]
+    related = [tuple(Related("also here", other) for other in large) for _ in range(9)]
+    render([report("TC102", large[0], ("a",), f"m{number}", related=each) for number, each in enumerate(related)])
+    assert sorted(split) == [each.source.name for each in large]

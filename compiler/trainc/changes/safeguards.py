@@ -421,11 +421,11 @@ def _weaker_policy(old: JsonObject, new: JsonObject) -> Weaker:
     """Yield each way in which a policy forbids less, or may."""
     yield from _lowered(old, new, "failurePolicy", "Ignore")
     yield from _weaker_match(old, new, "matchConstraints")
-    for index, row in _not_in(old, new, "matchConditions"):
+    for index, row in _missing_rows(old, new, "matchConditions"):
         yield ("matchConditions", index), f"match condition {str(row.get('name'))!r} added or changed"
     if old.get("failurePolicy") != "Ignore":
         yield from _without_errors(old, new)
-    for _, row in _not_in(new, old, "validations"):
+    for _, row in _missing_rows(new, old, "validations"):
         shown = " ".join(str(row.get("expression", "")).split())
         yield ("validations",), f"validation {shown!r} removed or changed"
     variables = {str(row.get("name")): _tokens(row) for row in rows(new, "variables")}
@@ -452,15 +452,15 @@ def _without_errors(old: JsonObject, new: JsonObject) -> Weaker:
     for tokens in sorted(before.keys() - after.keys()) if after.keys() <= before.keys() else ():  # others are reported
         message = f"match condition {str(before[tokens].get('name'))!r}, an error in which denies, removed"
         yield ("matchConditions",), message
-    for _, row in _not_in(new, old, "auditAnnotations", "valueExpression"):
+    for _, row in _missing_rows(new, old, "auditAnnotations", "valueExpression"):
         message = f"audit annotation {str(row.get('key'))!r}, an error in which denies, removed or changed"
         yield ("auditAnnotations",), message
 
 
-def _not_in(
+def _missing_rows(
     spec: JsonObject, other: JsonObject, field: str, key: str = "expression"
 ) -> Iterator[tuple[int, JsonObject]]:
-    """Yield the rows of a field of another spec whose expressions a spec does not have there, with their indexes."""
+    """Yield the rows of ``other`` whose expressions ``spec`` does not have in the same field, with their indexes."""
     known = {_tokens(row, key) for row in rows(spec, field)}
     yield from ((index, row) for index, row in enumerate(rows(other, field)) if _tokens(row, key) not in known)
 

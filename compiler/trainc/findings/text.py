@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from trainc.basics.jsonvalues import Path, dotted
 from trainc.findings.display import ELLIPSIS, HINT_WIDTH, PATH_WIDTH, VALUE_WIDTH, counted, one_line, shown_name, window
 from trainc.findings.finding import Finding, Severity, sort_key
 from trainc.findings.redaction import lines_of, masked_line, masked_path
-from trainc.inputs.source import Document, Mark
+from trainc.inputs.source import Document, Mark, Source
 
 _RESET = "\x1b[0m"
 _BOLD = "\x1b[1m"
@@ -66,12 +66,19 @@ def summary(findings: Iterable[Finding]) -> str:
 
 
 class _Renderer(Struct):
-    """Writes findings."""
+    """Writes findings, and keeps the lines of their sources: findings of many files may lead to the same few others."""
 
     colour: bool
+    lines: dict[Source, Sequence[str]] = field(default_factory=dict)
 
     def paint(self, style: str, text: str) -> str:
         return f"{style}{text}{_RESET}" if self.colour else text
+
+    def source(self, document: Document) -> Sequence[str]:
+        source = document.source
+        if source not in self.lines:
+            self.lines[source] = lines_of(source)
+        return self.lines[source]
 
     def finding(self, finding: Finding) -> str:
         mark = finding.document.locate(finding.path)
@@ -107,7 +114,7 @@ class _Renderer(Struct):
 
     def excerpt(self, document: Document, mark: Mark, size: int, *, style: str, sign: str, text: str) -> Iterator[str]:
         """Yield the gutter, the line of a mark and ``text`` below it after signs; nothing for an empty line."""
-        line, column = masked_line(document, lines_of(document.source), mark)
+        line, column = masked_line(document, self.source(document), mark)
         if not line.strip():
             return
         shown, indent, length = window(line, column)
