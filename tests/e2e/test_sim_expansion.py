@@ -16,9 +16,9 @@ from simulator.objects import identity
 from simulator.pods import admit, pod
 
 from trainc.checks.created_pods import created_objects
+from trainc.kube.generated import JOB_UID, JOBSET_UID
 
 ROOT = Path(__file__).resolve().parents[2]
-ZEROS = "00000000-0000-0000-0000-000000000000"
 CHILDREN = [json.loads(line) for line in (ROOT / "tests/oracle/policies/children.jsonl").read_text().splitlines()]
 GOLDENS = [each for each in CHILDREN if each["jobset"]["metadata"]["name"] not in ("dropped", "prepared")]
 """Without the JobSets with fields that the API server drops or changes, which the simulated node refuses or leaves."""
@@ -32,7 +32,7 @@ def expanded(jobset: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
         for job in jobs(jobset, replicated)[:1]:
             found["Job", job["metadata"]["name"]] = job
             index = 0 if job["spec"].get("completionMode") == "Indexed" else None
-            made = pod({**job, "metadata": {**job["metadata"], "uid": ZEROS}}, index)
+            made = pod({**job, "metadata": {**job["metadata"], "uid": JOB_UID}}, index)
             del made["status"]
             found["Pod", made["metadata"].pop("generateName")] = made
     return found
@@ -61,9 +61,9 @@ def compare(jobset: dict[str, Any], theirs: list[dict[str, Any]], uid: str) -> N
         key = (child["kind"], child["metadata"].get("generateName") or child["metadata"]["name"])
         own, metadata = mine[key], child["metadata"]
         for field in ("labels", "annotations"):  # these exactly: a selector or a fieldRef may ask for any
-            wanted = {name: value for name, value in (metadata.get(field) or {}).items() if value != uid}
+            wanted = {name: value for name, value in (metadata.get(field) or {}).items() if value not in (uid, JOB_UID)}
             wanted.pop("batch.kubernetes.io/job-index-failure-count", None)  # of backoffLimitPerIndex, which is refused
-            got = {name: value for name, value in own["metadata"][field].items() if value != uid}
+            got = {name: value for name, value in own["metadata"][field].items() if value not in (uid, JOB_UID)}
             assert got == wanted, (key, field)
         assert [*missing(own["spec"], child["spec"])] == [], key
 
@@ -76,7 +76,7 @@ def test_as_upstream(golden: dict[str, Any]) -> None:
 @pytest.mark.parametrize("file", JOBSETS, ids=lambda file: file.parent.name)
 def test_as_trainc_says(file: Path) -> None:
     (jobset,) = read([file])
-    compare(jobset, [dict(child.data) for child in created_objects(jobset)], ZEROS)
+    compare(jobset, [dict(child.data) for child in created_objects(jobset)], JOBSET_UID)
 
 
 def test_claims_and_volumes() -> None:

@@ -152,21 +152,9 @@ def _by_name(revision: Revision) -> Mapping[str, Packed]:
     return {file.name: file for file in revision.output}
 
 
-@lru_cache(maxsize=4)
-def _rendered(revision: Revision) -> frozenset[str]:
-    """Return the environments with a JobSet, without which all files of out/ may be those of others."""
-    found = _by_environment(revision).items()
-    return frozenset(name for name, files in found if any(_is_for(file, _WITH_WEBHOOK) for file in files))
-
-
-def _is_for(file: Packed, kind: str) -> bool:
-    """Return whether a file has the name of one with an object of a kind."""
-    return file.name.rpartition("/")[2].startswith((f"{kind.lower()}-", f"{kind.lower()}."))
-
-
 def lacks_output(revision: Revision, environment: str) -> bool:
     """Return whether no objects are committed, or a hydrator writes those of the environment to a branch."""
-    committed = _rendered(revision)
+    committed = _by_environment(revision)
     if not committed or environment in committed:
         return not committed
     known = environment in as_object(revision.config.get("environments"))
@@ -179,10 +167,11 @@ def _emitted(revision: Revision, environment: str, kind: str) -> _Index:
 
     Of two with the same identity, that in the first folder counts, and in one folder the last, as for Argo CD.
     """
+    starts = f"{kind.lower()}-", f"{kind.lower()}."
     index: dict[Identity, Packed] = {}
     notes: list[Finding] = []
     for file in _by_environment(revision).get(environment, ()):
-        if _is_for(file, kind):
+        if file.name.rpartition("/")[2].startswith(starts):
             loaded, found = _load(revision.name, (file.source(),))
             notes += found
             for document in loaded:

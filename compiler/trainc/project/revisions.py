@@ -18,7 +18,7 @@ from trainc.findings import has_errors
 from trainc.inputs.options import Revision
 from trainc.inputs.source import Packed, Source
 from trainc.project.config import parse, read_document
-from trainc.project.files import LIMIT, MAX_FILES, MAX_TOTAL, Blob, Kind
+from trainc.project.files import LIMIT, MAX_FILES, MAX_TOTAL, OWNED, Blob, Kind
 from trainc.project.git import KINDS, LINK, RevisionError, commit_of, git, prefix_of, reader, top_for, without_content
 from trainc.project.links import RealPaths
 from trainc.project.listing import MOST_LINKED
@@ -38,10 +38,16 @@ from trainc.project.names import (
 _FOLDER: Final = "040000"
 
 
+def _environment(name: str) -> str:
+    """Return the environment of a file of out/."""
+    return name.split("/")[1]
+
+
 def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revision:
     """Return the files of a revision (a branch, a tag, a commit, ``HEAD~1``), sorted by name.
 
-    Of out/, those to which trainc could write: a cluster applies them with or without trainc's header.
+    Of out/, those to which trainc could write, with or without its header, since a cluster applies both; but none of an
+    environment without a file of trainc's, which does not have its output here.
     ``given`` are further files and folders, relative to root. An invalid trainc.yaml is ignored. Raises RevisionError
     if git, the repository, the revision or the content of a file is missing.
     """
@@ -51,10 +57,15 @@ def read_revision(root: Path, revision: str, given: Sequence[str] = ()) -> Revis
     settings = tuple(read_document(source)[1] for source in found if source.name in SETTINGS)
     inputs = tuple(source for source in found if source.name not in SETTINGS)
     files = _files(entries, is_placed)
+    output: list[Packed] = []
+    rendered: set[str] = set()
     with reader(root) as read:
-        contents = zip(files, read([(entry.name, entry.content) for entry in files]), strict=True)
-        output = tuple(Packed.of(entry.name, data) for entry, data in contents)
-    return Revision(revision, inputs, config.data, settings, output, not has_errors(wrong))
+        for entry, data in zip(files, read([(entry.name, entry.content) for entry in files]), strict=True):
+            output.append(Packed.of(entry.name, data))
+            if data.startswith(OWNED):
+                rendered.add(_environment(entry.name))
+    output = [file for file in output if _environment(file.name) in rendered]
+    return Revision(revision, inputs, config.data, settings, tuple(output), not has_errors(wrong))
 
 
 def read_inputs(root: Path, revision: str) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
