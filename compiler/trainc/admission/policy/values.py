@@ -93,9 +93,9 @@ class Partial(Container):
             return default
         found = self._known.get(key, _NOTHING)
         if found is not _NOTHING:
-            if isinstance(found, _Unknown):
-                if found.placeholder in self._generated:
-                    return self._generated[found.placeholder]
+            if isinstance(found, _Unknown) and found.placeholder in self._generated:
+                return self._generated[found.placeholder]
+            if isinstance(found, Undecided):
                 raise Undecided(found.reason)
             return found
         if self._hidden is None or key in self._hidden:
