@@ -100,7 +100,7 @@ def _resumed(job: JsonObject, before: JsonObject) -> JsonObject:
 
 def names_own_metadata(jobset: JsonObject) -> bool:
     """Return whether a pod template may have labels, annotations or node selectors that JobSet sets itself."""
-    templates = [get(job, *POD_TEMPLATE) for job in objects(get(jobset, "spec", "replicatedJobs"))]
+    templates = [get(job, *POD_TEMPLATE) for _, job in replicated_jobs(jobset)]
     values = (get(template, *path) for template in templates for path in WHILE_SUSPENDED)
     return any(JOBSET_LABELS in key for value in values if isinstance(value, dict) for key in value)
 

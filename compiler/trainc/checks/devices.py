@@ -53,8 +53,7 @@ def check_devices(model: Model) -> Iterator[Finding]:
     started, variable = _started(model)
     if started is None or started == count:
         return
-    s = "" if started == 1 else "es"
-    message = f"{count} {name} per node, but {started} process{s} ({variable}): Trainer does not count this resource"
+    message = f"{_mismatch(count, name, started, variable)}: Trainer does not count this resource"
     hint = f"set spec.trainer.numProcPerNode: {count}, or 1 where one process drives all devices"
     yield report(COUNT, *_source(model, name), message, found=name, hint=hint)
 
@@ -67,12 +66,13 @@ def _check_gpus_of_runtime(model: Model) -> Iterator[Finding]:
         return
     amounts = (pair for kind in ("requests", "limits") for pair in quantities(merged, kind).items())
     name = next(name for name, amount in amounts if is_gpu(name) and amount.value() == count)
-    message = (
-        f"{count} {name} per node, but {started} process{'' if started == 1 else 'es'} ({variable}):"
-        " Trainer looks for GPUs in resourcesPerNode only"
-    )
+    message = f"{_mismatch(count, name, started, variable)}: Trainer looks for GPUs in resourcesPerNode only"
     hint = f"repeat them in resourcesPerNode, or set spec.trainer.numProcPerNode: {count}"
     yield report(COUNT, model.job, NODE_RESOURCES, message, found=name, hint=hint)
+
+
+def _mismatch(count: int, name: str, started: int, variable: str) -> str:
+    return f"{count} {name} per node, but {started} process{'' if started == 1 else 'es'} ({variable})"
 
 
 def _started(model: Model) -> tuple[int | None, str]:
