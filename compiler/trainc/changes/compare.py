@@ -546,9 +546,12 @@ def _item(new: Json, step: str | int | None, old: Json, old_step: str | int | No
 
 
 _NAMES: Final = frozenset(
-    ("image", "serviceAccountName", "serviceAccount", "priorityClassName", "hostPath", "capabilities")
+    (
+        *("image", "serviceAccountName", "serviceAccount", "priorityClassName", "hostPath", "capabilities"),
+        *("roleRef", "rules", "subjects", "secretKeyRef", "secretRef", "secretName"),
+    )
 )
-"""Fields that name what runs, and its rights. A reader has to see them, also where a password is the same word."""
+"""Fields that name what runs, its rights and its Secrets, which readers have to see even if a password is the same."""
 
 
 def masked(document: Document, other: Document | None) -> JsonObject:
