@@ -172,3 +172,17 @@ def test_the_title_of_a_group_names_only_a_runtime_that_may_explain_it(
 
     (group,) = grouped(compare(files(1), files(2)).jobs)
     assert group.title == f"{shown}node priority 1 to 2, 2 jobs"
+
+
+def with_claim(name: str, variable: JsonObject) -> dict[str, bytes]:
+    template: JsonObject = {"spec": {"template": {"spec": {"containers": [{**NODE, "env": [variable]}]}}}}
+    policy: JsonObject = {"templates": [{"metadata": {"name": "data"}}], "retentionPolicy": {"whenDeleted": "Delete"}}
+    spec: JsonObject = {"replicatedJobs": [{"name": "node", "template": template}], "volumeClaimPolicies": [policy]}
+    return tree(name, "JobSet", "jobset.x-k8s.io/v1alpha2", {"spec": spec})
+
+
+def test_the_claims_of_a_renamed_job_are_deleted() -> None:
+    before, after = (with_claim(name, {"name": "A", "value": "b"}) for name in ("first", "second"))
+    (job,) = compare(before, after).jobs
+    assert (job.effect.value, job.claims) == ("renamed", ("data-first",))
+    assert "Its claims are deleted with their data: data-first." in " ".join(job.cluster)

@@ -413,6 +413,7 @@ def _renamed(job: JobChange, other: JobChange, before: Tree, after: Tree) -> Job
         last=other.last,
         last_of_namespace=other.last_of_namespace,
         last_kinds=other.last_kinds,
+        claims=other.claims,
         ignored=other.ignored,
     )
 
