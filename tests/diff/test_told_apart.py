@@ -151,15 +151,16 @@ def test_a_variable_that_follows_from_the_number_of_nodes_is_no_property_of_its_
 
 
 @pytest.mark.parametrize(
-    ("names", "runtime", "shown"),
+    ("names", "runtime", "shown", "is_one_file"),
     [
-        (("first", "first"), "runtimes/own.yaml", ""),
-        (("one-job", "another"), "built-in runtimes/torch.yaml", ""),
-        (("one-job", "another"), "runtimes/own.yaml", "runtimes/own.yaml: "),
+        (("first", "first"), "runtimes/own.yaml", "", False),
+        (("one-job", "another"), "built-in runtimes/torch.yaml", "", False),
+        (("one-job", "another"), "runtimes/own.yaml", "runtimes/own.yaml: ", False),
+        (("one-job", "another"), "runtimes/own.yaml", "runtimes/own.yaml: ", True),
     ],
 )
 def test_the_title_of_a_group_names_only_a_runtime_that_may_explain_it(
-    names: tuple[str, ...], runtime: str, shown: str
+    names: tuple[str, ...], runtime: str, shown: str, is_one_file: bool
 ) -> None:
     def files(pods: int) -> dict[str, bytes]:
         found = {}
@@ -167,7 +168,8 @@ def test_the_title_of_a_group_names_only_a_runtime_that_may_explain_it(
             for path, content in jobset({"priority": pods}, name).items():
                 sources = f"jobs/a/{name}.yaml".encode()
                 moved = path.replace("prod", f"e{environment}")
-                found[moved] = content.replace(sources, sources + f" and {runtime}".encode(), 1)
+                shown_sources = b"jobs/a/all.yaml" if is_one_file else sources
+                found[moved] = content.replace(sources, shown_sources + f" and {runtime}".encode(), 1)
         return found
 
     (group,) = grouped(compare(files(1), files(2)).jobs)

@@ -431,7 +431,7 @@ class Group(NamedTuple):
     """Jobs with the same change: ``common``, with JOB in place of their names unless it is one job.
 
     ``runtime`` is the file of the runtime that all of them use. It is empty where something else explains the change
-    better: a built-in runtime changes only with trainc, and jobs of one source differ only in their environment.
+    better: a built-in runtime changes only with trainc, and one TrainJob in several environments has the same changes.
     """
 
     common: JobChange
@@ -483,8 +483,9 @@ def grouped(jobs: Iterable[JobChange]) -> tuple[Group, ...]:
 
 
 def _shared_runtime(members: Sequence[JobChange]) -> str:
-    runtimes, sources = {job.runtime for job in members}, {job.source for job in members}
-    shared = runtimes.pop() if len(runtimes) == 1 and len(sources) > 1 else ""
+    runtimes = {job.runtime for job in members}
+    train_jobs = {(job.source, job.directory.job) for job in members}  # a file may have several
+    shared = runtimes.pop() if len(runtimes) == 1 and len(train_jobs) > 1 else ""
     return "" if shared.startswith("built-in ") else shared
 
 
