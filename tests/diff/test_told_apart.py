@@ -183,6 +183,19 @@ def with_claim(name: str, variable: JsonObject) -> dict[str, bytes]:
     return tree(name, "JobSet", "jobset.x-k8s.io/v1alpha2", {"spec": spec})
 
 
+def test_new_runs_form_a_group_also_with_claims_and_host_names() -> None:
+    def files(run: str) -> dict[str, bytes]:
+        found = {}
+        for name in ("first", "second"):
+            variable: JsonObject = {"name": "PET_MASTER_ADDR", "value": f"{name}{run}-node-0-0.{name}{run}"}
+            ((_, data),) = with_claim(f"{name}{run}", variable).items()
+            found[f"out/prod/a/{name}/jobset-{name}.yaml"] = data
+        return found
+
+    (group,) = grouped(compare(files(""), files("-2")).jobs)
+    assert "Its claims are deleted with their data: data-<job>." in group.common.cluster[0]
+
+
 def test_the_claims_of_a_renamed_job_are_deleted() -> None:
     before, after = (with_claim(name, {"name": "A", "value": "b"}) for name in ("first", "second"))
     (job,) = compare(before, after).jobs

@@ -495,14 +495,15 @@ def _without_names(job: JobChange) -> JobChange | None:
         return None
     if JOB in repr(job):  # a reader would take it for the name
         return None
-    pattern = re.compile(rf"(?<![\w.-]){re.escape(job.directory.job)}(?![a-z0-9])|{re.escape(job.application)}")
+    name = re.escape(job.directory.job)  # also behind a pod in its host name: first-node-0-0.first
+    pattern = re.compile(rf"(?:(?<![\w.-])|(?<=-[0-9]\.)){name}(?![a-z0-9])|{re.escape(job.application)}")
     is_shared = job.application == ".".join(job.directory[:2])  # by all jobs of the namespace
     application = ".".join(_ANY[:2] if is_shared else _ANY)
 
     def text(value: str) -> str:
         return pattern.sub(lambda match: application if match[0] == job.application else JOB, value)
 
-    named = re.compile(rf"((?:\b[A-Z]\w*|\.|\band) ){re.escape(job.directory.job)}(?![a-z0-9])")
+    named = re.compile(rf"((?:\b[A-Z]\w*|\.|\band) |[:,] [\w.-]+-){name}(?![a-z0-9])")
     cluster = (named.sub(rf"\g<1>{JOB}", each.replace(job.application, application)) for each in job.cluster)
     same = job.before == job.after
     return JobChange(
