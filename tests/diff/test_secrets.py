@@ -114,13 +114,13 @@ def test_a_secret_before_the_output_of_a_command_is_masked() -> None:
 
 
 def test_what_runs_and_its_rights_are_shown_also_if_a_password_is_the_same_word() -> None:
-    rights = {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}
-    values = ("example.com/miner:1", "SYS_ADMIN")
+    rights = {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}, "seccompProfile": {"type": "Unconfined"}}}
+    values = ("example.com/miner:1", "SYS_ADMIN", "node", "Unconfined")
     env = [{"name": f"TOKEN_{number}", "value": value} for number, value in enumerate(values)]
     found = compare({}, jobset({"image": "example.com/miner:1", "env": env, **rights})).jobs[0].properties
     shown = {each.what: each.new for each in found}
     assert shown["image"] == "example.com/miner:1"
-    assert shown["privileges"] == "node: SYS_ADMIN"
+    assert shown["privileges"] == "node: seccompProfile=Unconfined, node: SYS_ADMIN"
     assert shown["env TOKEN_0"] == "***"
 
 

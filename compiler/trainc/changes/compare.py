@@ -548,11 +548,14 @@ def _item(new: Json, step: str | int | None, old: Json, old_step: str | int | No
 
 _NAMES: Final = frozenset(
     (
-        *("image", "serviceAccountName", "serviceAccount", "priorityClassName", "hostPath", "capabilities"),
-        *("roleRef", "rules", "subjects", "secretKeyRef", "secretRef", "secretName"),
+        *("name", "image", "serviceAccountName", "serviceAccount", "priorityClassName", "secretName"),
+        *("securityContext", "hostPath", "roleRef", "rules", "subjects"),
     )
 )
-"""Fields that name what runs, its rights and its Secrets, which readers have to see even if a password is the same."""
+"""Fields that name what runs, its rights and its Secrets, which readers have to see even if a password is the same.
+
+Properties are found by the names of replicated jobs and containers, too.
+"""
 
 
 def masked(document: Document, other: Document | None) -> JsonObject:
