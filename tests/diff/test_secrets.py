@@ -114,14 +114,37 @@ def test_a_secret_before_the_output_of_a_command_is_masked() -> None:
 
 
 def test_what_runs_and_its_rights_are_shown_also_if_a_password_is_the_same_word() -> None:
-    rights = {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}
-    values = ("example.com/miner:1", "SYS_ADMIN")
+    rights = {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}, "seccompProfile": {"type": "Unconfined"}}}
+    values = ("example.com/miner:1", "SYS_ADMIN", "node", "Unconfined")
     env = [{"name": f"TOKEN_{number}", "value": value} for number, value in enumerate(values)]
     found = compare({}, jobset({"image": "example.com/miner:1", "env": env, **rights})).jobs[0].properties
     shown = {each.what: each.new for each in found}
     assert shown["image"] == "example.com/miner:1"
-    assert shown["privileges"] == "node: SYS_ADMIN"
+    assert shown["privileges"] == "node: seccompProfile=Unconfined, node: SYS_ADMIN"
     assert shown["env TOKEN_0"] == "***"
+
+
+@pytest.mark.parametrize(
+    ("kind", "rest"),
+    [
+        ("RoleBinding", {"roleRef": {"kind": "ClusterRole", "name": "cluster-admin"}}),
+        ("Role", {"rules": [{"apiGroups": [""], "resources": ["cluster-admin"], "verbs": ["list"]}]}),
+        ("RoleBinding", {"subjects": [{"kind": "User", "name": "cluster-admin"}]}),
+    ],
+)
+def test_a_role_is_shown_also_if_a_password_is_the_same_word(kind: str, rest: dict[str, Any]) -> None:
+    found = tree(kind, "rbac.authorization.k8s.io/v1", {**rest, "password": "cluster-admin"})
+    shared = {name.replace("/a/x/", "/a/0-shared/"): data for name, data in found.items()}
+    shown = formats.as_text(compare({}, shared))
+    assert ("cluster-admin" in shown, "password: cluster-admin" in shown) == (True, False)
+
+
+def test_the_secret_of_a_variable_is_shown_also_if_a_password_is_the_same_word() -> None:
+    source = {"secretKeyRef": {"name": "postgres", "key": "k"}}
+    env = [{"name": "A_PASSWORD", "value": "postgres"}, {"name": "B", "valueFrom": source}]
+    shown = formats.as_text(compare(jobset({}), jobset({"env": env})))
+    assert "env B (node): added: secretKeyRef postgres/k" in shown
+    assert "env A_PASSWORD (node): added: ***" in shown
 
 
 def test_many_secrets_are_masked_in_a_long_text() -> None:

@@ -151,15 +151,16 @@ def test_a_variable_that_follows_from_the_number_of_nodes_is_no_property_of_its_
 
 
 @pytest.mark.parametrize(
-    ("names", "runtime", "shown"),
+    ("names", "runtime", "shown", "is_one_file"),
     [
-        (("first", "first"), "runtimes/own.yaml", ""),
-        (("one-job", "another"), "built-in runtimes/torch.yaml", ""),
-        (("one-job", "another"), "runtimes/own.yaml", "runtimes/own.yaml: "),
+        (("first", "first"), "runtimes/own.yaml", "", False),
+        (("one-job", "another"), "built-in runtimes/torch.yaml", "", False),
+        (("one-job", "another"), "runtimes/own.yaml", "runtimes/own.yaml: ", False),
+        (("one-job", "another"), "runtimes/own.yaml", "runtimes/own.yaml: ", True),
     ],
 )
 def test_the_title_of_a_group_names_only_a_runtime_that_may_explain_it(
-    names: tuple[str, ...], runtime: str, shown: str
+    names: tuple[str, ...], runtime: str, shown: str, is_one_file: bool
 ) -> None:
     def files(pods: int) -> dict[str, bytes]:
         found = {}
@@ -167,8 +168,36 @@ def test_the_title_of_a_group_names_only_a_runtime_that_may_explain_it(
             for path, content in jobset({"priority": pods}, name).items():
                 sources = f"jobs/a/{name}.yaml".encode()
                 moved = path.replace("prod", f"e{environment}")
-                found[moved] = content.replace(sources, sources + f" and {runtime}".encode(), 1)
+                shown_sources = b"jobs/a/all.yaml" if is_one_file else sources
+                found[moved] = content.replace(sources, shown_sources + f" and {runtime}".encode(), 1)
         return found
 
     (group,) = grouped(compare(files(1), files(2)).jobs)
     assert group.title == f"{shown}node priority 1 to 2, 2 jobs"
+
+
+def with_claim(name: str, variable: JsonObject) -> dict[str, bytes]:
+    template: JsonObject = {"spec": {"template": {"spec": {"containers": [{**NODE, "env": [variable]}]}}}}
+    policy: JsonObject = {"templates": [{"metadata": {"name": "data"}}], "retentionPolicy": {"whenDeleted": "Delete"}}
+    spec: JsonObject = {"replicatedJobs": [{"name": "node", "template": template}], "volumeClaimPolicies": [policy]}
+    return tree(name, "JobSet", "jobset.x-k8s.io/v1alpha2", {"spec": spec})
+
+
+def test_new_runs_form_a_group_also_with_claims_and_host_names() -> None:
+    def files(run: str) -> dict[str, bytes]:
+        found = {}
+        for name in ("first", "second"):
+            variable: JsonObject = {"name": "PET_MASTER_ADDR", "value": f"{name}{run}-node-0-0.{name}{run}"}
+            ((_, data),) = with_claim(f"{name}{run}", variable).items()
+            found[f"out/prod/a/{name}/jobset-{name}.yaml"] = data
+        return found
+
+    (group,) = grouped(compare(files(""), files("-2")).jobs)
+    assert "Its claims are deleted with their data: data-<job>." in group.common.cluster[0]
+
+
+def test_the_claims_of_a_renamed_job_are_deleted() -> None:
+    before, after = (with_claim(name, {"name": "A", "value": "b"}) for name in ("first", "second"))
+    (job,) = compare(before, after).jobs
+    assert (job.effect.value, job.claims) == ("renamed", ("data-first",))
+    assert "Its claims are deleted with their data: data-first." in " ".join(job.cluster)

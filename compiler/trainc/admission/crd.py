@@ -232,7 +232,7 @@ def _right_place(resource: Resource, path: Path) -> str | None:
     if (trainer := schemas(_TRAINER)) is not None and name in trainer.properties:
         return f"write it below spec.trainer, as spec.trainer.{name}"
     patched = (schemas(_PATCHED_POD), schemas((*_PATCHED_POD, "containers", 0)))
-    if any(schema is not None and name in schema.properties for schema in patched):
+    if name != "name" and any(schema is not None and name in schema.properties for schema in patched):
         return "set it with a patch in spec.runtimePatches, or in the runtime"
     return None
 

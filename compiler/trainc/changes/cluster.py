@@ -256,7 +256,7 @@ def amounts(usage: Usage) -> str:
 def _updated(job: JobChange, settings: Settings) -> str:
     suspended = next((change for change in job.properties if change.what == "suspended"), None)
     if not job.name and job.old_name:
-        return f"JobSet {job.old_name} is pruned, which stops it if it is still running."
+        return _removed(job, settings)
     if job.name and not job.old_name:
         return f"JobSet {job.name} is created{_start(job)}."
     if suspended is not None and suspended.new == "yes":

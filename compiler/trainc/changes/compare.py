@@ -413,6 +413,7 @@ def _renamed(job: JobChange, other: JobChange, before: Tree, after: Tree) -> Job
         last=other.last,
         last_of_namespace=other.last_of_namespace,
         last_kinds=other.last_kinds,
+        claims=other.claims,
         ignored=other.ignored,
     )
 
@@ -546,9 +547,15 @@ def _item(new: Json, step: str | int | None, old: Json, old_step: str | int | No
 
 
 _NAMES: Final = frozenset(
-    ("image", "serviceAccountName", "serviceAccount", "priorityClassName", "hostPath", "capabilities")
+    (
+        *("name", "image", "serviceAccountName", "serviceAccount", "priorityClassName", "secretName"),
+        *("securityContext", "hostPath", "roleRef", "rules", "subjects"),
+    )
 )
-"""Fields that name what runs, and its rights. A reader has to see them, also where a password is the same word."""
+"""Fields that name what runs, its rights and its Secrets, which readers have to see even if a password is the same.
+
+Properties are found by the names of replicated jobs and containers, too.
+"""
 
 
 def masked(document: Document, other: Document | None) -> JsonObject:

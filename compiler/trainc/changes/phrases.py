@@ -431,7 +431,7 @@ class Group(NamedTuple):
     """Jobs with the same change: ``common``, with JOB in place of their names unless it is one job.
 
     ``runtime`` is the file of the runtime that all of them use. It is empty where something else explains the change
-    better: a built-in runtime changes only with trainc, and jobs of one source differ only in their environment.
+    better: a built-in runtime changes only with trainc, and one TrainJob in several environments has the same changes.
     """
 
     common: JobChange
@@ -483,8 +483,9 @@ def grouped(jobs: Iterable[JobChange]) -> tuple[Group, ...]:
 
 
 def _shared_runtime(members: Sequence[JobChange]) -> str:
-    runtimes, sources = {job.runtime for job in members}, {job.source for job in members}
-    shared = runtimes.pop() if len(runtimes) == 1 and len(sources) > 1 else ""
+    runtimes = {job.runtime for job in members}
+    train_jobs = {(job.source, job.directory.job) for job in members}  # a file may have several
+    shared = runtimes.pop() if len(runtimes) == 1 and len(train_jobs) > 1 else ""
     return "" if shared.startswith("built-in ") else shared
 
 
@@ -494,14 +495,15 @@ def _without_names(job: JobChange) -> JobChange | None:
         return None
     if JOB in repr(job):  # a reader would take it for the name
         return None
-    pattern = re.compile(rf"(?<![\w.-]){re.escape(job.directory.job)}(?![a-z0-9])|{re.escape(job.application)}")
+    name = re.escape(job.directory.job)  # also behind a pod in its host name: first-node-0-0.first
+    pattern = re.compile(rf"(?:(?<![\w.-])|(?<=-[0-9]\.)){name}(?![a-z0-9])|{re.escape(job.application)}")
     is_shared = job.application == ".".join(job.directory[:2])  # by all jobs of the namespace
     application = ".".join(_ANY[:2] if is_shared else _ANY)
 
     def text(value: str) -> str:
         return pattern.sub(lambda match: application if match[0] == job.application else JOB, value)
 
-    named = re.compile(rf"((?:\b[A-Z]\w*|\.|\band) ){re.escape(job.directory.job)}(?![a-z0-9])")
+    named = re.compile(rf"((?:\b[A-Z]\w*|\.|\band) |[:,] [\w.-]+-){name}(?![a-z0-9])")
     cluster = (named.sub(rf"\g<1>{JOB}", each.replace(job.application, application)) for each in job.cluster)
     same = job.before == job.after
     return JobChange(

@@ -100,8 +100,7 @@ def command(
         text = "---\n".join(f"# {visible(file.path)}\n{file.text}" for file in imported.files)
         echo_yaml(text)
         if text:
-            refused = reporter.fails(findings) and not incomplete
-            first = "correct the errors or add --incomplete, and " if refused else ""
+            first = "correct the findings or add --incomplete, and " if status and not incomplete else ""
             reporter.remark(f"{_counted(imported.files)}; to write the files, {first}add --write or -o DIR")
         return status
     target = root if output is None else folder / output

@@ -125,7 +125,7 @@ class ReportRules(Struct, frozen=True):
         for finding in collapse(filter(suppresses, of_inputs), rows):
             ignore, final = self.suppressions.covering(finding), apply(finding, self.severities, self.floor)
             if ignore is not None and final is not None:
-                reason = Redactor(ignore.codes[finding.code], (), None, ()).text(ignore.reason)
+                reason = Redactor(ignore.codes[finding.code], (), None, (finding.document,)).text(ignore.reason)
                 yield Silenced(final, reason or "")
 
 

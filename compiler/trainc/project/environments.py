@@ -329,7 +329,7 @@ def with_nothing(findings: Iterable[Finding], made: Iterable[Finding]) -> tuple[
     return (*(one for one in findings if one.code != "TC020" or one.document.source.name not in named), *made)
 
 
-_WHERE = f"a job is a YAML or JSON file in {JOBS}/<namespace>/"
+_WHERE = f"trainc compiles YAML and JSON files in {JOBS}/<namespace>/ that an environment includes"
 
 
 def with_empty(outcome: Outcome, root: Path, names: Iterable[str]) -> tuple[Finding, ...]:
