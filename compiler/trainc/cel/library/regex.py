@@ -13,12 +13,13 @@ from typing import Any, Final
 from trainc.basics.regex import has_any_byte
 from trainc.cel import cost
 from trainc.cel.functions import Run, function
-from trainc.cel.gotext import cut, from_utf8, utf8
+from trainc.cel.gotext import from_utf8, utf8
 from trainc.cel.library.operators import refuse
 from trainc.cel.types import type_name
 from trainc.cel.values import NO_OVERLOAD, EvalError, Optional, TypeValue, Value
 from trainc.cel.work import Meter, spend
 from trainc.data import load_json
+from trainc.kube.fielderror import cut
 
 _MAX_MEMORY = 8 << 20
 """The memory limit of a pattern in RE2, in bytes."""
