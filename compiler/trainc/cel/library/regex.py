@@ -85,26 +85,14 @@ def check(regex: str) -> None:
         pattern(regex)
 
 
-_KEPT = 1_000
-"""Longer texts are matched anew: the last ones would take gigabytes."""
-
-
 def matches(text: str, regex: str) -> bool:
-    """Return whether regex matches anywhere in text. Raises EvalError if it is invalid."""
-    return _kept(text, regex) if len(text) <= _KEPT else _match(text, regex)
-
-
-def _match(text: str, regex: str) -> bool:
-    """Match a text.
+    """Return whether regex matches anywhere in text. Raises EvalError if it is invalid.
 
     Packaged patterns are equivalent in Python's re for ASCII text, which saves importing re2 (36 ms) in most runs.
     """
     if text.isascii() and regex in _packaged():
         return _search(regex)(text) is not None
     return pattern(regex).search(utf8(text)) is not None
-
-
-_kept = lru_cache(maxsize=4096)(_match)
 
 
 def find(text: str, regex: str) -> str:
