@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.basics import memo
-from trainc.basics.memo import LASTING, Remembered, keeping, known, last
+from trainc.basics.memo import LASTING, Once, Remembered, keeping, known, last
 
 
 @given(st.lists(st.integers(0, 9)), st.integers(1, 5))
@@ -34,6 +34,21 @@ def test_what_cannot_be_made_is_not_remembered() -> None:
         with pytest.raises(ValueError, match="invalid literal"):
             found["x"]
     assert dict(found) == {}
+
+
+def test_once() -> None:
+    calls: list[int] = []
+
+    def make() -> int:
+        calls.append(0)
+        if len(calls) == 1:
+            raise ValueError("not yet")
+        return len(calls)
+
+    once = Once(make)
+    with pytest.raises(ValueError, match="not yet"):
+        once()
+    assert [once(), once()] == [2, 2]
 
 
 @pytest.fixture(autouse=True)

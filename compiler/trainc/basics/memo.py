@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from functools import wraps
 from threading import RLock
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, Generic, ParamSpec, TypeVar
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -32,6 +32,26 @@ def exclusive(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **kwargs)
 
     return locked
+
+
+class Once(Generic[T]):
+    """A function without arguments that is called once; after an exception it is called again.
+
+    ``functools.cache`` does the same, but cannot be pickled, as an error of trainc.sdk with its documents is.
+    """
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make: Callable[[], T] | None = make
+
+    def __call__(self) -> T:
+        """Return the result of the function."""
+        make = self._make  # once: another thread may have called it meanwhile
+        if make is not None:
+            self._made = make()
+            self._make = None
+        return self._made
 
 
 K = TypeVar("K")

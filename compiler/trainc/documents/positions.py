@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from trainc.basics.jsonvalues import Path, get
+from trainc.basics.memo import Once
 from trainc.documents.problems import Refused
 from trainc.inputs.source import Document, Mark, Source
 
@@ -53,7 +54,7 @@ class Lines(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     def marks(self, offsets: Callable[[], Mapping[Path, int]], begin: int) -> Marks:
         """Return the marks of a document that begins at ``begin``; ``offsets`` returns the offsets in it by path."""
-        return cache(lambda: {path: self.mark(begin + offset) for path, offset in offsets().items()})
+        return Once(lambda: {path: self.mark(begin + offset) for path, offset in offsets().items()})
 
 
 def divide(marks: Marks, prefixes: Collection[Path]) -> dict[Path, Marks]:
@@ -68,7 +69,7 @@ def divide(marks: Marks, prefixes: Collection[Path]) -> dict[Path, Marks]:
                     part[path[size:]] = mark
         return found
 
-    once = cache(parts)
+    once = Once(parts)
     return {prefix: lambda prefix=prefix: once()[prefix] for prefix in prefixes}  # type: ignore[misc]  # the default
 
 

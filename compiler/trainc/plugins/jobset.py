@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from functools import cache
 from typing import Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
-from trainc.basics.memo import keeping
+from trainc.basics.memo import Once, keeping
 from trainc.findings import Finding, Severity, report, suggest
 from trainc.kube.fielderror import invalid
 from trainc.kube.gotypes import typed
@@ -90,7 +89,7 @@ def _check_initializer(model: Model, field: str, name: str) -> Iterator[Finding]
 def _check_patches(model: Model) -> Iterator[Finding]:
     patches = get(model.job.data, "spec", "runtimePatches")
     detail = f"must not have envs for the {', '.join(NO_ENV)} containers"
-    refusal = cache(lambda: invalid(PATCHES, typed(patches, "v1alpha1.RuntimePatch"), detail))
+    refusal = Once(lambda: invalid(PATCHES, typed(patches, "v1alpha1.RuntimePatch"), detail))
     for index, patch in enumerate(as_list(patches)):
         manager = str(get(patch, "manager") or "")
         path: Path = ("spec", "runtimePatches", index)

@@ -12,11 +12,11 @@ k8s.io/kube-openapi pkg/validation/validate, whose order of failures and choice 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from trainc.basics.jsonvalues import Json, as_object
-from trainc.basics.memo import LASTING, Remembered, last
+from trainc.basics.memo import LASTING, Once, Remembered, last
 from trainc.kube.gojson import INT64
 from trainc.kube.gotypes import GoDecodeError, decode, fields, is_struct
 from trainc.schema.alternatives import alternative_checks
@@ -181,7 +181,7 @@ class Node(Part):
         parts: Remembered[str, Part] = Remembered(self._field, _FIELDS)
         order: dict[str | int, int] = {name: number for number, name in enumerate(self.schema.properties)}
         required = frozenset(self.schema.keywords.get("required", ()))
-        filled_in = cache(lambda: tuple(self._filled_in()) if self.mode.fills else ())
+        filled_in = Once(lambda: tuple(self._filled_in()) if self.mode.fills else ())
 
         def visit(value: dict[str, Any], failures: Failures) -> dict[str, Any]:
             remembered = LASTING.get(id(value))
