@@ -20,6 +20,7 @@ from trainc.cel.library.strings import string_format
 from trainc.cel.questions import plain
 from trainc.cel.values import INT_MAX, INT_MIN, NONE, Duration, EvalError, Optional, Timestamp, Undecided, Value
 from trainc.cel.work import MOST_CHARACTERS, MOST_ELEMENTS, TOO_EXPENSIVE, Panic, fresh
+from trainc.kube import gonet, gotime
 from trainc.kube.gojson import go_number
 
 OVERLOADS: dict[str, Any] = {each.id: each.run for row in functions().values() for each in row.overloads}
@@ -43,7 +44,7 @@ def test_civil_is_a_calendar(nanos: int, offset: int) -> None:
     moment = conversions.civil(Timestamp(nanos), offset)
     assume(1 <= moment.year <= 9999)
     at = moment.moment
-    days = conversions.day_number(at.year, at.month, at.day)
+    days = gotime.day_number(at.year, at.month, at.day)
     assert days is not None
     assert days * conversions.DAY + at.hour * 3600 + at.minute * 60 + at.second - offset == nanos // 10**9
 
@@ -179,12 +180,12 @@ def test_no_text_breaks_a_parser(text: str) -> None:
 @given(st.text("ab:/?#[]@%41.é-", max_size=15))
 def test_urls_are_read_as_written(text: str) -> None:
     try:
-        url = net.read_url(f"http://{text}")
-    except EvalError:
+        url = gonet.read_url(f"http://{text}")
+    except gonet.UrlError:
         return
     written = url.text()
-    assert net.read_url(written).text() == written
-    net.read_url(written.partition("#")[0], request=True)
+    assert gonet.read_url(written).text() == written
+    gonet.read_url(written.partition("#")[0], request=True)
 
 
 @given(st.tuples(*[st.integers(0, 2**63)] * 3), st.tuples(*[st.integers(0, 5)] * 3))

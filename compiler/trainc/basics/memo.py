@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import wraps
 from threading import RLock
 from typing import Any, Final, Generic, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -38,7 +37,7 @@ def exclusive(function: Callable[P, T]) -> Callable[P, T]:
 class Once(Generic[T]):
     """A function without arguments that is called once; after an exception it is called again.
 
-    ``functools.cache`` does the same, but takes ten times as long to create.
+    ``functools.cache`` does the same, but cannot be pickled, as an error of trainc.sdk with its documents is.
     """
 
     __slots__ = ("_made", "_make")
@@ -124,21 +123,6 @@ def last(value: T) -> T:
     if id(value) not in LASTING:
         LASTING.note(value)
     return value
-
-
-def while_alive(make: Callable[[K], T]) -> Callable[[K], T]:
-    """Return a function of one argument that keeps each result as long as its argument exists.
-
-    Arguments are compared by identity. A result must not refer to its argument, which would then exist for ever.
-    """
-    kept: WeakKeyDictionary[K, T] = WeakKeyDictionary()
-
-    def found(value: K) -> T:
-        if value not in kept:
-            kept[value] = make(value)
-        return kept[value]
-
-    return found
 
 
 def keeping(make: Callable[[Any], T], size: int = 64) -> Callable[[Any], T]:

@@ -35,12 +35,10 @@ def key_of(read: Iterable[Inputs], facts: Facts) -> str | None:
 
     None if an input could not be read, as the finding about that does not depend on bytes alone.
     """
-    parts = []
-    for inputs in read:
-        if inputs.findings:
-            return None
-        sources = [(s.name, digest_of(s.encoded())) for s in inputs.sources]
-        parts.append(sources)
+    given = tuple(read)
+    if any(inputs.findings for inputs in given):
+        return None
+    parts = [[(source.name, digest_of(source.encoded())) for source in inputs.sources] for inputs in given]
     return blake2b(ascii((parts, facts)).encode(), digest_size=32).hexdigest()
 
 

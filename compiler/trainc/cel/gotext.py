@@ -24,14 +24,10 @@ from trainc.cel.values import (
     Uint,
     Value,
 )
-from trainc.kube.fielderror import quote
+from trainc.kube.fielderror import MOST_QUOTED, cut, quote_cut
 from trainc.kube.gojson import decimal, fits, go_number
 from trainc.kube.gotime import SECOND, calendar
 
-_MOST = 120
-"""The most characters of a value that an error quotes."""
-
-_ELLIPSIS = "..."
 _INTEGER = lazy("[+-]?[0-9]+")
 _HEAVY = 1000
 """Values with more weight than this are not written into errors."""
@@ -53,16 +49,6 @@ def shortest(number: float) -> str:
     return text[:-2] if text.endswith(".0") else text
 
 
-def cut(text: str) -> str:
-    """Shorten a text for an error: an input may be megabytes long, or contain secrets."""
-    return text if len(text) <= _MOST else text[: _MOST - len(_ELLIPSIS)] + _ELLIPSIS
-
-
-def quote_cut(text: str) -> str:
-    """Return ``strconv.Quote`` of a text, cut."""
-    return quote(cut(text))
-
-
 def atoi(text: str) -> int:
     """Return ``strconv.Atoi(text)``. Raises EvalError."""
     problem = "invalid syntax"
@@ -81,7 +67,7 @@ def shown(value: Value) -> str:
     for part in _pieces(value):
         parts.append(part)
         size += len(part)
-        if size > _MOST:
+        if size > MOST_QUOTED:
             break
     return cut("".join(parts))
 
@@ -91,9 +77,9 @@ def _pieces(value: Value) -> Iterator[str]:
     if known is not None:
         yield known(value)
     elif value.__class__ is str:
-        yield value[: _MOST + 1]
+        yield value[: MOST_QUOTED + 1]
     elif isinstance(value, Opaque):
-        yield value.text() if value.weight() < _HEAVY else f"{type_name(value.type)}{_ELLIPSIS}"
+        yield value.text() if value.weight() < _HEAVY else f"{type_name(value.type)}..."
     elif isinstance(value, Optional):
         yield "optional(" if value.present else "optional.none()"
         if value.present:
@@ -164,7 +150,7 @@ _SHOWN: Mapping[type, Callable[[Any], str]] = {
     bool: lambda value: "true" if value else "false",
     int: str,
     float: go_number,
-    bytes: lambda value: f"[{' '.join(map(str, value[:_MOST]))}]",
+    bytes: lambda value: f"[{' '.join(map(str, value[:MOST_QUOTED]))}]",
     Uint: lambda value: str(value.value),
     Timestamp: _timestamp,
     Duration: _duration,

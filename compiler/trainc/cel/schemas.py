@@ -18,14 +18,16 @@ from trainc.basics.regex import lazy
 from trainc.cel import types
 from trainc.cel.declarations import Lookup
 from trainc.cel.escaping import RESERVED, escape, unescape
-from trainc.cel.gotext import atoi, cut, shown
-from trainc.cel.library.conversions import duration_nanos, parse_date, parse_timestamp
+from trainc.cel.gotext import atoi, shown
+from trainc.cel.library.conversions import duration_nanos, parse_timestamp
 from trainc.cel.maps import find, length, part_equal
 from trainc.cel.types import Kind, Type
 from trainc.cel.values import MISSING, NO_OVERLOAD, Container, Duration, EvalError, KeyedMap, Timestamp, Value
 from trainc.cel.work import Meter, Panic, spend
+from trainc.kube.fielderror import cut
 from trainc.kube.gojson import int64
 from trainc.kube.gotime import DAY, SECOND
+from trainc.kube.strfmt import parse_date
 
 
 class Schema(Protocol):

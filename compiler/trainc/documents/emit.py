@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Final
 
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, mapped
@@ -147,7 +147,7 @@ class _Level:
 
 def _starts(newline: str, is_data: bool, names: tuple[str, ...]) -> tuple[tuple[str, str, bool], ...]:
     keys = sorted(names) if is_data else field_order(names)
-    texts = (_key(name) if len(name) <= _SHORT else _long_key(name, newline) for name in keys)
+    texts = (_key(name, newline) for name in keys)
     return tuple(
         (name, f"{newline if index else ''}{text}:", not is_data and name in DATA_MAPS)
         for index, (name, text) in enumerate(zip(keys, texts, strict=True))
@@ -253,13 +253,8 @@ def _literal(text: str, newline: str) -> str:
     return f"|{('-', '', '+')[min(extra, 2)]}{newline}  {below}{chr(10) * (extra - 1)}"
 
 
-@lru_cache(maxsize=8192)
-def _key(name: str) -> str:
-    return name if _PLAIN_KEY.fullmatch(name) and name.lower() not in _WORDS else _double(name)
-
-
-def _long_key(name: str, newline: str) -> str:
-    key = _key.__wrapped__(name)
+def _key(name: str, newline: str) -> str:
+    key = name if _PLAIN_KEY.fullmatch(name) and name.lower() not in _WORDS else _double(name)
     return f"? {key}{newline}" if len(key) > _LONGEST_KEY else key
 
 

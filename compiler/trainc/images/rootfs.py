@@ -233,7 +233,8 @@ that runs there (PEP 600).
 """
 
 _MACHINE: Final = {"amd64": "x86_64", "arm64": "aarch64"}
-_FILE = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(-\d[^-]*)?-[^-]+-[^-]+-[^-]+\.whl")
+_OWN_PIP: Final = (sys.executable, "-P", "-m", "pip", "--quiet", "--disable-pip-version-check")
+"""The pip of this Python, which downloads and builds wheels."""
 
 
 def fetch(pins: Sequence[Pin], suite: str, architecture: str, cache: Path, target: Path) -> None:
@@ -280,9 +281,8 @@ def build_wheel(project: Path, epoch: int, cache: Path, scratch: Path) -> tuple[
     """
     copy, folder = scratch / "project", scratch / "built"
     shutil.copytree(project, copy, ignore=_not_copied(project), copy_function=shutil.copyfile, symlinks=True)
-    pip = [sys.executable, "-P", "-m", "pip", "--quiet", "--disable-pip-version-check", "wheel"]
     options = ["--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", str(folder)]
-    run([*pip, *options, str(copy)], environment={"SOURCE_DATE_EPOCH": str(epoch)})
+    run([*_OWN_PIP, "wheel", *options, str(copy)], environment={"SOURCE_DATE_EPOCH": str(epoch)})
     (file,) = folder.iterdir()
     if not file.name.endswith("-none-any.whl"):
         raise BuildError(f"{file.name} depends on a platform: only projects of Python alone can be installed")
@@ -290,8 +290,7 @@ def build_wheel(project: Path, epoch: int, cache: Path, scratch: Path) -> tuple[
     with ZipFile(file) as old, ZipFile(normal, "w") as new:
         for member in sorted(old.infolist(), key=lambda one: one.filename):
             new.writestr(ZipInfo(member.filename), old.read(member))
-    name, version = file.name.split("-")[:2]
-    pin = Pin(name.replace("_", "-").lower(), version, _sha256(normal))
+    pin = _pin_of(normal)
     kept = cache / "wheels" / pin.sha256
     kept.mkdir(parents=True, exist_ok=True)
     return pin, Path(shutil.copy(normal, kept))
@@ -301,12 +300,12 @@ def resolve(requirements: Iterable[str], suite: str, architecture: str, scratch:
     """Return the newest wheels that fit, with their dependencies. Raises BuildError."""
     folder = scratch / "resolved"
     _download(list(requirements), suite, architecture, folder)
-    pins = []
-    for file in sorted(folder.iterdir()):
-        match = _FILE.fullmatch(file.name)
-        assert match is not None, "pip downloads only wheels"
-        pins.append(Pin(match["name"].replace("_", "-").lower(), match["version"], _sha256(file)))
-    return tuple(pins)
+    return tuple(map(_pin_of, sorted(folder.iterdir())))
+
+
+def _pin_of(wheel: Path) -> Pin:
+    name, version = wheel.name.split("-")[:2]
+    return Pin(name.replace("_", "-").lower(), version, _sha256(wheel))
 
 
 def _download(what: list[str], suite: str, architecture: str, folder: Path) -> None:
@@ -316,7 +315,6 @@ def _download(what: list[str], suite: str, architecture: str, folder: Path) -> N
     (python, libc), machine = _RELEASES[suite], _MACHINE[architecture]
     platforms = [f"manylinux_2_{minor}_{machine}" for minor in range(libc, 4, -1)]
     older = [f"{name}_{machine}" for name in ("manylinux2014", "manylinux2010", "manylinux1")]
-    pip = [sys.executable, "-P", "-m", "pip", "--quiet", "--disable-pip-version-check", "download"]
     options = [
         "--only-binary=:all:",
         f"--python-version={python}",
@@ -324,7 +322,7 @@ def _download(what: list[str], suite: str, architecture: str, folder: Path) -> N
         "--dest",
         str(folder),
     ]
-    run([*pip, *options, *(f"--platform={each}" for each in (*platforms, *older)), *what], pip=True)
+    run([*_OWN_PIP, "download", *options, *(f"--platform={each}" for each in (*platforms, *older)), *what], pip=True)
 
 
 def _kept(kept: Path, pin: Pin) -> Path | None:

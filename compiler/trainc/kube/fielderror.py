@@ -15,6 +15,9 @@ from trainc.kube.gojson import go_json, go_number
 NO_FIELD = "<nil>"
 """What Go prints for an absent path."""
 
+MOST_QUOTED = 120
+"""The most characters of a value that an error about an expression or a URL quotes."""
+
 _ESCAPES = {char: f"\\{letter}" for char, letter in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)}
 
 
@@ -45,6 +48,16 @@ def go_value(value: Json, *, struct: bool = False) -> str:
 def quote(text: str) -> str:
     """Return ``strconv.Quote(text)``."""
     return f'"{_escaped().sub(_escape, text)}"'
+
+
+def cut(text: str) -> str:
+    """Shorten a text for an error: an input may be megabytes long, or contain secrets."""
+    return text if len(text) <= MOST_QUOTED else f"{text[: MOST_QUOTED - 3]}..."
+
+
+def quote_cut(text: str) -> str:
+    """Return ``strconv.Quote`` of a text, cut."""
+    return quote(cut(text))
 
 
 @cache

@@ -119,11 +119,9 @@ class Old:
         value = self.node(*path)
         if key is None:
             target.append(value)
-            self._moved[path] = (target, len(target) - 1)
         else:
             target[key] = value
-            self._moved[path] = (target, key)
-        self.done(*path)
+        self.moved(target, len(target) - 1 if key is None else key, *path)
         return True
 
     def relocate(self, source: CommentedMap, key: str, target: CommentedMap) -> None:

@@ -59,14 +59,14 @@ def _fields(old: Old, path: Path, total: int, runtime: CommentedMap, pods: list[
         old.note((*path, "minResources"), "Trainer computes minResources from the requests of the pods")
     if group is None:
         add_queue(old, (*path, "queue"), runtime)
-    if group is not None:
+        if old.get(*path, "scheduleTimeoutSeconds") is not None:
+            old.warn((*path, "scheduleTimeoutSeconds"), "Volcano has no scheduleTimeoutSeconds")
+    else:
         old.put(group, "scheduleTimeoutSeconds", *path, "scheduleTimeoutSeconds")
         if not any(pod.get("schedulerName") for pod in pods):
             message = "the pods get no schedulerName: the operator sets that of the gang scheduler it was started with"
             hint = "set schedulerName in the runtime, unless the default scheduler has the plugin coscheduling"
             old.warn((*path, "scheduleTimeoutSeconds"), message, hint)
-    elif old.get(*path, "scheduleTimeoutSeconds") is not None:
-        old.warn((*path, "scheduleTimeoutSeconds"), "Volcano has no scheduleTimeoutSeconds")
     if (name := old.read(*path, "priorityClass")) is not None:
         for pod in pods:
             pod.setdefault("priorityClassName", name)

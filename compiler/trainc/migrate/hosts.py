@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -116,17 +115,13 @@ def check_host(old: Old, path: Path, text: str, job: str, roles: Collection[str]
     """Report a host of the old job in a text; ``job`` is the replicated job that has the pods of these roles."""
     if len(old.name) > DNS1123_SUBDOMAIN_MAX_LENGTH:  # no pod has such a name, and to search for it takes long
         return
-    hosts = (host for host in _hosts_of(old.name).finditer(text) if host[1] is None or host[1] in roles)
+    # The group is the role, or the task; the launcher has none.
+    pattern = rf"(?<![\w-]){re.escape(old.name)}-(?:([\w-]+)-\d+|launcher)(?![\w-])"
+    hosts = (host for host in re.finditer(pattern, text) if host[1] is None or host[1] in roles)
     if (found := next(hosts, None)) is not None:
         message = f"host {found[0]} does not exist: the pods of a JobSet have other names"
         hint = f"the pods of this template are now {old.name}-{job}-0-0.{old.name} and so on: use those, or a variable"
         old.refuse(path, message, hint)
-
-
-@lru_cache(maxsize=4)
-def _hosts_of(name: str) -> re.Pattern[str]:
-    """Return a pattern for hosts of a job, of which the group is the role, or the task; without it, the launcher's."""
-    return re.compile(rf"(?<![\w-]){re.escape(name)}-(?:([\w-]+)-\d+|launcher)(?![\w-])")
 
 
 def _is_replaced(replicas: Replicas, path: Path, label: str) -> bool:

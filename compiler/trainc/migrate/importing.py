@@ -152,12 +152,12 @@ def _edited(
 
 def _can_be_files(old: Old) -> bool:
     """Return whether name and namespace can be names of files; report those that cannot."""
-    invalid = {"name": old.name, "namespace": old.namespace}
-    for key in [key for key, value in invalid.items() if not _FILE_NAME.fullmatch(value)]:
-        message = f"the {key} {invalid[key]!r} cannot be the name of a file"
+    names = {"name": old.name, "namespace": old.namespace}
+    invalid = {key: name for key, name in names.items() if not _FILE_NAME.fullmatch(name)}
+    for key, name in invalid.items():
+        message = f"the {key} {name!r} cannot be the name of a file"
         old.refuse(("metadata", key), message, "use lower case letters, digits and dashes")
-        del invalid[key]
-    return len(invalid) == 2
+    return not invalid
 
 
 def key_of(document: Document) -> tuple[str, str, str]:

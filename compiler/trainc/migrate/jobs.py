@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ruamel.yaml.comments import CommentedMap
@@ -140,15 +140,15 @@ def texts(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def replicas_of(
-    old: Old, field: str, container: str | None, restart: str, *types: str, defaults: Mapping[str, int] | None = None
+    old: Old, field: str, container: str | None, restart: str, *types: str, count: int = 1
 ) -> dict[str, Replicas]:
     """Return the replicas of a job by type, in the order of ``types``, which may be spelt in any case.
 
-    ``defaults`` are the numbers of replicas of types for which it is not 1.
+    ``count`` is the default number of replicas.
     """
     keys = {key.lower(): key for key in old.keys("spec", field)}
     found = {
-        name: Replicas(old, ("spec", field, key), container, restart, (defaults or {}).get(name, 1))
+        name: Replicas(old, ("spec", field, key), container, restart, count)
         for name in types
         if (key := keys.get(name.lower())) is not None
         and old.items("spec", field, key, "template", "spec", "containers")
@@ -201,60 +201,51 @@ class RunPolicy:
 
     def __init__(self, old: Old, job: CommentedMap) -> None:
         """Read the run policy, whose fields were those of spec itself in early releases of v1."""
-        self.old = old
-        self._spec = job["spec"]
         self.backoff_limit: int | None = None
         self.gang: Path | None = None
         for path in (("spec",), ("spec", "runPolicy")):
             for key in old.keys(*path):
-                if (read := self._FIELDS.get(key)) is not None:
-                    read(self, (*path, key))
+                self._read(old, job["spec"], (*path, key))
 
-    def _deadline(self, path: Path) -> None:
-        self.old.put(self._spec, "activeDeadlineSeconds", *path)
+    def _read(self, old: Old, spec: CommentedMap, path: Path) -> None:
+        match path[-1]:
+            case "activeDeadlineSeconds":
+                old.put(spec, "activeDeadlineSeconds", *path)
+            case "suspend":
+                _suspend(old, spec, path)
+            case "ttlSecondsAfterFinished":
+                report_ttl(old, path)
+            case "cleanPodPolicy":
+                _report_cleaning(old, path)
+            case "managedBy" if old.get(*path) == _MULTIKUEUE:
+                old.put(spec, "managedBy", *path)
+            case "managedBy":
+                old.done(*path)
+            case "backoffLimit":
+                self.backoff_limit = old.count(*path)
+            case "schedulingPolicy":
+                self.gang = path
 
-    def _suspend(self, path: Path) -> None:
-        if self.old.get(*path) is True and get(self.old.data, "metadata", "labels", QUEUE_LABEL) is not None:
-            self.old.note(path, "suspend is left out: Kueue suspends a job of its queue itself")
-        elif self.old.get(*path) is True:
-            self.old.put(self._spec, "suspend", *path)
-        elif self.old.get(*path) in (None, False):
-            self.old.done(*path)
-        else:
-            self.old.refuse(path, "suspend must be true or false")
 
-    def _ttl(self, path: Path) -> None:
-        report_ttl(self.old, path)
+def _suspend(old: Old, spec: CommentedMap, path: Path) -> None:
+    value = old.get(*path)
+    if value is True and get(old.data, "metadata", "labels", QUEUE_LABEL) is not None:
+        old.note(path, "suspend is left out: Kueue suspends a job of its queue itself")
+    elif value is True:
+        old.put(spec, "suspend", *path)
+    elif value in (None, False):
+        old.done(*path)
+    else:
+        old.refuse(path, "suspend must be true or false")
 
-    def _clean(self, path: Path) -> None:
-        value = self.old.get(*path)
-        if value == "None":
-            message = "a JobSet keeps the pods that have finished, but stops those that still run when the job ends"
-            self.old.note(path, f"cleanPodPolicy None: {message}")
-        elif value == "All":
-            message = "a JobSet stops the pods that still run when the job ends, but keeps those that have finished"
-            self.old.warn(path, f"cleanPodPolicy All: {message}")
-        else:
-            self.old.done(*path)  # Running is what a JobSet does
 
-    def _managed(self, path: Path) -> None:
-        if self.old.get(*path) == _MULTIKUEUE:
-            self.old.put(self._spec, "managedBy", *path)
-        else:
-            self.old.done(*path)
-
-    def _backoff(self, path: Path) -> None:
-        self.backoff_limit = self.old.count(*path)
-
-    def _scheduling(self, path: Path) -> None:
-        self.gang = path
-
-    _FIELDS: Final[Mapping[str, Callable[[RunPolicy, Path], None]]] = {
-        "activeDeadlineSeconds": _deadline,
-        "suspend": _suspend,
-        "ttlSecondsAfterFinished": _ttl,
-        "cleanPodPolicy": _clean,
-        "managedBy": _managed,
-        "backoffLimit": _backoff,
-        "schedulingPolicy": _scheduling,
-    }
+def _report_cleaning(old: Old, path: Path) -> None:
+    value = old.get(*path)
+    if value == "None":
+        message = "a JobSet keeps the pods that have finished, but stops those that still run when the job ends"
+        old.note(path, f"cleanPodPolicy None: {message}")
+    elif value == "All":
+        message = "a JobSet stops the pods that still run when the job ends, but keeps those that have finished"
+        old.warn(path, f"cleanPodPolicy All: {message}")
+    else:
+        old.done(*path)  # Running is what a JobSet does

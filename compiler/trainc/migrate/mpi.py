@@ -88,7 +88,7 @@ def _convert(old: Old, operator: _Operator, policy: CommentedMap, *, as_worker: 
     main = str(old.read("spec", "mainContainer") or "") or None
     sets: Mapping[str, Replicas] = {
         **replicas_of(old, _FIELD, None, operator.restart, "Launcher"),
-        **replicas_of(old, _FIELD, main, "Never", "Worker", defaults={"Worker": 0}),
+        **replicas_of(old, _FIELD, main, "Never", "Worker", count=0),
     }
     if "Launcher" not in sets:
         without_pods(old, _FIELD)

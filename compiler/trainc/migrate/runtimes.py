@@ -89,13 +89,7 @@ class Runtimes:
 
 def plain(tree: Any) -> Any:
     """Return a tree as data."""
-    if isinstance(tree, dict):
-        return {str(key): plain(value) for key, value in tree.items()}
-    if isinstance(tree, list):
-        return [plain(value) for value in tree]
-    return next(
-        (kind(tree) for kind in (bool, int, float) if isinstance(tree, kind)), None if tree is None else str(tree)
-    )
+    return json.loads(json.dumps(tree, default=str))
 
 
 def _key(shape: Json) -> str:

@@ -93,8 +93,9 @@ def _pods(
     """Return the pods of one type; those of a job with only one pod get no TF_CONFIG."""
     name = NODE if job is not None else kind.lower()
     own = replicas.names[replicas.main]
+    container = NODE if job is not None else own
     if not cluster or own != _CONTAINER:
-        return PodSet(name=name, job=job, container=NODE if job is not None else own, everywhere=False)
+        return PodSet(name=name, job=job, container=container, everywhere=False)
 
     def config() -> CommentedMap:
         return mapping(name=_CONFIG, value=SingleQuotedScalarString(_config(kind.lower(), cluster, dynamic)))
@@ -103,10 +104,8 @@ def _pods(
         shared = [jobset_name(), completion_index(_INDEX)]
         return shared if job is not None else [*shared, config()]
 
-    container = own
     if job is not None:
         add_env_of_all(replicas.old, job, config())
-        container = NODE
     return PodSet(
         name=name, job=job, container=container, environment=environment, variables=(_CONFIG,), everywhere=False
     )

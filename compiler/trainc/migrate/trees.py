@@ -12,7 +12,7 @@ import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -197,7 +197,7 @@ def comments_of(document: Document, first: int, last: int) -> tuple[dict[Path, C
     A comment on a line of its own belongs to the next node, any other to the node before it.
     """
     marks, lines = _comments(document.source)
-    found = marks[bisect_left(marks, first, key=_line) : bisect_right(marks, last, key=_line)]
+    found = marks[bisect_left(marks, first, key=attrgetter("line")) : bisect_right(marks, last, key=attrgetter("line"))]
     if not found:
         return {}, []
     nodes = sorted(((mark, len(path), path) for path, mark in document.marks().items()), key=itemgetter(0, 1))
@@ -217,7 +217,3 @@ def comments_of(document: Document, first: int, last: int) -> tuple[dict[Path, C
         else:
             table.setdefault(nodes[after][2], Comment()).above.append(text)
     return table, end
-
-
-def _line(mark: Mark) -> int:
-    return mark.line

@@ -370,10 +370,9 @@ def _case(document: Document, path: Path, test: Test, operation: str, marks: Map
 
 def as_junit(results: Iterable[Result], findings: Iterable[Finding]) -> str:
     """Return a JUnit report in ASCII; ``findings`` are those on anything but a test, such as a file."""
-    cases: list[JunitCase] = []
-    for result in results:
-        case = result.case
-        place = case.document.locate(case.path)
-        cases.append((case.document.source.name, case.name, place.line, result.findings))
+    cases: list[JunitCase] = [
+        (case.document.source.name, case.name, case.document.locate(case.path).line, found)
+        for case, found in ((result.case, result.findings) for result in results)
+    ]
     cases += ((each.file, f"{each.code}: {each.message}", each.line, (each,)) for each in findings)
     return junit("trainc policy test", cases)

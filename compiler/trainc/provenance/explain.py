@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from trainc.basics.differences import common_start
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, get, paths
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.emit import emit
@@ -344,10 +345,7 @@ def _lines(table: Table) -> Iterator[tuple[str, Row | None]]:
     before: Path = ()
     for row in table.rows:
         dashes, start = "", 0
-        shared = next(
-            (n for n, pair in enumerate(zip(before, row.path, strict=False)) if pair[0] != pair[1]), len(before)
-        )
-        for depth in range(shared, len(row.path)):
+        for depth in range(common_start(before, row.path), len(row.path)):
             step, is_last = row.path[depth], depth == len(row.path) - 1
             start = start if dashes else _column(row.path, depth)
             value = ""

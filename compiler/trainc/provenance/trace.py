@@ -366,7 +366,7 @@ def _owned(model: Model, plugin: str, jobset: Callable[[], Mapping[Path, Origin]
             if cause is not None:
                 return Origin("plugin", model.job, cause, plugin)
             if fields[0] == _NODES and plugin != "MPI":
-                return Origin("plugin", model.runtime, ("spec", "mlPolicy", "numNodes"), plugin)
+                return Origin("plugin", model.runtime, NUM_NODES, plugin)
     return policy
 
 

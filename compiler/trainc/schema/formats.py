@@ -5,29 +5,26 @@ are left to it, since most runs then need no library. Foreign ones never are: re
 
 Sources of the rules: k8s.io/kube-openapi pkg/validation/strfmt with its copy of govalidator, and the list of formats in
 k8s.io/apiextensions-apiserver v0.36 pkg/apiserver/validation/formats.go; formats beyond that list are ignored there.
-For uri net/url (ParseRequestURI) and for email net/mail (ParseAddress) of Go's standard library, without what few know:
-comments, groups, and encoded words of a name.
+For email, net/mail (ParseAddress) of Go's standard library, without what few know: comments, groups, and encoded words
+of a name.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, Final
 
 from trainc.basics.regex import has_any_byte, lazy
 from trainc.data import load_json
+from trainc.kube import strfmt
 
-_DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
-_TIME = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))"
 _SCALA = r"(?<![0-9])([0-9]++)[\t\n\f\r ]*+([A-Za-zµ]+)"
 _GO_DURATION = r"[-+]?(0|(([0-9]++(\.[0-9]*+)?|\.[0-9]++)(ns|us|µs|μs|ms|s|m|h))+)"
 _UNITS = ("ns", "us", "µs", "ms", "s", "sec", "m", "min", "h", "hr", "d", "w", "wk")
 _LONG_UNITS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_BYTE = r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
 _MAC = r"[0-9a-f]{2}(([:-])[0-9a-f]{2}(\2[0-9a-f]{2}){4,18})|[0-9a-f]{4}(\.[0-9a-f]{4}){2,9}|[0-9a-f]{12,40}"
 _HOSTNAME = (
     r"^([a-zA-Z0-9\p{S}\p{L}]((-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?)"
@@ -41,16 +38,6 @@ _CHANNEL = r"[\t\n\f\r ]*(0|[1-9][0-9]?|1[0-9][0-9]?|2[0-4][0-9]|25[0-5])[\t\n\f
 _RGB = rf"rgb\({_CHANNEL},{_CHANNEL},{_CHANNEL}\)"
 _SSN = "[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}"
 
-_CONTROL = lazy("[\0-\x1f\x7f]")
-_SCHEME = lazy("([A-Za-z][A-Za-z0-9+.-]*)?:")
-_USER = lazy(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
-_PORT = lazy("(:[0-9]*)?")
-_BAD_ESCAPE = lazy("%(?![0-9A-Fa-f]{2})")
-_HOST_CHAR = r"[A-Za-z0-9\-_.~!$&'()*+,;=:\[\]<>\"]|[^\0-\x7f]"
-_HOST = lazy(f"(?:{_HOST_CHAR}|%25|%[89A-Fa-f][0-9A-Fa-f])*")
-_ZONE = lazy(f"(?:{_HOST_CHAR}|%[0-9A-Fa-f]{{2}})*")
-_NO_ZONE = lazy("%(?:[01][0-9A-Fa-f]|2[3Ff]|3[Ff]|40|5[CcEe]|60|7[B-DFb-df])")
-_STRICT_PORTS = ("http", "https")
 _ATOM_CHAR = r'[^\x00-\x20\x7f()<>\[\]:;@\\,".]'
 _ATOM = rf"{_ATOM_CHAR}+(?:\.{_ATOM_CHAR}+)*"
 _VISIBLE = r"[^\x00-\x08\x0a-\x1f\x7f]"
@@ -64,22 +51,6 @@ _EMAIL = lazy(
 )
 
 
-def _is_date(text: str) -> bool:
-    found = re.fullmatch(_DATE, text)
-    try:
-        # Go has a year 0, which is a leap year.
-        return found is not None and bool(date(int(found[1]) or 4, int(found[2]), int(found[3])))
-    except ValueError:
-        return False
-
-
-def _is_date_time(text: str) -> bool:
-    """Return whether text is a date-time; a second T and everything after it are ignored."""
-    day, *times = text.lower().split("t")
-    found = re.fullmatch(_TIME, times[0]) if times and _is_date(day) else None
-    return found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
-
-
 def _is_duration(text: str) -> bool:
     """Return whether text is a Go duration, or contains a number with a unit of Scala."""
     if re.fullmatch(_GO_DURATION, text) and not re.search("[0-9]{19}", text):
@@ -88,11 +59,6 @@ def _is_duration(text: str) -> bool:
     if any(int(number[-20:]) >= 2**63 or len(number.lstrip("0")) > 19 for number, _ in found):
         return False  # no int64
     return any(unit.lower() in _UNITS or unit.lower().startswith(_LONG_UNITS) for _, unit in found)
-
-
-def is_byte(text: str) -> bool:
-    """Return whether text is base64 of at least one byte."""
-    return re.fullmatch(_BYTE, text) is not None
 
 
 def _is_ip(text: str) -> bool:
@@ -128,10 +94,6 @@ def _matches(pattern: str, *, limit: int | None = None) -> Callable[[str], bool]
     return lambda text: (limit is None or len(text) <= limit) and re.fullmatch(pattern, text, re.ASCII) is not None
 
 
-def _uuid(third: str, fourth: str) -> Callable[[str], bool]:
-    return _matches(f"(?i:[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{third}-?{fourth}-?[0-9a-f]{{12}})")
-
-
 def _is_hostname(text: str) -> bool:
     """Return whether text is a host name; symbols and letters of any script are allowed."""
     size = len(text.encode())
@@ -162,47 +124,9 @@ def _is_isbn(text: str, *lengths: int) -> bool:
 
 def _is_uri(text: str) -> bool:
     """Return whether text is a URI with a scheme, or a path that begins with a slash."""
-    if not text or _CONTROL.search(text):
-        return False
-    if text == "*":
-        return True
-    scheme = _SCHEME.match(text)
-    if scheme is not None and scheme[1] is None:
-        return False
-    rest = (text[scheme.end() :] if scheme else text).partition("?")[0]
-    if not rest.startswith("/"):
-        return scheme is not None
-    if scheme is not None and rest.startswith("//"):
-        authority, slash, path = rest[2:].partition("/")
-        if not _is_authority(scheme[1].lower(), authority):
-            return False
-        rest = slash + path
-    return not _BAD_ESCAPE.search(rest)
+    from trainc.kube.gonet import is_request  # few values are URIs
 
-
-def _is_authority(scheme: str, authority: str) -> bool:
-    user, at, host = authority.rpartition("@")
-    if at and (not _USER.fullmatch(user) or _BAD_ESCAPE.search(user)):
-        return False
-    opening = host.rfind("[")
-    if opening > 0:
-        return False
-    if opening == 0:
-        return _is_literal(host)
-    first, last = host.find(":"), host.rfind(":")
-    if first >= 0 and not _PORT.fullmatch(host, first if scheme in _STRICT_PORTS else last):
-        return False
-    return _HOST.fullmatch(host) is not None
-
-
-def _is_literal(host: str) -> bool:
-    inside, closing, port = host[1:].rpartition("]")
-    if not closing or not _PORT.fullmatch(port):
-        return False
-    address, _, zone = inside.partition("%25")
-    if "%25" in inside and (not zone or not _ZONE.fullmatch(zone) or _NO_ZONE.search(zone)):
-        return False
-    return "%" not in address and ":" in address and _is_ip(address)
+    return is_request(text)
 
 
 def _is_email(text: str) -> bool:
@@ -211,14 +135,14 @@ def _is_email(text: str) -> bool:
     return found is not None and (found["ip"] is None or _is_ip(found["ip"]))
 
 
-_HEX4, _VARIANT = "[0-9a-f]{4}", "[89ab][0-9a-f]{3}"
+_VARIANT: Final = "[89ab][0-9a-f]{3}"
 _is_ssn = _matches(_SSN)
 
 FORMATS: Final[dict[str, Callable[[str], bool]]] = {
-    "byte": is_byte,
+    "byte": strfmt.is_byte,
     "cidr": _is_cidr,
-    "date": _is_date,
-    "datetime": _is_date_time,
+    "date": strfmt.is_date,
+    "datetime": strfmt.is_date_time,
     "duration": _is_duration,
     "hexcolor": _matches("#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
     "ipv4": lambda text: "." in text and _is_sloppy_ip(text),
@@ -227,10 +151,10 @@ FORMATS: Final[dict[str, Callable[[str], bool]]] = {
     "k8sshortname": _matches(_LABEL, limit=63),
     "mac": _is_mac,
     "password": lambda _text: True,
-    "uuid": _uuid(_HEX4, _HEX4),
-    "uuid3": _uuid("3[0-9a-f]{3}", _HEX4),
-    "uuid4": _uuid("4[0-9a-f]{3}", _VARIANT),
-    "uuid5": _uuid("5[0-9a-f]{3}", _VARIANT),
+    "uuid": strfmt.is_uuid,
+    "uuid3": partial(strfmt.is_uuid, third="3[0-9a-f]{3}"),
+    "uuid4": partial(strfmt.is_uuid, third="4[0-9a-f]{3}", fourth=_VARIANT),
+    "uuid5": partial(strfmt.is_uuid, third="5[0-9a-f]{3}", fourth=_VARIANT),
     "bsonobjectid": _matches("[0-9a-fA-F]{24}"),
     "creditcard": _is_credit_card,
     "email": _is_email,

@@ -10,7 +10,6 @@ resources calls it. managedFields are ignored: a server replaces them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -39,8 +38,6 @@ OBJECT_META = "v1.ObjectMeta"
 
 NameRule = Callable[[str], tuple[str, ...]]
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
-_MANY = 4096
-"""The most labels and annotations cached: many objects have the same few."""
 
 
 def _segment_prefix(name: str) -> tuple[str, ...]:
@@ -162,7 +159,7 @@ def _violation(path: Path, message: str, upstream: str, value: Any, expected: st
 
 def _label_violations(labels: Any, path: Path) -> Iterator[Violation]:
     for key in sorted(labels):
-        for number, upstream in enumerate(_label_errors(key, labels[key], path)):
+        for number, upstream in enumerate(validate_labels({key: labels[key]}, dotted(path))):
             at_fault = key if number < len(is_qualified_name(key)) else labels[key]
             yield _keyed(path, key, "is not a valid label", upstream, at_fault)
 
@@ -171,23 +168,13 @@ def _annotation_violations(annotations: Any, path: Path) -> Iterator[Violation]:
     size = 0
     for key in sorted(annotations):
         size += len(key.encode()) + len(annotations[key].encode())
-        for upstream in _annotation_errors(key, path):
+        for upstream in validate_annotations({key: ""}, dotted(path)):
             yield _keyed(path, key, "is not a valid annotation key", upstream, key)
     if size > TOTAL_ANNOTATION_SIZE_LIMIT:
         limit = f"may not be more than {TOTAL_ANNOTATION_SIZE_LIMIT} bytes"
         upstream = f"{dotted(path)}: Too long: {limit}"
         message = f"{dotted(path)} exceed the total size limit"
         yield Violation("TC108", path, message, upstream, f"{size} bytes", limit, blocking=True)
-
-
-@lru_cache(_MANY)
-def _label_errors(key: str, value: str, path: Path) -> tuple[str, ...]:
-    return tuple(validate_labels({key: value}, dotted(path)))
-
-
-@lru_cache(_MANY)
-def _annotation_errors(key: str, path: Path) -> tuple[str, ...]:
-    return tuple(validate_annotations({key: ""}, dotted(path)))
 
 
 def _keyed(path: Path, key: str, message: str, upstream: str, value: Any) -> Violation:

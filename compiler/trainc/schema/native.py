@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from trainc.basics.jsonvalues import Json
 from trainc.kube.gotypes import GoDecodeError, decode
-from trainc.schema.formats import is_byte
+from trainc.kube.strfmt import is_byte
 from trainc.schema.values import CLASSES, NUMERIC, Mismatch
 from trainc.schema.walk import Node, Part
 from trainc.schema.wording import GO_TYPE, LIST_KEYS, LIST_TYPE, UNKNOWN, Failure, Failures, Visit

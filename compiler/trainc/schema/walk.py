@@ -12,6 +12,7 @@ k8s.io/kube-openapi pkg/validation/validate, whose order of failures and choice 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from trainc.basics.jsonvalues import Json, as_object
@@ -289,8 +290,8 @@ class Node(Part):
         if (types or self.schema.format) and not any(CLASSES.get(name) is cls for name in types):
             before.append(self._check_type)
         if cls is not type(None):
-            find, fits = (_failures_of, _fits) if self.mode.chooses else (_misfits_of, None)
-            before += alternative_checks(self.schema, cls, find, fits)
+            mode, fits = (CHECK, _fits) if self.mode.chooses else (FIT, None)
+            before += alternative_checks(self.schema, cls, partial(_failures, mode), fits)
         if cls is str and (self.schema.format or not keywords.keys().isdisjoint(("maxLength", "minLength", "pattern"))):
             before.append(self._text_check())
         if cls in (int, float):
@@ -389,22 +390,15 @@ class Node(Part):
         return check
 
 
-def _failures_of(work: Work, schema: Structural, value: Any) -> Failures:
+def _failures(mode: Mode, work: Work, schema: Structural, value: Any) -> Failures:
     """Return the failures of a value in an alternative."""
     failures = Failures(work)
-    node_of(schema, CHECK).visit(value, failures)
-    return failures
-
-
-def _misfits_of(work: Work, schema: Structural, value: Any) -> Failures:
-    """Return the failures of a value in an alternative, without those of its alternatives."""
-    failures = Failures(work)
-    node_of(schema, FIT).visit(value, failures)
+    node_of(schema, mode).visit(value, failures)
     return failures
 
 
 def _fits(work: Work, schema: Structural, value: Any) -> bool:
-    return not _misfits_of(work, schema, value)
+    return not _failures(FIT, work, schema, value)
 
 
 def _shared(value: Json) -> Json:

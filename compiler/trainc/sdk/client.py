@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from copy import copy
 from datetime import UTC, datetime
@@ -177,19 +177,12 @@ class GitBackend(KubernetesBackend):
 
         Of a runtime that does not exist, or that the SDK cannot read, a job has what its TrainJob says.
         """
-        runtimes = {each.name: each for each in self.list_runtimes()}
-        jobs = [(job, _runtime_of(job)) for job in self.repository.read()[0]]
-        return [
-            self._trainjob(job, runtimes.get(name) or _unknown_runtime(job))
-            for job, name in jobs
-            if runtime is None or name == runtime.name
-        ]
+        jobs = self.repository.read()[0]
+        return self._trainjobs([job for job in jobs if runtime is None or _runtime_of(job) == runtime.name])
 
     def get_job(self, name: str) -> types.TrainJob:
         """Return a TrainJob, without steps and with an unknown status. Raises RuntimeError if it does not exist."""
-        job = self._find(name)
-        runtimes = {each.name: each for each in self.list_runtimes()}
-        return self._trainjob(job, runtimes.get(_runtime_of(job)) or _unknown_runtime(job))
+        return self._trainjobs([self._find(name)])[0]
 
     def delete_job(self, name: str) -> None:
         """Delete the file of a TrainJob. Raises RuntimeError if it does not exist, or its file has other documents."""
@@ -205,6 +198,10 @@ class GitBackend(KubernetesBackend):
             message = f"TrainJob {name!r} not found in {JOBS}/{self.namespace}/{f': {hint}' if hint else ''}"
             raise RuntimeError(escape_text(message))
         return job
+
+    def _trainjobs(self, jobs: Iterable[Stored]) -> list[types.TrainJob]:
+        runtimes = {each.name: each for each in self.list_runtimes()}
+        return [self._trainjob(job, runtimes.get(_runtime_of(job)) or _unknown_runtime(job)) for job in jobs]
 
     def _trainjob(self, job: Stored, runtime: types.Runtime) -> types.TrainJob:
         nodes = get(job.document.data, "spec", "trainer", "numNodes")

@@ -17,13 +17,14 @@ from typing import Any, Final
 from trainc.basics.regex import lazy
 from trainc.cel import cost
 from trainc.cel.functions import Function, Run, function
-from trainc.cel.gotext import Civil, atoi, civil, cut, shortest, utf8
+from trainc.cel.gotext import Civil, atoi, civil, shortest, utf8
 from trainc.cel.types import BOOL, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type, type_name
 from trainc.cel.values import UINT_MAX, Duration, EvalError, Timestamp, Uint, Value
 from trainc.cel.work import CHARACTERS, Meter, spend
 from trainc.data import time_zone
+from trainc.kube.fielderror import cut
 from trainc.kube.gojson import fits, go_number, int64
-from trainc.kube.gotime import DAY, EPOCH, MAX_SECONDS, MIN_SECONDS, SECOND, TimeError, day_number, parse_time
+from trainc.kube.gotime import DAY, EPOCH, MAX_SECONDS, MIN_SECONDS, SECOND, TimeError, parse_time
 
 INT_OVERFLOW, UINT_OVERFLOW = "integer overflow", "unsigned integer overflow"
 
@@ -131,7 +132,6 @@ def _same(value: Value) -> Value:
 
 # Times
 
-_DATE = lazy("([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _DURATION = lazy(r"[+-]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
 _SPAN = lazy(r"([0-9]*)\.?([0-9]*)([a-zµμ]+)")
 _UNITS = {
@@ -148,12 +148,6 @@ _MOST_NANOS = 2**63
 
 _ZONE: Final = 150
 """The work of finding a time zone."""
-
-
-def parse_date(text: str) -> int | None:
-    """Return the days from 1970-01-01 to a date, ``2006-01-02``; None if it is not one."""
-    found = _DATE.fullmatch(text)
-    return None if found is None else day_number(*map(int, found.groups()))
 
 
 def parse_timestamp(text: str) -> Timestamp:

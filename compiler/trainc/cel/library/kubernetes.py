@@ -15,13 +15,12 @@ from typing import Final, NoReturn, TypeAlias
 from trainc.basics.regex import lazy
 from trainc.cel import cost
 from trainc.cel.functions import Function, function, reads
-from trainc.cel.gotext import quote_cut, utf8
-from trainc.cel.library.conversions import parse_date
-from trainc.cel.library.net import read_url
+from trainc.cel.gotext import utf8
 from trainc.cel.types import opaque, struct
 from trainc.cel.values import INT_MIN, NO_OVERLOAD, NONE, UINT_MAX, EvalError, Opaque, Optional, Undecided, Value
 from trainc.cel.work import CHARACTERS, Meter, spend
-from trainc.kube import names
+from trainc.kube import gonet, names, strfmt
+from trainc.kube.fielderror import quote_cut
 from trainc.kube.gojson import as_float, fits, int64, ten
 from trainc.kube.quantity import Format as Spelling
 from trainc.kube.quantity import Quantity as Amount
@@ -201,11 +200,6 @@ def _without_zeros(part: str) -> str:
 
 Check: TypeAlias = Callable[[str], tuple[str, ...]]
 
-_HEX = "[0-9A-Fa-f]"
-_UUID = lazy(f"{_HEX}{{8}}-?{_HEX}{{4}}-?{_HEX}{{4}}-?{_HEX}{{4}}-?{_HEX}{{12}}", re.ASCII)
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})", re.ASCII)
-_CLOCK = lazy(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})", re.ASCII)
-
 
 class Format(Opaque, frozen=True, eq=False):
     """A named format, with its check and the size of its regular expression for costs."""
@@ -237,24 +231,14 @@ def _words(check: Check) -> Check:
 
 def _uri(text: str) -> tuple[str, ...]:
     try:
-        read_url(text, request=True)
-    except EvalError as error:
-        return (error.message,)
+        gonet.read_url(text, request=True)
+    except gonet.UrlError as error:
+        return (str(error),)
     return ()
 
 
 def _matching(complaint: str, valid: Callable[[str], bool]) -> Check:
     return lambda text: () if valid(text) else (complaint,)
-
-
-def _is_datetime(text: str) -> bool:
-    """Return whether strfmt accepts a time; it ignores everything after a second T."""
-    date, separator, rest = text.lower().partition("t")
-    clock = _CLOCK.fullmatch(rest.partition("t")[0])
-    if not separator or clock is None or parse_date(date) is None:
-        return False
-    hour, minute, second = clock.groups()
-    return hour <= "23" and minute <= "59" and second <= "59"
 
 
 FORMATS: Final[Mapping[str, Format]] = {
@@ -267,10 +251,10 @@ FORMATS: Final[Mapping[str, Format]] = {
     "dns1035LabelPrefix": Format("DNS1035LabelPrefix", _prefix(names.is_dns1035_label), 30),
     "labelValue": Format("LabelValue", _words(names.is_valid_label_value), 40),
     "uri": Format("URI", _uri, 1103),
-    "uuid": Format("uuid", _matching("does not match the UUID format", lambda t: bool(_UUID.fullmatch(t))), 70),
-    "byte": Format("byte", _matching("invalid base64", lambda text: bool(_BASE64.fullmatch(text))), 84),
-    "date": Format("date", _matching("invalid date", lambda text: parse_date(text) is not None), 71),
-    "datetime": Format("datetime", _matching("invalid datetime", _is_datetime), 71),
+    "uuid": Format("uuid", _matching("does not match the UUID format", strfmt.is_uuid), 70),
+    "byte": Format("byte", _matching("invalid base64", strfmt.is_byte), 84),
+    "date": Format("date", _matching("invalid date", strfmt.is_date), 71),
+    "datetime": Format("datetime", _matching("invalid datetime", strfmt.is_date_time), 71),
 }
 """The formats by their names in format.named()."""
 

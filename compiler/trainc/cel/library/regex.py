@@ -13,12 +13,13 @@ from typing import Any, Final
 from trainc.basics.regex import has_any_byte
 from trainc.cel import cost
 from trainc.cel.functions import Run, function
-from trainc.cel.gotext import cut, from_utf8, utf8
+from trainc.cel.gotext import from_utf8, utf8
 from trainc.cel.library.operators import refuse
 from trainc.cel.types import type_name
 from trainc.cel.values import NO_OVERLOAD, EvalError, Optional, TypeValue, Value
 from trainc.cel.work import Meter, spend
 from trainc.data import load_json
+from trainc.kube.fielderror import cut
 
 _MAX_MEMORY = 8 << 20
 """The memory limit of a pattern in RE2, in bytes."""
@@ -84,26 +85,14 @@ def check(regex: str) -> None:
         pattern(regex)
 
 
-_KEPT = 1_000
-"""Longer texts are matched anew: the last ones would take gigabytes."""
-
-
 def matches(text: str, regex: str) -> bool:
-    """Return whether regex matches anywhere in text. Raises EvalError if it is invalid."""
-    return _kept(text, regex) if len(text) <= _KEPT else _match(text, regex)
-
-
-def _match(text: str, regex: str) -> bool:
-    """Match a text.
+    """Return whether regex matches anywhere in text. Raises EvalError if it is invalid.
 
     Packaged patterns are equivalent in Python's re for ASCII text, which saves importing re2 (36 ms) in most runs.
     """
     if text.isascii() and regex in _packaged():
         return _search(regex)(text) is not None
     return pattern(regex).search(utf8(text)) is not None
-
-
-_kept = lru_cache(maxsize=4096)(_match)
 
 
 def find(text: str, regex: str) -> str:
