@@ -302,6 +302,25 @@ def test_a_run_that_is_stopped_leaves_whole_files(
     assert tree(tmp_path) == {**files, ".gitmodules": b""}
 
 
+def test_a_run_that_is_stopped_while_it_removes_files_leaves_no_empty_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        put(tmp_path, f"out/prod/a/{name}/jobset-{name}.yaml", owned())
+    unlink = Path.unlink
+
+    def stop(path: Path, missing_ok: bool = False) -> None:
+        if path.name == "jobset-b.yaml":
+            raise KeyboardInterrupt
+        unlink(path, missing_ok)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", stop)
+        with pytest.raises(KeyboardInterrupt):
+            apply(plan(tmp_path, {}))
+    assert sorted(os.listdir(tmp_path / "out/prod/a")) == ["b", "c"], "an empty folder could be a submodule"
+
+
 def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
     for text in (b"", owned()):
         left = put(tmp_path, f"{DIR}/.trainc-4711-0.tmp", text)

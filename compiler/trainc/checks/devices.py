@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from trainc.basics.jsonvalues import JsonObject, Path, get
+from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get
 from trainc.basics.regex import lazy
 from trainc.checks.containers import TEMPLATE, containers
 from trainc.findings import Finding, Related, report
 from trainc.gitops.pods import POD, replicated_jobs
 from trainc.inputs.source import Document
-from trainc.plugins.base import container_resources, gpu_count, is_gpu, node_resources, quantities
+from trainc.plugins.base import gpu_count, is_gpu, node_container, node_resources, quantities
 from trainc.plugins.model import Model, Object
 from trainc.plugins.origins import source_of
 from trainc.plugins.podgroup import members
@@ -41,12 +41,11 @@ def check_devices(model: Model) -> Iterator[Finding]:
             hint = f"set it to {gpus}, or leave it out"
             yield report(COUNT, model.job, ("spec", "trainer", "numProcPerNode"), message, found=str(number), hint=hint)
         return
-    amounts = {**quantities(resources, "limits"), **quantities(resources, "requests")}
-    devices = {name: amount.value() for name, amount in amounts.items() if UNCOUNTED.fullmatch(name)}
-    counted = [(name, count) for name, count in devices.items() if count > 0]
     if gpu_count(resources) != 0:
         return
-    yield from _check_gpus_of_runtime(model)
+    merged = as_object(node_container(model).get("resources"))
+    yield from _check_gpus_of_runtime(model, merged)
+    counted = _uncounted(resources) or _uncounted(merged)
     if len(counted) != 1:
         return
     [(name, count)] = counted
@@ -58,9 +57,15 @@ def check_devices(model: Model) -> Iterator[Finding]:
     yield report(COUNT, *_source(model, name), message, found=name, hint=hint)
 
 
-def _check_gpus_of_runtime(model: Model) -> Iterator[Finding]:
+def _uncounted(resources: JsonObject) -> list[tuple[str, int]]:
+    """Return the devices that Trainer does not count, with their numbers."""
+    amounts = {**quantities(resources, "limits"), **quantities(resources, "requests")}
+    devices = ((name, amount.value()) for name, amount in amounts.items() if UNCOUNTED.fullmatch(name))
+    return [(name, count) for name, count in devices if count > 0]
+
+
+def _check_gpus_of_runtime(model: Model, merged: JsonObject) -> Iterator[Finding]:
     """Yield a warning if a container keeps the runtime's GPUs, which Trainer does not see behind resourcesPerNode."""
-    merged = container_resources(model)
     count, (started, variable) = gpu_count(merged), _started(model)
     if count == 0 or started is None or started == count:
         return
@@ -85,7 +90,8 @@ def _started(model: Model) -> tuple[int | None, str]:
     words = [str(word) for word in model.trainer_list("command")] or list(container.command)
     if words and words[0].rpartition("/")[2].startswith("python") and not any("torch" in word for word in words[1:]):
         return None, ""  # it ignores torchrun's variables
-    if any("nproc" in word for word in (*words, *map(str, model.trainer_list("args")))):
+    args = model.trainer_list("args") or as_list(node_container(model).get("args"))
+    if any("nproc" in word for word in (*words, *map(str, args))):
         return None, ""  # an option of torchrun is stronger than its variable
     count = processes(model)
     return (count if isinstance(count, int) else None), "PET_NPROC_PER_NODE"

@@ -151,7 +151,7 @@ class Policies(Struct, frozen=True, eq=False):
             found.append(report(LACKING, binding, ("spec", "paramRef"), message, hint=hint, severity=severity))
         for policy, denies in () if self.pods else self.policies.without_jobsets():
             severity = Severity.WARNING if denies else Severity.NOTE
-            message = f"policy {_name(policy)!r} is not evaluated on the Jobs and pods that controllers create"
+            message = f"policy {_name(policy)!r} is not evaluated on the objects that controllers create, such as pods"
             found.append(report(UNDECIDED, policy, _CONSTRAINTS, message, hint=_PODS_HINT, severity=severity))
         for document in self.not_evaluated:
             message = f"{document.data['kind']} {_name(document)!r} is not evaluated: only a cluster does"

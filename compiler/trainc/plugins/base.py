@@ -80,16 +80,16 @@ def _variable(variable: JsonObject) -> JsonObject:
 def node_resources(model: Model) -> JsonObject:
     """Return the resources of a node: those of the TrainJob, else of the runtime, never merged (X1)."""
     per_node = model.trainer_value("resourcesPerNode")
-    return per_node if isinstance(per_node, dict) else container_resources(model)
+    return per_node if isinstance(per_node, dict) else as_object(node_container(model).get("resources"))
 
 
-def container_resources(model: Model) -> JsonObject:
-    """Return the resources of a node's container: those of the runtime, merged with those of the TrainJob."""
+def node_container(model: Model) -> JsonObject:
+    """Return the container with the resources of a node: those of the runtime, merged with those of the TrainJob."""
     for job in model.jobs:
         if job.get("name") == NODE or ancestor(job) == TRAINER:
             for container in node_containers(job):
-                if isinstance(resources := container.get("resources"), dict):
-                    return resources
+                if isinstance(container.get("resources"), dict):
+                    return container
     return {}
 
 

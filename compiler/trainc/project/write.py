@@ -187,9 +187,9 @@ def apply(todo: Plan, advance: Callable[[], object] = lambda: None) -> None:
     if todo.blocked:
         raise ValueError("a blocked plan cannot be applied")
     root, gone = os.fspath(todo.root), sorted(todo.removed)
-    for name in gone:
-        (todo.root / name).unlink(missing_ok=True)
     try:
+        for name in gone:
+            (todo.root / name).unlink(missing_ok=True)
         replace_files(root, [(f"{root}/{file.name}", file.data) for file in (*todo.create, *todo.change)], advance)
     except BaseException:
         gone += (file.name for file in todo.create)

@@ -136,15 +136,18 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
                     yield bound.policy.document, binding.document
 
     def without_jobsets(self) -> Iterator[tuple[Document, bool]]:
-        """Yield the policies whose rules match Jobs or pods, but no JobSets, and whether they deny."""
+        """Yield the policies with bindings to what controllers create, but to no JobSets, and whether one denies."""
 
-        def matches(bound: Bound, request: Request) -> bool:
-            constraints = bound.policy.constraints
-            return match({key: constraints.get(key) for key in _RULES}, request, self.cluster) is not None
+        def matching(part: Stored, requests: Iterable[Request]) -> list[Request]:
+            rules = {key: part.constraints.get(key) for key in _RULES}
+            return [each for each in requests if match(rules, each, self.cluster) is not None]
 
         for bound in self.bound:
-            if not matches(bound, _JOBSET) and any(matches(bound, each) for each in _CREATED):
-                yield bound.policy.document, any(DENY in binding.actions for binding in bound.bindings)
+            requests = matching(bound.policy, (_JOBSET, *_CREATED))
+            kinds = ((binding, {each.kind for each in matching(binding, requests)}) for binding in bound.bindings)
+            others = [binding for binding, found in kinds if found and _JOBSET.kind not in found]
+            if others:
+                yield bound.policy.document, any(DENY in binding.actions for binding in others)
 
     def applying(self, request: Request) -> Iterator[tuple[Document, bool]]:
         """Yield the policies that apply to a request, or may apply, and whether they deny."""
@@ -189,9 +192,9 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
 
 _RULES: Final = ("resourceRules", "excludeResourceRules", "matchPolicy")
 _JOBSET: Final = Request("CREATE", None, None, *split_version(JOBSET_API), "JobSet", "jobsets", "default", "")
-_CREATED: Final = (
-    Request("CREATE", None, None, "batch", "v1", "Job", "jobs", "default", ""),
-    Request("CREATE", None, None, "", "v1", "Pod", "pods", "default", ""),
+_CREATED: Final = tuple(
+    Request("CREATE", None, None, group, "v1", kind, f"{kind.lower()}s", "default", "")
+    for group, kind in (("batch", "Job"), ("", "Pod"), ("", "Service"), ("", "PersistentVolumeClaim"))
 )
 """What controllers create for a JobSet."""
 
