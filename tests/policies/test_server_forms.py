@@ -56,6 +56,13 @@ def test_what_only_a_cluster_knows() -> None:
     assert unknown == (("spec", "storageClassName"), ("spec", "volumeName"))
 
 
+def test_no_default_class_beside_the_old_annotation() -> None:
+    # Kubernetes v1.34.4 pkg/apis/core/helper, PersistentVolumeClaimHasClass: also if it is empty.
+    claim = next(given for given, _ in CASES if given["kind"] == "PersistentVolumeClaim")
+    metadata = {**claim["metadata"], "annotations": {"volume.beta.kubernetes.io/storage-class": ""}}
+    assert form_of({**claim, "metadata": metadata})[1] == ()
+
+
 def test_the_time_of_a_runtime_patch() -> None:
     timed = {"manager": "example.com/b", "time": "2026-01-01T00:00:00Z"}
     spec = {"runtimePatches": [{"manager": "example.com/a"}, timed]}

@@ -127,7 +127,7 @@ _EMPTY_IS_SET = ("selector", "storageClassName")
 
 _CLASS: Path = ("spec", "volumeAttributesClassName")
 _CLASS_KEPT = "update to {} is forbidden when status.currentVolumeAttributesClassName is not nil"
-_OLD_CLASS: Path = ("metadata", "annotations", "volume.beta.kubernetes.io/storage-class")
+OLD_CLASS: Path = ("metadata", "annotations", "volume.beta.kubernetes.io/storage-class")
 _REQUESTS: Path = ("spec", "resources", "requests")
 _STORAGE: Path = (*_REQUESTS, "storage")
 
@@ -169,9 +169,9 @@ def _claim_rules(new: JsonObject, old: JsonObject) -> Iterator[tuple[Path, str]]
         pass
     if not (value := get(new, *_CLASS)):
         yield _CLASS, _CLASS_KEPT.format("nil" if value is None else "empty string")
-    value, was = get(new, *_OLD_CLASS), get(old, *_OLD_CLASS)
+    value, was = get(new, *OLD_CLASS), get(old, *OLD_CLASS)
     if value is not None or was is None or get(new, "spec", "storageClassName") != was:  # else it becomes the field
-        yield _OLD_CLASS, IMMUTABLE
+        yield OLD_CLASS, IMMUTABLE
 
 
 def _changed_source(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:

@@ -68,11 +68,16 @@ def _dropped(jobset: JsonObject) -> Iterator[tuple[Path, str]]:
             reason = f"its feature gate {gate} is off by default" if gate else "it does not have the field"
             what = "from the pods, with the volume and its mounts" if path[-1] == IMAGE else "from the pods"
             yield (*at, *path), f"{what}: {reason}"
+        for index, volume in enumerate(objects(pod.get("volumes"))):
+            yield from _dropped_sources(volume, ("ephemeral", "volumeClaimTemplate"), (*at, "volumes", index))
     for index, policy in enumerate(objects(get(jobset, "spec", "volumeClaimPolicies"))):
-        for number, template in enumerate(objects(policy.get("templates"))):
-            for key, reason in dropped_sources(as_object(template.get("spec"))):
-                root: Path = ("spec", "volumeClaimPolicies", index, "templates", number, "spec")
-                yield (*root, key), f"from the claim, and the volume is empty: {reason}"
+        for number, _ in enumerate(objects(policy.get("templates"))):
+            yield from _dropped_sources(policy, ("templates", number), ("spec", "volumeClaimPolicies", index))
+
+
+def _dropped_sources(owner: JsonObject, template: Path, at: Path) -> Iterator[tuple[Path, str]]:
+    for key, reason in dropped_sources(as_object(get(owner, *template, "spec"))):
+        yield (*at, *template, "spec", key), f"from the claim, and the volume is empty: {reason}"
 
 
 def check_containers(model: Model, jobset: Object) -> Iterator[Finding]:

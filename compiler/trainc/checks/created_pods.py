@@ -22,7 +22,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object,
 from trainc.gitops.pods import replicated_jobs
 from trainc.kube.generated import JOB_UID, JOBSET_UID
 from trainc.kube.gotypes import POD_SPEC, decode
-from trainc.kube.pods import default_job, default_pod, prepared_pod
+from trainc.kube.pods import default_job, default_pod, gated_fields, prepared_pod
 from trainc.upstream import JOBSET_API
 
 JOBSET_LABELS: Final = "jobset.sigs.k8s.io/"
@@ -105,18 +105,24 @@ def names_own_metadata(jobset: JsonObject) -> bool:
     return any(JOBSET_LABELS in key for value in values if isinstance(value, dict) for key in value)
 
 
-def created_objects(jobset: JsonObject, *, resumed: bool = False) -> Iterator[CreatedObject]:
+def has_gated_fields(jobset: JsonObject) -> bool:
+    """Return whether a pod template has fields that Kubernetes keeps only with a feature gate."""
+    specs = (as_object(get(job, *POD_TEMPLATE, "spec")) for _, job in replicated_jobs(jobset))
+    return any(True for spec in specs for _ in gated_fields(spec))
+
+
+def created_objects(jobset: JsonObject, *, resumed: bool = False, gated: bool = False) -> Iterator[CreatedObject]:
     """Yield the first Job and the first pod of every replicated job that has one.
 
     When JobSet creates a Job, its own labels, annotations and node selectors replace those of the pod template. With
-    ``resumed`` it is the other way round, as when it resumes the Job.
+    ``resumed`` it is the other way round, as when it resumes the Job. With ``gated``, all feature gates are on.
     """
     counts = _counts(jobset)
     for path, replicated in replicated_jobs(jobset):
         if replicated.get("replicas", 1) == 0:
             continue
         template = (*path, "template")
-        job = _job(jobset, replicated, counts[replicated.get("name")])
+        job = default_job(_job(jobset, replicated, counts[replicated.get("name")]), gated=gated)
         job = _replaced(job, replicated) if resumed else job
         yield CreatedObject(job, template, _JOB_UNKNOWN)
         yield from created_pod(job, template, _METADATA)
@@ -242,7 +248,7 @@ def _job(jobset: JsonObject, replicated: JsonObject, counts: JsonObject) -> Json
     spec["selector"] = {"matchLabels": {CONTROLLER_UID: JOB_UID}}
     metadata = {"name": name, "namespace": namespace, "uid": JOB_UID, **metadata}
     metadata["ownerReferences"] = [_owner(JOBSET_API, "JobSet", jobset_name, JOBSET_UID)]
-    return default_job({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
 
 def _replaced(job: JsonObject, replicated: JsonObject) -> JsonObject:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from trainc.admission.jobset import default
 from trainc.admission.native import CLAIM_DEFAULTS, without_dropped_sources
-from trainc.admission.update import PATCHES
+from trainc.admission.update import OLD_CLASS, PATCHES
 from trainc.basics.jsonvalues import JsonObject, Path, as_list, as_object, get, objects, put
 from trainc.checks.created_pods import CONTROLLER_UID, CONTROLLERS, controller_labels, only_in_clusters
 from trainc.documents.classify import CLAIM_SPEC
@@ -87,8 +87,9 @@ def _claim(data: JsonObject, created: bool) -> ServerForm:
     if _PROTECTION not in finalizers:
         finalizers = [*finalizers, _PROTECTION]
     data = put({**data, "spec": spec}, ("metadata", "finalizers"), finalizers)
-    # The default class of the cluster; the volume that is bound later.
-    set_later = ("storageClassName",) if created else ("storageClassName", "volumeName")
+    # The default class of the cluster, unless the old annotation names one; the volume that is bound later.
+    default_class = ("storageClassName",) if get(data, *OLD_CLASS) is None else ()
+    set_later = default_class if created else (*default_class, "volumeName")
     unknown = tuple(("spec", name) for name in set_later if name not in spec)
     return ServerForm({**data, "status": {}} if created else data, unknown)
 

@@ -52,8 +52,8 @@ of a text in which a bracket is not closed."""
 ResourceList = dict[str, Quantity]
 
 
-def default_job(job: JsonObject) -> JsonObject:
-    """Return a Job with the defaults of its spec, its pod template included."""
+def default_job(job: JsonObject, *, gated: bool = False) -> JsonObject:
+    """Return a Job with the defaults of its spec, its pod template included. ``gated`` is for ``default_template``."""
     spec = as_object(job.get("spec"))
     counts: JsonObject = {"parallelism": 1}
     if "parallelism" not in spec:
@@ -67,7 +67,7 @@ def default_job(job: JsonObject) -> JsonObject:
         "podReplacementPolicy": "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed",
         "manualSelector": False,
         **spec,
-        "template": {**template, "spec": default_template(as_object(template.get("spec")))},
+        "template": {**template, "spec": default_template(as_object(template.get("spec")), gated=gated)},
     }
     if isinstance(policy := filled.get("podFailurePolicy"), dict) and "rules" in policy:
         rules: list[Json] = []
@@ -79,9 +79,9 @@ def default_job(job: JsonObject) -> JsonObject:
     return {**job, "spec": filled}
 
 
-def default_template(spec: JsonObject) -> JsonObject:
-    """Return the spec of a pod template with its defaults."""
-    filled = {**_SPEC, **_without_gated_fields(spec)}
+def default_template(spec: JsonObject, *, gated: bool = False) -> JsonObject:
+    """Return the spec of a pod template with its defaults, and with ``gated``, as if all feature gates were on."""
+    filled = {**_SPEC, **(spec if gated else _without_gated_fields(spec))}
     if account := spec.get("serviceAccountName") or spec.get("serviceAccount"):
         filled |= {"serviceAccountName": account, "serviceAccount": account}  # the second is its old name
     for field in _CONTAINERS:

@@ -46,6 +46,7 @@ _RESUMED_HINT: Final = (
     " unless the job has a new run number"
 )
 _REPLACED_HINT: Final = "remove it from the pod template: it replaces JobSet's own when the JobSet resumes"
+_GATED_HINT: Final = "Kubernetes 1.34 drops it by default, but not a cluster whose feature gate is on"
 _SCOPE_HINT: Final = "pass their CRD with --crd-dir"
 _CONSTRAINTS: Final = ("spec", "matchConstraints")
 _PODS_HINT: Final = "set policies: {pods: true} in trainc.yaml"
@@ -329,18 +330,22 @@ def _children(data: JsonObject, old: JsonObject | Finding | None) -> Iterator[Cr
 
     made: list[CreatedObject] = []
     sent: list[CreatedObject] = []
-    resumed: list[CreatedObject] = []
+    later: list[CreatedObject] = []
     if data["kind"] == "JobSet":
         made += created_pods.created_objects(data)
         sent += (*created_pods.created_claims(data), *created_pods.created_service(data))
         kept = created_pods.resumed(data, old) if isinstance(old, dict) else data
+        forms = [(data, False, _GATED_HINT)]
         if kept is not data or created_pods.names_own_metadata(data):
-            hint = _REPLACED_HINT if kept is data else _RESUMED_HINT
-            pairs = zip(created_pods.created_objects(kept, resumed=True), made, strict=True)
-            resumed += (replace(child, hint=hint) for child, new in pairs if child.data != new.data)
+            forms.append((kept, True, _REPLACED_HINT if kept is data else _RESUMED_HINT))
+        for gated in (False, True) if created_pods.has_gated_fields(data) else (False,):
+            for jobset, resumed, hint in forms if gated else forms[1:]:
+                children = created_pods.created_objects(jobset, resumed=resumed, gated=gated)
+                pairs = zip(children, made, strict=True)
+                later += (replace(child, hint=hint) for child, new in pairs if child.data != new.data)
     elif data["kind"] == "Job":
         made += created_pods.created_pod(server_form(data).data)
-    yield from (*made, *resumed)
+    yield from (*made, *later)
     sent += (claim for child in made for claim in created_pods.ephemeral_claims(child))
     for child in sent:
         form = server_form(child.data)
