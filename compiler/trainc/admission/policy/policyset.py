@@ -21,6 +21,7 @@ from trainc.admission.policy.documents import (
     ERROR,
     GROUP,
     INVALID,
+    RULES,
     UNDECIDED,
     WARN,
     Decision,
@@ -37,9 +38,8 @@ from trainc.admission.policy.match import (
     Cluster,
     apply,
     depends_on_object,
+    doubts,
     is_placed,
-    lacks_params,
-    lacks_scope,
     match,
     own,
     param_kind,
@@ -121,26 +121,21 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
             for _, _, document in self.cluster.of_kind(group, kind):
                 yield document, is_placed(document)
 
-    def without_params(self) -> Iterator[tuple[Document, Document]]:
-        """Yield policies and Deny bindings with params that admit everything because no params were found."""
+    def doubtful(self) -> Iterator[tuple[Document, Document, str, str]]:
+        """Yield policies and Deny bindings whose params are unknown, with the reason and a hint."""
         for bound in self.bound:
-            for binding in bound.bindings:
-                if DENY in binding.actions and lacks_params(bound.policy, binding, self.cluster):
-                    yield bound.policy.document, binding.document
-
-    def without_scope(self) -> Iterator[tuple[Document, Document]]:
-        """Yield policies and Deny bindings with params of a kind of which the scope is unknown."""
-        for bound in self.bound:
-            for binding in bound.bindings:
-                if DENY in binding.actions and lacks_scope(bound.policy, binding, self.cluster):
-                    yield bound.policy.document, binding.document
+            for binding in (each for each in bound.bindings if DENY in each.actions):
+                for reason, hint in doubts(bound.policy, binding, self.cluster):
+                    yield bound.policy.document, binding.document, reason, hint
 
     def without_jobsets(self) -> Iterator[tuple[Document, bool]]:
         """Yield the policies whose rules match Jobs or pods, but no JobSets, and whether they deny."""
 
         def matches(bound: Bound, request: Request) -> bool:
             constraints = bound.policy.constraints
-            return match({key: constraints.get(key) for key in _RULES}, request, self.cluster) is not None
+            return (
+                match({key: constraints.get(key) for key in (*RULES, "matchPolicy")}, request, self.cluster) is not None
+            )
 
         for bound in self.bound:
             if not matches(bound, _JOBSET) and any(matches(bound, each) for each in _CREATED):
@@ -187,7 +182,6 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
         return tuple(found)
 
 
-_RULES: Final = ("resourceRules", "excludeResourceRules", "matchPolicy")
 _JOBSET: Final = Request("CREATE", None, None, *split_version(JOBSET_API), "JobSet", "jobsets", "default", "")
 _CREATED: Final = (
     Request("CREATE", None, None, "batch", "v1", "Job", "jobs", "default", ""),
