@@ -49,7 +49,7 @@ from trainc.admission.policy.values import names, object_names, params_value
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
 from trainc.basics.memo import Remembered
 from trainc.cel.values import Value
-from trainc.documents.classify import Key, identity
+from trainc.documents.classify import Key
 from trainc.findings import Finding, has_errors
 from trainc.findings.redaction import MASK, TEXT_WIDTH, masked_object
 from trainc.inputs.source import Document
@@ -82,16 +82,9 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
     ) -> PolicySet:
         """Return the policies and bindings among documents.
 
-        The other documents, and those of ``cluster``, are the namespaces and params in the cluster. ``resources`` are
-        the registered kinds.
+        ``cluster`` has the namespaces and params in the cluster, ``resources`` are the registered kinds.
         """
-        objects: dict[Key, Document] = dict(cluster)
-        found: list[Stored] = []
-        for document in documents:
-            if is_policy(document):
-                found.append(read(document))
-            else:
-                objects.setdefault(identity(document), document)
+        found = [read(document) for document in documents if is_policy(document)]
         policies = {each.document: Expressions(each) for each in found if each.is_policy and each.decoded}
         findings = tuple(creation_findings(found, policies))
         # A server that is asked to ignore unknown fields, as a comment asks trainc, stores and enforces the rest.
@@ -102,7 +95,7 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
             bindings.setdefault(each.policy_name, []).append(each)
         by_name = {each.name: each for each in good if each.is_policy and each.name in bindings}
         bound = (Bound(by_name[k], tuple(bindings[k]), policies[by_name[k].document]) for k in sorted(by_name))
-        return cls(findings, tuple(bound), Cluster(objects, resources))
+        return cls(findings, tuple(bound), Cluster(cluster, resources))
 
     def seeing(self, namespace: str) -> tuple[Bound, ...]:
         """Return the policies that may apply to objects in a namespace."""
