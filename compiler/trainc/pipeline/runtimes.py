@@ -123,19 +123,15 @@ def without_jobs(unused: Sequence[Iterable[Document]]) -> tuple[Finding, ...]:
 
 def _is_builtin(runtime: Document) -> bool:
     """Return whether an admitted runtime is a copy of a built-in one."""
-    name = str(get(runtime.data, "metadata", "name"))
-    if runtime.data["kind"] != CLUSTER_WIDE or name not in _builtin_objects():
-        return False
-    return admit_runtime(replace(runtime, data=builtin_object(name)), Options()).document.data == runtime.data
-
-
-def admit_builtin(name: str) -> Admitted | None:
-    """Return a built-in runtime as a cluster stores it, or None. Findings show the text that trainc writes for it."""
-    return _admit_builtin(name) if name in _builtin_objects() else None
+    built_in = admit_builtin(str(get(runtime.data, "metadata", "name")))
+    return built_in is not None and built_in.document.data == runtime.data
 
 
 @cache
-def _admit_builtin(name: str) -> Admitted:
+def admit_builtin(name: str) -> Admitted | None:
+    """Return a built-in runtime as a cluster stores it, or None. Findings show the text that trainc writes for it."""
+    if name not in _builtin_objects():
+        return None
     file, data = _builtin_objects()[name]
     (document,), _ = load(Source(BUILTIN + file, emit(data)))
     return admit_runtime(document, Options())
