@@ -17,6 +17,7 @@ from trainc.admission.rules import failures
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get
 from trainc.basics.memo import last
 from trainc.basics.regex import lazy
+from trainc.documents.classify import CLAIM_SPEC
 from trainc.findings import suggest
 from trainc.findings.reporting import Fault
 from trainc.kube.fielderror import NO_FIELD, quote
@@ -34,7 +35,6 @@ TOO_LONG = "must be no more than 63 characters"
 NAME_TOO_LONG = "JobSet name is too long"
 _JOB_SPEC: Final[Path] = ("template", "spec")
 _POD_SPEC: Final[Path] = (*_JOB_SPEC, "template", "spec")
-CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
 RULE_NAME = lazy(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 JOB_FAILURE_REASONS = (
     "BackoffLimitExceeded",
@@ -310,7 +310,7 @@ def default(jobset: JsonObject) -> JsonObject:
     it changes nothing: then the JobSet comes back itself.
     """
     changed = with_defaults(jobset)
-    return overlay(changed, decode(changed, JOB_SET)) if changed is not jobset else jobset
+    return as_object(overlay(changed, decode(changed, JOB_SET))) if changed is not jobset else jobset
 
 
 def with_defaults(jobset: JsonObject) -> JsonObject:
@@ -369,16 +369,12 @@ def _default_claims(policy: JsonObject, _index: int) -> JsonObject:
     return policy if kept else {**policy, "retentionPolicy": {"whenDeleted": "Delete"}}
 
 
-def overlay(own: Json, typed: Json) -> JsonObject:
+def overlay(own: Json, typed: Json) -> Json:
     """Return ``own`` with everything that ``typed`` has in addition or spells differently; nothing is removed."""
-    return as_object(_overlay(own, typed))
-
-
-def _overlay(own: Json, typed: Json) -> Json:
     if typed is own:
         return own
     if isinstance(own, dict) and isinstance(typed, dict):
-        return {**own, **{key: _overlay(own[key], value) if key in own else value for key, value in typed.items()}}
+        return {**own, **{key: overlay(own[key], value) if key in own else value for key, value in typed.items()}}
     if isinstance(own, list) and isinstance(typed, list) and len(own) == len(typed):
-        return [_overlay(a, b) for a, b in zip(own, typed, strict=True)]
+        return [overlay(a, b) for a, b in zip(own, typed, strict=True)]
     return typed
