@@ -36,10 +36,6 @@ _Index: TypeAlias = tuple[Mapping[Identity, Packed], _Notes]
 """The file of each object."""
 
 
-def _nothing(kind: str) -> tuple[_Index, ...]:
-    return ()
-
-
 class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The base revision as one environment sees it. Documents are as committed, without defaults.
 
@@ -50,7 +46,7 @@ class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
     revision: str = ""
     inputs: Mapping[Identity, Document] = msgspec.field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
-    of_kind: Callable[[str], tuple[_Index, ...]] = _nothing
+    of_kind: Callable[[str], tuple[_Index, ...]] = lambda kind: ()
     settings: Mapping[str, Document] = msgspec.field(default_factory=dict)
     file: Callable[[str], Packed | None] = lambda name: None
     unrendered: bool = False
@@ -79,7 +75,7 @@ class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def is_given(self) -> bool:
         """Whether there is a base revision."""
-        return self.of_kind is not _nothing
+        return bool(self.revision)
 
     def input(self, group: str, kind: str, namespace: str, name: str) -> Document | None:
         """Return the object in the inputs of the base revision, or None.
