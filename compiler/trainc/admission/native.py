@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from trainc.admission.fields import Field, annotation_map, dns_subdomain, label_map, label_selector
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted
 from trainc.findings.reporting import Fault
-from trainc.kube.names import is_config_map_key, is_dns1123_subdomain, validate_namespace_name
+from trainc.kube.names import is_config_map_key, is_dns1123_label, is_dns1123_subdomain
 from trainc.kube.quantity import from_json
 from trainc.schema import Admitted, Resource, unknown_field_hint
 from trainc.schema.metadata import SEGMENT
@@ -161,7 +161,7 @@ def _data_source(source: Field) -> None:
     if group.text():
         group.invalid_each(is_dns1123_subdomain(group.text()))
     if namespace.text():
-        namespace.invalid_each(validate_namespace_name(namespace.text()))
+        namespace.invalid_each(is_dns1123_label(namespace.text()))
 
 
 def validate_created_claim(spec: Field) -> None:
