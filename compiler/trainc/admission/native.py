@@ -197,15 +197,10 @@ def faults_of_created_claim(template: JsonObject, code: str) -> list[Fault]:
 # Role-based access control.
 
 
-def _role(root: Field) -> None:
+def _role(root: Field, *, namespaced: bool) -> None:
     for rule in root.items("rules"):
-        _policy_rule(rule, namespaced=True)
-
-
-def _cluster_role(root: Field) -> None:
-    for rule in root.items("rules"):
-        _policy_rule(rule, namespaced=False)
-    if root.has("aggregationRule"):
+        _policy_rule(rule, namespaced=namespaced)
+    if root.has("aggregationRule"):  # a Role has no such field
         selectors = root.child("aggregationRule", "clusterRoleSelectors")
         selectors.require("at least one clusterRoleSelector required if aggregationRule is non-nil")
         for selector in selectors.items():
@@ -256,9 +251,9 @@ _RBAC: Final = f"{RBAC_GROUP}/v1"
 _RULES: Final[Mapping[tuple[str, str], Callable[[Field], None]]] = {
     ("v1", "ConfigMap"): _config_map,
     ("v1", _CLAIM): lambda root: validate_created_claim(root.child("spec")),
-    (_RBAC, "Role"): _role,
+    (_RBAC, "Role"): partial(_role, namespaced=True),
     (_RBAC, "RoleBinding"): partial(_binding, roles=("Role", "ClusterRole"), namespaced=True),
-    (_RBAC, "ClusterRole"): _cluster_role,
+    (_RBAC, "ClusterRole"): partial(_role, namespaced=False),
     (_RBAC, "ClusterRoleBinding"): partial(_binding, roles=("ClusterRole",), namespaced=False),
 }
 """By apiVersion and kind. A ServiceAccount has nothing to validate besides its metadata."""
