@@ -217,13 +217,7 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
 
     def input(self, data: JsonObject) -> JsonObject | Finding | None:
         """Return the object in the inputs; None if it is new; a note if a cluster would have rejected it."""
-        old = self.base.input(*identify(data))
-        held = self._stored(self.registry, data, old, created=False)
-        if old is None or not isinstance(held, dict) or data["kind"] not in RUNTIMES:
-            return held
-        # Restore the MPI implementation that ``standard`` replaced.
-        own = get(old.data, *IMPLEMENTATION_PATH)
-        return put(held, IMPLEMENTATION_PATH, own) if own in EXTENSIONS else held
+        return self._stored(self.registry, data, self.base.input(*identify(data)), created=False)
 
     def emitted(self, data: JsonObject) -> JsonObject | Finding | None:
         """Return the emitted object; None if it is new; a note if a cluster would have rejected it.
@@ -256,7 +250,8 @@ def as_stored(resource: Resource, old: Document, *, created: bool = False) -> Js
 
     ``created``: it has passed JobSet's mutating webhook. A TrainJob has passed Trainer's.
     """
-    result = admit(resource, standard(old.data))
+    given = standard(old.data)
+    result = admit(resource, given)
     violations = result.violations
     try:
         if created and not violations:
@@ -267,9 +262,11 @@ def as_stored(resource: Resource, old: Document, *, created: bool = False) -> Js
     except GoDecodeError as error:
         return broken(old, error.path, error.message)
     wrong = next((violation for violation in violations if violation.decode or violation.blocking), None)
-    if wrong is None:
-        return result.data
-    return broken(old, wrong.path, wrong.message)
+    if wrong is not None:
+        return broken(old, wrong.path, wrong.message)
+    # With the MPI implementation that ``standard`` replaced.
+    extended = given is not old.data
+    return put(result.data, IMPLEMENTATION_PATH, get(old.data, *IMPLEMENTATION_PATH)) if extended else result.data
 
 
 def broken(old: Document, path: Path, message: str) -> Finding:

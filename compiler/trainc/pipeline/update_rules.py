@@ -384,7 +384,7 @@ def jobset_refusals(resource: Resource, new: JsonObject, old: JsonObject) -> lis
 
 def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) -> Iterator[Refusal]:
     """Yield the failures of the CRD's rules, except at or above other errors of the new object."""
-    new = standard(new)
+    new, old = standard(new), standard(old)
     skip = tuple(violation.path for violation in admit(resource, new).violations if violation.blocking)
     blame = _Blame(resource, new, old, skip)
     for failure in failures(resource.schema, new, old, skip):
