@@ -13,12 +13,12 @@ from ruamel.yaml import YAML
 
 from effort import share
 from oracle import gotools
-from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.basics.jsonvalues import Json, JsonObject, as_object
 from trainc.basics.memo import last
 from trainc.documents.emit import emit
 from trainc.documents.load import load
 from trainc.inputs.source import Source
-from trainc.kube.fieldorder import ordered_object
+from trainc.kube.fieldorder import ordered
 
 WORDS = """
 y n yes No on OFF true null ~ 0 0444 0o17 1e3 1e-4 .5 1:30 2024-01-01 1_000 .inf << = - --- ... ? : 1.10 1.2.3 16Gi |+ >
@@ -94,8 +94,8 @@ def test_the_order_of_keys_given_does_not_matter(data: JsonObject, chance: objec
     text = emit(data)
     shuffled = dict(sorted(data.items(), key=lambda _: chance.random()))  # type: ignore[attr-defined]  # a Random
     assert emit(shuffled) == text
-    assert emit(ordered_object(shuffled)) == text
-    assert list(yaml.safe_load(text)) == list(ordered_object(data))
+    assert emit(as_object(ordered(shuffled))) == text
+    assert list(yaml.safe_load(text)) == list(as_object(ordered(data)))
 
 
 @pytest.mark.go

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from trainc.basics.jsonvalues import JsonObject
-from trainc.kube.fieldorder import DATA_MAPS, RANK, field_order, ordered, ordered_object
+from trainc.basics.jsonvalues import JsonObject, as_object
+from trainc.kube.fieldorder import DATA_MAPS, RANK, field_order, ordered
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_no_name_stands_twice() -> None:
 def test_data_maps_are_ordered_by_key_and_their_values_as_fields() -> None:
     for parent in DATA_MAPS:
         data: JsonObject = {parent: {"spec": {"kind": 1, "apiVersion": 2}, "name": 1, "Z": 1, "apiVersion": 1}}
-        found = ordered_object(data)[parent]
+        found = as_object(ordered(data))[parent]
         assert isinstance(found, dict)
         assert list(found) == ["Z", "apiVersion", "name", "spec"]
         assert json.dumps(found["spec"]) == '{"apiVersion": 2, "kind": 1}'
@@ -65,7 +65,7 @@ def test_data_maps_are_ordered_by_key_and_their_values_as_fields() -> None:
 def test_ordering_changes_no_value_and_not_its_input() -> None:
     data: JsonObject = {"spec": [{"b": [1, {"kind": 1, "apiVersion": 2}], "name": "x"}], "kind": "K"}
     before = json.dumps(data)
-    found = ordered_object(data)
+    found = ordered(data)
     assert found == data
     assert json.dumps(found) == '{"kind": "K", "spec": [{"name": "x", "b": [1, {"apiVersion": 2, "kind": 1}]}]}'
     assert json.dumps(data) == before

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from trainc import Build, Options, Source, compile
 from trainc.basics.differences import other
 from trainc.kube.gotime import normalize_time
-from trainc.kube.quantity import canonical
+from trainc.kube.quantity import from_json
 from trainc.project.config import parse
 from trainc.project.read import read_tree
 from trainc.provenance.explain import find, table
@@ -168,7 +168,7 @@ def test_a_plugin_decides_what_a_patch_repeats() -> None:
 def test_another_quantity_is_one(text: str) -> None:
     value = other(text)
     assert isinstance(value, str)
-    assert canonical(value)
+    assert from_json(value).canonical()
     assert value != text
 
 

@@ -242,7 +242,7 @@ def _names(case: Case) -> Case:
         "dns1123_subdomain": list(names.is_dns1123_subdomain(text)),
         "label_key": list(names.is_qualified_name(text)),
         "label_value": list(names.is_valid_label_value(text)),
-        "namespace_prefix": list(names.validate_namespace_name(text, prefix=True)),
+        "namespace_prefix": list(names.is_dns1123_label(names.mask_trailing_dash(text))),
         "config_map_key": list(names.is_config_map_key(text)),
         "relaxed_env_name": list(names.is_relaxed_env_var_name(text)),
         "port_name": list(names.is_valid_port_name(text)),

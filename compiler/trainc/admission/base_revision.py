@@ -36,10 +36,6 @@ _Index: TypeAlias = tuple[Mapping[Identity, Packed], _Notes]
 """The file of each object."""
 
 
-def _nothing(kind: str) -> tuple[_Index, ...]:
-    return ()
-
-
 class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The base revision as one environment sees it. Documents are as committed, without defaults.
 
@@ -50,7 +46,7 @@ class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
     revision: str = ""
     inputs: Mapping[Identity, Document] = msgspec.field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
-    of_kind: Callable[[str], tuple[_Index, ...]] = _nothing
+    of_kind: Callable[[str], tuple[_Index, ...]] = lambda kind: ()
     settings: Mapping[str, Document] = msgspec.field(default_factory=dict)
     file: Callable[[str], Packed | None] = lambda name: None
     unrendered: bool = False
@@ -79,7 +75,7 @@ class Base(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def is_given(self) -> bool:
         """Whether there is a base revision."""
-        return self.of_kind is not _nothing
+        return bool(self.revision)
 
     def input(self, group: str, kind: str, namespace: str, name: str) -> Document | None:
         """Return the object in the inputs of the base revision, or None.
@@ -221,13 +217,7 @@ class Previous(msgspec.Struct, frozen=True, eq=False):
 
     def input(self, data: JsonObject) -> JsonObject | Finding | None:
         """Return the object in the inputs; None if it is new; a note if a cluster would have rejected it."""
-        old = self.base.input(*identify(data))
-        held = self._stored(self.registry, data, old, created=False)
-        if old is None or not isinstance(held, dict) or data["kind"] not in RUNTIMES:
-            return held
-        # Restore the MPI implementation that ``standard`` replaced.
-        own = get(old.data, *IMPLEMENTATION_PATH)
-        return put(held, IMPLEMENTATION_PATH, own) if own in EXTENSIONS else held
+        return self._stored(self.registry, data, self.base.input(*identify(data)), created=False)
 
     def emitted(self, data: JsonObject) -> JsonObject | Finding | None:
         """Return the emitted object; None if it is new; a note if a cluster would have rejected it.
@@ -260,7 +250,8 @@ def as_stored(resource: Resource, old: Document, *, created: bool = False) -> Js
 
     ``created``: it has passed JobSet's mutating webhook. A TrainJob has passed Trainer's.
     """
-    result = admit(resource, standard(old.data))
+    given = standard(old.data)
+    result = admit(resource, given)
     violations = result.violations
     try:
         if created and not violations:
@@ -271,9 +262,11 @@ def as_stored(resource: Resource, old: Document, *, created: bool = False) -> Js
     except GoDecodeError as error:
         return broken(old, error.path, error.message)
     wrong = next((violation for violation in violations if violation.decode or violation.blocking), None)
-    if wrong is None:
-        return result.data
-    return broken(old, wrong.path, wrong.message)
+    if wrong is not None:
+        return broken(old, wrong.path, wrong.message)
+    # With the MPI implementation that ``standard`` replaced.
+    extended = given is not old.data
+    return put(result.data, IMPLEMENTATION_PATH, get(old.data, *IMPLEMENTATION_PATH)) if extended else result.data
 
 
 def broken(old: Document, path: Path, message: str) -> Finding:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from trainc.admission.crd import UNCHECKED, broken_rules, rule_finding, unknown_field, violation_finding
 from trainc.admission.native import dropped_sources, faults_of
-from trainc.basics.jsonvalues import Path, as_object, dotted, existing
+from trainc.basics.jsonvalues import Path, as_object, dotted, existing, get, objects
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
 from trainc.documents.problems import excess
@@ -135,9 +135,7 @@ def _of_compiled(document: Document, given: Resource, own: Resource) -> Iterator
     where = difference(given.schema, own.schema)
     if where is None:
         return
-    versions = document.data["spec"]
-    assert isinstance(versions, dict), "the CRD has been accepted"
-    names = [version["name"] for version in versions["versions"]]  # type: ignore[index,call-overload,union-attr]
+    names = [version["name"] for version in objects(get(document.data, "spec", "versions"))]
     root: Path = ("spec", "versions", names.index(given.version), "schema", "openAPIV3Schema")
     release = f"JobSet {JOBSET_VERSION}" if own.kind == "JobSet" else f"Trainer {TRAINER_VERSION}"
     message = f"the CRD of {own.kind} differs from that of {release}, which trainc uses"

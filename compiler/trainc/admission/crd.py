@@ -48,6 +48,11 @@ class Admitted(Struct, frozen=True):
     document: Document
     findings: tuple[Finding, ...]
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether it cannot be used: it has errors other than unknown fields."""
+        return any(f.severity is Severity.ERROR and f.code != "TC101" for f in self.findings)
+
 
 def admit_document(document: Document, stage: str, webhook: str, *, faithful: bool) -> Admitted:
     """Prune, default and validate a document, as Trainer's mutating webhook leaves it.

@@ -17,6 +17,7 @@ from trainc.admission.rules import failures
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, existing, get
 from trainc.basics.memo import last
 from trainc.basics.regex import lazy
+from trainc.documents.classify import CLAIM_SPEC
 from trainc.findings import suggest
 from trainc.findings.reporting import Fault
 from trainc.kube.fielderror import NO_FIELD, quote
@@ -34,7 +35,6 @@ TOO_LONG = "must be no more than 63 characters"
 NAME_TOO_LONG = "JobSet name is too long"
 _JOB_SPEC: Final[Path] = ("template", "spec")
 _POD_SPEC: Final[Path] = (*_JOB_SPEC, "template", "spec")
-CLAIM_SPEC = "v1.PersistentVolumeClaimSpec"
 RULE_NAME = lazy(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 JOB_FAILURE_REASONS = (
     "BackoffLimitExceeded",
@@ -124,9 +124,9 @@ def _plain(field: Field, detail: str, message: str = "", hint: str | None = None
     field.named(NO_FIELD).internal(detail, message=message, hint=hint)
 
 
-def _dns_label(field: Field, name: str, too_long: str) -> None:
+def _dns_label(field: Field, name: str, too_long: str, shown: str | None = None) -> None:
     for text in is_dns1035_label(name):
-        field.invalid(too_long if TOO_LONG in text else text, name)
+        field.invalid(too_long if TOO_LONG in text else text, name if shown is None else shown)
 
 
 def _count(field: Field, *steps: str | int, absent: int = 1) -> int:
@@ -139,15 +139,11 @@ def _replicated_job(jobset: str, job: Field, seen: list[str]) -> None:
     if _count(job, *_JOB_SPEC, "parallelism") * replicas > MAX_INT32:
         limit = f"the product of replicas and parallelism must not exceed {MAX_INT32}"
         _plain(job, f"{limit} for replicatedJob '{name}'")
-    group, longest = job.child("groupName"), f"{jobset}-{name}-{replicas - 1}"
+    group, longest = job.child("groupName"), _longest_names(jobset, job)
     _dns_label(group, group.text(), ".spec.replicatedJob[].groupName is too long, must be less than 63 characters")
-    too_long = f"{NAME_TOO_LONG}, %s names generated for this JobSet will exceed 63 characters"
-    for text in is_dns1035_label(longest):
-        job.child("name").invalid(too_long % "job" if TOO_LONG in text else text, longest)
-    completions = job.number(*_JOB_SPEC, "completions")
-    if job.text(*_JOB_SPEC, "completionMode") == "Indexed" and completions is not None:
-        for text in is_dns1035_label(f"{longest}-{completions - 1}{POD_SUFFIX}"):
-            job.child("name").invalid(too_long % "pod" if TOO_LONG in text else text, longest)
+    for kind, generated in longest.items():
+        too_long = f"{NAME_TOO_LONG}, {kind} names generated for this JobSet will exceed 63 characters"
+        _dns_label(job.child("name"), generated, too_long, longest["job"])
     for dependency in job.items("dependsOn"):
         if (other := dependency.child("name")).text() not in seen:
             detail = f"replicatedJob: {name} cannot depend on replicatedJob: {other.text()}"
@@ -155,17 +151,21 @@ def _replicated_job(jobset: str, job: Field, seen: list[str]) -> None:
             _plain(other, detail, message, suggest(other.text(), seen[:-1]))
 
 
+def _longest_names(jobset: str, job: Field) -> dict[str, str]:
+    """Return the longest name of a replicated job's Jobs, and that of its pods if they are indexed."""
+    name = f"{jobset}-{job.text('name')}-{_count(job, 'replicas') - 1}"
+    completions = job.number(*_JOB_SPEC, "completions")
+    if job.text(*_JOB_SPEC, "completionMode") != "Indexed" or completions is None:
+        return {"job": name}
+    return {"job": name, "pod": f"{name}-{completions - 1}{POD_SUFFIX}"}
+
+
 def name_limit(jobset: JsonObject) -> tuple[int, str]:
     """Return how many characters the name of a JobSet may have, and the form of the longest name that contains it."""
-    endings = []
-    for job in Field(jobset, (), "", _RULE).items("spec", "replicatedJobs"):
-        ending, template = f"-{job.text('name')}-{_count(job.child('replicas')) - 1}", job.child("template", "spec")
-        if template.text("completionMode") == "Indexed":
-            ending += f"-{_count(template.child('completions')) - 1}{POD_SUFFIX}"
-        endings.append(ending)
-    longest = max(endings, key=len)
+    jobs = Field(jobset, (), "", _RULE).items("spec", "replicatedJobs")
+    endings = [item for job in jobs for item in _longest_names("", job).items()]
+    kind, longest = max(endings, key=lambda item: len(item[1]))
     shown = longest.replace(POD_SUFFIX, "-<5 characters>")
-    kind = "job" if shown == longest else "pod"
     return DNS1035_LABEL_MAX_LENGTH - len(longest), f"{kind} name <name>{shown}"
 
 
@@ -310,7 +310,7 @@ def default(jobset: JsonObject) -> JsonObject:
     it changes nothing: then the JobSet comes back itself.
     """
     changed = with_defaults(jobset)
-    return overlay(changed, decode(changed, JOB_SET)) if changed is not jobset else jobset
+    return as_object(overlay(changed, decode(changed, JOB_SET))) if changed is not jobset else jobset
 
 
 def with_defaults(jobset: JsonObject) -> JsonObject:
@@ -369,16 +369,12 @@ def _default_claims(policy: JsonObject, _index: int) -> JsonObject:
     return policy if kept else {**policy, "retentionPolicy": {"whenDeleted": "Delete"}}
 
 
-def overlay(own: Json, typed: Json) -> JsonObject:
+def overlay(own: Json, typed: Json) -> Json:
     """Return ``own`` with everything that ``typed`` has in addition or spells differently; nothing is removed."""
-    return as_object(_overlay(own, typed))
-
-
-def _overlay(own: Json, typed: Json) -> Json:
     if typed is own:
         return own
     if isinstance(own, dict) and isinstance(typed, dict):
-        return {**own, **{key: _overlay(own[key], value) if key in own else value for key, value in typed.items()}}
+        return {**own, **{key: overlay(own[key], value) if key in own else value for key, value in typed.items()}}
     if isinstance(own, list) and isinstance(typed, list) and len(own) == len(typed):
-        return [_overlay(a, b) for a, b in zip(own, typed, strict=True)]
+        return [overlay(a, b) for a, b in zip(own, typed, strict=True)]
     return typed

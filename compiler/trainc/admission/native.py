@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from trainc.admission.fields import Field, annotation_map, dns_subdomain, label_map, label_selector
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted
 from trainc.findings.reporting import Fault
-from trainc.kube.names import is_config_map_key, is_dns1123_subdomain, validate_namespace_name
+from trainc.kube.names import is_config_map_key, is_dns1123_label, is_dns1123_subdomain
 from trainc.kube.quantity import from_json
 from trainc.schema import Admitted, Resource, unknown_field_hint
 from trainc.schema.metadata import SEGMENT
@@ -161,7 +161,7 @@ def _data_source(source: Field) -> None:
     if group.text():
         group.invalid_each(is_dns1123_subdomain(group.text()))
     if namespace.text():
-        namespace.invalid_each(validate_namespace_name(namespace.text()))
+        namespace.invalid_each(is_dns1123_label(namespace.text()))
 
 
 def validate_created_claim(spec: Field) -> None:
@@ -197,15 +197,10 @@ def faults_of_created_claim(template: JsonObject, code: str) -> list[Fault]:
 # Role-based access control.
 
 
-def _role(root: Field) -> None:
+def _role(root: Field, *, namespaced: bool) -> None:
     for rule in root.items("rules"):
-        _policy_rule(rule, namespaced=True)
-
-
-def _cluster_role(root: Field) -> None:
-    for rule in root.items("rules"):
-        _policy_rule(rule, namespaced=False)
-    if root.has("aggregationRule"):
+        _policy_rule(rule, namespaced=namespaced)
+    if root.has("aggregationRule"):  # a Role has no such field
         selectors = root.child("aggregationRule", "clusterRoleSelectors")
         selectors.require("at least one clusterRoleSelector required if aggregationRule is non-nil")
         for selector in selectors.items():
@@ -256,9 +251,9 @@ _RBAC: Final = f"{RBAC_GROUP}/v1"
 _RULES: Final[Mapping[tuple[str, str], Callable[[Field], None]]] = {
     ("v1", "ConfigMap"): _config_map,
     ("v1", _CLAIM): lambda root: validate_created_claim(root.child("spec")),
-    (_RBAC, "Role"): _role,
+    (_RBAC, "Role"): partial(_role, namespaced=True),
     (_RBAC, "RoleBinding"): partial(_binding, roles=("Role", "ClusterRole"), namespaced=True),
-    (_RBAC, "ClusterRole"): _cluster_role,
+    (_RBAC, "ClusterRole"): partial(_role, namespaced=False),
     (_RBAC, "ClusterRoleBinding"): partial(_binding, roles=("ClusterRole",), namespaced=False),
 }
 """By apiVersion and kind. A ServiceAccount has nothing to validate besides its metadata."""

@@ -205,7 +205,7 @@ def rewritten(job: JsonObject, before: JsonObject | None = None) -> JsonObject:
     patches = objects(get(job, *PATCHES))
     if all("time" in patch and known.get(patch.get("manager")) in (None, patch) for patch in patches):
         return job
-    return overlay(job, decode(job, TRAIN_JOB))
+    return as_object(overlay(job, decode(job, TRAIN_JOB)))
 
 
 def trainjob_changes(new: JsonObject, old: JsonObject) -> Iterator[ForbiddenChange]:

@@ -200,9 +200,7 @@ NAMESPACE: Final = "kubernetes.Namespace"
 CONDITION: Final = (types.BOOL,)
 MESSAGE: Final = (types.STRING,)
 ANNOTATION: Final = (types.STRING, types.NULL)
-VARIABLE: Final = (types.ANY, types.DYN)
-"""Allowed types of validations and match conditions, of messageExpressions, of values of audit annotations, and of
-variables."""
+"""Allowed types of validations and match conditions, of messageExpressions, and of values of audit annotations."""
 
 
 def admission(

@@ -200,9 +200,9 @@ def _written(objects: Iterable[Object], output: str) -> str:
 
         return "---\n".join(emit_inert(one.data) for one in objects)
     from trainc.findings.display import escape_json
-    from trainc.kube.fieldorder import ordered_object
+    from trainc.kube.fieldorder import ordered
 
-    items = [ordered_object(one.data) for one in objects]
+    items = [ordered(one.data) for one in objects]
     return escape_json(
         json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2, ensure_ascii=False) + "\n"
     )

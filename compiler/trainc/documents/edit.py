@@ -22,7 +22,7 @@ from trainc.basics.jsonvalues import Json, Path, as_object, copied, get, replace
 from trainc.basics.regex import lazy
 from trainc.documents.libyaml import Node
 from trainc.documents.load import load
-from trainc.documents.positions import BOM, field_of_path, lines_of, value_of_path
+from trainc.documents.positions import BOM, field_of_path, lines_of, text_of_path
 from trainc.documents.rewrite import Rewrite, Span, changed, line_break, scalar_text, spans_of
 from trainc.findings.fixes import Action, Fix
 from trainc.findings.suppression import IGNORE, WORD
@@ -203,7 +203,7 @@ def _change(document: Document, data: Json, fix: Fix) -> None:
         case Action.UNQUOTE:
             parent[path[-1]] = _json(new)
         case Action.QUOTE:
-            parent[path[-1]] = _raw(document, path)
+            parent[path[-1]] = text_of_path(document, path)
 
 
 def _json(text: str | None) -> Json:
@@ -211,12 +211,6 @@ def _json(text: str | None) -> Json:
         return json.loads(text or "")  # type: ignore[no-any-return]
     except ValueError:
         return None
-
-
-def _raw(document: Document, path: Path) -> str | None:
-    """Return the text of the value at a path as it is written."""
-    found = value_of_path(document, path)
-    return None if found is None else found[0].text[found[1].begin : found[1].end]
 
 
 # Where to edit, and what to write there.

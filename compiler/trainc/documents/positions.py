@@ -158,6 +158,12 @@ def value_of_path(document: Document, path: Path) -> tuple[Lines, Node] | None:
     return (field.lines, field.value) if field is not None and field.value.kind == "scalar" else None
 
 
+def text_of_path(document: Document, path: Path) -> str | None:
+    """Return the text of the scalar at a path as it is written; None for other values."""
+    found = value_of_path(document, path)
+    return None if found is None else found[0].text[found[1].begin : found[1].end]
+
+
 @lru_cache(maxsize=4)
 def lines_of(source: Source) -> Lines:
     """Return the lines of a source, whose text has no byte order mark."""

@@ -206,7 +206,7 @@ def too_many_reruns(jobs: Iterable[DeployedJob], base: Base, options: Options) -
     A change of a runtime renames the JobSets of all its jobs. New and removed jobs do not count.
     """
     naming = options.settings.naming
-    if naming.mode != MODE or not base.revision:
+    if naming.mode != MODE or not base.is_given:
         return ()
     before: dict[tuple[str, str], Identity] = {}  # by the namespace and name of their directory
     for identity, file in ((each, file) for index, _ in base.of_kind("JobSet") for each, file in index.items()):

@@ -37,7 +37,7 @@ from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.kube.gotypes import JOB_SET_SPEC, VOLCANO_POD_GROUP_SPEC, GoDecodeError, decode, unknown_fields
 from trainc.kube.merge import MergeError, merge
-from trainc.kube.pods import with_rounded
+from trainc.kube.pods import with_rounded_resources
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 from trainc.plugins.origins import nearest
 from trainc.schema import Resource, admit
@@ -354,7 +354,7 @@ def go_encoded(data: JsonObject) -> JsonObject:
         encoded = as_object(without_nulls(overlay(spec, decode(spec, kind))))
     except GoDecodeError:  # admission reports the error
         return data
-    return {**data, "spec": with_rounded(encoded, "resources") if kind == CLAIM_SPEC else encoded}
+    return {**data, "spec": with_rounded_resources(encoded) if kind == CLAIM_SPEC else encoded}
 
 
 def _base64(value: Json) -> Json:

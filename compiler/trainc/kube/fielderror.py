@@ -31,11 +31,6 @@ def forbidden(field: str, detail: str) -> str:
     return f"{field}: Forbidden: {detail}"
 
 
-def internal(field: str, detail: str) -> str:
-    """Return the text of ``field.InternalError``."""
-    return f"{field}: Internal error: {detail}"
-
-
 def go_value(value: Json, *, struct: bool = False) -> str:
     """Format a value as a field error does: strings quoted, numbers plain, the rest as JSON (see go_json)."""
     if isinstance(value, str):

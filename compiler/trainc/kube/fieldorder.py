@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from trainc.basics.jsonvalues import Json, JsonObject
+from trainc.basics.jsonvalues import Json
 
 _GROUPS: tuple[tuple[str, ...], ...] = (
     ("apiVersion", "apiGroup", "apiGroups", "kind", "metadata"),
@@ -76,8 +76,3 @@ def ordered(data: Json, parent: str = "") -> Json:
     if isinstance(data, list):
         return [ordered(item) for item in data]
     return data
-
-
-def ordered_object(data: JsonObject) -> JsonObject:
-    """Return an object with its fields in order."""
-    return {name: ordered(data[name], name) for name in field_order(tuple(data))}

@@ -49,14 +49,8 @@ def float_literal(value: float) -> str:
     """Format a finite float as Go's encoding/json does: shortest digits, an exponent below 1e-6 and from 1e21 on."""
     if value == 0:
         return "-0" if math.copysign(1, value) < 0 else "0"
-    sign, digits, exponent = decimal(repr(value)).normalize().as_tuple()
-    assert isinstance(exponent, int), "finite floats only"
-    text = "".join(map(str, digits))
-    if 1e-6 <= abs(value) < 1e21:
-        return f"{decimal((sign, digits, exponent)):f}"
-    mantissa = text[0] + (f".{text[1:]}" if len(text) > 1 else "")
-    power = exponent + len(text) - 1
-    return f"{'-' if sign else ''}{mantissa}e{'-' if power < 0 else '+'}{abs(power)}"
+    found = decimal(repr(value)).normalize()
+    return f"{found:f}" if 1e-6 <= abs(value) < 1e21 else f"{_mantissa(found)}e{found.adjusted():+d}"
 
 
 def printed(value: Json) -> str:
@@ -78,10 +72,12 @@ def go_number(value: float) -> str:
     found = decimal(repr(number)).normalize()
     if number == 0 or -4 <= found.adjusted() < 6:
         return f"{found:f}"
-    sign, digits, _ = found.as_tuple()
-    mantissa = "".join(map(str, digits))
-    point = f".{mantissa[1:]}" if len(mantissa) > 1 else ""
-    return f"{'-' * sign}{mantissa[0]}{point}e{found.adjusted():+03d}"
+    return f"{_mantissa(found)}e{found.adjusted():+03d}"
+
+
+def _mantissa(number: Decimal) -> str:
+    """Return the digits of a number before the exponent, with a point after the first one."""
+    return f"{number.scaleb(-number.adjusted()):f}"
 
 
 def go_json(value: Json, *, struct: bool = False) -> str:

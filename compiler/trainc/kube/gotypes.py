@@ -18,7 +18,7 @@ import msgspec
 from trainc.basics.jsonvalues import Json, JsonObject, Path, dotted
 from trainc.data import load_json
 from trainc.kube.gojson import float_literal, json_literal
-from trainc.kube.quantity import QuantityError, canonical
+from trainc.kube.quantity import QuantityError, from_json
 
 JOB_SET = "v1alpha2.JobSet"
 JOB_SET_SPEC = "v1alpha2.JobSetSpec"
@@ -346,7 +346,7 @@ def _go_type(kind: str) -> str:
 
 def _quantity(data: Json) -> Json:
     try:
-        text = canonical(json_literal(data))
+        text = from_json(data).canonical()
     except QuantityError as error:
         raise _Mismatch(str(error), fatal=True) from None
     return data if data == text else text

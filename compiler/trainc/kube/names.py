@@ -160,11 +160,6 @@ def is_domain_prefixed_path(field: str, value: str) -> Details:
     return tuple(errors)
 
 
-def validate_namespace_name(value: str, *, prefix: bool = False) -> Details:
-    """Check the name of a namespace; with prefix, of the beginning of one (``generateName``)."""
-    return is_dns1123_label(mask_trailing_dash(value) if prefix else value)
-
-
 def mask_trailing_dash(value: str) -> str:
     """Return a name prefix as Kubernetes checks it: a dash at the end, and the character before it, become ``a``."""
     if _size(value) > 1 and value.endswith("-"):

@@ -91,17 +91,17 @@ def default_template(spec: JsonObject, *, gated: bool = False) -> JsonObject:
         filled["volumes"] = [_volume(volume) for volume in objects(filled["volumes"])]
     if overhead := as_object(spec.get("overhead")):
         filled["overhead"] = rounded(overhead)
-    return with_rounded(filled, "resources")
+    return with_rounded_resources(filled)
 
 
-def with_rounded(owner: JsonObject, field: str) -> JsonObject:
-    """Return an object with the requests and limits of a field in thousandths, as a server stores them."""
-    if not (resources := as_object(owner.get(field))):
+def with_rounded_resources(owner: JsonObject) -> JsonObject:
+    """Return an object with the requests and limits of its resources in thousandths, as a server stores them."""
+    if not (resources := as_object(owner.get("resources"))):
         return owner
     lists: JsonObject = {
         kind: rounded(as_object(resources[kind])) for kind in ("requests", "limits") if kind in resources
     }
-    return {**owner, field: {**resources, **lists}}
+    return {**owner, "resources": {**resources, **lists}}
 
 
 def rounded(amounts: JsonObject) -> JsonObject:
@@ -345,7 +345,7 @@ def _container(container: JsonObject) -> JsonObject:
             filled[field] = _within(_within({**_PROBE, **probe}, "httpGet", _HTTP), "grpc", {"service": ""})
     if isinstance(hooks := filled.get("lifecycle"), dict):
         filled["lifecycle"] = {name: _within(as_object(hook), "httpGet", _HTTP) for name, hook in hooks.items()}
-    return with_rounded(filled, "resources")
+    return with_rounded_resources(filled)
 
 
 def _variable(variable: JsonObject) -> JsonObject:
@@ -377,7 +377,7 @@ def _volume(volume: JsonObject) -> JsonObject:
     if not claim:
         return filled
     claim = _within(claim, "spec", _CLAIM)
-    claim = {**claim, "spec": with_rounded(as_object(claim.get("spec")), "resources")}
+    claim = {**claim, "spec": with_rounded_resources(as_object(claim.get("spec")))}
     return {**filled, "ephemeral": {"volumeClaimTemplate": claim}}
 
 

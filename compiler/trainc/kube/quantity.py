@@ -173,12 +173,6 @@ def parse(text: str) -> Quantity:
     return _widen(spelt)
 
 
-@lru_cache(maxsize=4096)
-def canonical(text: str) -> str:
-    """Return a quantity as Go writes it after parsing it. Raises QuantityError."""
-    return parse(text).canonical()
-
-
 _read = lru_cache(maxsize=4096)(parse)
 
 

@@ -112,7 +112,7 @@ def in_order(context: Context, documents: Iterable[Document]) -> Iterable[Job]:
 def _admit(context: Context, state: State) -> State:
     """Prune, default and validate the TrainJob, and evaluate the policies. Unknown fields do not stop the job."""
     admitted = admit_document(state.job, "crd", "webhook", faithful=context.options.faithful)
-    if any(f.severity is Severity.ERROR and f.code != "TC101" for f in admitted.findings):
+    if admitted.is_refused:
         return state.then(admitted.findings, job=admitted.document, stopped=True)
     policies = context.check_input(admitted.document)
     return state.then(admitted.findings, job=admitted.document, by_policies=policies)

@@ -40,14 +40,12 @@ _CODES: Final[Mapping[str, tuple[str, str]]] = {
 }
 _FAILED = frozenset(("denied", "error"))
 _HINT: Final = "add the Namespace with its labels to policies/"
-_PARAMS_HINT: Final = "add the params to policies/, or set parameterNotFoundAction: Deny in the binding"
 _RESUMED_HINT: Final = (
     "JobSet only adds to the pods of a suspended JobSet when it resumes: they keep what they had before the change,"
     " unless the job has a new run number"
 )
 _REPLACED_HINT: Final = "remove it from the pod template: it replaces JobSet's own when the JobSet resumes"
 _GATED_HINT: Final = "Kubernetes 1.34 drops it by default, but not a cluster whose feature gate is on"
-_SCOPE_HINT: Final = "pass their CRD with --crd-dir"
 _CONSTRAINTS: Final = ("spec", "matchConstraints")
 _PODS_HINT: Final = "set policies: {pods: true} in trainc.yaml"
 _NO_PARAMS: Final = "no params found"
@@ -144,10 +142,7 @@ class Policies(Struct, frozen=True, eq=False):
         """Findings on policies that a server refuses, or that trainc does not evaluate, and on missing params."""
         severity = Severity.WARNING if self.faithful else None
         found = list(self.policies.findings)
-        lacking = [(*each, "its params were not found", _PARAMS_HINT) for each in self.policies.without_params()]
-        unscoped = "trainc has no schema of its params, which may be in a namespace or not"
-        lacking += [(*each, unscoped, _SCOPE_HINT) for each in self.policies.without_scope()]
-        for policy, binding, reason, hint in lacking:
+        for policy, binding, reason, hint in self.policies.doubtful():
             message = f"policy {_name(policy)!r} with binding {_name(binding)!r} is undecided: {reason}"
             found.append(report(LACKING, binding, ("spec", "paramRef"), message, hint=hint, severity=severity))
         for policy, denies in () if self.pods else self.policies.without_jobsets():

@@ -19,7 +19,7 @@ from trainc.data import load_json
 from trainc.documents.classify import JOBS, RUNTIMES, Key, identity
 from trainc.documents.emit import emit
 from trainc.documents.load import load
-from trainc.findings import Finding, Related, Severity, report, suggest
+from trainc.findings import Finding, Related, report, suggest
 from trainc.findings.display import listed
 from trainc.gitops.environment import is_included
 from trainc.inputs.options import Options
@@ -69,7 +69,7 @@ class Runtimes(Struct, frozen=True, dict=True):
         """Return the runtimes with the findings of ``check`` on those that a cluster would store."""
         checked = dict(self.given)
         for key, admitted in self.given.items():
-            if not _refused(admitted):
+            if not admitted.is_refused:
                 checked[key] = replace(admitted, findings=(*admitted.findings, *check(admitted.document)))
         return Runtimes(checked, self.options, self.base)
 
@@ -123,19 +123,15 @@ def without_jobs(unused: Sequence[Iterable[Document]]) -> tuple[Finding, ...]:
 
 def _is_builtin(runtime: Document) -> bool:
     """Return whether an admitted runtime is a copy of a built-in one."""
-    name = str(get(runtime.data, "metadata", "name"))
-    if runtime.data["kind"] != CLUSTER_WIDE or name not in _builtin_objects():
-        return False
-    return admit_runtime(replace(runtime, data=builtin_object(name)), Options()).document.data == runtime.data
-
-
-def admit_builtin(name: str) -> Admitted | None:
-    """Return a built-in runtime as a cluster stores it, or None. Findings show the text that trainc writes for it."""
-    return _admit_builtin(name) if name in _builtin_objects() else None
+    built_in = admit_builtin(str(get(runtime.data, "metadata", "name")))
+    return built_in is not None and built_in.document.data == runtime.data
 
 
 @cache
-def _admit_builtin(name: str) -> Admitted:
+def admit_builtin(name: str) -> Admitted | None:
+    """Return a built-in runtime as a cluster stores it, or None. Findings show the text that trainc writes for it."""
+    if name not in _builtin_objects():
+        return None
     file, data = _builtin_objects()[name]
     (document,), _ = load(Source(BUILTIN + file, emit(data)))
     return admit_runtime(document, Options())
@@ -151,15 +147,10 @@ def admit_runtime(document: Document, options: Options) -> Admitted:
     if extended:
         data = put(admitted.document.data, IMPLEMENTATION_PATH, implementation)
         admitted = replace(admitted, document=replace(admitted.document, data=data))
-    if _refused(admitted):
+    if admitted.is_refused:
         return admitted
     found = (*validate_runtime(admitted.document), *check_listed(admitted.document))
     return replace(admitted, findings=(*admitted.findings, *found))
-
-
-def _refused(admitted: Admitted) -> bool:
-    """Return whether the runtime has errors other than unknown fields, so that it cannot be used."""
-    return any(finding.severity is Severity.ERROR and finding.code != "TC101" for finding in admitted.findings)
 
 
 # References to runtimes.

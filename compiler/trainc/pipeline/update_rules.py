@@ -29,7 +29,7 @@ from trainc.basics.jsonvalues import Json, JsonObject, Path, as_object, dotted, 
 from trainc.basics.memo import Remembered, last
 from trainc.checks.created_pods import created_claims
 from trainc.documents.classify import RUNTIMES, TRAINJOB, is_companion
-from trainc.documents.positions import value_of_path
+from trainc.documents.positions import text_of_path
 from trainc.findings import Finding, Related, Severity, has_errors, report
 from trainc.findings.redaction import masked_value
 from trainc.gitops.base import job_name_path, run_of
@@ -144,8 +144,8 @@ class UpdateRules(msgspec.Struct, frozen=True, eq=False, dict=True):
         findings = []
         for refusal in refusals:
             first = refusal.changes[0]
-            written = _text(document, first.path)
-            hint = _REWRITTEN if written is not None and written == _text(old, first.old_path) else None
+            written = text_of_path(document, first.path)
+            hint = _REWRITTEN if written is not None and written == text_of_path(old, first.old_path) else None
             severity = Severity.WARNING if new["kind"] in _ADVISORY else None
             source = document, existing(new, first.path)
             findings.append(self._finding(refusal, source, old, (after, stored), hint=hint, severity=severity))
@@ -384,7 +384,7 @@ def jobset_refusals(resource: Resource, new: JsonObject, old: JsonObject) -> lis
 
 def _by_rules(resource: Resource, new: JsonObject, old: JsonObject, stage: str) -> Iterator[Refusal]:
     """Yield the failures of the CRD's rules, except at or above other errors of the new object."""
-    new = standard(new)
+    new, old = standard(new), standard(old)
     skip = tuple(violation.path for violation in admit(resource, new).violations if violation.blocking)
     blame = _Blame(resource, new, old, skip)
     for failure in failures(resource.schema, new, old, skip):
@@ -444,9 +444,3 @@ def _named(found: tuple[Change, ...]) -> str:
 
 def _shown(data: JsonObject, path: Path, value: Json) -> str:
     return _ABSENT if value is None else show(masked_value(data, path))
-
-
-def _text(document: Document, path: Path) -> str | None:
-    """Return the text of the scalar at a path; None for other values."""
-    found = value_of_path(document, path)
-    return None if found is None else found[0].text[found[1].begin : found[1].end]

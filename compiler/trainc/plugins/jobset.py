@@ -235,9 +235,6 @@ def _two_gpus(model: Model) -> Iterator[Finding]:
 INITIALIZERS = {DATASET_INITIALIZER: "dataset", MODEL_INITIALIZER: "model"}
 """Ancestor label and container name to the field of spec.initializer."""
 
-_SINGLE = frozenset((TRAINER, *INITIALIZERS))
-"""Ancestors whose replicated jobs always have one replica."""
-
 
 def is_running(model: Model) -> bool:
     """Return whether the JobSet exists in the cluster and neither it nor the TrainJob is suspended."""
@@ -276,7 +273,7 @@ def _replicated_job(model: Model, job: JsonObject, pod_set: PodSet) -> JsonObjec
         "completions": pod_set.count,
     }
     out: JsonObject = {**job, "template": {**template, "spec": spec}}
-    if pod_set.ancestor in _SINGLE:
+    if pod_set.is_single:
         out["replicas"] = 1
     return out
 

@@ -14,7 +14,7 @@ from trainc.inputs.options import Options
 from trainc.inputs.source import Document
 from trainc.kube.quantity import Quantity
 from trainc.plugins.ports import upsert_ports
-from trainc.upstream import NODE, TRAINER
+from trainc.upstream import DATASET_INITIALIZER, MODEL_INITIALIZER, NODE, TRAINER
 
 
 class Origin(Struct, frozen=True, eq=False):
@@ -112,6 +112,11 @@ class PodSet(Struct, frozen=True):
     init_containers: tuple[Container, ...]
     requests: Mapping[str, Quantity]
     volumes: tuple[JsonObject, ...] = ()
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the replicated job has one replica in the JobSet, whatever the runtime has: trainer, initializers."""
+        return self.ancestor in (TRAINER, DATASET_INITIALIZER, MODEL_INITIALIZER)
 
     def container(self, name: str) -> Container | None:
         """Return the container of that name, or None."""

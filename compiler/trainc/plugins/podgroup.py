@@ -17,8 +17,6 @@ from trainc.plugins.base import POD_SPEC, Plugin, known_bug, manifest, refused
 from trainc.plugins.model import Model, Object, Objects, PodSet
 from trainc.upstream import (
     COSCHEDULING_API,
-    DATASET_INITIALIZER,
-    MODEL_INITIALIZER,
     POD_GROUP_LABEL,
     TRAINER,
     VOLCANO_API,
@@ -53,7 +51,7 @@ def members(model: Model, *, after_another: bool = False) -> tuple[int, JsonObje
 
 def replicas_in_jobset(pod_set: PodSet) -> int:
     """Return the replicas of a pod set in the JobSet: one for trainer and initializers."""
-    return 1 if pod_set.ancestor in (TRAINER, DATASET_INITIALIZER, MODEL_INITIALIZER) else pod_set.replicas
+    return 1 if pod_set.is_single else pod_set.replicas
 
 
 def check_members(model: Model) -> Iterator[Finding]:

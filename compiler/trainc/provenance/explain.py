@@ -20,7 +20,7 @@ from trainc.findings.display import aligned, one_line, shown_name
 from trainc.findings.redaction import masked_object
 from trainc.inputs.options import Options
 from trainc.inputs.source import Document, Source
-from trainc.kube.fieldorder import ordered_object
+from trainc.kube.fieldorder import ordered
 from trainc.plugins.model import Object, Objects, Origin
 from trainc.plugins.origins import nearest
 
@@ -240,7 +240,7 @@ def table(obj: Object, fields: Iterable[Path], options: Options) -> Table:
     """Return the rows of an object at and below the given fields, each once."""
     fields = tuple(fields)
     chosen = frozenset(fields)
-    data = masked_object(as_object(ordered_object(obj.data)))
+    data = masked_object(as_object(ordered(obj.data)))
     origins, rows = obj.origins(), []
     for path in paths(data):
         value = get(data, *path)

@@ -28,7 +28,6 @@ from trainc.kube.names import (
     mask_trailing_dash,
     validate_annotations,
     validate_labels,
-    validate_namespace_name,
 )
 from trainc.schema.structural import Structural
 from trainc.schema.wording import ARTICLES, Violation, show, type_hint, wrong_type
@@ -139,7 +138,7 @@ def object_meta_violations(
         message = f"{dotted((*path, 'name'))} is missing"
         found.append(Violation("TC103", path, message, upstream, expected="name", blocking=True))
     if namespaced:
-        check("namespace", validate_namespace_name, "is not a valid name of a namespace")
+        check("namespace", is_dns1123_label, "is not a valid name of a namespace")
     elif namespace := metadata.get("namespace"):
         upstream = f"{dotted(path)}.namespace: Forbidden: not allowed on this type"
         found.append(_violation((*path, "namespace"), "is not allowed on this kind", upstream, namespace))

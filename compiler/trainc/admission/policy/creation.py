@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain, islice
+from itertools import chain, islice, product
 from typing import Final
 
 from msgspec.structs import replace
 
 from trainc.admission.crd import undeclared, unknown_field, violation_finding
 from trainc.admission.fields import Field, dns_subdomain, label_selector, qualified_name, unique
-from trainc.admission.policy.documents import GROUP, POLICY, VERSION, Stored, rows
+from trainc.admission.policy.documents import GROUP, POLICY, RULES, VERSION, Stored, rows
 from trainc.admission.policy.expressions import Expression, Expressions
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, dotted, existing, get
 from trainc.basics.regex import lazy
@@ -95,9 +95,7 @@ _NAMED: Final = 20
 """The most versions that a message names."""
 
 _KIND = lazy(r"""\.kind\s*[!=]=\s*['"]([A-Za-z]+)['"]""")
-_PARTS = tuple(
-    (of, field) for of in ("matchConstraints", "matchResources") for field in ("resourceRules", "excludeResourceRules")
-)
+_PARTS = tuple(product(("matchConstraints", "matchResources"), RULES))
 
 
 def _unmatched(stored: Stored) -> Iterator[Finding]:
@@ -381,7 +379,7 @@ def _matching(constraints: Field) -> None:
     constraints.child("matchPolicy").one_of(("Equivalent", "Exact"), pointer=True)
     for name in ("namespaceSelector", "objectSelector"):
         label_selector(constraints.child(name))
-    for name in ("resourceRules", "excludeResourceRules"):
+    for name in RULES:
         for rule in constraints.items(name):
             _rule(rule)
 

@@ -21,6 +21,8 @@ API_VERSION = f"{GROUP}/{VERSION}"
 POLICY = "ValidatingAdmissionPolicy"
 BINDING = "ValidatingAdmissionPolicyBinding"
 KINDS = (POLICY, BINDING)
+RULES = ("resourceRules", "excludeResourceRules")
+"""The fields of constraints that name resources."""
 
 
 class Stored(msgspec.Struct, frozen=True, eq=False):
@@ -87,7 +89,7 @@ def read(document: Document) -> Stored:
     field = "matchConstraints" if kind == POLICY else "matchResources"
     if isinstance(given := spec.get(field), dict):
         filled: JsonObject = {"matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}, **given}
-        for key in ("resourceRules", "excludeResourceRules"):
+        for key in RULES:
             if key in given:
                 filled[key] = [{"scope": "*", **rule} for rule in rows(given, key)]
         spec = {**spec, field: filled}

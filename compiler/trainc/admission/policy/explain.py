@@ -7,7 +7,7 @@ finding is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -15,7 +15,7 @@ from trainc.admission.policy.expressions import Expressions
 from trainc.basics.jsonvalues import JsonObject, Path, existing, get
 from trainc.cel.ast import Call, Comprehension, Ident, Literal, Node, Select, children
 from trainc.cel.codegen import Program
-from trainc.cel.composition import Problem, Variable, Variables, selections
+from trainc.cel.composition import Problem, Variables, selections
 from trainc.cel.declarations import Checked
 from trainc.cel.issues import PlanError
 from trainc.cel.types import DYN
@@ -63,7 +63,7 @@ def explained_path(
         found = ()
     if path := existing(data, found):
         return path
-    return longest_object_path(compiled, expressions.variables, data)
+    return _longest_path(compiled, expressions.variables_by_name, data)
 
 
 class _Context(NamedTuple):
@@ -81,8 +81,8 @@ class _Explainer:
 
     def __init__(self, expressions: Expressions, names: Mapping[str, Value], data: JsonObject) -> None:
         self._environment = expressions.environment
-        self._variables = {variable.name: variable.made for variable in expressions.variables}
-        self._names = Variables(expressions.variables_by_name, names).names
+        self._variables = expressions.variables_by_name
+        self._names = Variables(self._variables, names).names
         self._data = data
         self._programs = expressions.parts
         self._steps, self._cost = STEPS, COST
@@ -257,14 +257,11 @@ class _Explainer:
             raise _Enough
 
 
-def longest_object_path(compiled: Program | Problem, variables: Sequence[Variable], data: JsonObject | None) -> Path:
+def _longest_path(compiled: Program, variables: Mapping[str, Program | Problem], data: JsonObject) -> Path:
     """Return the longest path of ``object`` that an expression selects, as far as it exists in data; () if none.
 
     If the expression itself selects none, the paths of its variables count.
     """
-    if data is None:
-        return ()
-    known = dict(variables)
     pending: list[Program | Problem] = [compiled]
     seen: set[str] = set()
     while pending:
@@ -274,5 +271,5 @@ def longest_object_path(compiled: Program | Problem, variables: Sequence[Variabl
             return found
         used = sorted({str(path[0]) for root in roots for path in selections(root, "variables") if path} - seen)
         seen.update(used)
-        pending = [known[name] for name in used if name in known]
+        pending = [variables[name] for name in used if name in variables]
     return ()

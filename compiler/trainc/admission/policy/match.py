@@ -7,13 +7,13 @@ ensureParamsForPolicyLocked); k8s.io/apimachinery v0.34 pkg/labels/selector.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
-from trainc.admission.policy.documents import Request, Stored, rows
+from trainc.admission.policy.documents import RULES, Request, Stored, rows
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, put
 from trainc.cel.values import Undecided
 from trainc.documents.classify import Key, group_and_kind
@@ -46,9 +46,6 @@ class Labels(NamedTuple):
 
     known: Mapping[str, str]
     complete: bool = True
-
-
-_RULES = ("resourceRules", "excludeResourceRules")
 
 
 def requirements(selector: Json) -> tuple[Requirement, ...]:
@@ -219,6 +216,7 @@ def _applies(rule: JsonObject, request: Request, resource: GroupVersionName) -> 
 
 
 _NAMESPACE: Path = ("metadata", "namespace")
+_PARAMS_HINT = "add the params to policies/, or set parameterNotFoundAction: Deny in the binding"
 
 
 class ConfigurationError(Exception):
@@ -252,8 +250,8 @@ def collect(policy: Stored, binding: Stored, namespace: str, cluster: Cluster) -
 
     Raises ConfigurationError.
     """
-    reference = binding.spec.get("paramRef")
-    if not policy.has_params or not isinstance(reference, dict):
+    reference = param_ref(policy, binding)
+    if reference is None:
         return (None,)
     wanted = str(reference.get("namespace") or "")
     params_namespace = None
@@ -273,27 +271,20 @@ def collect(policy: Stored, binding: Stored, namespace: str, cluster: Cluster) -
     return found
 
 
-def lacks_params(policy: Stored, binding: Stored, cluster: Cluster) -> bool:
-    """Return whether a binding admits everything because its params were found in no namespace."""
-    reference = binding.spec.get("paramRef")
-    if not policy.has_params or not isinstance(reference, dict) or reference.get("parameterNotFoundAction") == "Deny":
-        return False
+def doubts(policy: Stored, binding: Stored, cluster: Cluster) -> Iterator[tuple[str, str]]:
+    """Yield why the params of a binding in a cluster are unknown, so that it may admit everything, each with a hint."""
+    reference = param_ref(policy, binding)
+    if reference is None:
+        return
     try:
-        scope(policy, cluster)
+        namespaced = scope(policy, cluster)
     except ConfigurationError:
-        return False  # it denies
-    return not _select(policy, reference, str(reference.get("namespace") or "") or None, cluster)
-
-
-def lacks_scope(policy: Stored, binding: Stored, cluster: Cluster) -> bool:
-    """Return whether the params of a binding depend on the scope of a custom kind, which is unknown."""
-    reference = binding.spec.get("paramRef")
-    if not policy.has_params or not isinstance(reference, dict) or reference.get("namespace"):
-        return False
-    try:
-        return scope(policy, cluster) is None and not all_kinds(split_version(param_kind(policy)[0])[0])
-    except ConfigurationError:
-        return False
+        return  # it denies
+    namespace = str(reference.get("namespace") or "") or None
+    if reference.get("parameterNotFoundAction") != "Deny" and not _select(policy, reference, namespace, cluster):
+        yield "its params were not found", _PARAMS_HINT
+    if namespaced is None and namespace is None and not all_kinds(split_version(param_kind(policy)[0])[0]):
+        yield "trainc has no schema of its params, which may be in a namespace or not", "pass their CRD with --crd-dir"
 
 
 def _select(
@@ -317,8 +308,7 @@ class ParamRefs:
     def __init__(self, bound: Iterable[tuple[Stored, Stored]]) -> None:
         self._found: dict[tuple[str, str, str, str], list[tuple[Stored, tuple[Requirement, ...]]]] = {}
         for policy, binding in bound:
-            reference = binding.spec.get("paramRef")
-            if policy.has_params and isinstance(reference, dict):
+            if (reference := param_ref(policy, binding)) is not None:
                 api_version, kind = param_kind(policy)
                 namespace, name = (str(reference.get(key) or "") for key in ("namespace", "name"))
                 key = split_version(api_version)[0], kind, namespace, name
@@ -334,6 +324,12 @@ class ParamRefs:
                 if selects(wanted, labels):
                     return policy
         return None
+
+
+def param_ref(policy: Stored, binding: Stored) -> JsonObject | None:
+    """Return the reference of a binding to params; None if it uses none."""
+    reference = binding.spec.get("paramRef")
+    return reference if policy.has_params and isinstance(reference, dict) else None
 
 
 def param_kind(policy: Stored) -> tuple[str, str]:
@@ -404,6 +400,6 @@ def depends_on_object(bound: Bound, request: Request) -> bool:
     selectors = ("objectSelector", "namespaceSelector") if request.resource == "namespaces" else ("objectSelector",)
     return any(
         any(requirements(part.get(selector)) for selector in selectors)
-        or any(rule.get("resourceNames") for key in _RULES for rule in rows(part, key))
+        or any(rule.get("resourceNames") for key in RULES for rule in rows(part, key))
         for part in bound.constraints
     )

@@ -21,6 +21,7 @@ from trainc.admission.policy.documents import (
     ERROR,
     GROUP,
     INVALID,
+    RULES,
     UNDECIDED,
     WARN,
     Decision,
@@ -37,9 +38,8 @@ from trainc.admission.policy.match import (
     Cluster,
     apply,
     depends_on_object,
+    doubts,
     is_placed,
-    lacks_params,
-    lacks_scope,
     match,
     own,
     param_kind,
@@ -49,7 +49,7 @@ from trainc.admission.policy.values import names, object_names, params_value
 from trainc.basics.jsonvalues import JsonObject, Path, as_object, get
 from trainc.basics.memo import Remembered
 from trainc.cel.values import Value
-from trainc.documents.classify import Key, identity
+from trainc.documents.classify import Key
 from trainc.findings import Finding, has_errors
 from trainc.findings.redaction import MASK, TEXT_WIDTH, masked_object
 from trainc.inputs.source import Document
@@ -82,16 +82,9 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
     ) -> PolicySet:
         """Return the policies and bindings among documents.
 
-        The other documents, and those of ``cluster``, are the namespaces and params in the cluster. ``resources`` are
-        the registered kinds.
+        ``cluster`` has the namespaces and params in the cluster, ``resources`` are the registered kinds.
         """
-        objects: dict[Key, Document] = dict(cluster)
-        found: list[Stored] = []
-        for document in documents:
-            if is_policy(document):
-                found.append(read(document))
-            else:
-                objects.setdefault(identity(document), document)
+        found = [read(document) for document in documents if is_policy(document)]
         policies = {each.document: Expressions(each) for each in found if each.is_policy and each.decoded}
         findings = tuple(creation_findings(found, policies))
         # A server that is asked to ignore unknown fields, as a comment asks trainc, stores and enforces the rest.
@@ -102,7 +95,7 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
             bindings.setdefault(each.policy_name, []).append(each)
         by_name = {each.name: each for each in good if each.is_policy and each.name in bindings}
         bound = (Bound(by_name[k], tuple(bindings[k]), policies[by_name[k].document]) for k in sorted(by_name))
-        return cls(findings, tuple(bound), Cluster(objects, resources))
+        return cls(findings, tuple(bound), Cluster(cluster, resources))
 
     def seeing(self, namespace: str) -> tuple[Bound, ...]:
         """Return the policies that may apply to objects in a namespace."""
@@ -121,25 +114,18 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
             for _, _, document in self.cluster.of_kind(group, kind):
                 yield document, is_placed(document)
 
-    def without_params(self) -> Iterator[tuple[Document, Document]]:
-        """Yield policies and Deny bindings with params that admit everything because no params were found."""
+    def doubtful(self) -> Iterator[tuple[Document, Document, str, str]]:
+        """Yield policies and Deny bindings whose params are unknown, with the reason and a hint."""
         for bound in self.bound:
-            for binding in bound.bindings:
-                if DENY in binding.actions and lacks_params(bound.policy, binding, self.cluster):
-                    yield bound.policy.document, binding.document
-
-    def without_scope(self) -> Iterator[tuple[Document, Document]]:
-        """Yield policies and Deny bindings with params of a kind of which the scope is unknown."""
-        for bound in self.bound:
-            for binding in bound.bindings:
-                if DENY in binding.actions and lacks_scope(bound.policy, binding, self.cluster):
-                    yield bound.policy.document, binding.document
+            for binding in (each for each in bound.bindings if DENY in each.actions):
+                for reason, hint in doubts(bound.policy, binding, self.cluster):
+                    yield bound.policy.document, binding.document, reason, hint
 
     def without_jobsets(self) -> Iterator[tuple[Document, bool]]:
         """Yield the policies with bindings to what controllers create, but to no JobSets, and whether one denies."""
 
         def matching(part: Stored, requests: Iterable[Request]) -> list[Request]:
-            rules = {key: part.constraints.get(key) for key in _RULES}
+            rules = {key: part.constraints.get(key) for key in (*RULES, "matchPolicy")}
             return [each for each in requests if match(rules, each, self.cluster) is not None]
 
         for bound in self.bound:
@@ -190,7 +176,6 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
         return tuple(found)
 
 
-_RULES: Final = ("resourceRules", "excludeResourceRules", "matchPolicy")
 _JOBSET: Final = Request("CREATE", None, None, *split_version(JOBSET_API), "JobSet", "jobsets", "default", "")
 _CREATED: Final = tuple(
     Request("CREATE", None, None, group, "v1", kind, f"{kind.lower()}s", "default", "")

@@ -45,7 +45,7 @@ def hiding(name: str, data: Json, paths: tuple[Path, ...], generated: Generated 
         return data
     hidden = frozenset(str(path[0]) for path in paths if len(path) == 1)
     known: dict[str, Value] = {
-        key: _unknown(f"{name}.{key}", value)
+        key: _Unknown(f"{name}.{key}", value)
         if key in hidden
         else hiding(f"{name}.{key}", value, tuple(below.get(key, ())), generated)
         for key, value in data.items()
@@ -56,13 +56,9 @@ def hiding(name: str, data: Json, paths: tuple[Path, ...], generated: Generated 
 class _Unknown(Undecided):
     """An unknown value, and the placeholder for it."""
 
-    def __init__(self, name: str, placeholder: str) -> None:
+    def __init__(self, name: str, placeholder: Json = None) -> None:
         super().__init__(f"{name}: not known offline")
-        self.placeholder = placeholder
-
-
-def _unknown(name: str, placeholder: Json = None) -> _Unknown:
-    return _Unknown(name, placeholder if isinstance(placeholder, str) else "")
+        self.placeholder = placeholder if isinstance(placeholder, str) else ""
 
 
 class Partial(Container):
@@ -99,7 +95,7 @@ class Partial(Container):
                 raise Undecided(found.reason)
             return found
         if self._hidden is None or key in self._hidden:
-            raise _unknown(f"{self._name}.{key}")
+            raise _Unknown(f"{self._name}.{key}")
         return default
 
     def has(self, key: Value) -> bool:
@@ -243,7 +239,7 @@ def request_value(request: Request, matched: Match, generated: Generated) -> Val
     known.update((name, text) for name, text in texts.items() if text)
     hidden = ["uid", "object", "oldObject"]
     if not request.name and get(request.object, *_GENERATED):
-        known["name"] = _unknown("request.name", NAME)  # the server generates it before it asks policies
+        known["name"] = _Unknown("request.name", NAME)  # the server generates it before it asks policies
     elif not request.name and _NAME in request.unknown:
         hidden.append("name")  # it begins with a name that the server generates
     return Partial("request", known, frozenset(hidden), generated)
