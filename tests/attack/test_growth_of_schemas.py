@@ -86,6 +86,14 @@ def test_items_times_many_parts_of_a_schema_are_limited(kind: str, monkeypatch: 
     assert "TC012" not in codes(7, 5000)  # few parts are work that grows with the object
 
 
+def test_entries_of_a_mapping_times_alternatives_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "MOST_WORK", 2_000_000)
+    schema = {**OPEN, "anyOf": [{"maxProperties": 1000 + i} for i in range(100)]}
+    for count, expected in ((200, {"TC012"}), (1, set[str]())):
+        source = things(schema, {f"a{i}": i for i in range(count)}, 1)
+        assert {finding.code for finding in compile(source, Options()).findings} == expected
+
+
 @pytest.mark.parametrize("rule", ["true", "false", "unknown"])
 def test_items_times_rules_that_cost_nothing_are_limited(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, "MOST_WORK", 10_000)
