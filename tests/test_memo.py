@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainc.basics import memo
-from trainc.basics.memo import LASTING, Once, Remembered, keeping, known, last
+from trainc.basics.memo import LASTING, Once, Remembered, keeping, known, last, while_alive
 
 
 @given(st.lists(st.integers(0, 9)), st.integers(1, 5))
@@ -109,3 +111,22 @@ def test_the_results_of_the_latest_values_are_kept() -> None:
     for number in range(9):
         found([number])
         assert found(outer) is first
+
+
+def test_a_result_is_kept_as_long_as_its_argument() -> None:
+    class Thing:
+        pass
+
+    calls: list[int] = []
+
+    def make(thing: Thing) -> set[int]:
+        calls.append(0)
+        return set()
+
+    found, thing = while_alive(make), Thing()
+    result = weakref.ref(found(thing))
+    assert found(thing) is result()
+    assert len(calls) == 1
+    del thing
+    gc.collect()
+    assert result() is None

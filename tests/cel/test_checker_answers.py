@@ -99,7 +99,7 @@ def test_the_answers_are_of_every_kind() -> None:
         (types.DURATION, declarations.CONDITION, "must evaluate to bool but got google.protobuf.Duration"),
         (types.NULL, declarations.ANNOTATION, None),
         (types.wrapper(types.BOOL), declarations.CONDITION, None),
-        (types.list_of(types.DYN), declarations.VARIABLE, None),
+        (types.list_of(types.DYN), (types.ANY, types.DYN), None),
     ],
 )
 def test_refusal(type_: Type, allowed: tuple[Type, ...], wanted: str | None) -> None:

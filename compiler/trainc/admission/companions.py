@@ -5,11 +5,10 @@ They are not compiled, but applied from the same commit, so trainc reports what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import Final
-from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 from trainc.admission.crd import UNCHECKED, broken_rules, rule_finding, unknown_field, violation_finding
 from trainc.admission.native import dropped_sources, faults_of
 from trainc.basics.jsonvalues import Path, as_object, dotted, existing, get, objects
+from trainc.basics.memo import while_alive
 from trainc.documents.classify import RUNTIMES, TRAINJOB
 from trainc.documents.load import load
 from trainc.documents.problems import excess
@@ -83,13 +83,7 @@ def read_definitions(crds: tuple[Source, ...]) -> tuple[tuple[Document, ...], tu
     return tuple(documents), tuple(findings)
 
 
-_definitions: Final[WeakKeyDictionary[Document, Definition]] = WeakKeyDictionary()
-
-
-def _definition(document: Document) -> Definition:
-    if document not in _definitions:
-        _definitions[document] = define(document.data)
-    return _definitions[document]
+_definition: Final[Callable[[Document], Definition]] = while_alive(lambda document: define(document.data))
 
 
 def _is_definition(document: Document) -> bool:

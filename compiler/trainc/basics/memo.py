@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import wraps
 from threading import RLock
 from typing import Any, Final, Generic, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -123,6 +124,21 @@ def last(value: T) -> T:
     if id(value) not in LASTING:
         LASTING.note(value)
     return value
+
+
+def while_alive(make: Callable[[K], T]) -> Callable[[K], T]:
+    """Return a function of one argument that keeps each result as long as its argument exists.
+
+    Arguments are compared by identity. A result must not refer to its argument, which would then exist for ever.
+    """
+    kept: WeakKeyDictionary[K, T] = WeakKeyDictionary()
+
+    def found(value: K) -> T:
+        if value not in kept:
+            kept[value] = make(value)
+        return kept[value]
+
+    return found
 
 
 def keeping(make: Callable[[Any], T], size: int = 64) -> Callable[[Any], T]:
