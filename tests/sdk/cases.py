@@ -521,6 +521,14 @@ def reader(max: int) -> Callable[[], None]:  # noqa: A002
     return read
 
 
+def test_a_statement_of_a_cell_hides_nothing_as_the_name_of_a_secret(client: GitTrainerClient) -> None:
+    names: dict[str, Any] = {}
+    execute("def train():\n    pass\n    print(np.pi)\n", "<cell 1>", names)
+    text = refusal(client, trainer=CustomTrainer(names["train"]))
+    assert "the function does not define 'np'" in text
+    assert "3 |     print(np.pi)\n" in text
+
+
 def test_a_builtin_that_the_module_replaces_is_a_warning(client: GitTrainerClient) -> None:
     with pytest.warns(FindingsWarning) as caught:
         client.train(name="mnist", trainer=CustomTrainer(reader(1), image=IMAGE))

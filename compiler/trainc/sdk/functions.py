@@ -24,10 +24,7 @@ from trainc.documents.emit import emit
 from trainc.documents.positions import Lines
 from trainc.findings import Finding, Severity, report
 from trainc.findings.redaction import known, redact
-from trainc.inputs.source import Document, Mark, Source
-
-NOTEBOOK = "<notebook>"
-"""The name, in findings, of a source that is not a file: a cell, or a text that was executed."""
+from trainc.inputs.source import NOTEBOOK, Document, Mark, Source
 
 _DECORATED = lazy(r"\s*@(?!(?:static|class)method\b)")
 """The source of a function with decorators whose names the pod does not have (TC061)."""
