@@ -529,6 +529,15 @@ def test_a_statement_of_a_cell_hides_nothing_as_the_name_of_a_secret(client: Git
     assert "3 |     print(np.pi)\n" in text
 
 
+def test_the_open_of_a_notebook_is_not_one_of_its_author(client: GitTrainerClient) -> None:
+    # As IPython makes it: a function of a module of IPython that functools.wraps gives the names of open().
+    ipython: dict[str, Any] = {"__name__": "IPython.core.interactiveshell", "functools": functools, "open": open}
+    exec("@functools.wraps(open)\ndef modified_open(file): return open(file)\n", ipython)
+    names: dict[str, Any] = {"open": ipython["modified_open"]}
+    execute("def train():\n    print(open('/dev/null'))\n", "<cell 1>", names)
+    assert client.train(name="mnist", trainer=CustomTrainer(names["train"], image=IMAGE)) == "mnist"
+
+
 def test_a_builtin_that_the_module_replaces_is_a_warning(client: GitTrainerClient) -> None:
     with pytest.warns(FindingsWarning) as caught:
         client.train(name="mnist", trainer=CustomTrainer(reader(1), image=IMAGE))

@@ -161,10 +161,14 @@ def _replaced_builtins(function: Callable[..., Any]) -> frozenset[str]:
         name
         for name, value in vars(builtins).items()
         # IPython has an open() of its own in each notebook.
-        if name in free
-        or (own.get(name, value) is not value and not str(getattr(own[name], "__module__", "")).startswith("IPython"))
+        if name in free or (own.get(name, value) is not value and not _module(own[name]).startswith("IPython"))
         if not name.startswith("_")
     )
+
+
+def _module(value: Any) -> str:
+    """Return the module that defines a value, also of a function that says another, as ``functools.wraps`` makes it."""
+    return str(getattr(value, "__globals__", {}).get("__name__") or getattr(value, "__module__", ""))
 
 
 def _file(function: Callable[..., Any]) -> str:
