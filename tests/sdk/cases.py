@@ -700,6 +700,28 @@ def test_an_amount_is_a_number(amount: float, client: GitTrainerClient) -> None:
         client.train(name="mnist", trainer=trainer)
 
 
+@pytest.mark.parametrize(
+    ("pod", "key"),
+    [
+        ({"volumes": [{"name": "data", "persistent_volume_claim": {"claimName": "x"}}]}, "persistent_volume_claim"),
+        ({"tolerations": [{"Key": "gpu", "operator": "Exists"}]}, "Key"),
+        ({"affinity": {"nodeAffinity": None, "node_affinity": {}}}, "node_affinity"),
+        ({"containers": [options.ContainerPatch("node", security_context={"run_as_user": 1})]}, "run_as_user"),
+    ],
+)
+def test_what_the_sdk_would_leave_out_of_a_patch_is_an_error(
+    pod: dict[str, Any], key: str, client: GitTrainerClient, root: Path
+) -> None:
+    job = options.JobTemplatePatch(
+        spec=options.JobSpecPatch(options.PodTemplatePatch(spec=options.PodSpecPatch(**pod)))
+    )
+    jobs = options.JobSetSpecPatch([options.ReplicatedJobPatch("node", job)])
+    patch = options.RuntimePatch(options.TrainingRuntimeSpecPatch(options.JobSetTemplatePatch(spec=jobs)))
+    with pytest.raises(ValueError, match=f"^RuntimePatch: the Kubeflow SDK would leave out '{key}': fields are named "):
+        client.train(name="mnist", trainer=CONTAINER, options=[patch])
+    assert not (root / "jobs").exists()
+
+
 def test_a_name_is_needed_that_a_jobset_can_have(client: GitTrainerClient) -> None:
     with pytest.raises(ValueError, match=r'a name, .*: name="train-mnist", or Name'):
         client.train(trainer=CustomTrainer(train_mnist))
