@@ -521,6 +521,23 @@ def reader(max: int) -> Callable[[], None]:  # noqa: A002
     return read
 
 
+def test_a_statement_of_a_cell_hides_nothing_as_the_name_of_a_secret(client: GitTrainerClient) -> None:
+    names: dict[str, Any] = {}
+    execute("def train():\n    pass\n    print(np.pi)\n", "<cell 1>", names)
+    text = refusal(client, trainer=CustomTrainer(names["train"]))
+    assert "the function does not define 'np'" in text
+    assert "3 |     print(np.pi)\n" in text
+
+
+def test_the_open_of_a_notebook_is_not_one_of_its_author(client: GitTrainerClient) -> None:
+    # As IPython makes it: a function of a module of IPython that functools.wraps gives the names of open().
+    ipython: dict[str, Any] = {"__name__": "IPython.core.interactiveshell", "functools": functools, "open": open}
+    exec("@functools.wraps(open)\ndef modified_open(file): return open(file)\n", ipython)
+    names: dict[str, Any] = {"open": ipython["modified_open"]}
+    execute("def train():\n    print(open('/dev/null'))\n", "<cell 1>", names)
+    assert client.train(name="mnist", trainer=CustomTrainer(names["train"], image=IMAGE)) == "mnist"
+
+
 def test_a_builtin_that_the_module_replaces_is_a_warning(client: GitTrainerClient) -> None:
     with pytest.warns(FindingsWarning) as caught:
         client.train(name="mnist", trainer=CustomTrainer(reader(1), image=IMAGE))
@@ -681,6 +698,28 @@ def test_an_amount_is_a_number(amount: float, client: GitTrainerClient) -> None:
     trainer = CustomTrainerContainer(IMAGE, resources_per_node={"cpu": amount})
     with pytest.raises(ValueError, match=rf"^resources_per_node: cpu must be a finite number, not {amount}$"):
         client.train(name="mnist", trainer=trainer)
+
+
+@pytest.mark.parametrize(
+    ("pod", "key"),
+    [
+        ({"volumes": [{"name": "data", "persistent_volume_claim": {"claimName": "x"}}]}, "persistent_volume_claim"),
+        ({"tolerations": [{"Key": "gpu", "operator": "Exists"}]}, "Key"),
+        ({"affinity": {"nodeAffinity": None, "node_affinity": {}}}, "node_affinity"),
+        ({"containers": [options.ContainerPatch("node", security_context={"run_as_user": 1})]}, "run_as_user"),
+    ],
+)
+def test_what_the_sdk_would_leave_out_of_a_patch_is_an_error(
+    pod: dict[str, Any], key: str, client: GitTrainerClient, root: Path
+) -> None:
+    job = options.JobTemplatePatch(
+        spec=options.JobSpecPatch(options.PodTemplatePatch(spec=options.PodSpecPatch(**pod)))
+    )
+    jobs = options.JobSetSpecPatch([options.ReplicatedJobPatch("node", job)])
+    patch = options.RuntimePatch(options.TrainingRuntimeSpecPatch(options.JobSetTemplatePatch(spec=jobs)))
+    with pytest.raises(ValueError, match=f"^RuntimePatch: the Kubeflow SDK would leave out '{key}': fields are named "):
+        client.train(name="mnist", trainer=CONTAINER, options=[patch])
+    assert not (root / "jobs").exists()
 
 
 def test_a_name_is_needed_that_a_jobset_can_have(client: GitTrainerClient) -> None:

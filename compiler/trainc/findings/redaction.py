@@ -28,7 +28,7 @@ from trainc.findings.secrets import (
     shaped,
 )
 from trainc.findings.unread import AROUND, KIND_SECRET, Span, unread_parts
-from trainc.inputs.source import Document, Mark, Source
+from trainc.inputs.source import NOTEBOOK, Document, Mark, Source
 
 MASK = "***"
 """Replaces a hidden value."""
@@ -543,4 +543,5 @@ def _in_unread_line(line: str, behind_name: Span | None) -> Sequence[Span]:
 @lru_cache(maxsize=4)
 def _unread_in(source: Source) -> Sequence[Span | None]:
     has_names = not source.name.endswith(".lock")  # packages of an image, such as passwd, with their versions
-    return unread_parts(lines_of(source), is_yaml=not source.name.endswith(".py"), has_names=has_names)
+    is_yaml = not source.name.endswith((".py", NOTEBOOK))
+    return unread_parts(lines_of(source), is_yaml=is_yaml, has_names=has_names)

@@ -25,6 +25,9 @@ START = Mark(1, 1)
 BUILTIN: Final = "trainc:"
 """The prefix of the names of built-in sources: ``trainc:runtimes/torch-distributed.yaml``."""
 
+NOTEBOOK: Final = "<notebook>"
+"""The name of a Python source that is not a file: a cell, or a text that was executed."""
+
 
 class Source(Struct, frozen=True):
     """A text to compile. ``name`` is shown in findings: a relative POSIX path, or ``<stdin>``."""

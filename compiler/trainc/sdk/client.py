@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from copy import copy
 from datetime import UTC, datetime
@@ -102,10 +102,15 @@ class GitBackend(KubernetesBackend):
         others = [option for option in given if not isinstance(option, Reference)]
         named = [Name(name)] if name is not None else []
         created: list[dict[str, Any]] = []
+        spec: dict[str, Any] = {}
+        last = (_keep_unnamed, lambda made, *_: spec.update(made))
         backend = copy(self)  # other threads and options may call train, too
         backend.custom_api = SimpleNamespace(create_namespaced_custom_object=lambda *args: created.append(args[-1]))
-        super(GitBackend, backend).train(runtime, initializer, trainer, [*others, *named, _keep_unnamed])
+        super(GitBackend, backend).train(runtime, initializer, trainer, [*others, *named, *last])
         (data,) = created
+        for key in _left_out(*(get(one, "spec", "runtimePatches") for one in (spec, data))):
+            names = "fields are named as in Kubernetes, such as persistentVolumeClaim"
+            raise ValueError(escape_text(f"RuntimePatch: the Kubeflow SDK would leave out {key!r}: {names}"))
         name = _checked_name(data["metadata"]["name"], trainer)
         for option in own:
             option.apply(data["spec"])
@@ -345,6 +350,17 @@ def _keep_unnamed(job_spec: dict[str, Any], trainer: object, backend: object) ->
     """Keep the SDK from inventing a name, as its last option."""
     metadata = job_spec.setdefault("metadata", {})
     metadata["name"] = metadata.get("name") or _UNNAMED
+
+
+def _left_out(given: Any, kept: Any) -> Iterator[str]:
+    """Yield the keys of patches that the SDK does not know, and leaves out."""
+    if isinstance(given, dict):
+        for key, value in given.items():
+            if value is not None:
+                yield from _left_out(value, kept[key]) if key in kept else (key,)
+    elif isinstance(given, list | tuple):
+        for one, other in zip(given, kept, strict=True):
+            yield from _left_out(one, other)
 
 
 def _checked_name(name: str, trainer: Trainer | None) -> str:

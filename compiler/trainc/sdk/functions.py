@@ -24,10 +24,7 @@ from trainc.documents.emit import emit
 from trainc.documents.positions import Lines
 from trainc.findings import Finding, Severity, report
 from trainc.findings.redaction import known, redact
-from trainc.inputs.source import Document, Mark, Source
-
-NOTEBOOK = "<notebook>"
-"""The name, in findings, of a source that is not a file: a cell, or a text that was executed."""
+from trainc.inputs.source import NOTEBOOK, Document, Mark, Source
 
 _DECORATED = lazy(r"\s*@(?!(?:static|class)method\b)")
 """The source of a function with decorators whose names the pod does not have (TC061)."""
@@ -164,10 +161,14 @@ def _replaced_builtins(function: Callable[..., Any]) -> frozenset[str]:
         name
         for name, value in vars(builtins).items()
         # IPython has an open() of its own in each notebook.
-        if name in free
-        or (own.get(name, value) is not value and not str(getattr(own[name], "__module__", "")).startswith("IPython"))
+        if name in free or (own.get(name, value) is not value and not _module(own[name]).startswith("IPython"))
         if not name.startswith("_")
     )
+
+
+def _module(value: Any) -> str:
+    """Return the module that defines a value, also of a function that says another, as ``functools.wraps`` makes it."""
+    return str(getattr(value, "__globals__", {}).get("__name__") or getattr(value, "__module__", ""))
 
 
 def _file(function: Callable[..., Any]) -> str:
