@@ -145,7 +145,7 @@ class Policies(Struct, frozen=True, eq=False):
         for policy, binding, reason, hint in self.policies.doubtful():
             message = f"policy {_name(policy)!r} with binding {_name(binding)!r} is undecided: {reason}"
             found.append(report(LACKING, binding, ("spec", "paramRef"), message, hint=hint, severity=severity))
-        for policy, denies in () if self.pods else self.policies.without_jobsets():
+        for policy, denies in () if self.pods else self.policies.without_created():
             severity = Severity.WARNING if denies else Severity.NOTE
             message = f"policy {_name(policy)!r} is not evaluated on the objects that controllers create, such as pods"
             found.append(report(UNDECIDED, policy, _CONSTRAINTS, message, hint=_PODS_HINT, severity=severity))

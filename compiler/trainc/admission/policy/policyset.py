@@ -121,8 +121,8 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
                 for reason, hint in doubts(bound.policy, binding, self.cluster):
                     yield bound.policy.document, binding.document, reason, hint
 
-    def without_jobsets(self) -> Iterator[tuple[Document, bool]]:
-        """Yield the policies with bindings to what controllers create, but to no JobSets, and whether one denies."""
+    def without_created(self) -> Iterator[tuple[Document, bool]]:
+        """Yield the policies that apply to what controllers create, and whether one denies that, but not JobSets."""
 
         def matching(part: Stored, requests: Iterable[Request]) -> list[Request]:
             rules = {key: part.constraints.get(key) for key in (*RULES, "matchPolicy")}
@@ -130,9 +130,9 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
 
         for bound in self.bound:
             requests = matching(bound.policy, (_JOBSET, *_CREATED))
-            kinds = ((binding, {each.kind for each in matching(binding, requests)}) for binding in bound.bindings)
-            others = [binding for binding, found in kinds if found and _JOBSET.kind not in found]
-            if others:
+            kinds = [(binding, {each.kind for each in matching(binding, requests)}) for binding in bound.bindings]
+            if any(found - {_JOBSET.kind} for _, found in kinds):
+                others = (binding for binding, found in kinds if found and _JOBSET.kind not in found)
                 yield bound.policy.document, any(DENY in binding.actions for binding in others)
 
     def applying(self, request: Request) -> Iterator[tuple[Document, bool]]:
