@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainc.basics.jsonvalues import Path, get, objects
-from trainc.findings import Finding, report
+from trainc.findings import Finding, Related, report
 from trainc.inputs.source import Document
-from trainc.plugins.jobset import is_running
+from trainc.plugins.jobset import running
 from trainc.plugins.model import Model
-from trainc.plugins.podgroup import group_exists
+from trainc.plugins.podgroup import existing_group
 from trainc.upstream import MULTIKUEUE
 
 _NAME: Path = ("metadata", "name")
@@ -37,12 +37,15 @@ def check_controller(model: Model) -> Iterator[Finding]:
 
 def check_existing(model: Model) -> Iterator[Finding]:
     """Yield a warning for each object that is not generated, since it exists. The model has its final name."""
-    if is_running(model):
-        message = f"JobSet {model.namespace}/{model.name} is already running, so no JobSet is generated"
-        yield report("TC313", model.job, _NAME, message)
-    if group_exists(model):
-        message = f"PodGroup {model.namespace}/{model.name} exists in the cluster, so no PodGroup is generated"
-        yield report("TC313", model.job, _NAME, message)
+    there = (
+        ("JobSet", running(model), "is already running"),
+        ("PodGroup", existing_group(model), "exists in the cluster"),
+    )
+    for kind, existing, state in there:
+        if existing is not None:
+            message = f"{kind} {model.namespace}/{model.name} {state}, so no {kind} is generated"
+            related = (Related("because of this document", existing, _NAME),)
+            yield report("TC313", model.job, _NAME, message, related=related)
 
 
 def _is_owned(model: Model, snapshot: Document) -> bool:

@@ -47,6 +47,8 @@ _RESUMED_HINT: Final = (
 _REPLACED_HINT: Final = "remove it from the pod template: it replaces JobSet's own when the JobSet resumes"
 _GATED_HINT: Final = "Kubernetes 1.34 drops it by default, but not a cluster whose feature gate is on"
 _CONSTRAINTS: Final = ("spec", "matchConstraints")
+_SOURCE: Final = ("spec", "dataSourceRef")
+"""The source of a claim, which the API server drops if it is in another namespace and a feature gate is off."""
 _PODS_HINT: Final = "set policies: {pods: true} in trainc.yaml"
 _NO_PARAMS: Final = "no params found"
 """A part of the server's message that adding params resolves."""
@@ -344,7 +346,11 @@ def _children(data: JsonObject, old: JsonObject | Finding | None) -> Iterator[Cr
     sent += (claim for child in made for claim in created_pods.ephemeral_claims(child))
     for child in sent:
         form = server_form(child.data)
-        yield replace(child, data=form.data, unknown=(*child.unknown, *form.unknown))
+        completed = replace(child, data=form.data, unknown=(*child.unknown, *form.unknown))
+        yield completed
+        if get(child.data, *_SOURCE, "namespace"):
+            kept = put(form.data, _SOURCE, get(child.data, *_SOURCE))
+            yield replace(completed, data=kept, hint=_GATED_HINT)
 
 
 def with_cluster_namespace(data: JsonObject, namespaces: Mapping[str, str]) -> JsonObject:

@@ -8,6 +8,7 @@ from typing import Final
 from trainc.basics.jsonvalues import Json, JsonObject, Path, as_list, as_object, get, objects
 from trainc.basics.memo import Once, keeping
 from trainc.findings import Finding, Severity, report, suggest
+from trainc.inputs.source import Document
 from trainc.kube.fielderror import invalid
 from trainc.kube.gotypes import typed
 from trainc.kube.names import is_domain_prefixed_path
@@ -236,15 +237,17 @@ INITIALIZERS = {DATASET_INITIALIZER: "dataset", MODEL_INITIALIZER: "model"}
 """Ancestor label and container name to the field of spec.initializer."""
 
 
-def is_running(model: Model) -> bool:
-    """Return whether the JobSet exists in the cluster and neither it nor the TrainJob is suspended."""
+def running(model: Model) -> Document | None:
+    """Return the JobSet that exists in the cluster if neither it nor the TrainJob is suspended."""
     existing = model.cluster.get((f"{JOBSET_API}/JobSet", model.home, model.name))
-    return existing is not None and not any(get(d.data, "spec", "suspend") is True for d in (model.job, existing))
+    if existing is None or any(get(each.data, "spec", "suspend") is True for each in (model.job, existing)):
+        return None
+    return existing
 
 
 def build(model: Model) -> Objects:
     """Return the JobSet; nothing if it is already running (K4)."""
-    if is_running(model):
+    if running(model) is not None:
         return ()
     metadata: JsonObject = {"name": model.name, "namespace": model.namespace}
     for key, found in (("labels", model.labels), ("annotations", model.annotations)):

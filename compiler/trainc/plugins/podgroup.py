@@ -83,20 +83,21 @@ def check_members(model: Model) -> Iterator[Finding]:
     yield known_bug(FIX, model.runtime, ("spec", "podGroupPolicy"), message)
 
 
-def _exists(model: Model, api_version: str) -> bool:
-    """Return whether the PodGroup exists in the cluster and is not updated, since the TrainJob is not suspended."""
+def _existing(model: Model, api_version: str) -> Document | None:
+    """Return the PodGroup that exists in the cluster and is not updated, since the TrainJob is not suspended."""
     found = model.cluster.get((f"{api_version}/PodGroup", model.home, model.name))
-    return found is not None and get(model.job.data, "spec", "suspend") is not True
+    return found if get(model.job.data, "spec", "suspend") is not True else None
 
 
-def group_exists(model: Model) -> bool:
-    """Return whether a PodGroup of the job is not generated, since it exists."""
+def existing_group(model: Model) -> Document | None:
+    """Return a PodGroup of the job that is not generated, since it exists."""
     kinds = (("coscheduling", COSCHEDULING_API), ("volcano", VOLCANO_API))
-    return any(model.uses(scheduler) and _exists(model, api_version) for scheduler, api_version in kinds)
+    found = (_existing(model, api_version) for scheduler, api_version in kinds if model.uses(scheduler))
+    return next((each for each in found if each is not None), None)
 
 
 def _pod_group(model: Model, api_version: str, spec: JsonObject, *, after_another: bool = False) -> Objects:
-    if _exists(model, api_version):
+    if _existing(model, api_version) is not None:
         return ()
     count, resources = members(model, after_another=after_another)
     spec = {"minMember": count, "minResources": resources, **spec}
@@ -252,7 +253,7 @@ def _build_volcano(model: Model) -> Objects:
         spec["priorityClassName"] = name
     if isinstance(topology := as_object(model.policy("volcano")).get("networkTopology"), dict):
         spec["networkTopology"] = {key: topology[key] for key in ("mode", "highestTierAllowed")}
-    second = model.uses("coscheduling") and not _exists(model, COSCHEDULING_API)
+    second = model.uses("coscheduling") and _existing(model, COSCHEDULING_API) is None
     return _pod_group(model, VOLCANO_API, spec, after_another=second)
 
 
