@@ -121,8 +121,8 @@ def test_ranks_know_objects_beside_runtimes_and_params(tmp_path: Path, monkeypat
     put(tmp_path, "runtimes/plain.yaml", runtime.replace("containers:", account) + BESIDE)
     put(tmp_path, "policies/rule.yaml", POLICY)
     put(tmp_path, "policies/one.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: default}\n")
-    for namespace in "ab":
-        put(tmp_path, f"jobs/{namespace}/one.yaml", PLAIN.format(name="one", runtime="plain"))
+    for namespace, suspend in (("a", ""), ("b", "  suspend: true\n")):
+        put(tmp_path, f"jobs/{namespace}/one.yaml", PLAIN.format(name="one", runtime="plain") + suspend)
     alone = build(tmp_path, in_order)
     assert {"TC313", "TC502"} <= {finding.code for finding in alone.findings}
     same(build(tmp_path, ranks(monkeypatch)), alone)

@@ -155,7 +155,8 @@ def test_a_jobset_of_the_plain_name_in_the_cluster_is_another_one() -> None:
 def test_a_jobset_of_the_final_name_in_the_cluster_is_reported() -> None:
     name = jobset(built(job(), config=CONTENT))["metadata"]["name"]
     there = f"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {{name: {name}, namespace: a}}\n"
-    build = built(job(), Source("policies/there.yaml", there), config=CONTENT)
+    lowered = f"{CONTENT}\nseverities: {{TC313: warning}}"
+    build = built(job(), Source("policies/there.yaml", there), config=lowered)
     assert {made.kind for made in build.objects} == {"ConfigMap"}
     assert [(each.code, name in each.message) for each in build.findings if each.code == "TC313"] == [("TC313", True)]
 

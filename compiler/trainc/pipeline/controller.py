@@ -36,7 +36,7 @@ def check_controller(model: Model) -> Iterator[Finding]:
 
 
 def check_existing(model: Model) -> Iterator[Finding]:
-    """Yield a warning for each object that is not generated, since it exists. The model has its final name."""
+    """Yield an error for each object that is not generated, since it exists. The model has its final name."""
     there = (
         ("JobSet", running(model), "is already running"),
         ("PodGroup", existing_group(model), "exists in the cluster"),
@@ -45,7 +45,7 @@ def check_existing(model: Model) -> Iterator[Finding]:
         if existing is not None:
             message = f"{kind} {model.namespace}/{model.name} {state}, so no {kind} is generated"
             related = (Related("because of this document", existing, _NAME),)
-            yield report("TC313", model.job, _NAME, message, related=related)
+            yield report("TC313", model.job, _NAME, message, severity=model.severity, related=related)
 
 
 def _is_owned(model: Model, snapshot: Document) -> bool:
