@@ -71,6 +71,13 @@ DIVERGENCES = (
         _all_errors(lambda error: error["type"] == MEMORY),
     ),
     Divergence(
+        "snapshot",
+        "build",
+        "stage",
+        "upstream cannot write a runtime with such characters as YAML for its snapshot, of which trainc makes none",
+        _all_errors(lambda error: "marshaling runtime to YAML: yaml: control characters" in error["message"]),
+    ),
+    Divergence(
         "input",
         "|".join(("accepted", *STAGES)),
         "stage",

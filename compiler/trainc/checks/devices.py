@@ -191,7 +191,7 @@ def check_gangs(model: Model, jobset: Object) -> Iterator[Finding]:
                 yield _foreign(model, jobset, job, path, volcano=volcano)
     count, resources = members(model)
     if count > 0 and not resources:
-        message = "no container has requests, so minResources of the PodGroup is empty"
+        message = "no pod that minMember counts has requests, so minResources of the PodGroup is empty"
         yield report(NO_RESOURCES, model.runtime, (*POLICY, "volcano" if volcano else "coscheduling"), message)
 
 

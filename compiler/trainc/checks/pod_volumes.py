@@ -147,6 +147,11 @@ def _csi(source: Field) -> None:
         dns_subdomain(secret.named(f"{source.name}.name"))
 
 
+def _cinder(source: Field) -> None:
+    if source.has("secretRef"):
+        source.child("secretRef", "name").require()
+
+
 def _ephemeral(source: Field) -> None:
     template = source.child("volumeClaimTemplate")
     if not template.has():
@@ -243,7 +248,7 @@ SOURCES: dict[str, tuple[tuple[str, ...], Callable[[Field], None] | None]] = {
     "flocker": ((), None),
     "persistentVolumeClaim": (("claimName",), None),
     "rbd": (("monitors", "image"), None),
-    "cinder": (("volumeID",), None),
+    "cinder": (("volumeID",), _cinder),
     "cephfs": (("monitors",), None),
     "quobyte": ((), None),
     "downwardAPI": ((), _downward_api),
