@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from trainc import Build, Options, Source, compile
+from trainc.kube import gojson
 
 JOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -121,6 +122,15 @@ def test_quantities_of_any_length_are_read_in_time_linear_to_memory(text: str) -
     build = of(JOB.replace("trainer: {}", f"trainer: {{resourcesPerNode: {{requests: {{cpu: '{text}'}}}}}}"))
     assert bool(build.files) == (len(text) < 100_000)
     assert {finding.code for finding in build.findings} <= {"TC109"}
+
+
+def test_a_long_quantity_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python needs quadratic time for its digits, and each step of a real cluster writes each quantity again."""
+    written, real = [], gojson.decimal
+    monkeypatch.setattr(gojson, "decimal", lambda value: written.append(value) or real(value))
+    resources = f"{{limits: {{example.com/gpu: '{'9' * 5000}E'}}}}"
+    assert of(JOB.replace("trainer: {}", f"trainer: {{resourcesPerNode: {resources}}}")).findings
+    assert len([value for value in written if isinstance(value, int)]) == 1
 
 
 @pytest.mark.parametrize("spec", ["", "spec:\n", "spec: {}\n", "spec: {trainer: {}}\n"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from trainc.basics.jsonvalues import Json
@@ -153,4 +154,9 @@ def read_digits(text: str) -> int:
 
 def write_digits(number: int) -> str:
     """Write a number; Python's own str() refuses more than 4300 digits."""
-    return str(number) if number.bit_length() <= 13000 else f"{decimal(number):f}"
+    return str(number) if number.bit_length() <= 13000 else _long_digits(number)
+
+
+@lru_cache(maxsize=64)  # the time is quadratic, and a quantity is written at each step
+def _long_digits(number: int) -> str:
+    return f"{decimal(number):f}"
