@@ -33,7 +33,8 @@ from trainc.findings import CODES, Finding, report, sort_key
 from trainc.findings.severities import IGNORE, KEY, locked, rank
 from trainc.findings.severities import read as read_levels
 from trainc.findings.suppression import WORD, Suppressions
-from trainc.gitops.argocd import DEFAULT, IN_CLUSTER, IN_CLUSTER_NAME
+from trainc.gitops.argocd import DEFAULT
+from trainc.gitops.environment import destination_of
 from trainc.gitops.naming import MODE
 from trainc.inputs.imagelock import prefix_spelt_out
 from trainc.inputs.options import Revision
@@ -231,7 +232,7 @@ def _deployment(before: JsonObject, after: JsonObject) -> Weaker:
     for name, now in settings_of_all(after).items():
         was = others.get(name)
         limits = [] if was is None else [was.tool.namespaces]
-        if was is None or _cluster(was) != _cluster(now):
+        if was is None or destination_of(was) != destination_of(now):
             limits.append(_limits(others.values(), now))
         more = {each: None for limit in limits for each in _more_namespaces(limit, now.tool.namespaces)}
         origin: dict[Path, str] = {}
@@ -254,16 +255,10 @@ def _limits(others: Collection[Settings], now: Settings) -> tuple[str, ...]:
 
     If it is the first one on a cluster, those of all environments with such patterns: a cluster may have two names.
     """
-    same_cluster = [each for each in others if _cluster(each) == _cluster(now)]
+    same_cluster = [each for each in others if destination_of(each) == destination_of(now)]
     if not all(each.tool.namespaces for each in same_cluster):
         return ()
     return tuple(pattern for each in same_cluster or others for pattern in each.tool.namespaces)
-
-
-def _cluster(settings: Settings) -> str:
-    """Return the name or address of the cluster of an environment. With Flux, trainc.yaml does not say."""
-    found = settings.destination.name or settings.destination.server.rstrip("/")
-    return "" if settings.target == "flux" else IN_CLUSTER_NAME if found in ("", IN_CLUSTER) else found
 
 
 def _more_namespaces(was: tuple[str, ...], now: tuple[str, ...]) -> Weaker:
@@ -405,7 +400,7 @@ def _placement(settings: Settings) -> Mapping[tuple[str, ...], str]:
     """Return the options that name the cluster and the Applications or Kustomizations of an environment."""
     found = {("target",): settings.target, (settings.target, "namespace"): settings.tool.namespace}
     if settings.target == "argocd":
-        found["destination",] = _cluster(settings)
+        found["destination",] = destination_of(settings)
         found["argocd", "hydrator"] = "none" if settings.argocd.hydrator is UNSET else "a branch"
         if settings.argocd.hydrator is UNSET:  # with one, per has no effect
             found["argocd", "per"] = settings.argocd.per

@@ -21,7 +21,7 @@ from trainc.gitops.naming import DeployedJob
 from trainc.gitops.patches import patch_position
 from trainc.gitops.pods import Summary
 from trainc.inputs.options import Options
-from trainc.inputs.settings import Settings, read_settings, settings_of_all
+from trainc.inputs.settings import Destination, Settings, read_settings, settings_of_all
 from trainc.inputs.source import Document
 from trainc.plugins.model import Findings, Model, Objects
 from trainc.plugins.origins import report_at
@@ -204,13 +204,20 @@ def kept_by_removed(options: Options) -> Iterator[str]:
 def in_cluster(options: Options) -> Iterator[str]:
     """Yield the environments of the base whose objects are in the cluster of this one: not itself if that is another.
 
-    A cluster that follows only from a folder may be the same one, and one of that name in another Argo CD.
+    Without a destination, the cluster is known only if the Applications are trainc's.
     """
-    now = cluster_of(options.settings)
-    was = now if options.base is None else cluster_of(read_settings(options.base.config, options.environment))
-    if not now or not was or _FOLDER in (now[0], was[0]) or (now[0], now[-1]) == (was[0], was[-1]):
+    base = options.settings if options.base is None else read_settings(options.base.config, options.environment)
+    now, was = destination_of(options.settings), destination_of(base)
+    unknown = base.destination == Destination() and not base.argocd.repo_url
+    if now == was or unknown or "" in (now, was):
         yield options.environment
     yield from kept_by_removed(options)
+
+
+def destination_of(settings: Settings) -> str:
+    """Return the name or address of the cluster of an environment. With Flux, trainc.yaml does not say."""
+    found = settings.destination.name or settings.destination.server.rstrip("/")
+    return "" if settings.target == "flux" else IN_CLUSTER_NAME if found in ("", IN_CLUSTER) else found
 
 
 @keeping  # settings are read once for all environments
