@@ -16,6 +16,7 @@ from small import RUNTIME, Process, job, surroundings
 
 from effort import some
 from folders import put
+from gitrepo import commit, needs_git
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
@@ -130,6 +131,24 @@ def test_a_signal_cleans_up(repository: Path, name: str, status: int) -> None:
     assert (done.returncode, done.stdout, done.stderr.strip()) == (status, b"", b"")
     left = [path.name for path in (repository / "out").rglob("*") if path.is_file()]
     assert left == ["jobset-one.yaml"], "one file is there, and nothing half done"
+
+
+WITHOUT_CHILDREN = """\
+import signal, sys
+from trainc.cli import main
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+sys.argv = ["trainc", "validate", "--base", "missing"]
+main()
+"""
+
+
+@needs_git
+def test_a_git_that_fails_is_seen_where_the_caller_ignores_children(repository: Path) -> None:
+    commit(repository)
+    command = [sys.executable, "-c", WITHOUT_CHILDREN]
+    done = subprocess.run(command, capture_output=True, check=False, env=surroundings())
+    assert done.returncode == 2, done.stderr
+    assert b"revision 'missing' not found" in done.stderr
 
 
 LOADS = """\

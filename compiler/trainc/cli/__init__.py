@@ -35,14 +35,18 @@ def main() -> None:
 
 
 def _handle_signals() -> None:
-    """Exit with 128 plus the signal number after SIGTERM and SIGHUP, after cleaning up; SIGPIPE ends the run."""
+    """Exit with 128 plus the signal number after SIGTERM and SIGHUP, after cleaning up; SIGPIPE ends the run.
+
+    The caller may have started trainc with SIGPIPE or SIGCHLD ignored. Like other Unix tools, trainc ends silently when
+    the reader does (`| head`). With SIGCHLD ignored, Python takes each git that failed for one that succeeded.
+    """
 
     def stop(number: int, _frame: object) -> NoReturn:
         raise Stopped(128 + number)
 
-    if (pipe := getattr(signal, "SIGPIPE", None)) is not None:
-        # Like other Unix tools, end silently when the reader does (`| head`).
-        signal.signal(pipe, signal.SIG_DFL)
+    for name in ("SIGPIPE", "SIGCHLD"):
+        if (number := getattr(signal, name, None)) is not None:
+            signal.signal(number, signal.SIG_DFL)
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores one
