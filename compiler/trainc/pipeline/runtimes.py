@@ -127,11 +127,13 @@ def _is_builtin(runtime: Document) -> bool:
     return built_in is not None and built_in.document.data == runtime.data
 
 
-@cache
 def admit_builtin(name: str) -> Admitted | None:
     """Return a built-in runtime as a cluster stores it, or None. Findings show the text that trainc writes for it."""
-    if name not in _builtin_objects():
-        return None
+    return _admit_builtin(name) if name in _builtin_objects() else None
+
+
+@cache
+def _admit_builtin(name: str) -> Admitted:
     file, data = _builtin_objects()[name]
     (document,), _ = load(Source(BUILTIN + file, emit(data)))
     return admit_runtime(document, Options())
