@@ -122,7 +122,7 @@ class PolicySet(Struct, frozen=True, eq=False, dict=True):
                     yield bound.policy.document, binding.document, reason, hint
 
     def without_created(self) -> Iterator[tuple[Document, bool]]:
-        """Yield the policies that match what controllers create; True if a Deny binding matches that, but no JobSets."""
+        """Yield the policies that match what controllers create; True if a Deny binding does, but matches no JobSet."""
 
         def matching(part: Stored, requests: Iterable[Request]) -> list[Request]:
             rules = {key: part.constraints.get(key) for key in (*RULES, "matchPolicy")}
