@@ -195,6 +195,13 @@ def test_one_pod_of_xgboost_keeps_a_variable_of_workers(workers: int) -> None:
     assert sum(file.text.count("value: x") for file in result.files) == (0 if workers else 2)
 
 
+@pytest.mark.parametrize("host", ["mnist-worker-$i", "mnist-worker-{0..3}.mnist", "mnist-worker-%d", "'mnist-worker-'"])
+def test_a_script_that_composes_an_old_host_is_reported(host: str) -> None:
+    found = messages(container=f'args: ["ping {host}"]')
+    assert "warning: no host begins with mnist-worker-: the pods of a JobSet have other names" in found
+    assert not any("no host begins" in one for one in messages(container='args: ["mnist-worker-x my-mnist-worker-$i"]'))
+
+
 @pytest.mark.parametrize("kind", ["PyTorchJob", "Job"])
 def test_annotations_that_only_a_pod_group_has_are_reported(kind: str) -> None:
     text = JOB.format(pod="schedulerName: volcano", container="")
