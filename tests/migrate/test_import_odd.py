@@ -613,6 +613,12 @@ def test_a_run_policy_of_nulls_is_none(policy: str) -> None:
     assert (files(with_null), messages(with_null)) == (files(old), messages(old))
 
 
+def test_an_empty_queue_and_priority_class_are_none() -> None:
+    old = JOB.format(name="a", more="").replace("spec:\n  pyt", "spec:\n  runPolicy: {schedulingPolicy: {}}\n  pyt")
+    empty = old.replace("schedulingPolicy: {}", 'schedulingPolicy: {queue: "", priorityClass: ""}')
+    assert (files(empty), messages(empty)) == (files(old), messages(old))
+
+
 EARLIER = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n"
 
 
