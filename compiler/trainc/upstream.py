@@ -38,6 +38,8 @@ VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
 VOLCANO_QUEUE: Final = "scheduling.volcano.sh/queue-name"
 KUEUE_ANNOTATIONS: Final = ("provreq.kueue.x-k8s.io/", "kueue.x-k8s.io/admission-gated-by")
 """What the annotations begin with that Kueue reads from a job."""
+KAI_KEYS: Final = ("kai.scheduler/", "priorityClassName")
+"""What the labels and annotations begin with that KAI Scheduler reads from the owner of the pods."""
 MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
 
 SERVER_FIELDS: Final = (

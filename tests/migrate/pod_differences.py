@@ -347,8 +347,8 @@ DIFFERENCES = (
         ALL,
         r"priorityClassName",
         "The priority class of a PodGroup becomes `priorityClassName` of pods",
-        "Trainer takes the priority of a PodGroup from its pods, which now have it too. Add the PriorityClass to "
-        "`runtimes/`.",
+        "Trainer takes the priority of a PodGroup from its pods, which now have it too, unless they have one of their "
+        "own. Add the PriorityClass to `runtimes/`.",
         _added,
     ),
     Entry(

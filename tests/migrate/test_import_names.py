@@ -195,6 +195,34 @@ def test_one_pod_of_xgboost_keeps_a_variable_of_workers(workers: int) -> None:
     assert sum(file.text.count("value: x") for file in result.files) == (0 if workers else 2)
 
 
+@pytest.mark.parametrize("host", ["mnist-worker-$i", "mnist-worker-{0..3}.mnist", "mnist-worker-%d", "'mnist-worker-'"])
+def test_a_script_that_composes_an_old_host_is_reported(host: str) -> None:
+    found = messages(container=f'args: ["ping {host}"]')
+    assert "warning: no host begins with mnist-worker-: the pods of a JobSet have other names" in found
+    assert not any("no host begins" in one for one in messages(container='args: ["mnist-worker-x my-mnist-worker-$i"]'))
+
+
+def test_the_pod_group_of_a_job_that_only_names_a_scheduler_gets_the_queue_of_its_pods() -> None:
+    text = JOB.format(pod="schedulerName: volcano", container="")
+    text = text.replace(
+        "labels: {pytorch-job-name: mnist}", "annotations: {scheduling.volcano.sh/queue-name: research}"
+    )
+    result = import_documents([Source("old.yaml", text)])
+    (job,) = compile([Source(file.path, file.text) for file in result.files], Options()).jobs
+    (queue,) = [get(each.data, "spec", "queue") for each in job.objects if each.data["kind"] == "PodGroup"]
+    assert queue == "research"
+    assert "the job is scheduled by podGroupPolicy.volcano: all pods start, or none" in [
+        one.message for one in result.findings
+    ]
+
+
+def test_another_priority_class_of_the_pods_is_reported() -> None:
+    policy = "spec:\n  runPolicy: {schedulingPolicy: {priorityClass: high}}\n"
+    text = JOB.format(pod="priorityClassName: low", container="").replace("spec:\n", policy, 1)
+    found = [one.message for one in import_documents([Source("old.yaml", text)]).findings]
+    assert "the PodGroup gets the priority class of the pods, and those with low keep it" in found
+
+
 @pytest.mark.parametrize("kind", ["PyTorchJob", "Job"])
 def test_annotations_that_only_a_pod_group_has_are_reported(kind: str) -> None:
     text = JOB.format(pod="schedulerName: volcano", container="")

@@ -606,6 +606,19 @@ def test_a_gang_of_several_jobs_of_one_kind_is_reported() -> None:
     assert sum("since it counts one pod per replicated job (TC459)" in each for each in found) == 1
 
 
+@pytest.mark.parametrize("policy", ["null", "{schedulingPolicy: null, ttlSecondsAfterFinished: null, suspend: null}"])
+def test_a_run_policy_of_nulls_is_none(policy: str) -> None:
+    old = JOB.format(name="a", more="")
+    with_null = old.replace("spec:\n  pyt", f"spec:\n  backoffLimit: null\n  runPolicy: {policy}\n  pyt")
+    assert (files(with_null), messages(with_null)) == (files(old), messages(old))
+
+
+def test_an_empty_queue_and_priority_class_are_none() -> None:
+    old = JOB.format(name="a", more="").replace("spec:\n  pyt", "spec:\n  runPolicy: {schedulingPolicy: {}}\n  pyt")
+    empty = old.replace("schedulingPolicy: {}", 'schedulingPolicy: {queue: "", priorityClass: ""}')
+    assert (files(empty), messages(empty)) == (files(old), messages(old))
+
+
 EARLIER = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n"
 
 

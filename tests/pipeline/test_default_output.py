@@ -61,6 +61,17 @@ def test_kueues_annotations_are_copied(key: str) -> None:
     assert get(jobset(made(job(metadata=metadata))), "metadata", "annotations") == {key: "600"}
 
 
+@pytest.mark.parametrize("place, key", [("labels", "kai.scheduler/queue"), ("annotations", "kai.scheduler/topology")])
+def test_what_kai_scheduler_reads_from_a_job_is_copied(place: str, key: str) -> None:
+    """In a cluster with Trainer, it reads what the JobSet does not have from the TrainJob, which owns it."""
+    metadata = f", {place}: {{{key}: a, note: x}}"
+    assert get(jobset(made(job(metadata=metadata))), "metadata", place) == {key: "a"}
+    own = runtime("rt", "i:1").replace("  template:\n", f"  template:\n    metadata: {{{place}: {{{key}: b}}}}\n", 1)
+    assert get(jobset(made(job(metadata=metadata, runtime="rt"), own)), "metadata", place) == {key: "b"}
+    faithful = made(job(metadata=metadata, runtime="rt"), runtime("rt", "i:1"), faithful=True)
+    assert get(jobset(faithful), "metadata", place) is None
+
+
 def test_a_suspended_job_in_a_queue_is_an_error_by_default_only() -> None:
     assert errors(made(job(metadata=QUEUE, spec=", suspend: true"))) == ["TC601"]
     faithful = made(job(metadata=QUEUE, spec=", suspend: true", runtime="rt"), runtime("rt", "i:1"), faithful=True)

@@ -27,6 +27,7 @@ from trainc.kube.fielderror import quote
 from trainc.plugins.model import Findings, Model, Object, Objects, Origin
 from trainc.plugins.origins import report_at, source_of
 from trainc.upstream import (
+    KAI_KEYS,
     KUEUE_ANNOTATIONS,
     KUEUE_LABELS,
     MAX_TIME_LABEL,
@@ -180,9 +181,10 @@ def _kueue_faults(obj: Object) -> Iterator[Fault]:
 
 
 def _with_queue(model: Model, objects: Objects) -> Objects:
-    """Return the objects with Kueue's labels and annotations on the JobSet.
+    """Return the objects with the labels and annotations of Kueue and KAI Scheduler on the JobSet.
 
-    Those of the TrainJob replace the runtime's: Kueue queues a TrainJob by its own labels, and never its JobSet.
+    Those of the TrainJob replace the runtime's: Kueue queues a TrainJob by its own labels, and never its JobSet. KAI
+    Scheduler reads those of the JobSet first, and then those of the TrainJob.
     """
     jobset = jobset_of(objects)
     if jobset is None:
@@ -191,8 +193,9 @@ def _with_queue(model: Model, objects: Objects) -> Objects:
     for path, default in ((_LABELS, {QUEUE_LABEL: queue} if queue else {}), (_ANNOTATIONS, {})):
         found = as_object(get(model.job.data, *path))
         own = {key: found[key] for key in found if key in KUEUE_LABELS or key.startswith(KUEUE_ANNOTATIONS)}
+        of_kai = {key: found[key] for key in found if key.startswith(KAI_KEYS)}
         existing = as_object(get(data, *path))
-        wanted = {**default, **existing, **own}
+        wanted = {**default, **of_kai, **existing, **own}
         data = data if wanted == existing else put(data, path, wanted)
     return objects if data is jobset.data else with_jobset(objects, data)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from ruamel.yaml.comments import CommentedMap
@@ -28,32 +28,43 @@ def schedule_together(
     schedulers = {str(pod["schedulerName"]) for pod in pods if pod.get("schedulerName")}
     if path is None and schedulers != {VOLCANO}:
         return
-    fields = old.keys(*path) if path is not None else ()
-    coscheduled = schedulers - {VOLCANO} or (not schedulers and "scheduleTimeoutSeconds" in fields)
-    add_pod_group(runtime, "coscheduling" if coscheduled else VOLCANO, mapping())
+    timeout = old.get(*path, "scheduleTimeoutSeconds") if path is not None else None
+    coscheduled = schedulers - {VOLCANO} or (not schedulers and timeout is not None)
+    scheduler = "coscheduling" if coscheduled else VOLCANO
+    add_pod_group(runtime, scheduler, mapping())
+    named = ((*one.pod, "schedulerName") for one in sets.values())
+    where = path or next(each for each in named if old.get(*each) is not None)
+    message = f"the job is scheduled by podGroupPolicy.{scheduler}: all pods start, or none"
+    hint = "without a gang scheduler in the cluster, remove podGroupPolicy and schedulerName from the runtime"
+    old.note(where, message, hint)
+    waits = any("dependsOn" in job for job in jobs)
+    if waits or any(job.get("replicas", 1) > 1 for job in jobs):
+        why = "some wait for others" if waits else "it counts one pod per replicated job"
+        message = f"Trainer's PodGroup has the wrong number of pods, since {why} (TC459)"
+        old.warn(where, message, "add gang-min-member to fixes in trainc.yaml")
     if not coscheduled:
         report_metadata(old, "annotations")
         for pod in pods:
             pod.setdefault("schedulerName", VOLCANO)
-    if path is not None:
-        total = sum(one.count for one in sets.values())
-        _fields(old, path, total, runtime, pods)
-        waits = any("dependsOn" in job for job in jobs)
-        if waits or any(job.get("replicas", 1) > 1 for job in jobs):
-            why = "some wait for others" if waits else "it counts one pod per replicated job"
-            message = f"Trainer's PodGroup has the wrong number of pods, since {why} (TC459)"
-            old.warn(path, message, "add gang-min-member to fixes in trainc.yaml")
-            old.undo(*path)
+    if path is None:
+        _add_queue_of_pods(old, sets, runtime)
+    else:
+        old.undo(*path)
+        _fields(old, path, sets, runtime, pods)
 
 
-def _fields(old: Old, path: Path, total: int, runtime: CommentedMap, pods: list[CommentedMap]) -> None:
-    """Read the scheduling policy, for ``total`` pods."""
-    group = runtime["spec"]["podGroupPolicy"].get("coscheduling")
-    scheduler = VOLCANO if group is None else "coscheduling"
-    message = f"the job is scheduled by podGroupPolicy.{scheduler}: all pods start, or none"
-    hint = "without a gang scheduler in the cluster, remove podGroupPolicy and schedulerName from the runtime"
-    old.note(path, message, hint)
-    old.undo(*path)
+def _add_queue_of_pods(old: Old, sets: Mapping[str, Replicas], runtime: CommentedMap) -> None:
+    """Give the PodGroup the queue that the pods name: Volcano reads it there if no operator makes a PodGroup."""
+    paths = ((*one.template, "metadata", "annotations", VOLCANO_QUEUE) for one in sets.values())
+    if (path := next((path for path in paths if old.get(*path) is not None), None)) is not None:
+        add_queue(old, path, runtime)
+
+
+def _fields(
+    old: Old, path: Path, sets: Mapping[str, Replicas], runtime: CommentedMap, pods: list[CommentedMap]
+) -> None:
+    """Read the scheduling policy."""
+    group, total = runtime["spec"]["podGroupPolicy"].get("coscheduling"), sum(one.count for one in sets.values())
     check_least(old, (*path, "minAvailable"), total, total)
     if old.get(*path, "minResources") is not None:
         old.note((*path, "minResources"), "Trainer computes minResources from the requests of the pods")
@@ -67,10 +78,10 @@ def _fields(old: Old, path: Path, total: int, runtime: CommentedMap, pods: list[
             message = "the pods get no schedulerName: the operator sets that of the gang scheduler it was started with"
             hint = "set schedulerName in the runtime, unless the default scheduler has the plugin coscheduling"
             old.warn((*path, "scheduleTimeoutSeconds"), message, hint)
-    if (name := old.read(*path, "priorityClass")) is not None:
+    if name := old.read(*path, "priorityClass"):
         for pod in pods:
             pod.setdefault("priorityClassName", name)
-        report_priority(old, (*path, "priorityClass"))
+        report_priority(old, (*path, "priorityClass"), sets.values())
 
 
 def add_pod_group(runtime: CommentedMap, scheduler: str, policy: CommentedMap) -> None:
@@ -81,7 +92,7 @@ def add_pod_group(runtime: CommentedMap, scheduler: str, policy: CommentedMap) -
 
 def add_queue(old: Old, path: Path, runtime: CommentedMap) -> None:
     """Move the name of Volcano's queue to the annotation that Trainer copies to the PodGroup."""
-    if old.get(*path) is not None:
+    if old.read(*path):
         runtime["spec"]["template"].insert(0, "metadata", mapping(annotations=mapping()))
         old.put(runtime["spec"]["template"]["metadata"]["annotations"], VOLCANO_QUEUE, *path)
 
@@ -103,8 +114,11 @@ def check_least(old: Old, path: Path, needed: int, total: int) -> None:
         old.warn(path, f"Trainer waits for all {total} pods, not for {least}")
 
 
-def report_priority(old: Old, path: Path) -> None:
-    """Report that pods got a priority class, which a compiled job needs."""
-    message = "the PodGroup gets the priority class of the pods, so the pods now have it"
+def report_priority(old: Old, path: Path, sets: Iterable[Replicas]) -> None:
+    """Report that pods got a priority class, which a compiled job needs, or that the PodGroup gets theirs instead."""
+    own = (old.get(*one.pod, "priorityClassName") for one in sets)
+    other = next((name for name in own if name not in (None, old.get(*path))), None)
+    message = "the PodGroup gets the priority class of the pods, "
+    message += "so the pods now have it" if other is None else f"and those with {other} keep it"
     hint = "add the PriorityClass to a file of runtimes/: Trainer refuses a job whose class it does not find"
     old.warn(path, message, hint)

@@ -115,13 +115,16 @@ def check_host(old: Old, path: Path, text: str, job: str, roles: Collection[str]
     """Report a host of the old job in a text; ``job`` is the replicated job that has the pods of these roles."""
     if len(old.name) > DNS1123_SUBDOMAIN_MAX_LENGTH:  # no pod has such a name, and to search for it takes long
         return
-    # The group is the role, or the task; the launcher has none.
-    pattern = rf"(?<![\w-]){re.escape(old.name)}-(?:([\w-]+)-\d+|launcher)(?![\w-])"
-    hosts = (host for host in re.finditer(pattern, text) if host[1] is None or host[1] in roles)
-    if (found := next(hosts, None)) is not None:
-        message = f"host {found[0]} does not exist: the pods of a JobSet have other names"
-        hint = f"the pods of this template are now {old.name}-{job}-0-0.{old.name} and so on: use those, or a variable"
-        old.refuse(path, message, hint)
+    # The group is the role, or the task; the launcher has none. A script may add the index, as in job-worker-$i.
+    pattern = rf"(?<![\w-]){re.escape(old.name)}-(?:([\w-]+)-(?:\d+(?![\w-])|(?=[\"'$%*{{]))|launcher(?![\w-]))"
+    hosts = (host[0] for host in re.finditer(pattern, text) if host[1] is None or host[1] in roles)
+    if (found := min(hosts, key=lambda host: host.endswith("-"), default=None)) is None:
+        return
+    hint = f"the pods of this template are now {old.name}-{job}-0-0.{old.name} and so on: use those, or a variable"
+    if found.endswith("-"):
+        old.warn(path, f"no host begins with {found}: the pods of a JobSet have other names", hint)
+    else:
+        old.refuse(path, f"host {found} does not exist: the pods of a JobSet have other names", hint)
 
 
 def _is_replaced(replicas: Replicas, path: Path, label: str) -> bool:

@@ -209,6 +209,8 @@ class RunPolicy:
 
     def _read(self, old: Old, spec: CommentedMap, path: Path) -> None:
         match path[-1]:
+            case _ if old.get(*path) is None:  # the API server drops null
+                old.done(*path)
             case "activeDeadlineSeconds":
                 old.put(spec, "activeDeadlineSeconds", *path)
             case "suspend":

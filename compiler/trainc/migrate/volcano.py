@@ -259,7 +259,7 @@ def _set_pod(old: Old, task: Task, plugins: Plugins, pod: CommentedMap) -> None:
     if pod.get("hostNetwork") and "dnsPolicy" not in pod:
         pod["dnsPolicy"] = "ClusterFirstWithHostNet"
     pod.setdefault("schedulerName", old.read("spec", "schedulerName") or VOLCANO)
-    if (priority := old.read("spec", "priorityClassName")) is not None:
+    if priority := old.read("spec", "priorityClassName"):
         pod.setdefault("priorityClassName", priority)
     for container in pod.get("initContainers", ()):
         added = plugins.variables(task.name, alone=task.alone, is_container=False)
@@ -395,5 +395,5 @@ def _gang(old: Old, runtime: CommentedMap, tasks: list[Task]) -> None:
     report_metadata(old, "labels", _LABELS_OF_PODS)
     report_metadata(old, "annotations", _ANNOTATIONS_OF_PODS)
     add_queue(old, ("spec", "queue"), runtime)
-    if old.get("spec", "priorityClassName") is not None:
-        report_priority(old, ("spec", "priorityClassName"))
+    if old.get("spec", "priorityClassName"):
+        report_priority(old, ("spec", "priorityClassName"), (task.pods for task in tasks))
